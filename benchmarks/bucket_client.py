@@ -8,6 +8,7 @@ import sys
 
 from proofsweep.settings import load_settings
 from proofsweep.verify.leg.work import verify_slice
+from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import held_leg
 from proofsweep.wiring.runs import plan_catalog
 
@@ -15,7 +16,7 @@ from proofsweep.wiring.runs import plan_catalog
 def main() -> None:
     """Verify URL."""
     plan = plan_catalog(load_settings(), sys.argv[1])
-    with held_leg(plan.run_id, None, None, flow_run_id=None, read_block=None) as (_, leg):
+    with held_leg(engine_for(load_settings()), plan.run_id) as (_, leg):
         for piece in leg.remaining.slices():
             verify_slice(leg, piece)
 

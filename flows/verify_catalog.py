@@ -10,7 +10,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 from flows.ended_flow import ended_flow
 from proofsweep.answers.describe_run import describe_run
 from proofsweep.errors import NothingDue
-from proofsweep.settings import Settings, load_settings
+from proofsweep.settings import Settings
 from proofsweep.text import printable
 from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.wiring.alerts import begin_of_leg, end_of_leg, head_after
@@ -85,7 +85,7 @@ def verify_catalog(
         runs = runs_of_catalog(settings, catalog or "", bounds, read_block, max_age=max_age)
         try:
             for next_run, rest in [(given, bounds)] if given else runs:  # (1)
-                state = _verified(next_run, config, results, rest, options)  # (2)
+                state = _verified(settings, next_run, rest, options)  # (2)
         except NothingDue as nothing:
             state = state_of_nothing_due(nothing)
         return with_coverage(state, partial(coverage_for, settings, catalog, max_age))  # (3)
@@ -93,17 +93,14 @@ def verify_catalog(
     return ended_flow(config, results, work, tells_itself=True)
 
 
-def _verified(run_id: str, config: str | None, results: str | None, bounds: Bounds, options: LegOptions) -> State[str]:
+def _verified(settings: Settings, run_id: str, bounds: Bounds, options: LegOptions) -> State[str]:
     """Verify what remains of a run, and return the state that says how it stands.
 
     (a) hold a leg, which settles it in the end, (b) map its slices over tasks, (c) tell who must know, before (d) a
     summary is shown, for which the server must answer.
     """
-    settings = load_settings(config, results)
     engine = engine_for(settings, read_block)
-    held = held_leg(
-        run_id, config, results, flow_run_id=flow_run.get_id(), read_block=read_block, bounds=bounds, options=options
-    )
+    held = held_leg(engine, run_id, flow_run_id=flow_run.get_id(), bounds=bounds, options=options)
     started = started_runner(settings.runner, settings.dask.processes, settings.dask.address)
     with stopped_on_signals(engine), started as runner, held as (handle, leg):  # (a)
         tell_alerts(begin_of_leg(settings, leg.plan, leg.leg, engine.service(), bounds))

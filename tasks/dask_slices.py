@@ -3,19 +3,17 @@
 import math
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from proofsweep.errors import RunMustStop
-from proofsweep.model.runs import Slice
 from proofsweep.store.background import background_thread
 from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.slice_queue import GrantedSlice, SliceQueue
 from proofsweep.wiring.legs import LegHandle
 from tasks.dask_link import UNREACHABLE, name_of
-from tasks.upload_then_verify import upload_then_verify
+from tasks.upload_then_verify import title_of, upload_then_verify
 from tasks.worker_cluster import Runner
 
 # Slices that the cluster has at once for each of its threads. Chosen: with one, threads wait, and a cluster that grows
@@ -28,7 +26,7 @@ _LATE_SECONDS = 30.0
 _STEP_SECONDS = 0.25
 
 
-def work_on_cluster(handle: LegHandle, leg: LegContext, runner: Runner, title_of: Callable[[Slice], str]) -> None:
+def work_on_cluster(handle: LegHandle, leg: LegContext, runner: Runner) -> None:
     """Run a task for each slice that remains, and raise what one raised; what is left of a slice is given again."""
     from dask.distributed import Event  # noqa: PLC0415 - an optional part
 
@@ -48,7 +46,7 @@ def work_on_cluster(handle: LegHandle, leg: LegContext, runner: Runner, title_of
             while True:
                 slots = _SLICES_PER_THREAD * max(1, sum(client.nthreads().values()))
                 while len(running) < slots and (granted := queue.grant(slots)) is not None:
-                    parameters = {"leg": handle, "piece": granted, "title": title_of(granted.piece)}
+                    parameters = {"leg": handle, "piece": granted, "title": title_of(leg, granted.piece)}
                     future: Any = runner.submit(upload_then_verify, parameters)
                     running[future] = granted
                     future.wrapped_future.add_done_callback(lambda _done, future=future: ended.put(future))

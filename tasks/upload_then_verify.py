@@ -1,5 +1,6 @@
 """The one task that does the work: a slice of a shard, uploaded and then verified."""
 
+import posixpath
 import threading
 from contextlib import nullcontext
 from typing import Any
@@ -9,7 +10,9 @@ from prefect.client.schemas.objects import State
 
 from proofsweep.errors import ConfigError, ProofsweepError
 from proofsweep.logs import set_up_logs
+from proofsweep.model.items import WorkItem, proof_id_of
 from proofsweep.model.runs import Slice
+from proofsweep.text import printable
 from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.slice_queue import GrantedSlice, SliceResult
 from proofsweep.verify.leg.work import verify_slice
@@ -54,3 +57,16 @@ def _verify(leg: LegContext, piece: Slice) -> int:
     """Verify a slice in its turn. Dask sends the task's own function with all that it names, and no semaphore."""
     with nullcontext() if leg.plan.is_small else _shards:
         return verify_slice(leg, piece)
+
+
+def title_of(leg: LegContext, piece: Slice) -> str:
+    """Name a slice in Prefect: a single item by its file."""
+    if not leg.plan.is_small:
+        return f"shard {piece.shard} rows {piece.first} to {piece.last}"
+    names = (_name_of(item) for item in leg.remaining.items(piece))
+    return ", ".join(name for name in names if name) or f"row {piece.first}"
+
+
+def _name_of(item: WorkItem) -> str:
+    """Name an item by its file; one that is verified by its proof ID, which Prefect must not keep, by its item ID."""
+    return printable(item.item_id if proof_id_of(item.audio) is not None else posixpath.basename(item.audio))

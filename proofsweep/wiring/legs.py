@@ -16,7 +16,7 @@ from proofsweep.model.items import Mode
 from proofsweep.model.outcomes import Finished
 from proofsweep.model.runs import INGEST, Plan
 from proofsweep.model.tables.columns import Row
-from proofsweep.settings import Settings, load_settings
+from proofsweep.settings import Settings
 from proofsweep.store.claims import LaneClaim
 from proofsweep.store.journal import Journal
 from proofsweep.store.legs import Legs
@@ -39,7 +39,7 @@ from proofsweep.verify.leg.last_rate import last_rate
 from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.leg_session import LegRequest, claimed_leg, leg_session
 from proofsweep.verify.leg.remaining import RemainingItems
-from proofsweep.wiring.engines import Engine, ReadBlock, close_engines, engine_for, say_if_fewer, utc_now
+from proofsweep.wiring.engines import Engine, close_engines, say_if_fewer, utc_now
 from proofsweep.wiring.runs import bounds_for, canaries_for
 from proofsweep.wiring.stores import results_for
 
@@ -77,12 +77,10 @@ class LegHandle:
 
 @contextmanager
 def held_leg(
+    engine: Engine,
     run_id: str,
-    config: str | None,
-    results_url: str | None,
     *,
-    flow_run_id: str | None,
-    read_block: ReadBlock | None,
+    flow_run_id: str | None = None,
     bounds: Bounds | None = None,
     options: LegOptions = LegOptions(),
 ) -> Iterator[tuple[LegHandle, LegContext]]:
@@ -92,9 +90,8 @@ def held_leg(
         RunIsActive: another leg is alive.
         ConfigError, ResultsError, RunMustStop: it cannot be begun; nothing was claimed.
     """
-    settings = load_settings(config, results_url)
-    engine, results = engine_for(settings, read_block), results_for(settings)
-    bounds = bounds or bounds_for(settings)
+    settings = engine.settings
+    results, bounds = results_for(settings), bounds or bounds_for(settings)
     try:
         request = LegRequest(
             results=results,

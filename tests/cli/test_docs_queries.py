@@ -12,6 +12,7 @@ import pytest
 from proofsweep.settings import load_settings
 from proofsweep.store.plans_and_parts import SCHEMAS
 from proofsweep.verify.leg.work import verify_slice
+from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import held_leg
 from proofsweep.wiring.runs import plan_catalog
 
@@ -28,7 +29,7 @@ def blocks(page: str, language: str) -> list[str]:
 def verify(catalog: Path) -> None:
     """Verify a catalog into `results`, without Prefect."""
     plan = plan_catalog(load_settings(), str(catalog))
-    with held_leg(plan.run_id, None, None, flow_run_id=None, read_block=None) as (_, leg):
+    with held_leg(engine_for(load_settings()), plan.run_id) as (_, leg):
         for piece in leg.remaining.slices():
             verify_slice(leg, piece)
 

@@ -13,6 +13,7 @@ import pytest
 import sandbox
 from proofsweep.settings import load_settings
 from proofsweep.verify.leg.work import verify_slice
+from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import held_leg
 from proofsweep.wiring.runs import plan_catalog
 
@@ -96,7 +97,7 @@ def test_check_of_an_accepted_file(shown: Callable[..., str], running: sandbox.R
 def test_a_run_that_is_shown_later(shown: Callable[..., str], folder: Path, proofsweep: Command) -> None:
     """Its plan, its rows and its store have such names; `resume` shows it as `verify` does."""
     plan = plan_catalog(load_settings(), str(folder))
-    with held_leg(plan.run_id, None, None, flow_run_id=None, read_block=None) as (_, leg):
+    with held_leg(engine_for(load_settings()), plan.run_id) as (_, leg):
         for piece in leg.remaining.slices():
             verify_slice(leg, piece)
 

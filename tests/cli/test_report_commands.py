@@ -13,6 +13,7 @@ from proofsweep.model.runs import Plan
 from proofsweep.results import open_results
 from proofsweep.settings import load_settings
 from proofsweep.verify.leg.work import verify_slice
+from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import held_leg
 from proofsweep.wiring.runs import plan_catalog
 from proofsweep.wiring.selections import plan_redrive, selected_rows
@@ -22,7 +23,7 @@ Command = Callable[..., CompletedProcess[str]]
 
 def verified(plan: Plan) -> str:
     """Verify a planned run without Prefect; give its id."""
-    with held_leg(plan.run_id, None, None, flow_run_id=None, read_block=None) as (_, leg):
+    with held_leg(engine_for(load_settings()), plan.run_id) as (_, leg):
         for piece in leg.remaining.slices():
             verify_slice(leg, piece)
     return plan.run_id

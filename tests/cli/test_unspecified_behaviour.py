@@ -60,7 +60,7 @@ def rows(workdir: Path, catalog: Path) -> Callable[[str], list[tuple[object, ...
     def rows(name: str) -> list[tuple[object, ...]]:
         results = workdir / name
         plan = plan_catalog(load_settings(None, str(results)), str(catalog))
-        with held_leg(plan.run_id, None, str(results), flow_run_id=None, read_block=None) as (_, leg):
+        with held_leg(engine_for(load_settings(None, str(results))), plan.run_id) as (_, leg):
             for piece in leg.remaining.slices():
                 verify_slice(leg, piece)
         table = pyarrow.dataset.dataset(results / "verdicts", format="parquet").to_table()

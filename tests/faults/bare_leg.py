@@ -4,8 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 from proofsweep.errors import RunMustStop
+from proofsweep.settings import load_settings
 from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.work import verify_slice, work_last
+from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import LegOptions, held_leg
 
 
@@ -19,6 +21,6 @@ def work_on(context: LegContext, shards_at_once: int = 1) -> None:
 def work_on_leg(run_id: str, *, believe: bool = False) -> None:
     """Work on the next leg of a run."""
     options = LegOptions(believe=believe)
-    leg = held_leg(run_id, None, None, flow_run_id=None, read_block=None, options=options)
+    leg = held_leg(engine_for(load_settings()), run_id, options=options)
     with suppress(RunMustStop), leg as (_, context):
         work_on(context)

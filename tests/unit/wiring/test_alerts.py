@@ -11,7 +11,7 @@ from proofsweep.alerts.messages import Alert
 from proofsweep.answers.describe_run import describe_run
 from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.model.ingest import PassReport
-from proofsweep.settings import Settings
+from proofsweep.settings import Settings, load_settings
 from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.verify.plan.examine_service import ServiceStatus
@@ -26,6 +26,7 @@ from proofsweep.wiring.alerts import (
     receivers_for,
     stop_before_leg,
 )
+from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import held_leg
 from proofsweep.wiring.runs import plan_catalog
 from proofsweep.wiring.stores import results_for
@@ -57,7 +58,7 @@ class Inbox:
 def verified(settings: Settings, config: str, catalog: str, bounds: Bounds | None = None) -> str:
     """Verify a catalog; give the run's id."""
     run_id = plan_catalog(settings, catalog).run_id
-    with held_leg(run_id, config, None, flow_run_id=None, read_block=None, bounds=bounds) as (_, leg):
+    with held_leg(engine_for(load_settings(config)), run_id, bounds=bounds) as (_, leg):
         for piece in leg.remaining.slices():
             verify_slice(leg, piece)
     return run_id

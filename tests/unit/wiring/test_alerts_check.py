@@ -9,7 +9,7 @@ from proofsweep.alerts.events import Severity
 from proofsweep.model.exchanges import Call
 from proofsweep.model.runs import new_run_id
 from proofsweep.operations.key_places import SecretBlocks
-from proofsweep.settings import Settings
+from proofsweep.settings import Settings, load_settings
 from proofsweep.store.legs import Legs
 from proofsweep.store.operations import Operations
 from proofsweep.verify.budget.bounds import Bounds
@@ -17,7 +17,7 @@ from proofsweep.verify.leg.open import supersede
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.wiring import alerts_check
 from proofsweep.wiring.alerts_check import Check
-from proofsweep.wiring.engines import utc_now
+from proofsweep.wiring.engines import engine_for, utc_now
 from proofsweep.wiring.keys import rotate_key
 from proofsweep.wiring.legs import held_leg
 from proofsweep.wiring.runs import plan_catalog
@@ -32,7 +32,7 @@ from .conftest import Change
 def verified(settings: Settings, config: str, catalog: str, bounds: Bounds | None = None) -> str:
     """Verify a catalog; give the run's id."""
     run_id = plan_catalog(settings, catalog).run_id
-    with held_leg(run_id, config, None, flow_run_id=None, read_block=None, bounds=bounds) as (_, leg):
+    with held_leg(engine_for(load_settings(config)), run_id, bounds=bounds) as (_, leg):
         for piece in leg.remaining.slices():
             verify_slice(leg, piece)
     return run_id

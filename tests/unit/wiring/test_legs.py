@@ -9,7 +9,7 @@ import pytest
 
 from proofsweep.errors import ConfigError, RunIsActive, RunMustStop
 from proofsweep.model.exchanges import Call
-from proofsweep.settings import Settings
+from proofsweep.settings import Settings, load_settings
 from proofsweep.store.legs import Legs
 from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.leg.leg_context import LegContext
@@ -34,7 +34,7 @@ def run_id(settings: Settings, catalog: str) -> str:
 @contextmanager
 def held(run_id: str, config: str, **more: object) -> Iterator[tuple[LegHandle, LegContext]]:
     """Hold the next leg, as a flow does."""
-    with held_leg(run_id, config, None, flow_run_id="flow-7", read_block=None, **more) as both:
+    with held_leg(engine_for(load_settings(config)), run_id, flow_run_id="flow-7", **more) as both:
         yield both
 
 
@@ -60,7 +60,7 @@ def test_a_handle_means_the_same_places_everywhere(
     """A worker process may have another working directory."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_FILE", "key")
-    with held_leg(run_id, config, "results", flow_run_id=None, read_block=None) as (handle, _):
+    with held_leg(engine_for(load_settings(config, "results")), run_id) as (handle, _):
         pass
 
     assert handle.settings.results.url == str(tmp_path / "results")
@@ -181,6 +181,21 @@ def test_another_environment_is_refused_before_anything_else(
 
     assert service.calls == []
     assert receipts(settings, run_id) == []
+
+
+def test_a_stop_that_was_asked_before_the_leg_is_not_lost(
+    settings: Settings, run_id: str, service: ScriptedService
+) -> None:
+    """Such as Ctrl-C while a cluster starts: no file begins."""
+    engine = engine_for(settings)
+    engine.stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
+
+    with held_leg(engine, run_id) as (_, leg):
+        for piece in leg.remaining.slices():
+            verify_slice(leg, piece)
+
+    assert service.calls.count(Call.UPLOADS) == 0
+    assert receipts(settings, run_id) == ["cancelled"]
 
 
 def test_a_leg_whose_context_cannot_be_made_is_released(

@@ -9,11 +9,11 @@ import pytest
 from proofsweep.answers.describe_run import describe_run
 from proofsweep.errors import RunIsActive
 from proofsweep.model.runs import INGEST, PARTIAL_KINDS, Plan, new_run_id
-from proofsweep.settings import Settings
+from proofsweep.settings import Settings, load_settings
 from proofsweep.store.legs import Legs
 from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.leg.work import verify_slice
-from proofsweep.wiring.engines import utc_now
+from proofsweep.wiring.engines import engine_for, utc_now
 from proofsweep.wiring.legs import held_leg
 from proofsweep.wiring.runs import catalog_for, identity_of, plan_catalog
 from proofsweep.wiring.stores import results_for
@@ -36,7 +36,7 @@ def begun(settings: Settings, catalog: str) -> Plan:
 def verify(settings: Settings, config: str, plan: Plan, bounds: Bounds | None = None) -> None:
     """Work on a run, even if another of its catalog began after it was planned."""
     del settings
-    with held_leg(plan.run_id, config, None, flow_run_id=None, read_block=None, bounds=bounds) as (_, leg):
+    with held_leg(engine_for(load_settings(config)), plan.run_id, bounds=bounds) as (_, leg):
         for piece in leg.remaining.slices():
             verify_slice(leg, piece)
 

@@ -10,7 +10,7 @@ import pytest
 
 from proofsweep.errors import ConfigError, ResultsError, RunMustStop
 from proofsweep.model.runs import Slice
-from proofsweep.settings import Settings
+from proofsweep.settings import Settings, load_settings
 from proofsweep.store.legs import Legs
 from proofsweep.verify.leg.slice_queue import GrantedSlice, SliceResult
 from proofsweep.wiring import worker_processes
@@ -44,7 +44,7 @@ def is_over(_counts: dict[str, object], seconds: float) -> bool:
 def held(run_id: str, config: str) -> Iterator[LegHandle]:
     """Hold the next leg; the handle is as another process has it, which does not hold the leg."""
     OVER.clear()
-    with held_leg(run_id, config, None, flow_run_id=None, read_block=None) as (handle, _):
+    with held_leg(engine_for(load_settings(config)), run_id) as (handle, _):
         try:
             yield replace(handle, dedupe=not handle.dedupe)
         finally:
