@@ -18,22 +18,9 @@ from conformance import CHECKS
 from conformance.untestable import UNTESTABLE
 from proofsweep.alerts.events import EVENTS
 from proofsweep.answers.views.views import views
-from proofsweep.model.tables import (
-    drift,
-    erasures,
-    exchanges,
-    ingest,
-    interpretations,
-    probes,
-    proofs,
-    recoveries,
-    rotations,
-    runs,
-    snapshot,
-    usage,
-    verdicts,
-)
+from proofsweep.model.tables import snapshot, usage
 from proofsweep.model.tables.columns import Column
+from proofsweep.model.tables.registry import TABLES
 from sandbox.unspecified import markdown_of_unspecified
 
 DOCS = Path(__file__).parent
@@ -44,19 +31,9 @@ WIDTH = 100
 def rendered(text: str) -> str:
     """Fill each block between its markers with what the code says."""
     blocks = {
-        "verdicts": columns_table(verdicts.COLUMNS),
-        "exchanges": columns_table(exchanges.COLUMNS),
-        "runs": columns_table(runs.COLUMNS),
+        **{name: columns_table(table.columns) for name, table in TABLES.items()},
         "snapshot": columns_table(snapshot.COLUMNS),
-        "ingest": columns_table(ingest.COLUMNS),
-        "probes": columns_table(probes.COLUMNS),
         "usage": columns_table(usage.COLUMNS),
-        "rotations": columns_table(rotations.COLUMNS),
-        "erasures": columns_table(erasures.COLUMNS),
-        "proofs": columns_table(proofs.COLUMNS),
-        "interpretations": columns_table(interpretations.COLUMNS),
-        "recoveries": columns_table(recoveries.COLUMNS),
-        "drift": columns_table(drift.COLUMNS),
         "views": views_table(),
         "alerts": alerts_table(),
         "endpoints": endpoints_table(),

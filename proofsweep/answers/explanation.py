@@ -1,6 +1,6 @@
 """What happened to one file in words, each run with its exchanges; and to one proof, each row that names it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from proofsweep.answers.explain.search import Occurrence
@@ -8,6 +8,8 @@ from proofsweep.answers.explain.support_packet import answer_of
 from proofsweep.contract.verdicts import Verdict
 from proofsweep.model.reasons import remedy_for
 from proofsweep.model.tables.columns import Row
+from proofsweep.model.tables.registry import TABLES
+from proofsweep.model.tables.verdicts import words_of_outcome
 
 
 def lines_of(item_id: str, found: Sequence[Occurrence], erasures: Sequence[Row] = ()) -> Iterator[str]:
@@ -59,12 +61,7 @@ def _lines_of_run(each: Occurrence) -> Iterator[str]:
 def _result_of(row: Row) -> str:
     finished = row["finished_at"]
     when = f", {finished:%Y-%m-%d %H:%M} UTC" if isinstance(finished, datetime) else ""
-    return _words_of(row) + when
-
-
-def _words_of(row: Row) -> str:
-    words = [row["outcome"], *dict.fromkeys((row["verdict"], row["reason"]))]
-    return " · ".join(str(word) for word in words if word is not None)
+    return words_of_outcome(row) + when
 
 
 def _advice_for(row: Row, erasures: Sequence[Row]) -> str:
@@ -96,7 +93,9 @@ def lines_of_proof(proof_id: str, found: Sequence[tuple[str, datetime, Row]]) ->
     """Write what is known of a proof, the newest first; text that others wrote is as they wrote it."""
     yield f"proof {proof_id}, in {len(found):,} {'row' if len(found) == 1 else 'rows'}"
     for table, moment, row in found:
-        yield f"  {moment:%Y-%m-%d %H:%M} UTC  {row['environment']}  {_SENTENCES[table](row)}{_call_of(row)}"
+        line = TABLES[table].proof_line
+        said = "" if line is None else line(row)
+        yield f"  {moment:%Y-%m-%d %H:%M} UTC  {row['environment']}  {said}{_call_of(row)}"
     items = dict.fromkeys(str(row["item_id"]) for table, _, row in found if table == "verdicts")
     yield from (f"  every call for its file: proofsweep explain {item_id}" for item_id in items)
 
@@ -112,16 +111,3 @@ def json_of_proof(proof_id: str, found: Sequence[tuple[str, datetime, Row]]) -> 
 def _call_of(row: Row) -> str:
     request_id = row.get("request_id") or row.get("verify_request_id")
     return f", {request_id}" if request_id else ""
-
-
-_SENTENCES: Mapping[str, Callable[[Row], str]] = {
-    "verdicts": lambda row: f"verified: {_words_of(row)}, {row['audio']}",
-    "proofs": lambda row: f"inventory: {row['state']}" + (f" ({row['differs']})" if row["differs"] else ""),
-    "interpretations": lambda row: f"process note: {row['status']}",
-    "recoveries": lambda row: f"sidecar: {row['outcome']}{_place_of(row)}",
-    "erasures": lambda row: f"erased by us: {row['outcome'] or row['reason']}",
-}
-
-
-def _place_of(recovery: Row) -> str:
-    return f", written to {recovery['recovered_to']}" if recovery["recovered_to"] else ""

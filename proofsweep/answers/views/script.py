@@ -18,7 +18,8 @@ from proofsweep.model.layout import run_folder
 from proofsweep.model.reasons import REMEDIES, remedy_for
 from proofsweep.model.runs import PARTIAL_KINDS
 from proofsweep.model.tables import schemas
-from proofsweep.store.plans_and_parts import SCHEMAS, Results
+from proofsweep.model.tables.schemas import SCHEMAS
+from proofsweep.store.plans_and_parts import Results
 
 _HEAD = """\
 -- The views of proofsweep over one results store. In DuckDB: .read views.sql

@@ -13,9 +13,10 @@ from proofsweep.model.reasons import REMEDIES, remedy_for
 from proofsweep.model.run_records import RunRecord
 from proofsweep.model.runs import PARTIAL_KINDS, Plan
 from proofsweep.model.tables import schemas
+from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.store.derived_log import Entry
 from proofsweep.store.folder_store import FolderStore
-from proofsweep.store.plans_and_parts import SCHEMAS, Results
+from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import IndexedRuns, RunIndex
 from proofsweep.store.snapshot import Snapshot, files_of, missing_legs
 
@@ -199,7 +200,7 @@ def _create_newest(connection: duckdb.DuckDBPyConnection, results: Results, runs
     entries = sorted(Snapshot(results.store).entries(), key=_rows_of)
     missing = [{"run_id": plan.run_id, "leg": leg} for plan, legs in missing_legs(entries, runs) for leg in legs]
     missing += [{"run_id": plan.run_id, "leg": leg} for plan, leg in _legs_under_way(results, runs)]
-    legs = schemas.RUNS.empty_table().select(["run_id", "leg"]).schema
+    legs = SCHEMAS["runs"].empty_table().select(["run_id", "leg"]).schema
     _create_from(connection, "unlisted_legs", pa.Table.from_pylist(missing, schema=legs))
     names = ", ".join(schemas.SNAPSHOT.names)
     unlisted = f"SELECT {names} FROM store.verdicts SEMI JOIN store.unlisted_legs USING (run_id, leg)"

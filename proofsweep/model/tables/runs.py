@@ -1,6 +1,6 @@
 """The `runs` table: one row per leg of a run."""
 
-from proofsweep.model.tables.columns import INT, REAL, SMALL, TEXT, TIME, Column, Row, with_instants
+from proofsweep.model.tables.columns import INT, REAL, SMALL, TEXT, TIME, Column, Row, Table, WrittenBy, with_instants
 
 COLUMNS = (
     Column("run_id", TEXT, "the run", nullable=False),
@@ -47,6 +47,13 @@ COLUMNS = (
         "that of the legs that had ended when this one began, or one more if such a leg has ended later by its clock: "
         "then one of the two clocks was wrong",
     ),
+)
+
+TABLE = Table(
+    name="runs",
+    meaning="One row for each leg of a run.",
+    columns=COLUMNS,
+    written_by=WrittenBy.LEG,
 )
 
 

@@ -19,9 +19,9 @@ from proofsweep.model.items import Mode, WorkItem
 from proofsweep.model.outcomes import Deferred
 from proofsweep.model.runs import Slice
 from proofsweep.model.tables.columns import Row
+from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.model.tables.verdicts import row_of
 from proofsweep.store.journal import Segments
-from proofsweep.store.plans_and_parts import SCHEMAS
 from proofsweep.verify.budget.budget import calls_of
 from proofsweep.verify.item.verify_item import verify_item
 from proofsweep.verify.leg.leg_context import LegContext
