@@ -18,6 +18,7 @@ from conformance import CHECKS
 from conformance.untestable import UNTESTABLE
 from proofsweep.alerts.events import EVENTS
 from proofsweep.answers.views.views import views
+from proofsweep.model.reasons import REASONS
 from proofsweep.model.tables import snapshot, usage
 from proofsweep.model.tables.columns import Column
 from proofsweep.model.tables.registry import TABLES
@@ -35,6 +36,7 @@ def rendered(text: str) -> str:
         "snapshot": columns_table(snapshot.COLUMNS),
         "usage": columns_table(usage.COLUMNS),
         "views": views_table(),
+        "reasons": reasons_table(),
         "alerts": alerts_table(),
         "endpoints": endpoints_table(),
         "silences": markdown_of_unspecified(),
@@ -66,6 +68,15 @@ def alerts_table() -> str:
         states = ", ".join(f"`{state}`" for state in event.states)
         lines.append(f"| `{kind}` | {event.when} | {states} | {event.severity} |")
     return "\n".join(lines)
+
+
+def reasons_table() -> str:
+    """Return a table of the reasons, each with all that is known of it."""
+    lines = ["| reason | when | what to do | at fault | may heal | supplier is told |", "|---|---|---|---|---|---|"]
+    for reason, entry in REASONS.items():
+        told = "yes" if entry.tells_supplier else "no"
+        lines.append(f"| `{reason}` | {entry.meaning} | {entry.remedy} | {entry.at_fault} | {entry.heals} | {told} |")
+    return "\n".join(lines) + "\n"
 
 
 def views_table() -> str:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from proofsweep.answers.views.store_files import STORE_SCHEME
 from proofsweep.answers.views.views import quoted
 from proofsweep.model import layout
-from proofsweep.model.reasons import REMEDIES, remedy_for
+from proofsweep.model.reasons import REASONS, remedy_for
 from proofsweep.model.run_records import RunRecord
 from proofsweep.model.runs import PARTIAL_KINDS, Plan
 from proofsweep.model.tables import schemas
@@ -65,9 +65,8 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> No
         connection.execute(f"CREATE OR REPLACE VIEW store.{table} AS {items_in(places)}")
     _create_from(connection, "plans", _plans(runs))
     _create_from(connection, "pruned", _pruned(results, index))
-    _create_from(
-        connection, "advice", pa.table({"reason": list(map(str, REMEDIES)), "what_to_do": list(REMEDIES.values())})
-    )
+    advice = {"reason": list(map(str, REASONS)), "what_to_do": [entry.remedy for entry in REASONS.values()]}
+    _create_from(connection, "advice", pa.table(advice))
     _create_from(connection, "general_advice", pa.table({"general_advice": [remedy_for("")]}))
     _create_newest(connection, results, runs)
 
