@@ -14,10 +14,12 @@ import typer
 
 from cli.app import whole_app
 from cli.endpoints import endpoints_table
+from cli.exit_codes import exit_codes_table
 from conformance import CHECKS
 from conformance.untestable import UNTESTABLE
 from proofsweep.alerts.events import EVENTS
 from proofsweep.answers.views.views import views
+from proofsweep.endings import EndedBy
 from proofsweep.model.reasons import REASONS
 from proofsweep.model.tables import snapshot, usage
 from proofsweep.model.tables.columns import Column
@@ -37,6 +39,8 @@ def rendered(text: str) -> str:
         "usage": columns_table(usage.COLUMNS),
         "views": views_table(),
         "reasons": reasons_table(),
+        "endings": endings_table(),
+        "exit codes": exit_codes_table(),
         "alerts": alerts_table(),
         "endpoints": endpoints_table(),
         "silences": markdown_of_unspecified(),
@@ -76,6 +80,19 @@ def reasons_table() -> str:
     for reason, entry in REASONS.items():
         told = "yes" if entry.tells_supplier else "no"
         lines.append(f"| `{reason}` | {entry.meaning} | {entry.remedy} | {entry.at_fault} | {entry.heals} | {told} |")
+    return "\n".join(lines) + "\n"
+
+
+def endings_table() -> str:
+    """Return a table of the endings of a leg, each with what follows from it."""
+    lines = [
+        "| ended_by | when | exit code | state | alert | the next run |",
+        "|---|---|---|---|---|---|",
+    ]
+    for each in (member.ending for member in EndedBy):
+        alert = "none" if each.alert is None else f"[`{each.alert}`](alerts.md)"
+        goes_on = "goes on" if each.goes_on and each.exit_code else "leaves it"
+        lines.append(f"| `{each.word}` | {each.meaning} | {each.exit_code} | `{each.state}` | {alert} | {goes_on} |")
     return "\n".join(lines) + "\n"
 
 

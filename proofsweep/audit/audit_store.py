@@ -20,7 +20,6 @@ from proofsweep.errors import ResultsError
 from proofsweep.model import layout
 from proofsweep.model.operations import operation_of
 from proofsweep.model.redaction import MARKER
-from proofsweep.model.tables.columns import WrittenBy
 from proofsweep.model.tables.registry import written_by
 from proofsweep.store.newest_rows import reduced
 from proofsweep.store.operations import Operations, receipted_parts
@@ -106,7 +105,7 @@ def _check_strays(
     for each in run_ids:
         with suppress(ResultsError, ValueError, TypeError, KeyError):
             days[each] = results.plan(each).run_date
-    for table in written_by(WrittenBy.LEG):
+    for table in written_by("leg"):
         for name in results.all_parts(table):
             owner = layout.run_of(name)
             if owner in operations:
@@ -115,7 +114,7 @@ def _check_strays(
                 findings.bad(name, "belongs to no run of this store")
             elif owner in days and name.rpartition("/")[0] != layout.table_folder(table, days[owner]):
                 findings.bad(name, "lies in the folder of a day that is not that of its run")
-    for name in (name for table in written_by(WrittenBy.OPERATION) for name in results.all_parts(table)):
+    for name in (name for table in written_by("operation") for name in results.all_parts(table)):
         check_named(name, operations, results.store, findings)
 
 

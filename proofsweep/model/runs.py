@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from enum import StrEnum
 
 # Fewest items in a shard, which is one Prefect task and one Parquet part. Chosen: half doubles the tasks of a run;
 # twice keeps finished work in the journal for longer.
@@ -34,21 +33,6 @@ REDRIVE = "redrive"
 
 PARTIAL_KINDS = frozenset({INGEST, REDRIVE})
 """Kinds that are a part of the catalog that they name; such a run says nothing of the rest of it."""
-
-
-class EndedBy(StrEnum):
-    """Why a leg ended, as in the `runs` table."""
-
-    COMPLETE = "complete"
-    QUOTA = "quota"
-    WINDOW = "window"
-    CANCELLED = "cancelled"
-    INTERRUPTED = "interrupted"
-    KEY_REFUSED = "key_refused"
-    BREAKER = "breaker"
-    KILLED = "killed"
-    ERROR = "error"
-    SUPERSEDED = "superseded"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

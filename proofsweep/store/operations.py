@@ -9,7 +9,7 @@ from typing import Any
 from proofsweep.errors import NameTaken, ResultsError
 from proofsweep.model import layout
 from proofsweep.model.operations import Operation, operation_of
-from proofsweep.model.tables.columns import Row, WrittenBy
+from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.registry import written_by
 from proofsweep.store.lease import Lease
 from proofsweep.store.plans_and_parts import Results
@@ -104,7 +104,7 @@ class Operations:
 
     def parts_of(self, operation: Operation) -> list[str]:
         """List the parts of an operation in all tables, also of one that has no receipt."""
-        tables = ("exchanges", *written_by(WrittenBy.OPERATION))
+        tables = ("exchanges", *written_by("operation"))
         folders = [layout.table_folder(table, operation.run_date) for table in tables]
         names = [name for folder in folders for name in self.results.store.names(folder)]
         return [name for name in names if layout.run_of(name) == operation.operation_id]

@@ -16,7 +16,6 @@ from proofsweep.answers.views.store_files import STORE_SCHEME, StoreFiles
 from proofsweep.answers.views.tables import create_tables
 from proofsweep.answers.views.views import View, quoted, read_by, views
 from proofsweep.errors import ResultsError
-from proofsweep.model.tables.columns import WrittenBy
 from proofsweep.model.tables.registry import written_by
 from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.plans_and_parts import Results
@@ -198,7 +197,7 @@ def tags_in(connection: duckdb.DuckDBPyConnection) -> list[str]:
 
 def _of_operations(connection: duckdb.DuckDBPyConnection) -> list[str]:
     """Name the environments of operations, the newest first."""
-    tables = ("probes", *written_by(WrittenBy.OPERATION))
+    tables = ("probes", *written_by("operation"))
     each = " UNION ALL ".join(f"SELECT environment, operation_id FROM store.{table}" for table in tables)  # noqa: S608 - our own names
     query = f"SELECT environment FROM ({each}) GROUP BY ALL ORDER BY max(operation_id) DESC"  # noqa: S608 - as above
     return [name for (name,) in connection.execute(query).fetchall()]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from enum import Enum, auto
+from typing import Literal
 
 TEXT = "string"
 INT = "int64"
@@ -15,6 +15,7 @@ TIME = "timestamp[us, tz=UTC]"
 BYTES = "binary"
 
 Row = dict[str, object]
+Writer = Literal["leg", "ingest pass", "monitoring", "operation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +33,6 @@ class Column:
     since: int = 1
 
 
-class WrittenBy(Enum):
-    """Who writes the rows of a table."""
-
-    LEG = auto()
-    INGEST_PASS = auto()
-    MONITORING = auto()
-    OPERATION = auto()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
     """All that there is to say of one table; its schema, view, docs, redaction and searches are made of it.
@@ -56,7 +48,7 @@ class Table:
     name: str
     meaning: str
     columns: Sequence[Column]
-    written_by: WrittenBy
+    written_by: Writer
     kept: Sequence[str] = ()
     proof_line: Callable[[Row], str] | None = None
     proof_time: str | None = None

@@ -1,6 +1,6 @@
 """The `drift` table: one row for each name that a leg's answers held and the contract does not name."""
 
-from proofsweep.model.tables.columns import INT, SMALL, TEXT, TIME, Column, Table, WrittenBy
+from proofsweep.model.tables.columns import INT, SMALL, TEXT, TIME, Column, Table
 
 COLUMNS = (
     Column("run_id", TEXT, "the run", nullable=False),
@@ -19,5 +19,5 @@ TABLE = Table(
     meaning="What the answers of each leg held that the contract does not name: verdicts, error codes and "
     "response fields, by name.",
     columns=COLUMNS,
-    written_by=WrittenBy.LEG,
+    written_by="leg",
 )

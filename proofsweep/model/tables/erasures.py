@@ -1,6 +1,6 @@
 """The `erasures` table: one row for each proof that the service was asked to erase, and what it answered."""
 
-from proofsweep.model.tables.columns import STATUS, TEXT, TIME, Column, Table, WrittenBy
+from proofsweep.model.tables.columns import STATUS, TEXT, TIME, Column, Table
 
 COLUMNS = (
     Column("operation_id", TEXT, "the erasure; its calls are in `exchanges` under this ID", nullable=False),
@@ -20,7 +20,7 @@ TABLE = Table(
     meaning="One row for each proof that the service was asked to erase, and what it answered; a repeat is a row "
     "of its own.",
     columns=COLUMNS,
-    written_by=WrittenBy.OPERATION,
+    written_by="operation",
     proof_line=lambda row: f"erased by us: {row['outcome'] or row['reason']}",
     proof_time="asked_at",
 )

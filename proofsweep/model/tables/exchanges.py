@@ -2,7 +2,7 @@
 
 from proofsweep.model.drift import cell_of
 from proofsweep.model.exchanges import Exchange
-from proofsweep.model.tables.columns import INT, REAL, SMALL, STATUS, TEXT, TIME, Column, Row, Table, WrittenBy
+from proofsweep.model.tables.columns import INT, REAL, SMALL, STATUS, TEXT, TIME, Column, Row, Table
 
 COLUMNS = (
     Column("run_id", TEXT, "the run, or the operation", nullable=False),
@@ -40,7 +40,7 @@ TABLE = Table(
     meaning="One row for each HTTP exchange, retries included. Its environment is its own for an operation, else "
     "that of its run.",
     columns=COLUMNS,
-    written_by=WrittenBy.LEG,
+    written_by="leg",
 )
 
 

@@ -1,6 +1,6 @@
 """The `ingest` table: one row for each file that a pass over a watched folder has verified or moved."""
 
-from proofsweep.model.tables.columns import INT, SMALL, TEXT, TIME, Column, Table, WrittenBy
+from proofsweep.model.tables.columns import INT, SMALL, TEXT, TIME, Column, Table
 
 COLUMNS = (
     Column("run_id", TEXT, "the run whose answer counts; its row is in `verdicts`", nullable=False),
@@ -38,6 +38,6 @@ TABLE = Table(
     name="ingest",
     meaning="One row for each delivered file that a pass over a watched folder has verified or moved.",
     columns=COLUMNS,
-    written_by=WrittenBy.INGEST_PASS,
+    written_by="ingest pass",
     kept=("run_id", "leg", "environment", "watched", "outcome", "tries", "disposition", "acted_at"),
 )

@@ -4,7 +4,7 @@ from http import HTTPStatus
 
 from proofsweep.contract.models import HealthResponse
 from proofsweep.model.exchanges import Exchange
-from proofsweep.model.tables.columns import FLAG, INT, REAL, STATUS, TEXT, TIME, Column, Row, Table, WrittenBy
+from proofsweep.model.tables.columns import FLAG, INT, REAL, STATUS, TEXT, TIME, Column, Row, Table
 
 COLUMNS = (
     Column("operation_id", TEXT, "the pass of monitoring", nullable=False),
@@ -36,7 +36,7 @@ TABLE = Table(
     meaning="One row for each probe of the service: status, latency, request ID, headers of the quota, and what "
     "is wrong.",
     columns=COLUMNS,
-    written_by=WrittenBy.MONITORING,
+    written_by="monitoring",
 )
 
 

@@ -1,6 +1,6 @@
 """The `proofs` table: the proofs that the service lists, reconciled with the newest answers."""
 
-from proofsweep.model.tables.columns import FLAG, INT, TEXT, TIME, Column, Table, WrittenBy
+from proofsweep.model.tables.columns import FLAG, INT, TEXT, TIME, Column, Table
 
 COLUMNS = (
     Column("operation_id", TEXT, "the inventory", nullable=False),
@@ -31,7 +31,7 @@ TABLE = Table(
     meaning="One row for each proof of each inventory: as the service lists it, and how the newest answer agrees "
     "with it.",
     columns=COLUMNS,
-    written_by=WrittenBy.OPERATION,
+    written_by="operation",
     kept=("operation_id", "environment", "state"),
     proof_line=lambda row: f"inventory: {row['state']}" + (f" ({row['differs']})" if row["differs"] else ""),
 )

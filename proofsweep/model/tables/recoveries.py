@@ -1,6 +1,6 @@
 """The `recoveries` table: sidecars that were compared with the sealed ones, and those that were written again."""
 
-from proofsweep.model.tables.columns import INT, TEXT, TIME, Column, Table, WrittenBy
+from proofsweep.model.tables.columns import INT, TEXT, TIME, Column, Table
 
 COLUMNS = (
     Column("operation_id", TEXT, "the recovery", nullable=False),
@@ -29,7 +29,7 @@ TABLE = Table(
     name="recoveries",
     meaning="One row for each sidecar that a recovery compared with the sealed one, or wrote again.",
     columns=COLUMNS,
-    written_by=WrittenBy.OPERATION,
+    written_by="operation",
     kept=("operation_id", "environment", "outcome", "acted_at"),
     proof_line=lambda row: f"sidecar: {row['outcome']}" + (f", written to {to}" if (to := row["recovered_to"]) else ""),
     proof_time="acted_at",

@@ -13,27 +13,17 @@ from proofsweep.model.tables import (
     runs,
     verdicts,
 )
-from proofsweep.model.tables.columns import WrittenBy
+from proofsweep.model.tables.columns import Writer
 
-TABLES = {
-    table.name: table
-    for table in (
-        verdicts.TABLE,  # first: the rows of others may name an item by the proof that its answer names
-        exchanges.TABLE,
-        runs.TABLE,
-        ingest.TABLE,
-        drift.TABLE,
-        probes.TABLE,
-        rotations.TABLE,
-        erasures.TABLE,
-        proofs.TABLE,
-        interpretations.TABLE,
-        recoveries.TABLE,
-    )
-}
+# `verdicts` first: the rows of others may name an item by the proof that its answer names.
+_MODULES = (
+    *(verdicts, exchanges, runs, ingest, drift, probes),
+    *(rotations, erasures, proofs, interpretations, recoveries),
+)
+TABLES = {module.TABLE.name: module.TABLE for module in _MODULES}
 """The tables by their names."""
 
 
-def written_by(writer: WrittenBy) -> tuple[str, ...]:
+def written_by(writer: Writer) -> tuple[str, ...]:
     """Return the names of the tables whose rows somebody writes."""
-    return tuple(name for name, table in TABLES.items() if table.written_by is writer)
+    return tuple(name for name, table in TABLES.items() if table.written_by == writer)

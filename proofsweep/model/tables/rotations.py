@@ -1,6 +1,6 @@
 """The `rotations` table: one row for each rotation of a key that the service has answered."""
 
-from proofsweep.model.tables.columns import FLAG, TEXT, TIME, Column, Table, WrittenBy
+from proofsweep.model.tables.columns import FLAG, TEXT, TIME, Column, Table
 
 COLUMNS = (
     Column("operation_id", TEXT, "the rotation; its calls are in `exchanges` under this ID", nullable=False),
@@ -22,5 +22,5 @@ TABLE = Table(
     meaning="One row for each rotation of an API key: the IDs of both keys, when the old one ends, and the "
     "request ID; never a key.",
     columns=COLUMNS,
-    written_by=WrittenBy.OPERATION,
+    written_by="operation",
 )

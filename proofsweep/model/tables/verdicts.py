@@ -12,20 +12,7 @@ from proofsweep.model.exchanges import Call, Exchange
 from proofsweep.model.items import WorkItem, printable
 from proofsweep.model.outcomes import Accepted, Answer, AudioRead, Failed, Finished, Outcome, Rejected, word_for
 from proofsweep.model.reasons import Ineligible, Reason
-from proofsweep.model.tables.columns import (
-    FLAG,
-    INT,
-    REAL,
-    SMALL,
-    STATUS,
-    TEXT,
-    TIME,
-    Column,
-    Row,
-    Table,
-    WrittenBy,
-    empty_row,
-)
+from proofsweep.model.tables.columns import FLAG, INT, REAL, SMALL, STATUS, TEXT, TIME, Column, Row, Table, empty_row
 
 COLUMNS = (
     Column("run_id", TEXT, "the run", nullable=False),
@@ -100,7 +87,7 @@ TABLE = Table(
     name="verdicts",
     meaning="One row for each row of a catalog and each run.",
     columns=COLUMNS,
-    written_by=WrittenBy.LEG,
+    written_by="leg",
     kept=(
         *("run_id", "leg", "environment", "manifest_row", "outcome", "accepted", "action"),
         *("verify_attempts", "calls", "epoch"),

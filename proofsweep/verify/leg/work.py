@@ -12,6 +12,7 @@ from itertools import islice
 import pyarrow as pa
 
 from proofsweep.allocators import give_memory_back
+from proofsweep.endings import EndedBy
 from proofsweep.errors import ResultsError, RunMustStop
 from proofsweep.logs import Event, log
 from proofsweep.model import layout
@@ -111,7 +112,7 @@ def _worked(leg: LegContext, futures: Sequence[Future[Row | None]]) -> list[Row 
     try:
         return [future.result() for future in done]
     except Exception:
-        leg.stop.pull(RunMustStop("A worker failed through a mistake of this program.", ended_by="error"))
+        leg.stop.pull(RunMustStop("A worker failed through a mistake of this program.", ended_by=EndedBy.ERROR))
         raise
 
 
@@ -174,10 +175,10 @@ def work_last(leg: LegContext) -> None:
     except RunMustStop:
         return
     except ResultsError as error:
-        leg.stop.pull(RunMustStop(f"What remains cannot be read: {error.message}", ended_by="breaker"))
+        leg.stop.pull(RunMustStop(f"What remains cannot be read: {error.message}", ended_by=EndedBy.BREAKER))
         return
     if in_doubt:
-        leg.stop.pull(RunMustStop(leg.control.sentence(in_doubt), ended_by="breaker"))
+        leg.stop.pull(RunMustStop(leg.control.sentence(in_doubt), ended_by=EndedBy.BREAKER))
 
 
 def unfinished(leg: LegContext) -> Iterator[WorkItem]:
