@@ -93,8 +93,8 @@ def _audit(store: Path) -> None:
 
 
 def _make(store: Path, rows: int) -> None:
+    from proofsweep.endings import EndedBy  # noqa: PLC0415
     from proofsweep.model import layout  # noqa: PLC0415
-    from proofsweep.model.runs import EndedBy  # noqa: PLC0415
     from proofsweep.store.legs import Legs  # noqa: PLC0415
     from proofsweep.verify.leg.settle import LegEnd, settle_leg  # noqa: PLC0415
 

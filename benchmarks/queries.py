@@ -23,6 +23,7 @@ from proofsweep.audit.compact import compact
 from proofsweep.model import layout
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables import schemas
+from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results, parquet_of
@@ -80,7 +81,7 @@ def part_of(plan: Plan, rows: range, is_accepted: np.ndarray) -> pa.Table:
     }
     same |= {"classification": "human", "grade_human": 0.9, "grade_rubric_version": "1"}
     cells: dict[str, pa.Array] = {
-        name: pa.repeat(pa.scalar(cell, schemas.VERDICTS.field(name).type), count) for name, cell in same.items()
+        name: pa.repeat(pa.scalar(cell, SCHEMAS["verdicts"].field(name).type), count) for name, cell in same.items()
     }
     cells |= {"manifest_row": pa.array(rows), "item_id": pa.array(names), "relative_path": pa.array(names)}
     cells["audio"] = pa.array([f"{plan.catalog}/{name}" for name in names])
@@ -95,7 +96,7 @@ def part_of(plan: Plan, rows: range, is_accepted: np.ndarray) -> pa.Table:
         ("reason", None, "tampered"),
     ):
         cells[name] = pa.array(np.where(is_accepted, yes, no).tolist(), pa.string())
-    return schemas.conformed(pa.table(cells), schemas.VERDICTS)
+    return schemas.conformed(pa.table(cells), SCHEMAS["verdicts"])
 
 
 def build(store: Path, nights: int, rows: int) -> None:

@@ -10,7 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from cli.command_list import LINES
-from cli.exit_codes import ExitCode, code_of_error
+from cli.exit_codes import ExitCode, code_of_error, epilog
 from cli.screen import console, flush, print_error, show_unknown_letters
 from proofsweep import __version__
 from proofsweep.errors import ProofsweepError
@@ -56,10 +56,6 @@ _MODULES = {
 """The module of each command. Only the named one is imported, so that each starts quickly."""
 
 _HELP = "Verify credentialed audio in bulk through the partner's API, and keep verdicts, grades and request IDs."
-_EPILOG = (
-    "Exit codes: 0 every row accepted · 3 some rejected or ineligible · 4 some failed · 5 quota · 6 stopped · "
-    "7 key refused · 8 service down · 9 another leg is active · 2 usage · 1 our own bug"
-)
 
 
 def app_for(arguments: list[str]) -> typer.Typer:
@@ -89,7 +85,7 @@ def _without_commands() -> typer.Typer:
         add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode="markdown",
-        epilog=_EPILOG,
+        epilog=epilog(),
     )
     app.callback(help=_HELP)(_proofsweep)
     return app

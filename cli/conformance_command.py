@@ -33,6 +33,7 @@ from conformance import (
     most_calls,
     run,
 )
+from proofsweep.endings import EndedBy
 from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.partner.keys import key_file as kept_in
 from proofsweep.settings import ServiceSettings, load_settings
@@ -202,10 +203,10 @@ def _require_accepted_key(subject: Subject) -> None:
     try:
         _ = subject.usage
     except NoAnswer as error:
-        raise RunMustStop(f"The service cannot be examined: {error.said}.", ended_by="breaker") from error
+        raise RunMustStop(f"The service cannot be examined: {error.said}.", ended_by=EndedBy.BREAKER) from error
     except KeyRefused as error:
         raise RunMustStop(
-            f"The key was refused (request ID {error.request_ids[0]}).", ended_by="key_refused"
+            f"The key was refused (request ID {error.request_ids[0]}).", ended_by=EndedBy.KEY_REFUSED
         ) from error
 
 

@@ -1,41 +1,80 @@
 """The exit codes of the process."""
 
 from enum import IntEnum
+from typing import Self
 
 from proofsweep.answers.run_status import RunStatus
+from proofsweep.endings import EndedBy, ending_of
 from proofsweep.errors import ProofsweepError, RunIsActive, RunMustStop, UsageError
 
 
 class ExitCode(IntEnum):
-    """The documented exit codes; of 3 to 8 the highest that applies."""
+    """The documented exit codes, each with a word or two and its meaning; of 3 to 8 the highest that applies."""
 
-    ACCEPTED = 0
-    BUG = 1
-    USAGE = 2
-    REJECTED = 3
-    FAILED = 4
-    QUOTA = 5
-    CANCELLED = 6
-    KEY_REFUSED = 7
-    BREAKER = 8
-    ACTIVE = 9
-    NOT_TRIED = 10
+    brief: str
+    meaning: str
+
+    def __new__(cls, code: int, brief: str = "", meaning: str = "") -> Self:
+        """Make a code that says what it means."""
+        exit_code = int.__new__(cls, code)
+        exit_code._value_ = code
+        exit_code.brief, exit_code.meaning = brief, meaning
+        return exit_code
+
+    ACCEPTED = 0, "every row accepted", "every row was accepted"
+    BUG = 1, "our own bug", "a bug of this program; `demo`: a row with an unexpected result"
+    USAGE = (
+        *(2, "usage"),
+        (
+            "usage, settings, a catalog that is empty or cannot be read, no such run; `verify`: an unfinished run of "
+            "the catalog was planned with [other options](catalogs.md#one-run-of-a-catalog-at-a-time)"
+        ),
+    )
+    REJECTED = (
+        *(3, "some rejected or ineligible"),
+        (
+            "finished; some rows are rejected or ineligible; `conformance`: a check failed; `alerts check`: something "
+            "needs a person; `diff`: something got worse; `audit`: something is wrong"
+        ),
+    )
+    FAILED = (
+        *(4, "some failed"),
+        (
+            "finished; some rows got no verdict; `ingest`: files could not be moved, or letters not be written; "
+            "`conformance`: some checks got no answer; `alerts`: a receiver did not take a message"
+        ),
+    )
+    QUOTA = 5, "quota", "stopped: the quota is spent or reserved; rows remain"
+    CANCELLED = (
+        *(6, "stopped"),
+        (
+            "stopped: on request, because its window closed (`--until`, `--max-duration`, `--max-calls`), or because "
+            "its Prefect server failed; rows remain"
+        ),
+    )
+    KEY_REFUSED = 7, "key refused", "stopped: the key was refused"
+    BREAKER = 8, "service down", "stopped: the service is down or throttles for a long time; rows remain"
+    ACTIVE = (
+        *(9, "another leg is active"),
+        "a process works on this run, or on another run of its [catalog](catalogs.md#one-run-of-a-catalog-at-a-time)",
+    )
+    NOT_TRIED = 10, "a check was not tried", "`conformance --strict`: no check failed, and some were not tried"
 
 
-_CODE_OF_ENDING = {
-    "quota": ExitCode.QUOTA,
-    "window": ExitCode.CANCELLED,
-    "cancelled": ExitCode.CANCELLED,
-    "interrupted": ExitCode.CANCELLED,
-    "killed": ExitCode.CANCELLED,
-    "key_refused": ExitCode.KEY_REFUSED,
-    "breaker": ExitCode.BREAKER,
-}
+def epilog() -> str:
+    """Return all codes on one line, for the help."""
+    return "Exit codes: " + " · ".join(f"{code.value} {code.brief}" for code in ExitCode)
+
+
+def exit_codes_table() -> str:
+    """Return all codes with their meanings, for the docs."""
+    lines = [f"| {code.value} | {code.meaning} |" for code in ExitCode]
+    return "\n".join(["| code | meaning |", "|---|---|", *lines, ""])
 
 
 def code_of_run(run: RunStatus) -> ExitCode:
     """Return the code for the present state of a run, over all its legs."""
-    if run.remaining and run.ended_by == "error":
+    if run.remaining and run.ended_by == EndedBy.ERROR:
         return ExitCode.BUG
     applying = [ExitCode.ACCEPTED]
     if run.rows("rejected") or run.rows("ineligible"):
@@ -43,7 +82,8 @@ def code_of_run(run: RunStatus) -> ExitCode:
     if run.rows("failed"):
         applying.append(ExitCode.FAILED)
     if not run.is_over:
-        applying.append(_CODE_OF_ENDING.get(run.ended_by or "", ExitCode.CANCELLED))
+        ending = ending_of(run.ended_by)
+        applying.append(ExitCode.CANCELLED if ending is None else ExitCode(ending.exit_code))
     return max(applying)
 
 
@@ -55,6 +95,6 @@ def code_of_error(error: ProofsweepError) -> ExitCode:
         case RunIsActive():
             return ExitCode.ACTIVE
         case RunMustStop(ended_by=ended_by):
-            return _CODE_OF_ENDING.get(ended_by, ExitCode.BUG)
+            return ExitCode(ended_by.ending.exit_code)
         case _:
             return ExitCode.FAILED

@@ -14,6 +14,7 @@ from cli.run_request import RunRequest, report
 from cli.screen import flush, print_error
 from cli.watch_prefect import prefect_watched
 from proofsweep.answers.run_status import RunStatus
+from proofsweep.endings import EndedBy
 from proofsweep.errors import ResultsError, RunMustStop
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def _errors_explained(run_id: str, request: RunRequest, before: RunStatus) -> It
     except ResultsError as error:
         raise RunMustStop(
             f"{error.message} Finished rows are kept. When the store works again: {request.resume(run_id)}",
-            ended_by="breaker",
+            ended_by=EndedBy.BREAKER,
         ) from error
     except (httpx.HTTPError, RuntimeError) as error:  # our own client gives values: this is Prefect's
         if isinstance(error, RuntimeError) and not str(error).startswith("Failed to reach API"):
@@ -98,7 +99,8 @@ def _errors_explained(run_id: str, request: RunRequest, before: RunStatus) -> It
             _report_lost_server()
             return
         raise RunMustStop(
-            f"The Prefect server failed ({error}). When it works again: {request.resume(run_id)}", ended_by="killed"
+            f"The Prefect server failed ({error}). When it works again: {request.resume(run_id)}",
+            ended_by=EndedBy.KILLED,
         ) from error
 
 

@@ -19,8 +19,9 @@ from cli.screen import counted, print_json
 from cli.stop_told import stop_told
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.answers.summary import unsent_pairs_note
+from proofsweep.endings import EndedBy
 from proofsweep.errors import NothingDue
-from proofsweep.model.runs import EndedBy, Plan
+from proofsweep.model.runs import Plan
 from proofsweep.settings import Settings
 from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.budget.budget import seconds_after_reset

@@ -14,26 +14,16 @@ import typer
 
 from cli.app import whole_app
 from cli.endpoints import endpoints_table
+from cli.exit_codes import exit_codes_table
 from conformance import CHECKS
 from conformance.untestable import UNTESTABLE
 from proofsweep.alerts.events import EVENTS
 from proofsweep.answers.views.views import views
-from proofsweep.model.tables import (
-    drift,
-    erasures,
-    exchanges,
-    ingest,
-    interpretations,
-    probes,
-    proofs,
-    recoveries,
-    rotations,
-    runs,
-    snapshot,
-    usage,
-    verdicts,
-)
+from proofsweep.endings import EndedBy
+from proofsweep.model.reasons import REASONS
+from proofsweep.model.tables import snapshot, usage
 from proofsweep.model.tables.columns import Column
+from proofsweep.model.tables.registry import TABLES
 from sandbox.unspecified import markdown_of_unspecified
 
 DOCS = Path(__file__).parent
@@ -44,20 +34,13 @@ WIDTH = 100
 def rendered(text: str) -> str:
     """Fill each block between its markers with what the code says."""
     blocks = {
-        "verdicts": columns_table(verdicts.COLUMNS),
-        "exchanges": columns_table(exchanges.COLUMNS),
-        "runs": columns_table(runs.COLUMNS),
+        **{name: columns_table(table.columns) for name, table in TABLES.items()},
         "snapshot": columns_table(snapshot.COLUMNS),
-        "ingest": columns_table(ingest.COLUMNS),
-        "probes": columns_table(probes.COLUMNS),
         "usage": columns_table(usage.COLUMNS),
-        "rotations": columns_table(rotations.COLUMNS),
-        "erasures": columns_table(erasures.COLUMNS),
-        "proofs": columns_table(proofs.COLUMNS),
-        "interpretations": columns_table(interpretations.COLUMNS),
-        "recoveries": columns_table(recoveries.COLUMNS),
-        "drift": columns_table(drift.COLUMNS),
         "views": views_table(),
+        "reasons": reasons_table(),
+        "endings": endings_table(),
+        "exit codes": exit_codes_table(),
         "alerts": alerts_table(),
         "endpoints": endpoints_table(),
         "silences": markdown_of_unspecified(),
@@ -89,6 +72,28 @@ def alerts_table() -> str:
         states = ", ".join(f"`{state}`" for state in event.states)
         lines.append(f"| `{kind}` | {event.when} | {states} | {event.severity} |")
     return "\n".join(lines)
+
+
+def reasons_table() -> str:
+    """Return a table of the reasons, each with all that is known of it."""
+    lines = ["| reason | when | what to do | at fault | may heal | supplier is told |", "|---|---|---|---|---|---|"]
+    for reason, entry in REASONS.items():
+        told = "yes" if entry.tells_supplier else "no"
+        lines.append(f"| `{reason}` | {entry.meaning} | {entry.remedy} | {entry.at_fault} | {entry.heals} | {told} |")
+    return "\n".join(lines) + "\n"
+
+
+def endings_table() -> str:
+    """Return a table of the endings of a leg, each with what follows from it."""
+    lines = [
+        "| ended_by | when | exit code | state | alert | the next run |",
+        "|---|---|---|---|---|---|",
+    ]
+    for each in (member.ending for member in EndedBy):
+        alert = "none" if each.alert is None else f"[`{each.alert}`](alerts.md)"
+        goes_on = "goes on" if each.goes_on and each.exit_code else "leaves it"
+        lines.append(f"| `{each.word}` | {each.meaning} | {each.exit_code} | `{each.state}` | {alert} | {goes_on} |")
+    return "\n".join(lines) + "\n"
 
 
 def views_table() -> str:

@@ -22,6 +22,7 @@ ProofsweepError
 from collections.abc import Callable
 from datetime import datetime
 
+from proofsweep.endings import EndedBy
 from proofsweep.text import printable
 
 
@@ -153,11 +154,11 @@ class RunMustStop(ProofsweepError):
 
     Args:
         message: one sentence for a person.
-        ended_by: the word for the `runs` table (`breaker`, `quota`, `key_refused`, `cancelled` …).
+        ended_by: how the leg ends because of it.
         quota_reset: when a used-up quota resets, by the service's last answer.
     """
 
-    def __init__(self, message: str, *, ended_by: str, quota_reset: datetime | None = None) -> None:
+    def __init__(self, message: str, *, ended_by: EndedBy, quota_reset: datetime | None = None) -> None:
         super().__init__(message, ended_by=ended_by, quota_reset=quota_reset)
-        self.ended_by = ended_by
+        self.ended_by = EndedBy(ended_by)
         self.quota_reset = quota_reset

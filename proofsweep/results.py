@@ -14,12 +14,14 @@ The columns of the tables are declared in `proofsweep.model.tables`, the views i
 
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from proofsweep.answers.views.views import NAMES
 from proofsweep.errors import ResultsError
-from proofsweep.store.plans_and_parts import SCHEMAS, Results
+from proofsweep.model.tables.schemas import SCHEMAS
+from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.probes import read_probes
 from proofsweep.store.run_index import RunIndex, newest_whole
 from proofsweep.store.store import open_store
@@ -27,33 +29,6 @@ from proofsweep.store.store import open_store
 if TYPE_CHECKING:
     import duckdb
     import pandas as pd
-
-TableName = Literal[
-    "verdicts",
-    "exchanges",
-    "runs",
-    "ingest",
-    "drift",
-    "probes",
-    "rotations",
-    "erasures",
-    "proofs",
-    "interpretations",
-    "recoveries",
-]
-ViewName = Literal[
-    "latest_answer",
-    "latest_attempt",
-    "standing",
-    "comparisons",
-    "changes",
-    "rejects",
-    "reasons",
-    "coverage",
-    "usage",
-    "spend",
-    "request_log",
-]
 
 
 class ResultsStore:
@@ -116,7 +91,7 @@ class ResultsStore:
         """
         return self.table("runs", run_id, columns)
 
-    def table(self, table: TableName, run_id: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
+    def table(self, table: str, run_id: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
         """Return a table by its name.
 
         Raises:
@@ -178,9 +153,7 @@ class ResultsStore:
         weakref.finalize(self, close, connection)
         return answer
 
-    def pandas(
-        self, table: TableName | ViewName, run_id: str | None = None, columns: Sequence[str] | None = None
-    ) -> "pd.DataFrame":
+    def pandas(self, table: str, run_id: str | None = None, columns: Sequence[str] | None = None) -> "pd.DataFrame":
         """Return a table or a view as a pandas frame whose columns keep their Arrow types, so that null stays null.
 
         Example:
@@ -191,13 +164,12 @@ class ResultsStore:
         """
         import pandas as pd  # noqa: PLC0415 - a caller that needs only Arrow does not load pandas
 
-        is_table = table in get_args(TableName)
-        rows = self.table(table, run_id, columns) if is_table else self.view(table, run_id, columns)  # type: ignore[arg-type]  # one or the other
+        rows = self.table(table, run_id, columns) if table in SCHEMAS else self.view(table, run_id, columns)
         return rows.to_pandas(types_mapper=pd.ArrowDtype)
 
     def view(
         self,
-        view: ViewName,
+        view: str,
         run_id: str | None = None,
         columns: Sequence[str] | None = None,
         *,
@@ -208,9 +180,8 @@ class ResultsStore:
         Raises:
             ResultsError: there is no such view, run or column, or the store cannot be read.
         """
-        if view not in get_args(ViewName):
-            named = ", ".join([*SCHEMAS, *get_args(ViewName)])
-            raise ResultsError(f"There is no table or view {view!r}; there are {named}.")
+        if view not in NAMES:
+            raise ResultsError(f"There is no table or view {view!r}; there are {', '.join(NAMES)}.")
         its_own = None if run_id is None else self._results.plan(run_id).environment
         answer = self.sql(f"FROM {view}", environment or its_own)
         unknown = {*(columns or ()), *(() if run_id is None else ["run_id"])}.difference(answer.columns)
@@ -220,7 +191,7 @@ class ResultsStore:
         rows: pa.Table = (chosen if columns is None else chosen.select(*columns)).to_arrow_table()
         return rows
 
-    def _parts_of(self, table: TableName, run_id: str) -> list[str]:
+    def _parts_of(self, table: str, run_id: str) -> list[str]:
         return self._results.parts_of(table, self._results.plan(run_id))
 
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from proofsweep.endings import EndedBy
 from proofsweep.errors import RunMustStop
 from proofsweep.store.background import background_thread
 from proofsweep.verify.leg.leg_context import LegContext
@@ -58,7 +59,7 @@ def work_on_cluster(handle: LegHandle, leg: LegContext, runner: Runner) -> None:
         except Exception as error:
             is_ours = not (isinstance(error, OSError) or type(error).__module__.startswith("distributed"))
             why = "A task of the Dask cluster failed" if is_ours else "The Dask cluster, or one of its tasks, was lost"
-            reason = RunMustStop(f"{why} ({type(error).__name__}).", ended_by="error")
+            reason = RunMustStop(f"{why} ({type(error).__name__}).", ended_by=EndedBy.ERROR)
             leg.stop.pull(error if isinstance(error, RunMustStop) else reason)
             while running and (future := _next_of(ended, leg)) is not None:
                 del running[future]

@@ -8,14 +8,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from proofsweep.endings import EndedBy
 from proofsweep.errors import ResultsError, RunMustStop
 from proofsweep.logs import Event, log
 from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.wiring.engines import Engine
 from tasks.cancelled_run import is_cancelled_in_prefect
 from tasks.signal_thread import OVER, next_signal, signal_thread
-
-_EXIT_CANCELLED = 6
 
 # Bounds the last flush of the journal. Chosen: half may be too short for a bucket, twice keeps a person waiting.
 _LAST_FLUSH_SECONDS = 2.0
@@ -38,9 +37,9 @@ def _stop_when_asked(engine: Engine, reader: socket.socket) -> None:
     STOP_ASKED.set()
     log(Event.STOP_REQUESTED, signal=signal.Signals(first).name)
     if first == signal.SIGTERM and not is_cancelled_in_prefect():
-        engine.stop.pull(RunMustStop("The process was asked to end (SIGTERM).", ended_by="interrupted"))
+        engine.stop.pull(RunMustStop("The process was asked to end (SIGTERM).", ended_by=EndedBy.INTERRUPTED))
     else:
-        engine.stop.pull(RunMustStop("The run was asked to stop.", ended_by="cancelled"))
+        engine.stop.pull(RunMustStop("The run was asked to stop.", ended_by=EndedBy.CANCELLED))
     try:
         second = next_signal(reader, engine.settings.bounds.drain_seconds)
     except TimeoutError:
@@ -59,7 +58,7 @@ def _exit_now(leg: LegContext | None) -> None:
         command = f"proofsweep resume {leg.plan.run_id} (and the options of this command)"
         sys.stderr.write(f"\nproofsweep: Ended at once. Finished files are kept. Continue with: {command}\n")
     sys.stderr.flush()
-    os._exit(_EXIT_CANCELLED)
+    os._exit(EndedBy.CANCELLED.ending.exit_code)
 
 
 def _flush_journal(leg: LegContext) -> None:

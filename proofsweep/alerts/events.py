@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
+from proofsweep.endings import ENDINGS, EndedBy, ending_of
 from proofsweep.model.operations import OperationKind
-from proofsweep.model.runs import EndedBy
 
 FLOWS = (
     "verify-catalog",
@@ -38,23 +38,10 @@ FLOW_OF_OPERATION: Mapping[str, str] = MappingProxyType(
 )
 """Which flow does an operation of a kind."""
 
-COMPLETED, CANCELLED, CRASHED, FAILED = "Completed", "Cancelled", "Crashed", "Failed"
-INTERRUPTED, ALREADY_ACTIVE = "Interrupted", "AlreadyActive"
-
-_STATE_OF_ENDING = {
-    EndedBy.COMPLETE: COMPLETED,
-    EndedBy.QUOTA: "QuotaSpent",
-    EndedBy.WINDOW: "WindowClosed",
-    EndedBy.BREAKER: "Outage",
-    EndedBy.KEY_REFUSED: "KeyRefused",
-    EndedBy.CANCELLED: CANCELLED,
-    EndedBy.INTERRUPTED: INTERRUPTED,
-    EndedBy.KILLED: CRASHED,
-}
-
+COMPLETED, FAILED, ALREADY_ACTIVE = EndedBy.COMPLETE.ending.state, EndedBy.ERROR.ending.state, "AlreadyActive"
 
 OF_TYPE_COMPLETED = {COMPLETED, "SomeFailed"}
-OF_TYPE_CANCELLED = {CANCELLED, INTERRUPTED, ALREADY_ACTIVE}
+OF_TYPE_CANCELLED = {ALREADY_ACTIVE, *(ending.state for ending in ENDINGS.values() if ending.is_cancelled)}
 
 
 def is_failure(state: str) -> bool:
@@ -64,7 +51,8 @@ def is_failure(state: str) -> bool:
 
 def state_of_ending(ended_by: str | None) -> str:
     """Return the name of the state of a flow run whose work was ended so."""
-    return next((state for ending, state in _STATE_OF_ENDING.items() if ending == ended_by), FAILED)
+    ending = ending_of(ended_by)
+    return FAILED if ending is None else ending.state
 
 
 def state_of_run(ended_by: str | None, *, is_over: bool, failed: int, answered: int) -> str:
@@ -124,6 +112,11 @@ class AlertRule:
     severity: Severity = Severity.WARNING
 
 
+def _states_of(kind: AlertKind | None) -> tuple[str, ...]:
+    """Return the states of the endings that an alert tells of; None for those that nobody is told of."""
+    return tuple(dict.fromkeys(ending.state for ending in ENDINGS.values() if ending.alert == kind))
+
+
 _REST = "nothing, if the rest may wait: the next run resumes it, or `proofsweep resume`."
 _KEY = "put the right key in place, and try it with `proofsweep doctor`; the next run resumes."
 _REDRIVE = "see the reasons; then verify these files with `proofsweep redrive RUN --reason REASON`."
@@ -133,21 +126,21 @@ EVENTS: Mapping[AlertKind, AlertRule] = MappingProxyType(
     {
         AlertKind.ROWS_REMAIN: AlertRule(
             "the quota, the window or the calls were used up, or SIGTERM came, as at a shutdown, and work remains",
-            *(_REST, "work remains", ("QuotaSpent", "WindowClosed", INTERRUPTED)),
+            *(_REST, "work remains", _states_of(AlertKind.ROWS_REMAIN)),
         ),
         AlertKind.OUTAGE: AlertRule(
             "the service or the files' source could not be relied on, before or during a run",
             "nothing at first: the next run resumes. If it stays, report request IDs of `exchanges` to the partner.",
-            *("the service or the source failed", ("Outage",)),
+            *("the service or the source failed", _states_of(AlertKind.OUTAGE)),
         ),
         AlertKind.KEY_REFUSED: AlertRule(
             "the service refuses the key; monitoring tells it after three probes",
-            *(_KEY, "the service refused the API key", ("KeyRefused",), Severity.FAILURE),
+            *(_KEY, "the service refused the API key", _states_of(AlertKind.KEY_REFUSED), Severity.FAILURE),
         ),
         AlertKind.FAILED: AlertRule(
             "a flow run failed: bad settings, a catalog or store that cannot be used, a mistake of this program",
             "see the message, and `proofsweep doctor`; the next run resumes what remains.",
-            *("a flow run failed", (FAILED, "TimedOut"), Severity.FAILURE),
+            *("a flow run failed", (*_states_of(AlertKind.FAILED), "TimedOut"), Severity.FAILURE),
         ),
         AlertKind.SOME_FAILED: AlertRule(
             "every row of a run has its outcome, and some failed", _REDRIVE, "some rows failed", ("SomeFailed",)
@@ -169,7 +162,7 @@ EVENTS: Mapping[AlertKind, AlertRule] = MappingProxyType(
         AlertKind.CRASHED: AlertRule(
             "the process was killed, or its machine is gone; what it left unended, nobody works on",
             "see whether the worker and its machine are well; the next run resumes, or `proofsweep resume`.",
-            *("a flow run was killed", (CRASHED,), Severity.FAILURE),
+            *("a flow run was killed", _states_of(AlertKind.CRASHED), Severity.FAILURE),
         ),
         AlertKind.LATE: AlertRule(
             "no worker took a scheduled flow run in time (Prefect only)",
@@ -235,11 +228,12 @@ ALERTED_STATES: Mapping[str, AlertKind] = MappingProxyType(
 )
 """The states that somebody is told of."""
 
-SILENT_STATES = (COMPLETED, CANCELLED, ALREADY_ACTIVE)
+SILENT_STATES = (*_states_of(None), ALREADY_ACTIVE)
 """The states that are told to nobody: a good end, a person's own wish, and work that another process does."""
 
 END_STATES = (*SILENT_STATES, *(state for state in ALERTED_STATES if state != "Late"))
 """The names of all states in which our flow runs end."""
 
-SUCCESSES = (COMPLETED, "SomeFailed", "FoundDifferences", "QuotaSpent", "WindowClosed")
+_DONE = dict.fromkeys(ending.state for ending in ENDINGS.values() if ending.does_its_work)
+SUCCESSES = ("SomeFailed", "FoundDifferences", *_DONE)
 """States of a flow run that did its work, as far as it could."""

@@ -7,11 +7,12 @@ from itertools import takewhile
 
 import pyarrow.compute as pc
 
-from proofsweep.alerts.events import CRASHED, FLOW_OF_OPERATION
+from proofsweep.alerts.events import FLOW_OF_OPERATION
 from proofsweep.alerts.monitoring_alerts import ProbeFacts
 from proofsweep.alerts.run_alerts import FlowEnd, SupplierRejections
 from proofsweep.alerts.schedule_alerts import NightFacts, did_its_work
 from proofsweep.answers.views.views import pointer_to
+from proofsweep.endings import EndedBy
 from proofsweep.model import layout
 from proofsweep.model.exchanges import Call, Failure
 from proofsweep.model.operations import Operation
@@ -147,7 +148,7 @@ def killed_work(results: Results, environment: str, since: datetime) -> Iterator
     for operation in _newest_operations(Operations(results), environment, since):
         flow = FLOW_OF_OPERATION[operation.kind]
         began = f"The {operation.kind} of {minute_of(operation.started_at)} has no end."
-        yield FlowEnd(environment, flow, CRASHED, flow, results.store.url, [began])
+        yield FlowEnd(environment, flow, EndedBy.KILLED.ending.state, flow, results.store.url, [began])
     leases = Results(ingest_store(results.store.url))
     for watch in watched_ids(leases.store):
         lease = Lease(leases, watch)
@@ -157,7 +158,7 @@ def killed_work(results: Results, environment: str, since: datetime) -> Iterator
             and claim.facts.get("environment") == environment
         ):
             folder, began = str(claim.facts.get("folder")), f"The pass of {minute_of(claim.claimed.at)} has no end."
-            yield FlowEnd(environment, "check-ingest", CRASHED, folder, results.store.url, [began])
+            yield FlowEnd(environment, "check-ingest", EndedBy.KILLED.ending.state, folder, results.store.url, [began])
 
 
 def _newest_operations(operations: Operations, environment: str, since: datetime) -> Iterator[Operation]:

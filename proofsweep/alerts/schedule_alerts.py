@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from proofsweep.alerts.events import AlertKind
 from proofsweep.alerts.messages import Alert, cause_of, made_alert, quoted
-from proofsweep.model.runs import EndedBy
+from proofsweep.endings import EndedBy, ending_of
 from proofsweep.text import minute_of
 
 
@@ -24,9 +24,8 @@ def did_its_work(ended_by: str | None, finished_rows: int, *, have_all_failed: b
     """Return whether a leg did what it was to do: all rows, or as many as its window, calls and quota allowed."""
     if have_all_failed:
         return False
-    if ended_by == EndedBy.COMPLETE:
-        return True
-    return ended_by in {EndedBy.QUOTA, EndedBy.WINDOW} and finished_rows > 0
+    ending = ending_of(ended_by)
+    return ending is not None and ending.does_its_work and (finished_rows > 0 or ended_by == EndedBy.COMPLETE)
 
 
 def no_success(night: NightFacts, now: datetime, longest_hours: float) -> Alert | None:

@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import takewhile
 
-from proofsweep.model.runs import EndedBy, Plan
+from proofsweep.endings import EndedBy, ending_of
+from proofsweep.model.runs import Plan
 
 NEED_ATTENTION = ("rejected", "failed", "ineligible")  # The outcomes that somebody must look at
 
@@ -83,7 +84,8 @@ class RunStatus:
     @property
     def is_over(self) -> bool:
         """Whether nobody needs to go on with it: no row remains, or other runs of the catalog took its place."""
-        return not self.remaining or self.ended_by == EndedBy.SUPERSEDED
+        ending = ending_of(self.ended_by)
+        return not self.remaining or (ending is not None and not ending.goes_on)
 
     @property
     def ended_by(self) -> str | None:

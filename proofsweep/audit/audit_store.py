@@ -20,15 +20,14 @@ from proofsweep.errors import ResultsError
 from proofsweep.model import layout
 from proofsweep.model.operations import operation_of
 from proofsweep.model.redaction import MARKER
+from proofsweep.model.tables.registry import written_by
 from proofsweep.store.newest_rows import reduced
 from proofsweep.store.operations import Operations, receipted_parts
-from proofsweep.store.plans_and_parts import OPERATION_TABLES, Results
+from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.receipts import Part
 from proofsweep.store.snapshot import COLUMNS, Snapshot, legs_in
 from proofsweep.store.store import Store, sha256_hex
 from proofsweep.verify.leg.note_leg import LegRows
-
-_TABLES = ("verdicts", "exchanges", "runs", "drift")
 
 
 def audit_store(
@@ -95,7 +94,7 @@ def _check_unreferenced_parts(
     for each in run_ids:
         with suppress(ResultsError, ValueError, TypeError, KeyError):
             days[each] = results.plan(each).run_date
-    for table in _TABLES:
+    for table in written_by("leg"):
         for name in results.all_parts(table):
             owner = layout.run_of(name)
             if owner in operations:
@@ -104,7 +103,7 @@ def _check_unreferenced_parts(
                 findings.bad(name, "belongs to no run of this store")
             elif owner in days and name.rpartition("/")[0] != layout.table_folder(table, days[owner]):
                 findings.bad(name, "lies in the folder of a day that is not that of its run")
-    for name in (name for table in OPERATION_TABLES for name in results.all_parts(table)):
+    for name in (name for table in written_by("operation") for name in results.all_parts(table)):
         check_named(name, operations, results.store, findings)
 
 

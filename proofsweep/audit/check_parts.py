@@ -10,8 +10,7 @@ from proofsweep.audit.exceptions import Redactions, Step
 from proofsweep.audit.findings import Checked, Findings
 from proofsweep.model import layout
 from proofsweep.model.pruning import PrunedObject
-from proofsweep.model.tables.schemas import conformed
-from proofsweep.store.plans_and_parts import SCHEMAS
+from proofsweep.model.tables.schemas import SCHEMAS, conformed
 from proofsweep.store.receipts import Part
 from proofsweep.store.redactions import redacted
 from proofsweep.store.row_digests import root_of, row_digests

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from proofsweep.errors import ResultsError
 from proofsweep.model import layout
 from proofsweep.model.items import PROOF_PREFIX, raw_bytes
+from proofsweep.model.tables.registry import TABLES
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import REQUESTS_AT_ONCE
 
@@ -21,9 +22,6 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 _NAMES = ("item_id", "audio")  # The columns by which an item is found: its ID and its location
-
-_TABLES = ("verdicts", "ingest", "recoveries", "proofs", "interpretations")
-"""Answers come first: the rows of operations may name an item by its proof alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,14 +57,14 @@ class _Known:
 def rows_of_item(results: Results, item: str) -> Iterator[Found]:
     """Find an item in the tables, part by part; in those of operations also by the proofs that its answers name."""
     known = _Known()
-    for table in _TABLES:
+    for table in (table.name for table in TABLES.values() if table.kept):  # answers come first
         names = list(results.all_parts(table))
         read = partial(read_object, results, columns=_columns_in)
         for name, rows in zip(names, in_parallel(names, read), strict=True):
             places = _places_of(item, rows)
             if table == "verdicts":
                 known.add(rows.take(pa.array(sorted(places), pa.int64())))
-            elif table != "ingest":
+            elif "proof_id" in rows.column_names:
                 places |= known.places_in(rows)
             if places:
                 yield Found(name=name, places=sorted(places))

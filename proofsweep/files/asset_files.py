@@ -5,6 +5,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterable
 
+from proofsweep.endings import EndedBy
 from proofsweep.errors import ProofsweepError, RunMustStop, SourceError
 from proofsweep.files.local_files import LocalFile
 from proofsweep.model.items import FileFacts
@@ -85,4 +86,4 @@ class AssetFiles:
 
 def _no_room(why: str) -> RunMustStop:
     message = f"An asset cannot be written to the folder for temporary files ({why}): make room, or set TMPDIR."
-    return RunMustStop(message, ended_by="breaker")
+    return RunMustStop(message, ended_by=EndedBy.BREAKER)

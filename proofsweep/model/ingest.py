@@ -9,10 +9,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
-from proofsweep.contract.verdicts import Verdict
 from proofsweep.errors import ResultsError
 from proofsweep.model.items import FileFacts, ManifestRow, Unlisted, WorkItem, raw_bytes
-from proofsweep.model.reasons import Reason
+from proofsweep.model.reasons import Heals, about
 from proofsweep.model.tables.columns import Row
 
 # More files than this that are refused in one leg although their bytes were accepted before may be an incident at the
@@ -23,19 +22,6 @@ SECOND_REFUSAL_AFTER = timedelta(hours=1)
 # The longest wait for another try. Chosen: half tries a file that always fails twice as often; twice lets it rest for
 # two days after the service was repaired.
 _LONGEST_RETRY = timedelta(days=1)
-
-_MAY_HEAL = frozenset(
-    {
-        *(Reason.SIDECAR_FIELD_UNKNOWN, Reason.MISSING_AUDIO, Reason.MISSING_SIDECAR, Reason.UNREADABLE_FILE),
-        *(Reason.UNREADABLE_FOLDER, Reason.SOURCE_FORBIDDEN, Reason.ARCHIVED),
-    }
-)
-"""Reasons of ineligible rows that may end without a new version of the file: a setting, a permission, a restore."""
-_HEALED_AT_THE_SERVICE = frozenset({Verdict.UNREGISTERED, Verdict.LOCAL_SEAL})
-"""Rejections that may end without other bytes: the proof or the seal is registered."""
-
-_NOT_THE_SUPPLIERS = _MAY_HEAL - {Reason.MISSING_SIDECAR} | {Reason.SOURCE_UNAVAILABLE}
-"""Reasons that the person who runs the pass must deal with."""
 
 
 class Decision(StrEnum):
@@ -90,7 +76,7 @@ class IngestRules:
 
     def stands(self, answer: "PastAnswer", now: datetime) -> bool:
         """Whether an answer still counts for its bytes."""
-        if answer.reason not in _HEALED_AT_THE_SERVICE or answer.verified_at is None:
+        if about(answer.reason).heals is not Heals.AT_SERVICE or answer.verified_at is None:
             return True
         return (now - answer.verified_at).total_seconds() < self.ask_again_seconds
 
@@ -235,7 +221,7 @@ def may_be_same_bytes(answer: PastAnswer, row: ManifestRow) -> bool:
 
 def is_final(outcome: str, reason: str | None) -> bool:
     """Return whether an outcome stands until the file changes."""
-    return outcome in {"accepted", "rejected"} or (outcome == "ineligible" and reason not in _MAY_HEAL)
+    return outcome in {"accepted", "rejected"} or (outcome == "ineligible" and about(reason).heals is not Heals.HERE)
 
 
 def is_not_moved(row: Row) -> bool:
@@ -248,7 +234,7 @@ def needs_letter(answer: PastAnswer, before: PastAnswer | None) -> bool:
 
     A rejection that was asked for again and is as before is not told again.
     """
-    if answer.outcome not in {"rejected", "ineligible"} or answer.reason in _NOT_THE_SUPPLIERS:
+    if answer.outcome not in {"rejected", "ineligible"} or not about(answer.reason).tells_supplier:
         return False
     now, told = (each and (each.reason, each.audio_sha256, each.sidecar_sha256) for each in (answer, before))
     return now != told or (before is not None and before.run_id == answer.run_id)

@@ -1,16 +1,15 @@
 """The outcome of one item: a closed union of values, never an exception."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from types import MappingProxyType
 from typing import assert_never
 
 from proofsweep.contract.models import VerifyResponse
-from proofsweep.contract.verdicts import Action, Verdict, action_for, is_accepted, is_contradictory
+from proofsweep.contract.verdicts import Action, action_for, is_accepted, is_contradictory
 from proofsweep.model.exchanges import Exchange
 from proofsweep.model.items import WorkItem
-from proofsweep.model.reasons import Ineligible, Reason
+from proofsweep.model.reasons import REASONS, Ineligible, Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,22 +94,8 @@ def outcome_of(answer: Answer) -> Accepted | Rejected:
     if is_contradictory(good, verdict):
         detail = f"The answer contradicts itself: good is {str(good).lower()}, but the verdict says otherwise."
         return Rejected(answer, Reason.CONTRADICTORY_ANSWER, detail, action)
-    if verdict not in MEANINGS:
-        detail = "The verdict is not one of the contract's; an unknown verdict is a failed verification."
-        return Rejected(answer, Reason.UNKNOWN_VERDICT, detail, action)
-    return Rejected(answer, verdict, MEANINGS[verdict], action)
-
-
-MEANINGS: Mapping[str, str] = MappingProxyType(
-    {
-        Verdict.AUDIO_CHANGED: "The audio bytes are not those that the sidecar was made for.",
-        Verdict.TAMPERED: "The proof, the embedded identity or the signature was changed.",
-        Verdict.UNREGISTERED: "The service has not issued and registered this credential.",
-        Verdict.UNREADABLE: "No readable proof was found, or its binding to the audio failed.",
-        Verdict.LOCAL_SEAL: "The seal of the artist's device is intact, but was never registered with the service.",
-    }
-)
-"""The contract's meaning of each verdict but `valid`, in our words."""
+    reason = verdict if verdict in REASONS else Reason.UNKNOWN_VERDICT
+    return Rejected(answer, reason, REASONS[reason].meaning, action)
 
 
 def word_for(outcome: Outcome) -> str:

@@ -1,27 +1,22 @@
 """What a redaction takes from rows, and the documents that say so. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Annotated
 
 from pydantic import StringConstraints
 
+from proofsweep.model.tables import planned_items
+from proofsweep.model.tables.registry import TABLES
+
 MARKER = "redacted"
 """What stands in a cell whose content is gone, where the table allows no null."""
 
-# Counts stay right, and a run can go on, by these: none of them tells what the item was.
-KEPT: Mapping[str, Sequence[str]] = {
-    "verdicts": (
-        *("run_id", "leg", "environment", "manifest_row", "outcome", "accepted", "action"),
-        *("verify_attempts", "calls", "epoch"),
-    ),
-    "ingest": ("run_id", "leg", "environment", "watched", "outcome", "tries", "disposition", "acted_at"),
-    "recoveries": ("operation_id", "environment", "outcome", "acted_at"),
-    "proofs": ("operation_id", "environment", "state"),
-    "interpretations": ("operation_id", "environment", "status", "asks", "asked_at"),
-    "_runs": ("manifest_row", "reason"),
-}
-"""The columns that a redacted row keeps, by the first folder of the names of the objects that hold rows of items."""
+KEPT = {name: table.kept for name, table in TABLES.items() if table.kept} | {"_runs": planned_items.KEPT}
+"""The columns that a redacted row keeps, by the first folder of the names of the objects that hold rows of items.
+
+Counts stay right, and a run can go on, by these: none of them tells what the item was.
+"""
 
 Digest = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{2})*$")]
 

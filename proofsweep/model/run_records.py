@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
-from proofsweep.model.runs import EndedBy, Plan
+from proofsweep.endings import ending_of
+from proofsweep.model.runs import Plan
 from proofsweep.model.tables.columns import Row
 
 OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
@@ -62,7 +63,8 @@ class RunRecord:
     @property
     def is_superseded(self) -> bool:
         """Whether other runs of the catalog took its place."""
-        return any(leg.receipt.get("ended_by") == EndedBy.SUPERSEDED for leg in self.legs)
+        endings = (ending_of(leg.receipt.get("ended_by")) for leg in self.legs)
+        return any(ending is not None and not ending.goes_on for ending in endings)
 
     def is_newer_than(self, other: "RunRecord | None") -> bool:
         """Return whether this record knows more: legs only end, they never come back."""

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from enum import StrEnum
 
 # Fewest items in a shard, which is one Prefect task and one Parquet part. Chosen: any value from 500 to 2,000 does.
 MIN_SHARD_ITEMS = 1_000
@@ -28,21 +27,6 @@ REDRIVE = "redrive"  # The kind of catalog that is made of rows of earlier runs
 
 PARTIAL_KINDS = frozenset({INGEST, REDRIVE})
 """Kinds that are a part of the catalog that they name; such a run says nothing of the rest of it."""
-
-
-class EndedBy(StrEnum):
-    """Why a leg ended, as in the `runs` table."""
-
-    COMPLETE = "complete"
-    QUOTA = "quota"
-    WINDOW = "window"
-    CANCELLED = "cancelled"
-    INTERRUPTED = "interrupted"
-    KEY_REFUSED = "key_refused"
-    BREAKER = "breaker"
-    KILLED = "killed"
-    ERROR = "error"
-    SUPERSEDED = "superseded"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import TypeVar
 
+from proofsweep.endings import EndedBy
 from proofsweep.errors import CallFailed, RunMustStop
-from proofsweep.model.runs import EndedBy
 from proofsweep.operations.operation_log import OperationLog
 from proofsweep.partner.partner import Partner
 

@@ -11,9 +11,9 @@ from http import HTTPStatus
 
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.models import EraseProofResponse
+from proofsweep.endings import EndedBy
 from proofsweep.errors import CallFailed, RunMustStop
 from proofsweep.model.proofs import GONE, Erasure, ProofList
-from proofsweep.model.runs import EndedBy
 from proofsweep.operations.operation_log import OperationLog
 from proofsweep.partner.partner import Partner
 from proofsweep.store.operations import OperationJournals

@@ -7,10 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from proofsweep.endings import EndedBy
 from proofsweep.errors import RunIsActive, SourceError
 from proofsweep.model.exchanges import Call, Exchange
 from proofsweep.model.operations import CallCounts, Operation
-from proofsweep.model.runs import EndedBy
 from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.exchanges import exchange_row
 from proofsweep.store.lease import sole_process

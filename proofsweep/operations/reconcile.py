@@ -15,7 +15,7 @@ from proofsweep.errors import CallFailed
 from proofsweep.model.proofs import Inventory
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables.columns import Row
-from proofsweep.model.tables.schemas import PROOFS
+from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.operations.call_budget import OutageGuard
 from proofsweep.operations.operation_log import OperationLog
 from proofsweep.partner.partner import Partner
@@ -92,7 +92,7 @@ class ProofListing:
 _BATCH_ROWS = 5_000
 
 _LISTED = pa.schema(
-    [PROOFS.field(name) for name in ("proof_id", "song", "issued_at", "classification", "has_feedback")]
+    [SCHEMAS["proofs"].field(name) for name in ("proof_id", "song", "issued_at", "classification", "has_feedback")]
 )
 _RECONCILED = """
 WITH answers AS (

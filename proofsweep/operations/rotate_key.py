@@ -24,9 +24,9 @@ from pydantic import SecretStr
 
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.models import RotatedKeyResponse
+from proofsweep.endings import EndedBy
 from proofsweep.errors import CallFailed, ConfigError, ProofsweepError, ResultsError, RotationUnfinished, RunMustStop
 from proofsweep.model.key_rotation import REPLAY_WINDOW, Rotation, RotationIntent, is_recent, why_conflict
-from proofsweep.model.runs import EndedBy
 from proofsweep.operations.key_places import KeyPlace
 from proofsweep.operations.rotation_log import RotationLog
 from proofsweep.partner.keys import fingerprint, usable_key

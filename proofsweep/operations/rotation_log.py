@@ -4,11 +4,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 
+from proofsweep.endings import EndedBy
 from proofsweep.errors import NameTaken
 from proofsweep.model.exchanges import Exchange
 from proofsweep.model.key_rotation import RotationIntent
 from proofsweep.model.operations import Operation
-from proofsweep.model.runs import EndedBy
 from proofsweep.operations.operation_log import OperationLog
 from proofsweep.store.operations import Operations
 

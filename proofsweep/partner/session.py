@@ -9,6 +9,7 @@ from typing import Generic, NoReturn, TypeVar, assert_never
 
 from pydantic import SecretStr
 
+from proofsweep.endings import EndedBy
 from proofsweep.errors import CallFailed, RunMustStop, SlotRefused, SlotSpent, UsageError
 from proofsweep.model.exchanges import Call, Exchange
 from proofsweep.partner.keys import CurrentKey
@@ -245,7 +246,7 @@ class Session:
             headroom = self.context.headroom_check.result(since, dispatcher.clock, self._ask_headroom)
         if headroom is not None and headroom <= 0:
             used_up = f"The key's quota is used up; {reset_clause(headers.rate_reset, exchange.ended_at)}."
-            self._stop(RunMustStop(used_up, ended_by="quota", quota_reset=headers.rate_reset))
+            self._stop(RunMustStop(used_up, ended_by=EndedBy.QUOTA, quota_reset=headers.rate_reset))
 
     def _ask_headroom(self) -> int | None:
         """Ask for the calls that are left in this quota period; None when there is no answer."""
@@ -274,7 +275,7 @@ class Session:
         if not is_renewed and self.context.control is not None:
             _give_up(attempt.exchange)
         if not is_renewed:
-            self._stop(RunMustStop(KEY_REFUSED, ended_by="key_refused"))
+            self._stop(RunMustStop(KEY_REFUSED, ended_by=EndedBy.KEY_REFUSED))
 
     def _stop(self, reason: RunMustStop) -> NoReturn:
         self.stop.pull(reason)

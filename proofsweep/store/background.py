@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from proofsweep.endings import EndedBy
 from proofsweep.errors import RunMustStop
 from proofsweep.partner.stop import StopSwitch
 
@@ -27,7 +28,7 @@ def background_thread(
                 raise
             errors.append(error)
             broken = f"The thread {name} failed through a mistake of this program ({type(error).__name__})."
-            stop.pull(RunMustStop(broken, ended_by="error"))
+            stop.pull(RunMustStop(broken, ended_by=EndedBy.ERROR))
 
     thread = threading.Thread(target=run, name=name, daemon=True)
     thread.start()

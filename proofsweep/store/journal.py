@@ -14,7 +14,8 @@ import pyarrow as pa
 from proofsweep.errors import NameTaken
 from proofsweep.model import layout
 from proofsweep.model.tables.columns import Row
-from proofsweep.store.plans_and_parts import SCHEMAS, Results
+from proofsweep.model.tables.schemas import SCHEMAS
+from proofsweep.store.plans_and_parts import Results
 
 # A killed process loses the work of at most so long.
 FLUSH_SECONDS = 1.0

@@ -12,8 +12,9 @@ from proofsweep.errors import NameTaken, ResultsError
 from proofsweep.model import layout
 from proofsweep.model.operations import Operation, operation_of
 from proofsweep.model.tables.columns import Column, Row, with_instants
+from proofsweep.model.tables.registry import written_by
 from proofsweep.store.lease import Lease
-from proofsweep.store.plans_and_parts import OPERATION_TABLES, Results
+from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.receipts import Part, link_to, newest_receipts
 from proofsweep.store.store import Store, damaged, json_bytes
 
@@ -81,7 +82,8 @@ class Operations:
 
     def parts_of(self, operation: Operation) -> list[str]:
         """List the parts of an operation in all tables, also of one that has no receipt."""
-        folders = [layout.table_folder(table, operation.run_date) for table in ("exchanges", *OPERATION_TABLES)]
+        tables = ("exchanges", *written_by("operation"))
+        folders = [layout.table_folder(table, operation.run_date) for table in tables]
         names = [name for folder in folders for name in self.results.store.names(folder)]
         return [name for name in names if layout.run_of(name) == operation.operation_id]
 

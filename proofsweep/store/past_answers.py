@@ -11,8 +11,9 @@ from proofsweep.errors import ResultsError
 from proofsweep.model.items import PROOF_PREFIX, Mode
 from proofsweep.model.layout import plan_name
 from proofsweep.model.runs import Plan
+from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.store.known_rows import HashedItems, known_rows
-from proofsweep.store.plans_and_parts import SCHEMAS, Results
+from proofsweep.store.plans_and_parts import Results
 
 # Of each mode so many of the smallest and of the largest are kept. Chosen: any value from 16 to 64 does.
 _KEPT = 32

@@ -13,35 +13,18 @@ from proofsweep.errors import ResultsError
 from proofsweep.model import layout
 from proofsweep.model.items import WorkItem
 from proofsweep.model.runs import Plan, rows_of_shard
-from proofsweep.model.tables import planned_items, schemas
+from proofsweep.model.tables import planned_items
 from proofsweep.model.tables.columns import Row
-from proofsweep.model.tables.schemas import conformed
+from proofsweep.model.tables.schemas import SCHEMAS, conformed
 from proofsweep.store.prunings import pruned_names
 from proofsweep.store.receipts import Part, ended_parts
 from proofsweep.store.row_digests import ROOT_KEY, with_merkle_root
 from proofsweep.store.store import Store, damaged, json_bytes, sha256_hex
 
-SCHEMAS = {
-    "verdicts": schemas.VERDICTS,
-    "exchanges": schemas.EXCHANGES,
-    "runs": schemas.RUNS,
-    "ingest": schemas.INGEST,
-    "drift": schemas.DRIFT,
-    "probes": schemas.PROBES,
-    "rotations": schemas.ROTATIONS,
-    "erasures": schemas.ERASURES,
-    "proofs": schemas.PROOFS,
-    "interpretations": schemas.INTERPRETATIONS,
-    "recoveries": schemas.RECOVERIES,
-}
-
 RECEIPTED = ("verdicts", "exchanges")  # The tables whose parts the receipts of legs name
 
 # Planned items that are made of a shard at once, some 3 KB each while they are made.
 _ITEMS_AT_ONCE = 500
-
-OPERATION_TABLES = ("rotations", "erasures", "proofs", "interpretations", "recoveries")
-"""The tables that only operations write."""
 
 
 class Results:

@@ -23,9 +23,10 @@ from proofsweep.alerts.run_alerts import (
 )
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.answers.summary import advice_for, ending_of, label_of
+from proofsweep.endings import EndedBy
 from proofsweep.errors import ConfigError, ProofsweepError, RunMustStop
 from proofsweep.model.ingest import PassReport
-from proofsweep.model.runs import EndedBy, Plan
+from proofsweep.model.runs import Plan
 from proofsweep.settings import Settings, environment
 from proofsweep.store.legs import Legs
 from proofsweep.store.rotations import Rotations

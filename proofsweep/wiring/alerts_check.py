@@ -22,11 +22,11 @@ from proofsweep.answers.describe_run import describe_run
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.models import PartnerUsageResponse
+from proofsweep.endings import EndedBy
 from proofsweep.errors import ProofsweepError, RunMustStop
 from proofsweep.files.locations import path_of
 from proofsweep.model.items import printable
 from proofsweep.model.run_records import RunRecord
-from proofsweep.model.runs import EndedBy
 from proofsweep.settings import Settings
 from proofsweep.store.legs import Legs
 from proofsweep.verify.plan.examine_service import ServiceStatus

@@ -11,11 +11,12 @@ from proofsweep import __version__
 from proofsweep.alerts.facts import recent_probes
 from proofsweep.alerts.messages import Alert
 from proofsweep.alerts.monitoring_alerts import MonitorRules, alerts_of_probes
+from proofsweep.endings import EndedBy
 from proofsweep.errors import ProofsweepError, ResultsError, RunMustStop
 from proofsweep.logs import Event, log
 from proofsweep.model.operations import Operation, OperationKind
 from proofsweep.model.proofs import NotesRefreshed
-from proofsweep.model.runs import EndedBy, new_run_id
+from proofsweep.model.runs import new_run_id
 from proofsweep.model.tables.columns import Row
 from proofsweep.operations.call_budget import CallBudget, OutageGuard
 from proofsweep.operations.operation_log import OperationLog
@@ -108,7 +109,7 @@ def _receipt_written(work: OperationWork, facts: Mapping[str, object]) -> Iterat
         yield
         ended_by = EndedBy.COMPLETE
     except RunMustStop as stop:
-        ended_by, why = EndedBy(stop.ended_by), stop.message
+        ended_by, why = stop.ended_by, stop.message
         raise
     except ProofsweepError as error:
         why = error.message

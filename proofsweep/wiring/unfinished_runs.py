@@ -5,8 +5,9 @@ from contextlib import suppress
 from datetime import timedelta
 
 from proofsweep.answers.describe_run import describe_run, run_worked_on_by, unfinished_runs
+from proofsweep.endings import EndedBy
 from proofsweep.errors import NothingDue, RunIsActive, RunMustStop
-from proofsweep.model.runs import INGEST, PARTIAL_KINDS, EndedBy, Plan, new_run_id
+from proofsweep.model.runs import INGEST, PARTIAL_KINDS, Plan, new_run_id
 from proofsweep.settings import Settings
 from proofsweep.store.known_rows import are_known_since
 from proofsweep.verify.budget.bounds import Bounds, left_of

@@ -9,8 +9,8 @@ import pandas as pd
 import pyarrow.dataset as ds
 import pytest
 
+from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.settings import load_settings
-from proofsweep.store.plans_and_parts import SCHEMAS
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import held_leg

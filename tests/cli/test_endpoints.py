@@ -7,7 +7,7 @@ import typer
 from cli.app import whole_app
 from cli.endpoints import USES, endpoints_table
 from proofsweep.model.exchanges import Call
-from proofsweep.store.plans_and_parts import SCHEMAS
+from proofsweep.model.tables.schemas import SCHEMAS
 
 
 def test_every_endpoint_has_its_row() -> None:

@@ -8,11 +8,9 @@ import signal
 from collections.abc import Iterable
 from pathlib import Path
 
-from proofsweep.results import TableName
-
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
-TABLES: tuple[TableName, ...] = ("verdicts", "exchanges", "runs")
+TABLES: tuple[str, ...] = ("verdicts", "exchanges", "runs")
 WORD = re.compile(rb"[A-Za-z0-9+/_-]{16,}")
 """The characters of keys, signatures and base64; the text around them has other characters at both ends."""
 

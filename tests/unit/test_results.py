@@ -10,7 +10,7 @@ import pytest
 from proofsweep import results
 from proofsweep.errors import ResultsError
 from proofsweep.model.runs import Plan
-from proofsweep.model.tables import schemas
+from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store
 
@@ -102,9 +102,9 @@ def test_an_empty_table_has_its_whole_schema(folder: Path) -> None:
     """A query that works on full tables works on empty ones."""
     store = results.open_results(str(folder))
 
-    assert store.exchanges().schema == schemas.EXCHANGES
+    assert store.exchanges().schema == SCHEMAS["exchanges"]
     assert store.runs(FIRST, ["ended_by", "run_id"]).schema.names == ["ended_by", "run_id"]
-    assert store.verdicts().schema == schemas.VERDICTS
+    assert store.verdicts().schema == SCHEMAS["verdicts"]
 
 
 def test_pandas_keeps_null_apart_from_false(folder: Path) -> None:

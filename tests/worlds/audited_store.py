@@ -8,11 +8,12 @@ import pyarrow as pa
 
 from proofsweep.audit.prune import find_prunable, prune
 from proofsweep.contract.headers import AnswerHeaders
+from proofsweep.endings import EndedBy
 from proofsweep.model import layout
 from proofsweep.model.exchanges import Call, Exchange
 from proofsweep.model.items import WorkItem
 from proofsweep.model.pruning import Keep
-from proofsweep.model.runs import EndedBy, Plan
+from proofsweep.model.runs import Plan
 from proofsweep.model.tables import planned_items, schemas
 from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.exchanges import exchange_row

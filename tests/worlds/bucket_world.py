@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import sandbox
-from proofsweep.results import TableName, open_results
+from proofsweep.results import open_results
 
 from ..servers.buckets import Bucket
 from .command_world import Row
@@ -26,7 +26,7 @@ class BucketWorld(SandboxWorld):
         """What a command is given as the place of the results."""
         return f"{self.bucket.url}/results"
 
-    def table(self, name: TableName) -> list[Row]:
+    def table(self, name: str) -> list[Row]:
         """Read a whole table where it is, as a program does that uses our library."""
         return open_results(self.results_url).table(name).to_pylist()
 

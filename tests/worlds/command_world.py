@@ -14,7 +14,6 @@ import pyarrow.dataset
 import pytest
 
 from cli.app import run
-from proofsweep.results import TableName
 
 from .waiting import wait_for
 
@@ -53,7 +52,7 @@ class CommandWorld:
         with (self.folder / f"log-{time.monotonic_ns()}.txt").open("wb") as log:
             return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
 
-    def table(self, name: TableName) -> list[Row]:
+    def table(self, name: str) -> list[Row]:
         """Read a whole table as an ordinary Parquet reader does; a table without a part is empty."""
         results = self.results
         if not any(results.glob(f"{name}/*/*.parquet")):

@@ -1,6 +1,6 @@
 """Find what the results store knows about a file, a run or an operation, for `proofsweep explain`."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,6 +15,8 @@ from proofsweep.model.operations import Operation
 from proofsweep.model.reasons import remedy_for
 from proofsweep.model.runs import Plan, new_run_id
 from proofsweep.model.tables.columns import Row
+from proofsweep.model.tables.registry import TABLES
+from proofsweep.model.tables.verdicts import words_of_outcome
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
 
@@ -116,12 +118,7 @@ def _lines_of_run(each: Occurrence) -> Iterator[str]:
 def _result_of(row: Row) -> str:
     finished = row["finished_at"]
     when = f", {finished:%Y-%m-%d %H:%M} UTC" if isinstance(finished, datetime) else ""
-    return _words_of(row) + when
-
-
-def _words_of(row: Row) -> str:
-    words = [row["outcome"], *dict.fromkeys((row["verdict"], row["reason"]))]
-    return " · ".join(str(word) for word in words if word is not None)
+    return words_of_outcome(row) + when
 
 
 def _advice_for(row: Row, erasures: Sequence[Row]) -> str:
@@ -153,7 +150,9 @@ def lines_of_proof(proof_id: str, found: Sequence[tuple[str, datetime, Row]]) ->
     """Write what is known of a proof, the newest first; text that others wrote is as they wrote it."""
     yield f"proof {proof_id}, in {len(found):,} {'row' if len(found) == 1 else 'rows'}"
     for table, moment, row in found:
-        yield f"  {moment:%Y-%m-%d %H:%M} UTC  {row['environment']}  {_SENTENCES[table](row)}{_call_of(row)}"
+        line = TABLES[table].proof_line
+        said = "" if line is None else line(row)
+        yield f"  {moment:%Y-%m-%d %H:%M} UTC  {row['environment']}  {said}{_call_of(row)}"
     items = dict.fromkeys(str(row["item_id"]) for table, _, row in found if table == "verdicts")
     yield from (f"  every call for its file: proofsweep explain {item_id}" for item_id in items)
 
@@ -169,16 +168,3 @@ def json_of_proof(proof_id: str, found: Sequence[tuple[str, datetime, Row]]) -> 
 def _call_of(row: Row) -> str:
     request_id = row.get("request_id") or row.get("verify_request_id")
     return f", {request_id}" if request_id else ""
-
-
-_SENTENCES: Mapping[str, Callable[[Row], str]] = {
-    "verdicts": lambda row: f"verified: {_words_of(row)}, {row['audio']}",
-    "proofs": lambda row: f"inventory: {row['state']}" + (f" ({row['differs']})" if row["differs"] else ""),
-    "interpretations": lambda row: f"process note: {row['status']}",
-    "recoveries": lambda row: f"sidecar: {row['outcome']}{_place_of(row)}",
-    "erasures": lambda row: f"erased by us: {row['outcome'] or row['reason']}",
-}
-
-
-def _place_of(recovery: Row) -> str:
-    return f", written to {recovery['recovered_to']}" if recovery["recovered_to"] else ""

@@ -18,8 +18,10 @@ from proofsweep.model.operations import Operation
 from proofsweep.model.proofs import GONE
 from proofsweep.model.runs import Plan, shard_of
 from proofsweep.model.tables.columns import Row
+from proofsweep.model.tables.registry import TABLES
+from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.store.operations import Operations
-from proofsweep.store.plans_and_parts import SCHEMAS, Results
+from proofsweep.store.plans_and_parts import Results
 from proofsweep.text import printable
 
 
@@ -47,15 +49,6 @@ _MOST_NAMED = 10
 _BATCH_ROWS = 5_000
 
 _CALL = ", ".join(COLUMNS)
-
-_TIMES: Mapping[str, str | None] = {
-    "verdicts": "finished_at",
-    "proofs": None,
-    "interpretations": "asked_at",
-    "recoveries": "acted_at",
-    "erasures": "asked_at",
-}
-"""The tables that name proofs, each with the column that says when; None for the time in the operation's ID."""
 
 
 @contextmanager
@@ -140,7 +133,8 @@ class Search:
         """Return the rows that name a proof by its ID, each with its table and time in UTC, the newest first."""
         proof_id = wanted.removeprefix(PROOF_PREFIX)
         found: list[tuple[str, datetime, Row]] = []
-        for table in _TIMES:  # one that was verified by its ID may have no answer
+        for table in (name for name, each in TABLES.items() if each.proof_line):
+            # One that was verified by its ID may have no answer.
             verified = f" OR audio = {quoted(PROOF_PREFIX + proof_id)}" if table == "verdicts" else ""
             rows = self._rows(f"{_whole(table)} WHERE proof_id = ?{verified}", proof_id)
             found += ((table, _time_of(table, row), row) for row in rows)
@@ -196,7 +190,7 @@ def _whole(table: str) -> str:
 
 
 def _time_of(table: str, row: Row) -> datetime:
-    column = _TIMES[table]
+    column = TABLES[table].proof_time
     if column is None:
         return datetime.strptime(str(row["operation_id"])[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
     return datetime.fromisoformat(str(row[column])).astimezone(UTC)

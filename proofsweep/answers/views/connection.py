@@ -15,8 +15,9 @@ from proofsweep.answers.views.screening import screening_columns
 from proofsweep.answers.views.tables import STORE_SCHEME, StoreFiles, create_tables
 from proofsweep.answers.views.views import View, quoted, read_by, views
 from proofsweep.errors import ResultsError
+from proofsweep.model.tables.registry import written_by
 from proofsweep.store.bucket_store import BucketStore
-from proofsweep.store.plans_and_parts import OPERATION_TABLES, Results
+from proofsweep.store.plans_and_parts import Results
 
 _SETTINGS = (
     "SET TimeZone = 'UTC'",
@@ -173,7 +174,7 @@ def tags_in(connection: duckdb.DuckDBPyConnection) -> list[str]:
 
 def _of_operations(connection: duckdb.DuckDBPyConnection) -> list[str]:
     """Name the environments of operations, the newest first."""
-    tables = ("probes", *OPERATION_TABLES)
+    tables = ("probes", *written_by("operation"))
     each = " UNION ALL ".join(f"SELECT environment, operation_id FROM store.{table}" for table in tables)  # noqa: S608 - our own names
     query = f"SELECT environment FROM ({each}) GROUP BY ALL ORDER BY max(operation_id) DESC"  # noqa: S608 - as above
     return [name for (name,) in connection.execute(query).fetchall()]

@@ -14,7 +14,7 @@ import pyarrow as pa
 from proofsweep.errors import ConfigError
 from proofsweep.model.completion_report import SCREENING_PREFIX
 from proofsweep.model.tables.columns import Row
-from proofsweep.model.tables.schemas import VERDICTS
+from proofsweep.model.tables.schemas import SCHEMAS
 
 REPORTED = {
     "classification": "VARCHAR",
@@ -52,7 +52,7 @@ def screened(
     The rows have the columns `REPORTED`, if there is any screening column. ConfigError if a condition cannot be worked
     out for a row.
     """
-    schema = pa.schema([pa.field("place", pa.int64()), *(VERDICTS.field(name) for name in REPORTED)])
+    schema = pa.schema([pa.field("place", pa.int64()), *(SCHEMAS["verdicts"].field(name) for name in REPORTED)])
     query = f"SELECT {', '.join(columns.values()) or 'NULL'} FROM reported ORDER BY place"  # noqa: S608 - it was checked
     waiting = iter(rows)
     with duckdb.connect() as database:

@@ -15,10 +15,11 @@ from proofsweep.answers.views.tables import (
 )
 from proofsweep.answers.views.views import View, quoted
 from proofsweep.model.layout import run_folder
-from proofsweep.model.reasons import REMEDIES, remedy_for
+from proofsweep.model.reasons import REASONS, remedy_for
 from proofsweep.model.runs import PARTIAL_KINDS
 from proofsweep.model.tables import schemas
-from proofsweep.store.plans_and_parts import SCHEMAS, Results
+from proofsweep.model.tables.schemas import SCHEMAS
+from proofsweep.store.plans_and_parts import Results
 
 _HEAD = """\
 -- The views of proofsweep over one results store. In DuckDB: .read views.sql
@@ -69,7 +70,7 @@ def _statements(results: Results, environments: Sequence[str], views: Sequence[V
         yield f"CREATE OR REPLACE VIEW store.{table} AS\n{_items(results, files)}"
     place = quoted(glob_of(results, "_pruned/*/*-intent.json"))
     yield f"CREATE OR REPLACE VIEW store.pruned AS\n{_PRUNED.format(place=place)}"
-    advice = ",\n    ".join(f"({quoted(str(reason))}, {quoted(words)})" for reason, words in REMEDIES.items())
+    advice = ",\n    ".join(f"({quoted(str(reason))}, {quoted(entry.remedy)})" for reason, entry in REASONS.items())
     yield f"CREATE OR REPLACE VIEW store.advice AS\nFROM (VALUES\n    {advice}\n) AS advice (reason, what_to_do)"
     yield f"CREATE OR REPLACE VIEW store.general_advice AS\nSELECT {quoted(remedy_for(''))} AS general_advice"
     yield (

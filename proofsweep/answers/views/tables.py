@@ -12,14 +12,15 @@ from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
 
 from proofsweep.answers.views.views import quoted
 from proofsweep.model import layout
-from proofsweep.model.reasons import REMEDIES, remedy_for
+from proofsweep.model.reasons import REASONS, remedy_for
 from proofsweep.model.run_records import RunRecord
 from proofsweep.model.runs import PARTIAL_KINDS, Plan
 from proofsweep.model.tables import schemas
+from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.derived_log import Entry
 from proofsweep.store.folder_store import FolderStore
-from proofsweep.store.plans_and_parts import SCHEMAS, Results
+from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import IndexedRuns, RunIndex
 from proofsweep.store.snapshot import Snapshot, files_of, missing_legs
 
@@ -117,9 +118,8 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> No
         connection.execute(f"CREATE OR REPLACE VIEW store.{table} AS {items_in(places)}")
     _create_from(connection, "plans", _plans(runs))
     _create_from(connection, "pruned", _pruned(results, index))
-    _create_from(
-        connection, "advice", pa.table({"reason": list(map(str, REMEDIES)), "what_to_do": list(REMEDIES.values())})
-    )
+    advice = {"reason": list(map(str, REASONS)), "what_to_do": [entry.remedy for entry in REASONS.values()]}
+    _create_from(connection, "advice", pa.table(advice))
     _create_from(connection, "general_advice", pa.table({"general_advice": [remedy_for("")]}))
     _create_newest(connection, results, runs)
 
@@ -247,7 +247,7 @@ def _create_newest(connection: duckdb.DuckDBPyConnection, results: Results, runs
     entries = sorted(Snapshot(results.store).entries(), key=_rows_of)
     missing = [{"run_id": plan.run_id, "leg": leg} for plan, legs in missing_legs(entries, runs) for leg in legs]
     missing += [{"run_id": plan.run_id, "leg": leg} for plan, leg in _legs_under_way(results, runs)]
-    legs = schemas.RUNS.empty_table().select(["run_id", "leg"]).schema
+    legs = SCHEMAS["runs"].empty_table().select(["run_id", "leg"]).schema
     _create_from(connection, "unlisted_legs", pa.Table.from_pylist(missing, schema=legs))
     names = ", ".join(schemas.SNAPSHOT.names)
     unlisted = f"SELECT {names} FROM store.verdicts SEMI JOIN store.unlisted_legs USING (run_id, leg)"

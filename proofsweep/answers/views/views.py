@@ -1,21 +1,23 @@
-"""The views that people query, as SQL over the tables of a results store; each is a file of its own in `sql`."""
+"""The views that people query, as SQL over the tables of a results store; most are a file of their own in `sql`."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 
+from proofsweep.model.tables.registry import TABLES
+
 _TAGS = "/* tag columns */"
 _SCREENING = "/* screening columns */"
+_OF_TABLE = "SELECT * FROM store.{0} WHERE list_contains(getvariable('environments'), environment)"
 _NONE: Mapping[str, str] = {}
 
-NAMES = (
-    *("verdicts", "runs", "exchanges", "ingest", "drift", "latest_answer", "latest_attempt", "standing"),
-    *("comparisons", "changes", "rejects", "reasons", "coverage"),
-    *("probes", "usage", "rotations", "erasures", "proofs", "interpretations", "recoveries"),
-    *("spend", "request_log"),
+_FURTHER = (
+    *("latest_answer", "latest_attempt", "standing", "comparisons", "changes", "rejects", "reasons", "coverage"),
+    *("usage", "spend", "request_log"),
 )
-"""The views, each after those that it reads."""
+NAMES = (*TABLES, *_FURTHER)
+"""The views, each after those that it reads; a table has a view of its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +57,11 @@ def read_by(name: str, known: Sequence[View]) -> list[View]:
 
 
 def _view(name: str) -> View:
-    """Read a view; the comment at the top of its file is its meaning."""
-    lines = files(__package__).joinpath("sql", f"{name}.sql").read_text(encoding="utf-8").splitlines()
+    """Read a view; the comment at the top of its file is its meaning. That of a table needs no file."""
+    file = files(__package__).joinpath("sql", f"{name}.sql")
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else [_OF_TABLE.format(name)]
     about = [line for line in lines if line.startswith("-- ")]
-    meaning = " ".join(line.removeprefix("-- ") for line in about)
+    meaning = TABLES[name].meaning if name in TABLES else " ".join(line.removeprefix("-- ") for line in about)
     return View(name, meaning, "\n".join(lines[len(about) :]))
 
 

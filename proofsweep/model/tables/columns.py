@@ -1,8 +1,9 @@
-"""How a column is declared; `schemas` turns the columns into Arrow's types."""
+"""How a table and its columns are declared; `schemas` turns the columns into Arrow's types."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 TEXT = "string"
 INT = "int64"
@@ -14,6 +15,7 @@ TIME = "timestamp[us, tz=UTC]"
 BYTES = "binary"
 
 Row = dict[str, object]
+Writer = Literal["leg", "ingest pass", "monitoring", "operation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,27 @@ class Column:
     meaning: str
     nullable: bool = True
     since: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """All that there is to say of one table; its schema, view, docs, redaction and searches are made of it.
+
+    Attributes:
+        name: of the table, its view and the folder of its parts.
+        meaning: what one row is, in a sentence or two.
+        kept: the columns that a redacted row keeps; none if no row tells of an item.
+        proof_line: says in words what a row tells of a proof; None if rows name no proof.
+        proof_time: the column that says when; None for the time in the operation's ID.
+    """
+
+    name: str
+    meaning: str
+    columns: Sequence[Column]
+    written_by: Writer
+    kept: Sequence[str] = ()
+    proof_line: Callable[[Row], str] | None = None
+    proof_time: str | None = None
 
 
 def version_of(columns: Sequence[Column]) -> int:

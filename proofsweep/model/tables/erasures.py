@@ -1,6 +1,6 @@
 """The `erasures` table: one row for each proof that the service was asked to erase, and what it answered."""
 
-from proofsweep.model.tables.columns import STATUS, TEXT, TIME, Column
+from proofsweep.model.tables.columns import STATUS, TEXT, TIME, Column, Table
 
 COLUMNS = (
     Column("operation_id", TEXT, "the erasure; its calls are in `exchanges` under this ID", nullable=False),
@@ -13,4 +13,14 @@ COLUMNS = (
     Column("request_id", TEXT, "X-Request-Id of the answer"),
     Column("http_status", STATUS, "HTTP status of an answer that is no success"),
     Column("reason", TEXT, "why it is not known to be erased: http_<status>, timeout, bad_answer …; null if it is"),
+)
+
+TABLE = Table(
+    name="erasures",
+    meaning="One row for each proof that the service was asked to erase, and what it answered; a repeat is a row "
+    "of its own.",
+    columns=COLUMNS,
+    written_by="operation",
+    proof_line=lambda row: f"erased by us: {row['outcome'] or row['reason']}",
+    proof_time="asked_at",
 )

@@ -2,7 +2,7 @@
 
 from proofsweep.model.drift import cell_of
 from proofsweep.model.exchanges import Exchange
-from proofsweep.model.tables.columns import INT, REAL, SMALL, STATUS, TEXT, TIME, Column, Row
+from proofsweep.model.tables.columns import INT, REAL, SMALL, STATUS, TEXT, TIME, Column, Row, Table
 
 COLUMNS = (
     Column("run_id", TEXT, "the run, or the operation", nullable=False),
@@ -33,6 +33,14 @@ COLUMNS = (
         TEXT,
         "what of the answer the contract does not name, as a JSON array of verdict:…, error_code:… and field:…",
     ),
+)
+
+TABLE = Table(
+    name="exchanges",
+    meaning="One row for each HTTP exchange, retries included. Its environment is its own for an operation, else "
+    "that of its run.",
+    columns=COLUMNS,
+    written_by="leg",
 )
 
 

@@ -1,6 +1,6 @@
 """The `ingest` table: one row for each file that a pass over a watched folder has verified or moved."""
 
-from proofsweep.model.tables.columns import INT, SMALL, TEXT, TIME, Column
+from proofsweep.model.tables.columns import INT, SMALL, TEXT, TIME, Column, Table
 
 COLUMNS = (
     Column("run_id", TEXT, "the run whose answer counts; its row is in `verdicts`", nullable=False),
@@ -32,4 +32,12 @@ COLUMNS = (
     Column("first_seen_at", TIME, "when a pass first saw this version"),
     Column("verified_at", TIME, "when the row got its outcome"),
     Column("acted_at", TIME, "when the file was moved or left", nullable=False),
+)
+
+TABLE = Table(
+    name="ingest",
+    meaning="One row for each delivered file that a pass over a watched folder has verified or moved.",
+    columns=COLUMNS,
+    written_by="ingest pass",
+    kept=("run_id", "leg", "environment", "watched", "outcome", "tries", "disposition", "acted_at"),
 )

@@ -1,6 +1,6 @@
 """The `interpretations` table: the process notes of accepted proofs. Report-only: they change no verdict."""
 
-from proofsweep.model.tables.columns import REAL, SMALL, TEXT, TIME, Column
+from proofsweep.model.tables.columns import REAL, SMALL, TEXT, TIME, Column, Table
 
 COLUMNS = (
     Column("operation_id", TEXT, "the refresh", nullable=False),
@@ -19,4 +19,14 @@ COLUMNS = (
     Column("asks", SMALL, "how often the note was asked for", nullable=False),
     Column("asked_at", TIME, "when it was asked for last", nullable=False),
     Column("request_id", TEXT, "X-Request-Id of the last answer"),
+)
+
+TABLE = Table(
+    name="interpretations",
+    meaning="One row for each process note of each refresh that asked for it. Notes are report-only.",
+    columns=COLUMNS,
+    written_by="operation",
+    kept=("operation_id", "environment", "status", "asks", "asked_at"),
+    proof_line=lambda row: f"process note: {row['status']}",
+    proof_time="asked_at",
 )

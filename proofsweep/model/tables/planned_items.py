@@ -18,6 +18,9 @@ COLUMNS = (
     Column("relative_path", TEXT, "as in verdicts"),
 )
 
+KEPT = ("manifest_row", "reason")
+"""The columns that a redacted row keeps."""
+
 
 def planned_row(item: WorkItem) -> Row:
     """Make the row of a planned item."""

@@ -4,7 +4,7 @@ from http import HTTPStatus
 
 from proofsweep.contract.models import HealthResponse
 from proofsweep.model.exchanges import Exchange
-from proofsweep.model.tables.columns import FLAG, INT, REAL, STATUS, TEXT, TIME, Column, Row
+from proofsweep.model.tables.columns import FLAG, INT, REAL, STATUS, TEXT, TIME, Column, Row, Table
 
 COLUMNS = (
     Column("operation_id", TEXT, "the pass of monitoring", nullable=False),
@@ -29,6 +29,14 @@ COLUMNS = (
     Column("sunset", TEXT, "the answer's Sunset header, which announces a breaking change"),
     Column("base_url", TEXT, "the service that was asked"),
     Column("usage_json", TEXT, "what GET /partner/usage said of each day, a JSON array: the view `usage`"),
+)
+
+TABLE = Table(
+    name="probes",
+    meaning="One row for each probe of the service: status, latency, request ID, headers of the quota, and what "
+    "is wrong.",
+    columns=COLUMNS,
+    written_by="monitoring",
 )
 
 

@@ -1,6 +1,6 @@
 """The `proofs` table: the proofs that the service lists, reconciled with the newest answers."""
 
-from proofsweep.model.tables.columns import FLAG, INT, TEXT, TIME, Column
+from proofsweep.model.tables.columns import FLAG, INT, TEXT, TIME, Column, Table
 
 COLUMNS = (
     Column("operation_id", TEXT, "the inventory", nullable=False),
@@ -24,4 +24,14 @@ COLUMNS = (
     Column("differs", TEXT, "what the answer has otherwise: classification, issued_at, or both with a comma"),
     Column("answer_issued_at", TIME, "issued_at of the newest answer"),
     Column("answer_classification", TEXT, "classification of the newest answer"),
+)
+
+TABLE = Table(
+    name="proofs",
+    meaning="One row for each proof of each inventory: as the service lists it, and how the newest answer agrees "
+    "with it.",
+    columns=COLUMNS,
+    written_by="operation",
+    kept=("operation_id", "environment", "state"),
+    proof_line=lambda row: f"inventory: {row['state']}" + (f" ({row['differs']})" if row["differs"] else ""),
 )

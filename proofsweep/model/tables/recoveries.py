@@ -1,6 +1,6 @@
 """The `recoveries` table: sidecars that were compared with the sealed ones, and those that were written again."""
 
-from proofsweep.model.tables.columns import INT, TEXT, TIME, Column
+from proofsweep.model.tables.columns import INT, TEXT, TIME, Column, Table
 
 COLUMNS = (
     Column("operation_id", TEXT, "the recovery", nullable=False),
@@ -23,4 +23,14 @@ COLUMNS = (
     Column("detail", TEXT, "one sentence for a person"),
     Column("request_id", TEXT, "X-Request-Id of GET /proofs/{proofId}"),
     Column("acted_at", TIME, "when the row was made", nullable=False),
+)
+
+TABLE = Table(
+    name="recoveries",
+    meaning="One row for each sidecar that a recovery compared with the sealed one, or wrote again.",
+    columns=COLUMNS,
+    written_by="operation",
+    kept=("operation_id", "environment", "outcome", "acted_at"),
+    proof_line=lambda row: f"sidecar: {row['outcome']}" + (f", written to {to}" if (to := row["recovered_to"]) else ""),
+    proof_time="acted_at",
 )

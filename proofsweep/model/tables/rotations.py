@@ -1,6 +1,6 @@
 """The `rotations` table: one row for each rotation of a key that the service has answered."""
 
-from proofsweep.model.tables.columns import FLAG, TEXT, TIME, Column
+from proofsweep.model.tables.columns import FLAG, TEXT, TIME, Column, Table
 
 COLUMNS = (
     Column("operation_id", TEXT, "the rotation; its calls are in `exchanges` under this ID", nullable=False),
@@ -15,4 +15,12 @@ COLUMNS = (
     Column("previous_key_expires_at", TIME, "when the old key ends, as the service said"),
     Column("replayed", FLAG, "whether the answer was a replay of an earlier one", nullable=False),
     Column("request_id", TEXT, "X-Request-Id of the answer"),
+)
+
+TABLE = Table(
+    name="rotations",
+    meaning="One row for each rotation of an API key: the IDs of both keys, when the old one ends, and the "
+    "request ID; never a key.",
+    columns=COLUMNS,
+    written_by="operation",
 )

@@ -1,6 +1,7 @@
 """The `runs` table: one row per leg of a run."""
 
-from proofsweep.model.tables.columns import INT, REAL, SMALL, TEXT, TIME, Column, Row, with_instants
+from proofsweep.endings import EndedBy
+from proofsweep.model.tables.columns import INT, REAL, SMALL, TEXT, TIME, Column, Row, Table, with_instants
 
 COLUMNS = (
     Column("run_id", TEXT, "the run", nullable=False),
@@ -13,13 +14,7 @@ COLUMNS = (
     Column("catalog_digest", TEXT, "hex sha256 of the catalog as planned"),
     Column("started_at", TIME, "when the leg began"),
     Column("finished_at", TIME, "when the leg ended"),
-    Column(
-        "ended_by",
-        TEXT,
-        "complete, quota, window, cancelled (by a person), interrupted (by SIGTERM, as at a shutdown), key_refused, "
-        "breaker, killed, error or superseded",
-        nullable=False,
-    ),
+    Column("ended_by", TEXT, ", ".join(EndedBy), nullable=False),
     Column("items", INT, "rows of the whole plan"),
     Column("skipped", INT, "catalog rows left out of the plan because they were not due"),
     Column("accepted", INT, "accepted rows of this leg"),
@@ -47,6 +42,13 @@ COLUMNS = (
         "that of the legs that had ended when this one began, or one more if such a leg has ended later by its clock: "
         "then one of the two clocks was wrong",
     ),
+)
+
+TABLE = Table(
+    name="runs",
+    meaning="One row for each leg of a run.",
+    columns=COLUMNS,
+    written_by="leg",
 )
 
 

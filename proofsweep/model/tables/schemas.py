@@ -8,22 +8,9 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from proofsweep.model.tables import (
-    drift,
-    erasures,
-    exchanges,
-    ingest,
-    interpretations,
-    planned_items,
-    probes,
-    proofs,
-    recoveries,
-    rotations,
-    runs,
-    snapshot,
-    verdicts,
-)
+from proofsweep.model.tables import planned_items, snapshot
 from proofsweep.model.tables.columns import BYTES, FLAG, INT, REAL, SMALL, STATUS, TEXT, TIME, Column, version_of
+from proofsweep.model.tables.registry import TABLES
 
 _KINDS: dict[str, pa.DataType] = {
     TEXT: pa.string(),
@@ -64,16 +51,8 @@ def _field_of(column: Column) -> "pa.Field[pa.DataType]":
     return pa.field(column.name, _KINDS[column.kind], nullable=column.nullable, metadata={"comment": column.meaning})
 
 
-VERDICTS = schema_of("verdicts", verdicts.COLUMNS)
-EXCHANGES = schema_of("exchanges", exchanges.COLUMNS)
-RUNS = schema_of("runs", runs.COLUMNS)
-INGEST = schema_of("ingest", ingest.COLUMNS)
-PROBES = schema_of("probes", probes.COLUMNS)
-INTERPRETATIONS = schema_of("interpretations", interpretations.COLUMNS)
-PROOFS = schema_of("proofs", proofs.COLUMNS)
-RECOVERIES = schema_of("recoveries", recoveries.COLUMNS)
-ROTATIONS = schema_of("rotations", rotations.COLUMNS)
-DRIFT = schema_of("drift", drift.COLUMNS)
-ERASURES = schema_of("erasures", erasures.COLUMNS)
+SCHEMAS = {name: schema_of(name, table.columns) for name, table in TABLES.items()}
+"""The schemas of the tables by their names."""
+
 ITEMS = schema_of("planned items", planned_items.COLUMNS)
 SNAPSHOT = schema_of("snapshot", snapshot.COLUMNS)

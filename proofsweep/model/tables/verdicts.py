@@ -12,7 +12,7 @@ from proofsweep.model.exchanges import Call, Exchange
 from proofsweep.model.items import WorkItem, printable
 from proofsweep.model.outcomes import Accepted, Answer, AudioRead, Failed, Finished, Outcome, Rejected, word_for
 from proofsweep.model.reasons import Ineligible, Reason
-from proofsweep.model.tables.columns import FLAG, INT, REAL, SMALL, STATUS, TEXT, TIME, Column, Row, empty_row
+from proofsweep.model.tables.columns import FLAG, INT, REAL, SMALL, STATUS, TEXT, TIME, Column, Row, Table, empty_row
 
 COLUMNS = (
     Column("run_id", TEXT, "the run", nullable=False),
@@ -83,6 +83,19 @@ COLUMNS = (
     ),
 )
 
+TABLE = Table(
+    name="verdicts",
+    meaning="One row for each row of a catalog and each run.",
+    columns=COLUMNS,
+    written_by="leg",
+    kept=(
+        *("run_id", "leg", "environment", "manifest_row", "outcome", "accepted", "action"),
+        *("verify_attempts", "calls", "epoch"),
+    ),
+    proof_line=lambda row: f"verified: {words_of_outcome(row)}, {row['audio']}",
+    proof_time="finished_at",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class RowContext:
@@ -98,6 +111,12 @@ class RowContext:
     environment: str
     recovered: AbstractSet[tuple[str, str]] = frozenset()
     epoch: int = 0
+
+
+def words_of_outcome(row: Row) -> str:
+    """Return the outcome of a row with its verdict and its reason."""
+    words = [row["outcome"], *dict.fromkeys((row["verdict"], row["reason"]))]
+    return " · ".join(str(word) for word in words if word is not None)
 
 
 def row_of(finished: Finished, context: RowContext) -> Row:

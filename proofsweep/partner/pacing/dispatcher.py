@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from proofsweep.contract.limits import CALLS_PER_ITEM
+from proofsweep.endings import EndedBy
 from proofsweep.errors import RunMustStop
 from proofsweep.model.exchanges import Call, Exchange
 from proofsweep.partner.pacing.call_queue import CallQueue, Priority, Ticket
@@ -142,7 +143,7 @@ class Dispatcher:
         if status.most != before.most or (status.rate != before.rate and status.rate_change is not RateChange.THE_SAME):
             self._report(status)
         if is_lost:
-            self.stop.pull(RunMustStop(_TOO_LONG_A_WAIT, ended_by="breaker"))
+            self.stop.pull(RunMustStop(_TOO_LONG_A_WAIT, ended_by=EndedBy.BREAKER))
 
     def drop(self, holder: Hashable, ticket: Ticket | None) -> None:
         """Take note that a call has no result, and that its item will not use its slot, if it has one."""
@@ -177,7 +178,7 @@ class Dispatcher:
                 raise
             except Exception as error:
                 self._is_broken = True
-                self.stop.pull(RunMustStop(f"{_BROKEN} ({type(error).__name__}).", ended_by="error"))
+                self.stop.pull(RunMustStop(f"{_BROKEN} ({type(error).__name__}).", ended_by=EndedBy.ERROR))
                 for changed in self._waiting.values():
                     changed.notify()
                 raise

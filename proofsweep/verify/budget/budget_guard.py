@@ -7,6 +7,7 @@ from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 
+from proofsweep.endings import EndedBy
 from proofsweep.errors import CallFailed, RunMustStop
 from proofsweep.model.exchanges import Call, Exchange
 from proofsweep.partner.partner import Partner
@@ -113,7 +114,9 @@ class BudgetGuard:
         """Stop the leg if its window has closed."""
         closes_at = self._budget.bounds.closes_at
         if closes_at is not None and self._clock() >= closes_at:
-            self._stop.pull(RunMustStop(f"The window closed at {closes_at:%Y-%m-%d %H:%M:%S} UTC.", ended_by="window"))
+            self._stop.pull(
+                RunMustStop(f"The window closed at {closes_at:%Y-%m-%d %H:%M:%S} UTC.", ended_by=EndedBy.WINDOW)
+            )
 
     def count_slice(self, *, granted: int = 0, spent: int = 0) -> None:
         """Take note of calls that are granted to a worker process, or are back, and of calls that were made."""
@@ -162,7 +165,7 @@ class BudgetGuard:
 
     def _run_out(self, shortage: Shortage) -> None:
         with self._lock:
-            self._ran_out = self._ran_out or RunMustStop(self._sentence(shortage), ended_by=shortage)
+            self._ran_out = self._ran_out or RunMustStop(self._sentence(shortage), ended_by=EndedBy(shortage))
         self._stop_when_idle()
 
     def _stop_when_idle(self) -> None:

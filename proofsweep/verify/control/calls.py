@@ -7,6 +7,7 @@ from hashlib import sha256
 from http import HTTPStatus
 from itertools import chain
 
+from proofsweep.endings import EndedBy
 from proofsweep.errors import ResourceShortage, SourceError
 from proofsweep.files.audio import open_audio, read_sidecar
 from proofsweep.files.files import Files
@@ -14,7 +15,6 @@ from proofsweep.model.exchanges import Call, Exchange
 from proofsweep.model.items import Mode, WorkItem
 from proofsweep.model.outcomes import Accepted, Deferred, Failed, Finished, Rejected, word_for
 from proofsweep.model.reasons import Ineligible, Reason
-from proofsweep.model.runs import EndedBy
 from proofsweep.partner.session import KEY_REFUSED
 from proofsweep.store.past_answers import AcceptedItem, PastAnswers
 from proofsweep.verify.budget.budget_guard import BudgetGuard

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
+from proofsweep.endings import EndedBy
 from proofsweep.errors import ResultsError, RunMustStop
 from proofsweep.logs import Event, log
 from proofsweep.model.items import Mode, WorkItem
@@ -145,7 +146,7 @@ class Control:
             except ResultsError as error:
                 if self.clock() >= lost_at:
                     why = f"The results store cannot be used: {error.message}"
-                    stop.pull(RunMustStop(why, ended_by="breaker"))
+                    stop.pull(RunMustStop(why, ended_by=EndedBy.BREAKER))
                 stop.rest(_READ_AGAIN_SECONDS)
 
     def lift_storms(self) -> frozenset[Mode]:

@@ -7,6 +7,7 @@ from itertools import islice
 from proofsweep.catalog.open_catalog import Catalog
 from proofsweep.catalog.preflight import SizeLimits, work_item_of
 from proofsweep.contract.verdicts import Verdict
+from proofsweep.endings import EndedBy
 from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.model.items import ManifestRow, Mode, WorkItem
 from proofsweep.model.outcomes import Accepted, Deferred, Outcome, Rejected, word_for
@@ -66,7 +67,7 @@ def send_canaries(leg: LegContext, canaries: Sequence[Canary]) -> None:
         if isinstance(done, Deferred):
             return
         if (wrong := canary.contradiction(done.outcome)) is not None:
-            leg.stop.pull(RunMustStop(_suspicion(canary, wrong), ended_by="breaker"))
+            leg.stop.pull(RunMustStop(_suspicion(canary, wrong), ended_by=EndedBy.BREAKER))
 
 
 def send_negative_control(leg: LegContext) -> None:
@@ -77,7 +78,7 @@ def send_negative_control(leg: LegContext) -> None:
     for mode in (mode for mode, items in modes.items() if items):
         why = leg.control.false_acceptance(mode)
         if why is not None:
-            leg.stop.pull(RunMustStop(why, ended_by="breaker"))
+            leg.stop.pull(RunMustStop(why, ended_by=EndedBy.BREAKER))
 
 
 def _canary_of(row: ManifestRow, catalog: Catalog, limits: SizeLimits) -> Canary:

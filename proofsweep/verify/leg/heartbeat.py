@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from proofsweep.endings import EndedBy
 from proofsweep.errors import ProofsweepError, ResultsError, RunMustStop
 from proofsweep.model.runs import ClockReading, is_due
 from proofsweep.partner.stop import StopSwitch
@@ -105,9 +106,9 @@ class Heartbeat:
             now = time.monotonic()
             self._failing_since = self._failing_since or now
             if now - self._failing_since >= self.patience_seconds:
-                self.stop.pull(RunMustStop(_complaint(error), ended_by="breaker"))
+                self.stop.pull(RunMustStop(_complaint(error), ended_by=EndedBy.BREAKER))
         except ProofsweepError as error:
-            self.stop.pull(RunMustStop(_complaint(error), ended_by="error"))
+            self.stop.pull(RunMustStop(_complaint(error), ended_by=EndedBy.ERROR))
 
     def _is_due(self) -> bool:
         return is_due(self._beaten_at, self.legs.now())
@@ -119,7 +120,7 @@ class Heartbeat:
 
     def _stop_if_superseded(self) -> None:
         if self.legs.is_superseded(self.leg):
-            self.stop.pull(RunMustStop("Another process took this leg over.", ended_by="error"))
+            self.stop.pull(RunMustStop("Another process took this leg over.", ended_by=EndedBy.ERROR))
 
 
 def _complaint(error: ProofsweepError) -> str:

@@ -6,9 +6,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from proofsweep.allocators import give_memory_back
+from proofsweep.endings import EndedBy
 from proofsweep.errors import CallFailed, RunMustStop
 from proofsweep.logs import Event, log
-from proofsweep.model.runs import EndedBy, Plan
+from proofsweep.model.runs import Plan
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.background import background_thread
 from proofsweep.store.claims import bind_key
@@ -96,7 +97,7 @@ def leg_session(request: LegRequest, claimed: ClaimedLeg, leg: LegContext) -> It
             send_negative_control(leg)
             yield
     except BaseException:
-        leg.stop.pull(RunMustStop("The work broke off.", ended_by="error"))
+        leg.stop.pull(RunMustStop("The work broke off.", ended_by=EndedBy.ERROR))
         raise
     finally:
         facts = facts | {"started_at": started_at, "quota_after": _headroom(leg)}
@@ -144,7 +145,7 @@ def _leg_facts(request: LegRequest) -> Row:
 
 def _ended_by(leg: LegContext) -> EndedBy:
     reason = leg.stop.reason
-    return EndedBy.COMPLETE if reason is None else EndedBy(reason.ended_by)
+    return EndedBy.COMPLETE if reason is None else reason.ended_by
 
 
 def _headroom(leg: LegContext) -> int | None:

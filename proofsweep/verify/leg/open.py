@@ -2,10 +2,11 @@
 
 from contextlib import suppress
 
+from proofsweep.endings import EndedBy
 from proofsweep.errors import ResultsError, RunIsActive
 from proofsweep.logs import Event, log
 from proofsweep.model import layout
-from proofsweep.model.runs import INGEST, EndedBy, Plan
+from proofsweep.model.runs import INGEST, Plan
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.claims import CatalogClaims
 from proofsweep.store.journal import Segments

@@ -11,8 +11,9 @@ import pyarrow as pa
 from proofsweep.errors import NameTaken
 from proofsweep.model import layout
 from proofsweep.model.runs import Plan, rows_of_shard, shard_of
+from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.store.journal import Segments
-from proofsweep.store.plans_and_parts import SCHEMAS, Results
+from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.receipts import Part
 
 # Bounds the memory for one part to some 25 MB. Chosen: half makes twice the objects; twice needs twice the memory.

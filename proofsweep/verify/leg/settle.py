@@ -5,10 +5,11 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 
+from proofsweep.endings import EndedBy
 from proofsweep.errors import NameTaken, RunIsActive
 from proofsweep.model import layout
 from proofsweep.model.drift import words_for
-from proofsweep.model.runs import EndedBy, Plan
+from proofsweep.model.runs import Plan
 from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.runs import stored_row
 from proofsweep.store.journal import Segments

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from proofsweep.contract.limits import MOST_CALLS_PER_ITEM
+from proofsweep.endings import EndedBy
 from proofsweep.errors import RunMustStop
 from proofsweep.logs import Event, log
 from proofsweep.model.runs import Slice
@@ -76,7 +77,7 @@ class SliceQueue:
         stop = result.stop
         if self._lost[piece] >= _MOST_LOST:
             why = f"{_MOST_LOST} worker processes that worked on shard {piece.shard} were lost."
-            stop = RunMustStop(why, ended_by="error")
+            stop = RunMustStop(why, ended_by=EndedBy.ERROR)
         if stop is not None:
             leg.stop.pull(stop)
         if not result.is_done:

@@ -12,6 +12,7 @@ from itertools import islice
 import pyarrow as pa
 
 from proofsweep.allocators import give_memory_back
+from proofsweep.endings import EndedBy
 from proofsweep.errors import ResultsError, RunMustStop
 from proofsweep.logs import Event, log
 from proofsweep.model import layout
@@ -19,9 +20,9 @@ from proofsweep.model.items import Mode, WorkItem
 from proofsweep.model.outcomes import Deferred
 from proofsweep.model.runs import Slice
 from proofsweep.model.tables.columns import Row
+from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.model.tables.verdicts import row_of
 from proofsweep.store.journal import Segments
-from proofsweep.store.plans_and_parts import SCHEMAS
 from proofsweep.verify.budget.budget import calls_of
 from proofsweep.verify.item.verify_item import verify_item
 from proofsweep.verify.leg.leg_context import LegContext
@@ -111,7 +112,7 @@ def _worked(leg: LegContext, futures: Sequence[Future[Row | None]]) -> list[Row 
     try:
         return [future.result() for future in done]
     except Exception:
-        leg.stop.pull(RunMustStop("A worker failed through a mistake of this program.", ended_by="error"))
+        leg.stop.pull(RunMustStop("A worker failed through a mistake of this program.", ended_by=EndedBy.ERROR))
         raise
 
 
@@ -174,10 +175,10 @@ def work_last(leg: LegContext) -> None:
     except RunMustStop:
         return
     except ResultsError as error:
-        leg.stop.pull(RunMustStop(f"What remains cannot be read: {error.message}", ended_by="breaker"))
+        leg.stop.pull(RunMustStop(f"What remains cannot be read: {error.message}", ended_by=EndedBy.BREAKER))
         return
     if in_doubt:
-        leg.stop.pull(RunMustStop(leg.control.sentence(in_doubt), ended_by="breaker"))
+        leg.stop.pull(RunMustStop(leg.control.sentence(in_doubt), ended_by=EndedBy.BREAKER))
 
 
 def unfinished(leg: LegContext) -> Iterator[WorkItem]:

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
+from proofsweep.endings import EndedBy
 from proofsweep.errors import NameTaken, ResultsError, RunMustStop
 from proofsweep.model import layout
 from proofsweep.store.background import background_thread
@@ -20,7 +21,7 @@ from proofsweep.verify.leg.work import rows_written, verify_slice
 IsOver = Callable[[dict[str, object], float], bool]
 """Tells counts to the process that holds the leg, waits for so many seconds, and returns whether the leg is over."""
 
-_OVER = RunMustStop("The leg is over for this process.", ended_by="error")
+_OVER = RunMustStop("The leg is over for this process.", ended_by=EndedBy.ERROR)
 
 # Bounds the shards in the memory of a process. Chosen: with 1 its threads idle at each shard's end, with 4 only the
 # memory grows.

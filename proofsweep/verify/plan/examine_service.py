@@ -8,6 +8,7 @@ from http import HTTPStatus
 
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.limits import USAGE_DAYS
+from proofsweep.endings import EndedBy
 from proofsweep.errors import CallFailed, ConfigError, RunMustStop
 from proofsweep.logs import Event, log
 from proofsweep.partner.partner import Partner
@@ -43,7 +44,7 @@ def examine_service(partner: Partner) -> ServiceStatus:
         raise explained(failed, partner) from failed
     if health.ok is False:
         not_well = f"The service at {partner.base_url} says that it is not well (GET /health: ok is false)."
-        raise RunMustStop(not_well, ended_by="breaker")
+        raise RunMustStop(not_well, ended_by=EndedBy.BREAKER)
     headers = _quota_headers(brief)
     return ServiceStatus(
         version=health.version,
@@ -105,7 +106,7 @@ def refuse_without_quota(service: ServiceStatus, reserve: int, now: datetime) ->
         return
     left = f"has too few calls left ({headroom:,}, reserved: {reserve:,})" if headroom else "is used up"
     when = reset_clause(service.quota_reset, now)
-    raise RunMustStop(f"The key's quota {left}; {when}.", ended_by="quota", quota_reset=service.quota_reset)
+    raise RunMustStop(f"The key's quota {left}; {when}.", ended_by=EndedBy.QUOTA, quota_reset=service.quota_reset)
 
 
 def explained(failed: CallFailed, partner: Partner) -> ConfigError | RunMustStop:
@@ -117,4 +118,4 @@ def explained(failed: CallFailed, partner: Partner) -> ConfigError | RunMustStop
             f"What answers at {where} is not the partner's API ({failed.message} Status {failed.status}); "
             "check service.base_url."
         )
-    return RunMustStop(f"The service at {where} does not answer: {failed.message}", ended_by="breaker")
+    return RunMustStop(f"The service at {where} does not answer: {failed.message}", ended_by=EndedBy.BREAKER)

@@ -16,7 +16,7 @@ from proofsweep.alerts.events import (
     state_of_ending,
     state_of_run,
 )
-from proofsweep.model.runs import EndedBy
+from proofsweep.endings import EndedBy
 
 ROOT = Path(__file__).parents[3]
 

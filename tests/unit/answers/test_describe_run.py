@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from proofsweep.answers.describe_run import describe_run, newest_run, newest_runs, run_worked_on_by, unfinished_runs
+from proofsweep.endings import EndedBy
 from proofsweep.errors import ResultsError
 from proofsweep.model.layout import verdicts_name
-from proofsweep.model.runs import EndedBy, Plan, new_run_id
+from proofsweep.model.runs import Plan, new_run_id
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store

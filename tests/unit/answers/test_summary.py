@@ -16,7 +16,8 @@ from proofsweep.answers.summary import (
     markdown_of,
     notes_of,
 )
-from proofsweep.model.runs import EndedBy, Plan
+from proofsweep.endings import EndedBy
+from proofsweep.model.runs import Plan
 from proofsweep.text import markdown
 
 ACCEPTED = Group(outcome="accepted", verdict="valid", reason=None, rows=1, example="/music/0.wav")

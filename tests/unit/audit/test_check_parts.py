@@ -12,7 +12,7 @@ from proofsweep.audit.exceptions import Redactions
 from proofsweep.audit.findings import Checked, Findings
 from proofsweep.audit.leg_receipts import LegReceipt, read_receipts
 from proofsweep.model.pruning import PrunedObject
-from proofsweep.model.tables import schemas
+from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.store.plans_and_parts import Results, parquet_of
 from proofsweep.store.receipts import Part
 from proofsweep.store.store import sha256_hex
@@ -88,6 +88,6 @@ def test_older_parts_get_the_columns_of_today(receipt: LegReceipt, root: Path) -
     """But not those that no row is without."""
     table = pq.ParquetFile(root / receipt.parts[0].name).read()
 
-    assert with_all_columns(table.drop_columns(["row_salt"]), "verdicts").column_names == schemas.VERDICTS.names
+    assert with_all_columns(table.drop_columns(["row_salt"]), "verdicts").column_names == SCHEMAS["verdicts"].names
     with pytest.raises(ValueError, match=r"^verdicts$"):
         with_all_columns(table.drop_columns(["item_id"]), "verdicts")

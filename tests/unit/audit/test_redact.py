@@ -12,8 +12,8 @@ from proofsweep.answers.describe_run import describe_run
 from proofsweep.audit.audit_store import audit_store
 from proofsweep.audit.compact import compact
 from proofsweep.audit.redact import redact
+from proofsweep.endings import EndedBy
 from proofsweep.errors import ResultsError, RunIsActive
-from proofsweep.model.runs import EndedBy
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.legs import Legs

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from proofsweep.audit.row_counts import RequestIds
-from proofsweep.model.tables import schemas
+from proofsweep.model.tables.schemas import SCHEMAS
 
 ROWS = [
     {"manifest_row": 0, "uploads_request_id": "u0", "verify_request_id": "v0"},
@@ -17,10 +17,10 @@ EXCHANGES = [("uploads", 0, "u0"), ("verify", 0, "v0"), ("slot", 0, "s0"), ("usa
 def missing(exchanges: list[tuple[str, int | None, str]]) -> int:
     """Count what is not in these exchanges, which come in parts of one row."""
     found = RequestIds()
-    found.add(pa.Table.from_pylist(ROWS, schema=schemas.VERDICTS))
+    found.add(pa.Table.from_pylist(ROWS, schema=SCHEMAS["verdicts"]))
     for call, row, request_id in exchanges:
         cells = {"call": call, "manifest_row": row, "request_id": request_id}
-        found.find_in(pa.Table.from_pylist([cells], schema=schemas.EXCHANGES))
+        found.find_in(pa.Table.from_pylist([cells], schema=SCHEMAS["exchanges"]))
     return found.missing()
 
 

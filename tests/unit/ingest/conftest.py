@@ -11,6 +11,7 @@ import pytest
 
 from proofsweep.catalog.open_catalog import Catalog, open_catalog
 from proofsweep.catalog.preflight import SizeLimits
+from proofsweep.endings import EndedBy
 from proofsweep.errors import ResultsError
 from proofsweep.files.files import Files
 from proofsweep.files.moves import Moves
@@ -21,7 +22,7 @@ from proofsweep.ingest.past_answers import past_answers
 from proofsweep.ingest.records import Records
 from proofsweep.model import layout
 from proofsweep.model.ingest import IngestRules
-from proofsweep.model.runs import EndedBy, Plan
+from proofsweep.model.runs import Plan
 from proofsweep.model.tables.columns import Row, empty_row
 from proofsweep.model.tables.verdicts import COLUMNS
 from proofsweep.store.legs import Legs

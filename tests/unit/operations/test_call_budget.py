@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.endings import EndedBy
 from proofsweep.errors import RunMustStop
-from proofsweep.model.runs import EndedBy
 from proofsweep.operations.call_budget import CallBudget
 from proofsweep.operations.operation_log import OperationLog
 from proofsweep.store.folder_store import FolderStore

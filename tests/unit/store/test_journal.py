@@ -10,8 +10,8 @@ import pytest
 
 from proofsweep.errors import ResultsError
 from proofsweep.model import layout
-from proofsweep.model.tables import schemas
 from proofsweep.model.tables.columns import Row
+from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.journal import MERGED_SEGMENTS, Journal, Segments
 from proofsweep.store.plans_and_parts import Results
@@ -47,7 +47,7 @@ def results(store: FullStore) -> Results:
 def verdict(manifest_row: int) -> Row:
     """Make a verdicts row."""
     words = ("run_id", "environment", "item_id", "audio", "outcome", "action")
-    row: Row = dict.fromkeys(schemas.VERDICTS.names) | dict.fromkeys(words, "x")
+    row: Row = dict.fromkeys(SCHEMAS["verdicts"].names) | dict.fromkeys(words, "x")
     return row | {
         "leg": 1,
         "accepted": False,
@@ -61,7 +61,7 @@ def verdict(manifest_row: int) -> Row:
 def exchange(request_id: str) -> Row:
     """Make an exchanges row."""
     now = datetime(2026, 11, 20, tzinfo=UTC)
-    row: Row = dict.fromkeys(schemas.EXCHANGES.names)
+    row: Row = dict.fromkeys(SCHEMAS["exchanges"].names)
     return row | {
         "run_id": "r",
         "leg": 1,
@@ -87,7 +87,7 @@ def test_what_was_flushed_is_there_in_order(results: Results) -> None:
 
     assert rows_of(results, "verdicts") == [verdict(0), verdict(1), verdict(2)]
     assert [row["request_id"] for row in rows_of(results, "exchanges")] == ["a0", "b0", "a1", "b1", "a2", "b2"]
-    assert all(segment.schema.equals(schemas.VERDICTS) for segment in Segments(results, "r", 1).tables("verdicts"))
+    assert all(segment.schema.equals(SCHEMAS["verdicts"]) for segment in Segments(results, "r", 1).tables("verdicts"))
 
 
 def test_nothing_waiting_makes_no_segment(results: Results) -> None:

@@ -13,8 +13,8 @@ from proofsweep.errors import ResultsError
 from proofsweep.model import layout
 from proofsweep.model.items import PROOF_PREFIX, Mode
 from proofsweep.model.runs import Plan
-from proofsweep.model.tables import schemas
 from proofsweep.model.tables.columns import Row
+from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.past_answers import AcceptedItem, PastAnswers
 from proofsweep.store.plans_and_parts import Results
@@ -60,7 +60,7 @@ def ran(results: Results, run_id: str, *rows: Row, leg: int = 1, **otherwise: st
     """Leave an earlier run behind with these rows, which no snapshot shows."""
     plan = replace(NOW, run_id=run_id, **otherwise)
     words = ("run_id", "environment", "audio", "item_id", "outcome", "action")
-    blank: Row = dict.fromkeys(schemas.VERDICTS.names) | dict.fromkeys(words, "x")
+    blank: Row = dict.fromkeys(SCHEMAS["verdicts"].names) | dict.fromkeys(words, "x")
     blank |= {"leg": leg, "epoch": 0, "verify_attempts": 0, "calls": 0}
     if results.store.read(f"_runs/{run_id}/plan.json") is None:
         results.write_plan(plan)
@@ -147,7 +147,7 @@ def test_a_file_whose_proof_was_erased_cannot_be_sent_again(results: Results) ->
 
 def erase(results: Results, proof_id: str) -> None:
     """Leave an erasure of a proof behind."""
-    blank = {field.name: None if field.nullable else _blank(field.type) for field in schemas.ERASURES}
+    blank = {field.name: None if field.nullable else _blank(field.type) for field in SCHEMAS["erasures"]}
     results.create_part("erasures/run_date=2026-11-20/x.parquet", "erasures", [blank | {"proof_id": proof_id}])
 
 

@@ -14,6 +14,7 @@ from proofsweep.model.items import WorkItem
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables import planned_items, schemas
 from proofsweep.model.tables.columns import Row
+from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results, parquet_of
 from proofsweep.store.receipts import Part
@@ -45,7 +46,7 @@ def results(tmp_path: Path) -> Results:
 def row_of(manifest_row: int, **cells: object) -> Row:
     """Make a verdicts row with what may never be null."""
     words = ("run_id", "environment", "item_id", "audio", "outcome", "action")
-    row: Row = dict.fromkeys(schemas.VERDICTS.names) | dict.fromkeys(words, "x")
+    row: Row = dict.fromkeys(SCHEMAS["verdicts"].names) | dict.fromkeys(words, "x")
     return (
         row
         | {"leg": 1, "accepted": False, "epoch": 0, "verify_attempts": 0, "calls": 0, "manifest_row": manifest_row}
@@ -120,8 +121,8 @@ def test_a_part_without_rows_has_the_whole_schema(results: Results) -> None:
     part = results.create_part(part_name(0, 1), "verdicts", [])
 
     assert part.rows == 0
-    assert results.table("verdicts", [part.name]).schema.equals(schemas.VERDICTS)
-    assert results.table("verdicts", []).schema.equals(schemas.VERDICTS)
+    assert results.table("verdicts", [part.name]).schema.equals(SCHEMAS["verdicts"])
+    assert results.table("verdicts", []).schema.equals(SCHEMAS["verdicts"])
     assert results.table("verdicts", [part.name], ["outcome", "leg"]).column_names == ["outcome", "leg"]
 
 
@@ -225,14 +226,14 @@ def test_a_shard_is_finished_when_its_parts_hold_all_its_rows(
 
 def test_a_part_of_an_older_version_lacks_new_columns(results: Results) -> None:
     """They are null; files with and without them are read as one table."""
-    old = pa.Table.from_pylist([row_of(0)], schema=schemas.VERDICTS).drop_columns(["sidecar_version"])
+    old = pa.Table.from_pylist([row_of(0)], schema=SCHEMAS["verdicts"]).drop_columns(["sidecar_version"])
     results.store.create(part_name(0, 1), parquet_of(old))
     results.create_part(part_name(0, 2), "verdicts", [row_of(1, sidecar_version="v")])
     names = [part_name(0, 1), part_name(0, 2)]
 
     whole, some = results.table("verdicts", names), results.table("verdicts", names, ["sidecar_version"])
 
-    assert whole.schema == schemas.VERDICTS
+    assert whole.schema == SCHEMAS["verdicts"]
     assert some["sidecar_version"].to_pylist() == [None, "v"]
 
 
@@ -261,15 +262,17 @@ def test_a_part_of_an_older_version_reads_as_null_where_it_lacks_a_column(
     results: Results, columns: list[str] | None
 ) -> None:
     """Alone or with newer ones, whole or by columns."""
-    older = [dict.fromkeys(schemas.RUNS.names) | {"run_id": "r", "leg": 1, "environment": "x", "ended_by": "complete"}]
-    table = pa.Table.from_pylist(older, schema=schemas.RUNS).drop_columns(["sunset", "skipped"])
+    older = [
+        dict.fromkeys(SCHEMAS["runs"].names) | {"run_id": "r", "leg": 1, "environment": "x", "ended_by": "complete"}
+    ]
+    table = pa.Table.from_pylist(older, schema=SCHEMAS["runs"]).drop_columns(["sunset", "skipped"])
     results.store.create("runs/run_date=2026-11-20/r-001.parquet", parquet_of(table))
     results.create_part("runs/run_date=2026-11-20/s-001.parquet", "runs", [older[0] | {"run_id": "s", "skipped": 2}])
 
     (first,) = results.tables(["runs/run_date=2026-11-20/r-001.parquet"], columns)
     both = results.table("runs", results.all_parts("runs"), columns)
 
-    assert first.column_names == both.column_names == (columns or schemas.RUNS.names)
+    assert first.column_names == both.column_names == (columns or SCHEMAS["runs"].names)
     assert both["sunset"].null_count == 2
     if columns != ["sunset"]:
         assert both["skipped"].to_pylist() == [None, 2]

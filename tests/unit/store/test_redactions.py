@@ -7,7 +7,7 @@ import pytest
 
 from proofsweep.errors import NameTaken, ResultsError
 from proofsweep.model.redaction import Completed, RedactedObject, Redaction
-from proofsweep.model.tables import schemas
+from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.redactions import (
     completion_of,
@@ -55,7 +55,7 @@ def test_only_the_named_rows_lose_their_content() -> None:
     """Redacted once more, nothing changes."""
     row = {"run_id": "r", "leg": 1, "environment": "b", "manifest_row": 0, "item_id": "a", "audio": "/a", "song": "S"}
     row |= {"outcome": "accepted", "accepted": True, "action": "accept", "epoch": 0, "verify_attempts": 1, "calls": 2}
-    table = pa.Table.from_pylist([row, row | {"manifest_row": 1}], schema=schemas.VERDICTS)
+    table = pa.Table.from_pylist([row, row | {"manifest_row": 1}], schema=SCHEMAS["verdicts"])
 
     done = redacted(table, "verdicts", [1])
 

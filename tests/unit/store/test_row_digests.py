@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pytest
 
-from proofsweep.model.tables import schemas
+from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.store import row_digests as row_digests_module
 from proofsweep.store.row_digests import canonical_rows, leaf_of, merkle_root, row_digests, with_merkle_root
 
@@ -43,7 +43,7 @@ ROWS: list[dict[str, object]] = [
 
 def test_rows_are_written_as_the_documentation_defines() -> None:
     """Every type, null, the empty text, line feeds and letters of any script."""
-    table = pa.Table.from_pylist(ROWS, schema=schemas.VERDICTS)
+    table = pa.Table.from_pylist(ROWS, schema=SCHEMAS["verdicts"])
 
     assert canonical_rows(table) == [by_the_definition(row) for row in ROWS]
     assert row_digests(table)[0] == hashlib.sha256(b"\x00" + by_the_definition(ROWS[0])).digest()
@@ -51,7 +51,7 @@ def test_rows_are_written_as_the_documentation_defines() -> None:
 
 def test_digests_of_many_rows_are_made_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     """They do not depend on the other rows of a portion, nor on where it begins."""
-    table = pa.Table.from_pylist(ROWS, schema=schemas.VERDICTS)
+    table = pa.Table.from_pylist(ROWS, schema=SCHEMAS["verdicts"])
     whole = [leaf_of(row) for row in canonical_rows(table)]
 
     for rows_at_once in (1, 2, 3):
@@ -62,7 +62,7 @@ def test_digests_of_many_rows_are_made_in_portions(monkeypatch: pytest.MonkeyPat
 
 def test_neither_chunks_nor_order_nor_later_columns_nor_metadata_change_a_digest() -> None:
     """So an older row keeps its digest when a table gets a new column."""
-    table = pa.Table.from_pylist(ROWS, schema=schemas.VERDICTS)
+    table = pa.Table.from_pylist(ROWS, schema=SCHEMAS["verdicts"])
     other = pa.concat_tables([table.slice(0, 2), table.slice(2)]).select(table.column_names[::-1])
     other = other.append_column("later", pa.nulls(len(ROWS), pa.string())).replace_schema_metadata({"a": "b"})
 
@@ -74,12 +74,12 @@ def test_a_cell_cannot_pass_for_another() -> None:
     """Lengths keep a text with line feeds and colons apart from two cells; null is not the empty text."""
     rows = [{"audio": "1", "song": "2"}, {"audio": "1\nsong:1:2"}, {"audio": "1", "song": ""}, {"audio": "1"}]
 
-    assert len(set(row_digests(pa.Table.from_pylist(rows, schema=schemas.VERDICTS)))) == 4
+    assert len(set(row_digests(pa.Table.from_pylist(rows, schema=SCHEMAS["verdicts"])))) == 4
 
 
 def test_a_table_without_rows_has_a_root_too() -> None:
     """And what else its metadata says stays."""
-    table = with_merkle_root(schemas.VERDICTS.empty_table())
+    table = with_merkle_root(SCHEMAS["verdicts"].empty_table())
 
     metadata = table.schema.metadata or {}
     assert metadata[b"proofsweep.merkle_root"] == hashlib.sha256().hexdigest().encode()

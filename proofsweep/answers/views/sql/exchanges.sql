@@ -1,4 +1,3 @@
--- One row for each HTTP exchange, retries included. Its environment is its own for an operation, else that of its run.
 SELECT *
 FROM store.exchanges
 SEMI JOIN (FROM store.plans WHERE list_contains(getvariable('environments'), environment)) AS plan USING (run_id)

@@ -13,6 +13,7 @@ from proofsweep.model.operations import Operation
 from proofsweep.model.proofs import Erasure
 from proofsweep.model.tables import planned_items, schemas
 from proofsweep.model.tables.columns import Row
+from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.store.plans_and_parts import Results
 
 from ...ended_operations import call_of, leave_operation, operation_named
@@ -112,8 +113,8 @@ def test_each_run_has_the_calls_for_the_item(results: Results) -> None:
     assert (found.plan.run_id, found.manifest_row) == (OLD.run_id, 1)
     assert [call["request_id"] for call in found.exchanges] == ["first", "second"]
     assert found.row is not None
-    assert set(found.row) == set(schemas.VERDICTS.names)
-    assert set(found.exchanges[0]) == set(schemas.EXCHANGES.names)
+    assert set(found.row) == set(SCHEMAS["verdicts"].names)
+    assert set(found.exchanges[0]) == set(SCHEMAS["exchanges"].names)
     assert [each.plan for each in occurrences_in(results, "a")] == [NEW, OLD]
 
 

@@ -10,10 +10,11 @@ import pyarrow as pa
 from proofsweep.audit.compact import compact
 from proofsweep.audit.prune import find_prunable, prune
 from proofsweep.audit.redact import redact
+from proofsweep.endings import EndedBy
 from proofsweep.model import layout
 from proofsweep.model.items import WorkItem
 from proofsweep.model.pruning import Keep
-from proofsweep.model.runs import INGEST, REDRIVE, EndedBy, Plan
+from proofsweep.model.runs import INGEST, REDRIVE, Plan
 from proofsweep.model.tables import planned_items, schemas
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.journal import Journal

@@ -9,7 +9,7 @@ import pyarrow as pa
 from proofsweep.answers.views.connection import opened
 from proofsweep.answers.views.script import script_of
 from proofsweep.answers.views.views import views
-from proofsweep.model.tables import schemas
+from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.store.plans_and_parts import Results, parquet_of
 
 from .nights import ACCEPTED, MONDAY, REJECTED, TUESDAY, night
@@ -55,7 +55,7 @@ def test_the_tables_have_their_types_and_an_empty_one_too(results: Results) -> N
     with opened(results) as store:
         found = {table: store.connection.sql(f"FROM {table}").to_arrow_table() for table in ("verdicts", "ingest")}
 
-    for table, schema in (("verdicts", schemas.VERDICTS), ("ingest", schemas.INGEST)):
+    for table, schema in (("verdicts", SCHEMAS["verdicts"]), ("ingest", SCHEMAS["ingest"])):
         assert found[table].schema.names == [*schema.names, "run_date"]
         types = [field.type for field in found[table].schema][:-1]
         assert types == [field.type for field in schema]

@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.model.exchanges import Call, Exchange, Failure
-from proofsweep.model.tables import schemas
 from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.exchanges import exchange_row
+from proofsweep.model.tables.schemas import SCHEMAS
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 EXCHANGE = Exchange(call=Call.USAGE, attempt=2, started_at=NOON, elapsed_ms=1.5, headers=AnswerHeaders())
@@ -29,8 +29,8 @@ def test_an_exchange_is_kept_with_all_that_its_headers_said(read_back: Callable[
 
     row = row_of(replace(EXCHANGE, headers=headers, status=429, request_id="rid"), manifest_row=None)
 
-    assert list(row) == schemas.EXCHANGES.names
-    assert read_back(row, schemas.EXCHANGES) == row
+    assert list(row) == SCHEMAS["exchanges"].names
+    assert read_back(row, SCHEMAS["exchanges"]) == row
     assert (row["call"], row["manifest_row"], row["request_id"]) == ("usage", None, "rid")
 
 
@@ -38,7 +38,7 @@ def test_an_exchange_without_an_answer_has_a_row(read_back: Callable[[Row, pa.Sc
     """It has no status and no request ID, and says why."""
     lost = replace(EXCHANGE, failure=Failure.CONNECTION, bytes_sent=None)
 
-    row = read_back(row_of(lost), schemas.EXCHANGES)
+    row = read_back(row_of(lost), SCHEMAS["exchanges"])
 
     assert (row["status"], row["failure"], row["request_id"], row["bytes_sent"]) == (None, "connection", None, None)
 

@@ -5,16 +5,16 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 
-from proofsweep.model.tables import schemas
 from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.runs import stored_row
+from proofsweep.model.tables.schemas import SCHEMAS
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 
 def test_a_leg_s_row_is_read_from_its_receipt(read_back: Callable[[Row, pa.Schema], Row]) -> None:
     """JSON has no instants, so a receipt holds them as text."""
-    cells = dict.fromkeys(schemas.RUNS.names) | {
+    cells = dict.fromkeys(SCHEMAS["runs"].names) | {
         "run_id": "r",
         "leg": 1,
         "environment": "sandbox",
@@ -23,6 +23,6 @@ def test_a_leg_s_row_is_read_from_its_receipt(read_back: Callable[[Row, pa.Schem
         "items": 4,
     }
 
-    row = read_back(stored_row(cells), schemas.RUNS)
+    row = read_back(stored_row(cells), SCHEMAS["runs"])
 
     assert (row["started_at"], row["finished_at"], row["items"]) == (NOON, None, 4)

@@ -4,8 +4,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from proofsweep.model.tables import exchanges, ingest, runs, schemas, verdicts
+from proofsweep.model.tables import schemas
 from proofsweep.model.tables.columns import Column
+from proofsweep.model.tables.registry import TABLES
+from proofsweep.model.tables.schemas import SCHEMAS
 
 VERDICTS = """
 run_id:string! leg:int32! environment:string! manifest_row:int64! item_id:string! audio:string! sidecar:string
@@ -35,7 +37,7 @@ service_version:string service_commit:string service_deployed_at:timestamp contr
 proofsweep_version:string sunset:string epoch:int32
 """
 TIME = "timestamp[us, tz=UTC]"
-TABLES = (schemas.VERDICTS, schemas.EXCHANGES, schemas.RUNS, schemas.INGEST, schemas.ITEMS, schemas.SNAPSHOT)
+ALL = (*SCHEMAS.values(), schemas.ITEMS, schemas.SNAPSHOT)
 
 
 def words_of(schema: pa.Schema) -> list[str]:
@@ -46,7 +48,7 @@ def words_of(schema: pa.Schema) -> list[str]:
 
 @pytest.mark.parametrize(
     ("schema", "promised"),
-    [(schemas.VERDICTS, VERDICTS), (schemas.EXCHANGES, EXCHANGES), (schemas.RUNS, RUNS)],
+    [(SCHEMAS["verdicts"], VERDICTS), (SCHEMAS["exchanges"], EXCHANGES), (SCHEMAS["runs"], RUNS)],
     ids=["verdicts", "exchanges", "runs"],
 )
 def test_a_table_has_the_promised_columns_in_the_promised_order(schema: pa.Schema, promised: str) -> None:
@@ -57,17 +59,17 @@ def test_a_table_has_the_promised_columns_in_the_promised_order(schema: pa.Schem
 def test_each_file_says_what_its_columns_mean() -> None:
     """The meaning stands under the key that Spark shows, and the table names itself and its version."""
     buffer = pa.BufferOutputStream()
-    pq.write_table(schemas.VERDICTS.empty_table(), buffer)
+    pq.write_table(SCHEMAS["verdicts"].empty_table(), buffer)
 
     read = pq.read_schema(pa.BufferReader(buffer.getvalue()))
 
     assert (read.metadata or {})[b"proofsweep.table"] == b"verdicts"
     assert (read.metadata or {})[b"proofsweep.table_version"] == b"1"
     assert (read.field("item_id").metadata or {})[b"comment"].startswith(b"the same in every run")
-    assert all((field.metadata or {}).get(b"comment") for schema in TABLES for field in schema)
+    assert all((field.metadata or {}).get(b"comment") for schema in ALL for field in schema)
 
 
-@pytest.mark.parametrize("columns", [verdicts.COLUMNS, exchanges.COLUMNS, runs.COLUMNS, ingest.COLUMNS])
+@pytest.mark.parametrize("columns", [table.columns for table in TABLES.values()], ids=list(TABLES))
 def test_a_later_column_is_nullable_and_stands_after_the_earlier_ones(columns: tuple[Column, ...]) -> None:
     """Files of earlier versions lack it, and the order of their columns stays."""
     versions = [column.since for column in columns]
@@ -80,9 +82,9 @@ def test_a_column_that_a_file_lacks_is_null() -> None:
     """Also one that is never null in newer files; what the schema does not know is left out."""
     older = pa.table({"leg": pa.array([1], pa.int64()), "run_id": ["r"], "gone": [0]})
 
-    whole = schemas.conformed(older, schemas.RUNS)
+    whole = schemas.conformed(older, SCHEMAS["runs"])
 
-    assert whole.schema.names == schemas.RUNS.names
+    assert whole.schema.names == SCHEMAS["runs"].names
     assert {name: cell for name, cell in whole.to_pylist()[0].items() if cell is not None} == {"run_id": "r", "leg": 1}
     assert whole.schema.field("ended_by").nullable
-    assert whole.schema.field("leg") == schemas.RUNS.field("leg")
+    assert whole.schema.field("leg") == SCHEMAS["runs"].field("leg")

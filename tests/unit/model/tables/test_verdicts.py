@@ -15,8 +15,8 @@ from proofsweep.model.exchanges import Call, Exchange, Failure
 from proofsweep.model.items import WorkItem
 from proofsweep.model.outcomes import Answer, AudioRead, Failed, Finished, Outcome, outcome_of
 from proofsweep.model.reasons import Ineligible, Reason
-from proofsweep.model.tables import schemas
 from proofsweep.model.tables.columns import Row
+from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.model.tables.verdicts import RowContext, row_of
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -52,11 +52,11 @@ def written(outcome: Outcome, *exchanges: Exchange, item: WorkItem = ITEM, read:
     """Make a row, write it to Parquet and read it."""
     finished = Finished(item=item, outcome=outcome, started_at=NOON, finished_at=NOON, read=read, exchanges=exchanges)
     row = row_of(finished, RowContext("r1", 2, "sandbox"))
-    assert list(row) == schemas.VERDICTS.names
+    assert list(row) == SCHEMAS["verdicts"].names
     file = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist([row], schema=schemas.VERDICTS), file)
+    pq.write_table(pa.Table.from_pylist([row], schema=SCHEMAS["verdicts"]), file)
     table = pq.read_table(file)
-    assert table.schema.equals(schemas.VERDICTS)
+    assert table.schema.equals(SCHEMAS["verdicts"])
     cells: Row = table.to_pylist()[0]
     return cells
 

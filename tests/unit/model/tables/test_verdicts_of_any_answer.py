@@ -14,8 +14,8 @@ from proofsweep.contract.lenient import json_of
 from proofsweep.contract.models import VerifyResponse
 from proofsweep.model.items import WorkItem
 from proofsweep.model.outcomes import Answer, AudioRead, Finished, outcome_of
-from proofsweep.model.tables import schemas
 from proofsweep.model.tables.columns import Row
+from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.model.tables.verdicts import RowContext, row_of
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -72,7 +72,7 @@ def test_any_answer_that_can_be_read_has_a_row(
         assert not isinstance(document["good"], bool) or "\\ud" in json.dumps(document["verdict"])
         return
 
-    row = read_back(deep_in_the_stack(0, answer), schemas.VERDICTS)
+    row = read_back(deep_in_the_stack(0, answer), SCHEMAS["verdicts"])
 
     assert row["accepted"] is (document["good"] is True and document["verdict"] == "valid")
     assert (row["outcome"] == "accepted") is row["accepted"]
@@ -87,5 +87,5 @@ def test_each_depth_that_is_read_can_be_written(read_back: Callable[[Row, pa.Sch
     if received is None:
         assert levels > 97
         return
-    row = read_back(deep_in_the_stack(200, VerifyResponse.model_validate(received)), schemas.VERDICTS)
+    row = read_back(deep_in_the_stack(200, VerifyResponse.model_validate(received)), SCHEMAS["verdicts"])
     assert row["grade_json"] == grade.decode()

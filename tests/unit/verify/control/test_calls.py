@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from proofsweep.contract.models import VerifyResponse
+from proofsweep.endings import EndedBy
 from proofsweep.errors import ResourceShortage, RunMustStop
 from proofsweep.files.files import Files
 from proofsweep.model.exchanges import Call
 from proofsweep.model.items import Mode, WorkItem
 from proofsweep.model.outcomes import Accepted, Answer, AudioRead, Failed, Finished
 from proofsweep.model.reasons import Reason
-from proofsweep.model.runs import EndedBy
 from proofsweep.partner.stop import StopSwitch
 from proofsweep.store.past_answers import AcceptedItem, PastAnswers
 from proofsweep.verify.budget.bounds import Bounds

@@ -8,13 +8,13 @@ import pytest
 
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.models import VerifyResponse
+from proofsweep.endings import EndedBy
 from proofsweep.errors import ResultsError, RunMustStop
 from proofsweep.files.files import Files
 from proofsweep.model.exchanges import Call, Exchange, Failure
 from proofsweep.model.items import Mode, WorkItem
 from proofsweep.model.outcomes import Accepted, Answer, AudioRead, Failed, Finished, Outcome, outcome_of
 from proofsweep.model.reasons import Ineligible, Reason
-from proofsweep.model.runs import EndedBy
 from proofsweep.model.tables.columns import Row
 from proofsweep.partner.pacing.call_queue import CallQueue
 from proofsweep.partner.pacing.dispatcher import Dispatcher

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 
-from proofsweep.model.tables import schemas
+from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.verify.leg.runs_row import DriftCounts
 
 from ...ended_runs import plan_of_run
@@ -19,7 +19,7 @@ def exchanges(*told: tuple[int, str, str | None]) -> pa.Table:
         | {"started_at": NOON + timedelta(seconds=second), "request_id": f"id {second}"}
         for second, call, unnamed in told
     ]
-    return pa.Table.from_pylist(rows, schema=schemas.EXCHANGES)
+    return pa.Table.from_pylist(rows, schema=SCHEMAS["exchanges"])
 
 
 def test_each_name_has_its_count_and_its_first_request() -> None:
@@ -38,7 +38,7 @@ def test_each_name_has_its_count_and_its_first_request() -> None:
         ("verify", "field", "a", 3, "id 2"),
         ("verify", "verdict", "x", 1, "id 5"),
     ]
-    assert pa.Table.from_pylist(rows, schema=schemas.DRIFT).num_rows == 3
+    assert pa.Table.from_pylist(rows, schema=SCHEMAS["drift"]).num_rows == 3
 
 
 def test_a_service_that_invents_names_does_not_fill_the_memory() -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.endings import EndedBy
 from proofsweep.errors import NameTaken, ResultsError, RunIsActive
 from proofsweep.model import layout
-from proofsweep.model.runs import EndedBy, Plan
+from proofsweep.model.runs import Plan
 from proofsweep.model.tables.exchanges import exchange_row
 from proofsweep.store.journal import Journal
 from proofsweep.store.legs import Legs

@@ -1,0 +1,29 @@
+"""Every table of a results store, once: a new one is its own file, a line here, and what writes its rows."""
+
+from proofsweep.model.tables import (
+    drift,
+    erasures,
+    exchanges,
+    ingest,
+    interpretations,
+    probes,
+    proofs,
+    recoveries,
+    rotations,
+    runs,
+    verdicts,
+)
+from proofsweep.model.tables.columns import Writer
+
+# `verdicts` first: the rows of others may name an item by the proof that its answer names.
+_MODULES = (
+    *(verdicts, exchanges, runs, ingest, drift, probes),
+    *(rotations, erasures, proofs, interpretations, recoveries),
+)
+TABLES = {module.TABLE.name: module.TABLE for module in _MODULES}
+"""The tables by their names."""
+
+
+def written_by(writer: Writer) -> tuple[str, ...]:
+    """Return the names of the tables whose rows somebody writes."""
+    return tuple(name for name, table in TABLES.items() if table.written_by == writer)
