@@ -18,6 +18,7 @@ from proofsweep.model.reasons import Reason, remedy_for
 from proofsweep.settings import Settings, load_settings
 from proofsweep.verify.plan.examine_service import ServiceStatus
 from proofsweep.verify.plan.forecast import Need
+from proofsweep.verify.plan.selection import Selection
 from proofsweep.verify.plan.survey import (
     Survey,
     ignored_entries,
@@ -70,7 +71,7 @@ def plan(
     settings = load_settings(config, results)
     bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
     refuse_closed_window(bounds, utc_now())
-    listing = catalog_for(settings, catalog, root=root, allow_outside=allow_outside)
+    listing = catalog_for(settings, catalog, Selection(root=root, allow_outside=allow_outside))
     survey = survey_catalog(listing, limits_for(settings), deep=Files(listing.root) if deep else None)
     refuse_only_unnamed_pairs(survey)
     refuse_only_outside(survey, listing)

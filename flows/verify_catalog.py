@@ -13,6 +13,7 @@ from proofsweep.answers.run_status import RunStatus
 from proofsweep.settings import Settings, load_settings
 from proofsweep.text import printable
 from proofsweep.verify.budget.bounds import Bounds
+from proofsweep.verify.plan.selection import Selection
 from proofsweep.wiring.alerts import begin_of_leg, end_of_leg, head_after
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import LegOptions, held_leg
@@ -79,12 +80,13 @@ def verify_catalog(
 
     def work(settings: Settings) -> State[str]:
         bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
+        selection = Selection(max_age=max_age)
         verify = partial(_verify, config=config, results=results, options=LegOptions(dedupe=dedupe, believe=believe))
         given = run_id or run_of_this_retry(partial(run_of_retry, settings))
-        go_on = partial(go_on_with_catalog, settings, catalog or "", read_block, bounds, verify, max_age=max_age)
+        go_on = partial(go_on_with_catalog, settings, catalog or "", read_block, bounds, verify, selection=selection)
         run = partial(verify, given, bounds) if given else go_on  # (1), or (1) and (2)
         return state_with_coverage(
-            run, partial(head_after, settings), partial(coverage_for, settings, catalog, max_age)
+            run, partial(head_after, settings), partial(coverage_for, settings, catalog, selection)
         )  # (3)
 
     return ended_flow(config, results, work, tells_itself=True)

@@ -13,7 +13,7 @@ from proofsweep.store.known_rows import are_known_since
 from proofsweep.verify.budget.bounds import Bounds, left_of
 from proofsweep.verify.leg.open import settle_last_leg, supersede
 from proofsweep.verify.leg.remaining import RemainingItems
-from proofsweep.verify.plan.due_rows import due_rules, selection_of
+from proofsweep.verify.plan.selection import ALL_ROWS, Selection
 from proofsweep.wiring.engines import ReadBlock, utc_now
 from proofsweep.wiring.runs import catalog_for, identity_of, plan_catalog
 from proofsweep.wiring.stores import results_for
@@ -68,20 +68,17 @@ def go_on_with_catalog(
     bounds: Bounds,
     verify: Callable[[str, Bounds], RunStatus],
     *,
-    max_age: str | None = None,
+    selection: Selection = ALL_ROWS,
 ) -> RunStatus:
-    """Do `resume_then_plan` for a catalog, whatever its unfinished run has chosen.
+    """Do `resume_then_plan` for a catalog, whatever its unfinished run has chosen; the second run is of the selection.
 
-    With `max_age` the second run leaves out rows whose answer is younger. UsageError if it cannot be read; then nothing
-    was done.
+    UsageError if that cannot be read; then nothing was done.
     """
-    due, selection = due_rules(utc_now(), max_age=max_age), selection_of(max_age=max_age)
+    selection.refuse_contradictions(bounds.max_calls)
     unfinished = run_to_resume(settings, catalog)
 
     def plan(rest: Bounds) -> Plan:
-        return plan_catalog(
-            settings, catalog, read_block, reserve=rest.reserve, due=due, selection=selection, beside=unfinished
-        )
+        return plan_catalog(settings, catalog, read_block, selection=selection, bounds=rest, beside=unfinished)
 
     return resume_then_plan(unfinished, plan, bounds, verify)
 
