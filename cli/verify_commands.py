@@ -8,7 +8,7 @@ import typer
 
 from cli.bounds import print_bounds
 from cli.key_block import read_block
-from cli.options import AllowOutside, Anew, Believe, MaxAge, OldestFirst, Root, SinceLast
+from cli.options import AllowOutside, Anew, Believe, MaxAge, NewerThan, OldestFirst, Root, SinceLast, Where
 from cli.plan_command import print_cautions
 from cli.run_options import with_run_options
 from cli.run_request import RunRequest, report
@@ -22,7 +22,7 @@ from proofsweep.settings import Settings
 from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.plan.selection import Selection
 from proofsweep.wiring.engines import utc_now
-from proofsweep.wiring.runs import coverage_for, plan_catalog, settle_dead_leg
+from proofsweep.wiring.runs import coverage_for, plan_catalog, refuse_bad_selection, settle_dead_leg
 from proofsweep.wiring.unfinished_runs import run_to_resume, supersede_older
 
 
@@ -43,6 +43,8 @@ def verify(
     since_last: bool = SinceLast,
     max_age: str | None = MaxAge,
     oldest_first: bool = OldestFirst,
+    where: str | None = Where,
+    newer_than: str | None = NewerThan,
     anew: bool = Anew,
     request: RunRequest,
 ) -> int:
@@ -60,22 +62,29 @@ def verify(
         since_last=since_last,
         max_age=max_age,
         oldest_first=oldest_first,
+        where=where,
+        newer_than=newer_than,
         root=root and resolved_location(_path(root)),
         allow_outside=allow_outside,
     )
-    selection.refuse_contradictions(request.bounds.max_calls)
+    refuse_bad_selection(settings, catalog, selection, request.bounds.max_calls)
     request = replace(request, coverage=partial(coverage_for, settings, catalog, selection))
     unfinished = None if anew else _unfinished(request, settings, catalog, selection)
     print_bounds(request.out, request.bounds, utc_now())
     print_cautions(request.out, settings, _path(catalog))
 
-    def planned(rest: Bounds) -> Plan:
-        plan = plan_catalog(settings, catalog, read_block, selection=selection, bounds=rest, after=unfinished)
-        if anew:
-            supersede_older(settings, plan)
-        return plan
+    plan = partial(_planned, settings, catalog, selection, after=unfinished, anew=anew)
+    return verify_catalog(request, settings, unfinished, plan)
 
-    return verify_catalog(request, settings, unfinished, planned)
+
+def _planned(
+    settings: Settings, catalog: str, selection: Selection, rest: Bounds, *, after: Plan | None, anew: bool
+) -> Plan:
+    """Plan the rows that are due, without those that a run has just ended with."""
+    plan = plan_catalog(settings, catalog, read_block, selection=selection, bounds=rest, after=after)
+    if anew:
+        supersede_older(settings, plan)
+    return plan
 
 
 @with_run_options

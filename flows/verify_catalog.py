@@ -59,10 +59,10 @@ def verify_catalog(
     dedupe: bool | None = None,
     believe: bool = False,
     max_age: str | None = None,
+    where: str | None = None,
+    newer_than: str | None = None,
 ) -> State[str]:
     """Verify a catalog end to end. The state says how it ended; Completed, with its id, if no row remains or failed.
-
-    (1) resume the given, the retried or the unfinished run, (2) plan anew, (3) say coverage.
 
     Args:
         run_id: a planned run; None goes on with `catalog`.
@@ -76,18 +76,19 @@ def verify_catalog(
         dedupe: whether the same bytes are verified only once.
         believe: whether outcomes that are in doubt are written as they come out.
         max_age: a new plan leaves out rows with a younger answer: `30d`; None leaves out none.
+        where: a new plan is of the rows that meet this SQL condition: `supplier = 'acme'`.
+        newer_than: a new plan is of the files that were modified since: `2d`, or a date.
     """
 
     def work(settings: Settings) -> State[str]:
         bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
-        selection = Selection(max_age=max_age)
+        selection = Selection(max_age=max_age, where=where, newer_than=newer_than)
         verify = partial(_verify, config=config, results=results, options=LegOptions(dedupe=dedupe, believe=believe))
         given = run_id or run_of_this_retry(partial(run_of_retry, settings))
         go_on = partial(go_on_with_catalog, settings, catalog or "", read_block, bounds, verify, selection=selection)
-        run = partial(verify, given, bounds) if given else go_on  # (1), or (1) and (2)
-        return state_with_coverage(
-            run, partial(head_after, settings), partial(coverage_for, settings, catalog, selection)
-        )  # (3)
+        run = partial(verify, given, bounds) if given else go_on  # the unfinished run, then a new one
+        coverage = partial(coverage_for, settings, catalog, selection)
+        return state_with_coverage(run, partial(head_after, settings), coverage)
 
     return ended_flow(config, results, work, tells_itself=True)
 

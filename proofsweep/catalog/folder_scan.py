@@ -27,6 +27,7 @@ class FolderScan:
     """The audio below a folder, sorted by name: a folder's own files, then its subfolders; linked folders come last."""
 
     kind = "folder"
+    skipped = 0
     reported_run: str | None = None
 
     def __init__(self, path: str, source: Source, sidecar_names: SidecarNames, place: Place | None = None) -> None:
@@ -58,6 +59,10 @@ class FolderScan:
         if next(numbers) == 0:
             raise EmptyCatalog(f"{one_line(self._path)}: no audio in this folder; ignored: {self.ignored}")
         self._walked = True
+
+    def tag_names(self) -> list[str]:
+        """Return none: files have no tags."""
+        return []
 
     def digest(self) -> str:
         """Give the hex SHA-256 of the rows' names, sizes and times as last walked; walk first if that was not done."""

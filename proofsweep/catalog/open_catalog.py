@@ -3,14 +3,14 @@
 import glob
 import os
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
+from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.folder_scan import FolderScan, is_audio_name
-from proofsweep.catalog.ignored import Ignored
 from proofsweep.catalog.manifest_formats import is_manifest_name
 from proofsweep.catalog.manifests import Manifests
 from proofsweep.catalog.pairing import SidecarNames
@@ -19,7 +19,6 @@ from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.files.audio import is_audio
 from proofsweep.files.files import Files
 from proofsweep.files.locations import hint_for, is_bucket, one_line, path_of, path_within, root_and_key
-from proofsweep.model.items import ManifestRow
 
 if TYPE_CHECKING:
     from proofsweep.files.bucket_files import BucketFiles
@@ -50,34 +49,6 @@ def _is_match(parts: Sequence[str], patterns: Sequence[str]) -> bool:
     if parts[0].startswith(".") and not pattern.startswith("."):
         return False
     return _is_match(parts[1:], patterns if pattern == "**" else more) if fnmatchcase(parts[0], pattern) else False
-
-
-class Catalog(Protocol):
-    """A list of audio, streamed.
-
-    Attributes:
-        name: stands for the catalog in item IDs, the same on every machine.
-        root: the folder or prefix that its files must not lie outside of; None if they may lie anywhere.
-        location: absolute, printable.
-        kind: `manifest` or `folder`.
-        ignored: entries that gave no row; complete after the last row.
-        reported_run: the run that a completion report is of; None for any other catalog.
-    """
-
-    name: str
-    root: str | None
-    location: str
-    kind: str
-    ignored: Ignored
-    reported_run: str | None
-
-    def rows(self) -> Iterator[ManifestRow]:
-        """Return the rows from the first, at each call; CatalogError if there is none or reading fails."""
-        ...
-
-    def digest(self) -> str:
-        """Return a hex SHA-256 that changes when the catalog does: its manifests' bytes, or its folder's listing."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

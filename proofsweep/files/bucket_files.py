@@ -193,7 +193,7 @@ def facts_of(meta: "ObjectMeta") -> FileFacts:
     """Return an object's facts, with a version that does not depend on how the ETag is quoted."""
     etag = meta["e_tag"]
     version = etag.removeprefix("W/").strip('"') if etag else f"{meta['size']}-{meta['last_modified'].isoformat()}"
-    return FileFacts(meta["size"], version)
+    return FileFacts(meta["size"], version, meta["last_modified"].timestamp())
 
 
 def source_error(error: Exception) -> SourceError:

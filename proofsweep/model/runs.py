@@ -64,6 +64,7 @@ class Plan:
         reasons: ineligible items by reason.
         ignored: entries of a scanned folder that gave no item, by kind.
         skipped: rows of the catalog that were not due.
+        unmet: of these, the rows that a person's conditions left out, whether they had an answer or not.
         selection: the options by which rows were chosen, as they are written on the command line; empty for all rows.
         catalog_identity: the catalog's name, or its location without links; empty stands for the location.
         catalog_claim: the last claim on the catalog when its reading began; empty without one, None if nobody looked.
@@ -87,9 +88,15 @@ class Plan:
     proofsweep_version: str = ""
     catalog_root: str | None = None
     skipped: int = 0
+    unmet: int = 0
     selection: str = ""
     catalog_identity: str = ""
     catalog_claim: str | None = None
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether the run is of a chosen part of its catalog, and says nothing of the rest of it."""
+        return self.catalog_kind in PARTIAL_KINDS or self.unmet > 0
 
     @property
     def identity(self) -> str:

@@ -5,7 +5,8 @@ from itertools import chain
 
 from tzlocal import get_localzone
 
-from proofsweep.catalog.open_catalog import Catalog, open_catalog
+from proofsweep.catalog.catalog import Catalog
+from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.errors import CatalogError, NothingDue, ResultsError
 from proofsweep.files.locations import is_bucket, resolved_location
 from proofsweep.model.run_records import OUTCOMES
@@ -24,7 +25,7 @@ from proofsweep.verify.plan.coverage import Coverage
 from proofsweep.verify.plan.due_rows import DueRows
 from proofsweep.verify.plan.plan_run import PlanRequest, plan_run
 from proofsweep.verify.plan.selection import ALL_ROWS, Selection
-from proofsweep.verify.plan.survey import Survey, refuse_only_outside, refuse_only_unnamed_pairs
+from proofsweep.verify.plan.survey import Survey, refuse_hopeless
 from proofsweep.wiring.engines import ReadBlock, engine_for, limits_for, utc_now
 from proofsweep.wiring.stores import results_for
 
@@ -83,10 +84,35 @@ def plan_catalog(
     """
     bounds = bounds or bounds_for(settings)
     selection.refuse_contradictions(bounds.max_calls)
-    rows = catalog_for(settings, catalog, selection)
-    if selection.is_of_due_rows or after is not None or beside is not None:
-        rows = _due_rows(settings, rows, selection, max_calls=bounds.max_calls, after=after, beside=beside)
+    rows = chosen_rows(settings, catalog, selection, max_calls=bounds.max_calls, after=after, beside=beside)
     return plan_listed(settings, rows, read_block, selection=selection, reserve=bounds.reserve)
+
+
+def chosen_rows(
+    settings: Settings,
+    catalog: str,
+    selection: Selection,
+    *,
+    max_calls: int | None = None,
+    after: Plan | None = None,
+    beside: Plan | None = None,
+) -> Catalog:
+    """Open a catalog with just the rows that are chosen; the arguments are those of `plan_catalog`.
+
+    Raises:
+        CatalogError, UsageError: the catalog, or the condition on its rows, cannot be read.
+    """
+    whole = catalog_for(settings, catalog, selection)
+    if selection.is_of_all_rows and after is None and beside is None:
+        return whole
+    return _due_rows(settings, whole, selection, max_calls=max_calls, after=after, beside=beside)
+
+
+def refuse_bad_selection(settings: Settings, catalog: str, selection: Selection, max_calls: int | None) -> None:
+    """Raise CatalogError or UsageError if the options that choose rows cannot be used, before anything else is done."""
+    selection.refuse_contradictions(max_calls)
+    if selection.conditions:
+        chosen_rows(settings, catalog, selection)
 
 
 def plan_listed(
@@ -109,9 +135,7 @@ def plan_listed(
     claim = None if catalog.kind == INGEST else claims.last_inactive()
 
     def refuse_if_hopeless(survey: Survey) -> None:
-        if not request.skipped:  # else it is not the whole catalog that cannot be sent
-            refuse_only_unnamed_pairs(survey)
-            refuse_only_outside(survey, catalog)
+        refuse_hopeless(survey, catalog)
         canaries_for(settings)
         engine.awaited_service(settings.bounds.reserve if reserve is None else reserve)
         if is_bucket(settings.results.url):  # a store that speaks S3 may still know no conditional create

@@ -15,7 +15,7 @@ from proofsweep.verify.leg.open import settle_last_leg, supersede
 from proofsweep.verify.leg.remaining import RemainingItems
 from proofsweep.verify.plan.selection import ALL_ROWS, Selection
 from proofsweep.wiring.engines import ReadBlock, utc_now
-from proofsweep.wiring.runs import catalog_for, identity_of, plan_catalog
+from proofsweep.wiring.runs import catalog_for, identity_of, plan_catalog, refuse_bad_selection
 from proofsweep.wiring.stores import results_for
 
 
@@ -74,7 +74,7 @@ def go_on_with_catalog(
 
     UsageError if that cannot be read; then nothing was done.
     """
-    selection.refuse_contradictions(bounds.max_calls)
+    refuse_bad_selection(settings, catalog, selection, bounds.max_calls)
     unfinished = run_to_resume(settings, catalog)
 
     def plan(rest: Bounds) -> Plan:

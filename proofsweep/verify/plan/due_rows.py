@@ -1,11 +1,12 @@
-"""The rows of a catalog that are due: without an answer, or with one that is too old, perhaps the oldest first."""
+"""The rows of a catalog that are chosen: by a condition, by the age of their answer, perhaps the oldest first."""
 
 import heapq
 from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from proofsweep.catalog.open_catalog import Catalog
+from proofsweep.catalog.catalog import Catalog, PartOfCatalog
+from proofsweep.catalog.row_choice import RowChoice
 from proofsweep.errors import NothingDue
 from proofsweep.model.items import FileFacts, ManifestRow, Unlisted, item_id_of
 from proofsweep.store.listed_items import ListedItems
@@ -20,11 +21,12 @@ _LAST = datetime.max.replace(tzinfo=UTC)
 _CLOCKS_DIFFER = timedelta(days=1)
 
 
-class DueRows:
+class DueRows(PartOfCatalog):
     """A catalog without the rows that are not due; the others are numbered anew.
 
     Attributes:
         skipped: rows that were left out; complete after the last row.
+        unmet: of these, the rows that do not meet the conditions, whether they have an answer or not.
         listed: the items of the whole catalog; complete after the last row.
     """
 
@@ -49,16 +51,22 @@ class DueRows:
             now: an answer that is much later is of unknown age.
             max_calls: for which rows are taken, if the oldest come first.
             planned: items with the versions that a run has planned already; they are not due.
+
+        Raises:
+            UsageError: the condition is none.
+            CatalogError: the columns that it may name cannot be read.
         """
-        self.name, self.location, self.kind, self.root = whole.name, whole.location, whole.kind, whole.root
-        self.skipped, self.listed = 0, ListedItems()
-        self._whole = whole
+        super().__init__(whole)
+        self.unmet, self.listed = 0, ListedItems()
+        self._conditions = selection.conditions
+        self._choice = RowChoice(
+            selection.where, selection.modified_since(now), catalog_name=whole.name, tag_names=whole.tag_names
+        )
         self._since, self._most = selection.answered_since(now), selection.most_rows(max_calls)
         self._answered_at = answered_at
         self._tried_at = tried_at
         self._now = now
         self._planned = planned
-        self.ignored, self.reported_run = whole.ignored, whole.reported_run
 
     def rows(self) -> Iterator[ManifestRow]:
         """Yield the rows that are due.
@@ -66,24 +74,24 @@ class DueRows:
         Raises:
             NothingDue: there is none.
             CatalogError, ResultsError: the catalog or the answers cannot be read.
+            UsageError: the condition cannot be worked out for a row.
         """
-        self.listed, number = ListedItems(), 0
+        self.listed, self.unmet, number = ListedItems(), 0, 0
         for row in self._due() if self._most is None else self._longest_ago(self._most):
             yield replace(row, number=number)
             number += 1
         self.ignored, self.skipped = self._whole.ignored, self.listed.rows - number
         if number == 0:
-            message = f"{self.location}: nothing is due; rows whose answer is new enough: {self.skipped:,}"
+            unmet = f"; rows that do not meet {self._conditions}: {self.unmet:,}" if self._conditions else ""
+            answered = self.skipped - self.unmet
+            message = f"{self.location}: nothing is due{unmet}; rows whose answer is new enough: {answered:,}"
             raise NothingDue(message, skipped=self.skipped)
 
-    def digest(self) -> str:
-        """Return the whole catalog's digest: answers make no other catalog of it."""
-        return self._whole.digest()
-
     def _due(self) -> Iterator[ManifestRow]:
-        for row in self._whole.rows():
+        for row, is_chosen in self._choice.judged(self._whole.rows()):
             self.listed.add(item_id := item_id_of(row, self.name))
-            if self._is_due(row, item_id):
+            self.unmet += not is_chosen
+            if is_chosen and self._is_due(row, item_id):
                 yield row
 
     def _is_due(self, row: ManifestRow, item_id: str) -> bool:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from proofsweep.catalog.open_catalog import Catalog, open_catalog
+from proofsweep.catalog.catalog import Catalog
+from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.errors import NothingDue
 from proofsweep.model.items import FileFacts, item_id_of
 from proofsweep.verify.plan.due_rows import DueRows
@@ -122,3 +123,24 @@ def test_a_clock_a_little_ahead_makes_nothing_due(catalog: Catalog, monkeypatch:
     monkeypatch.setitem(AGES, "b.wav", -0.5)
 
     assert due_of(catalog, Selection(max_age="30d"))[0] == ["a.wav", "c.wav"]
+
+
+def test_rows_that_do_not_meet_a_condition_are_left_out_and_listed(catalog: Catalog) -> None:
+    """So nobody takes them for deleted; both rules hold together."""
+    names, rows = due_of(catalog, Selection(where="name <> 'a.wav'", max_age="15d"))
+
+    assert (names, rows.skipped, rows.unmet) == (["c.wav", "d.wav"], 2, 1)
+    assert items_in(rows) == [item_id_of(row, catalog.name) for row in catalog.rows()]
+
+
+def test_when_no_row_meets_the_conditions_these_are_named(catalog: Catalog) -> None:
+    """With the number of rows that each rule left out."""
+    message = 'nothing is due; rows that do not meet --where "size > 100": 4; rows whose answer is new enough: 0'
+
+    with pytest.raises(NothingDue, match=message):
+        due_of(catalog, Selection(where="size > 100", since_last=True))
+
+
+def test_the_oldest_rows_are_of_those_that_meet_the_condition(catalog: Catalog) -> None:
+    """Calls are spent on nothing else."""
+    assert due_of(catalog, Selection(where="name < 'c'", oldest_first=True), 5)[0] == ["a.wav"]
