@@ -1,9 +1,12 @@
 """What every kind of catalog is: rows to be read again and again, a name and a digest; and a part of one."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from proofsweep.catalog.ignored import Ignored
+from proofsweep.catalog.row_facts import Place
+from proofsweep.files.files import Files
 from proofsweep.model.items import ManifestRow
 
 
@@ -38,6 +41,30 @@ class Catalog(Protocol):
 
     def digest(self) -> str:
         """Return a hex SHA-256 that changes when the catalog does: its manifests' bytes, or its folder's listing."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogOptions:
+    """What `open_catalog` is told, and the files that it looks at."""
+
+    sidecar_names: Sequence[str]
+    root: str | None
+    is_confined: bool
+    name: str | None
+    files: Files = field(default_factory=Files)
+
+    def place(self, folder: str) -> Place:
+        """Describe a catalog in a folder."""
+        return Place.of(folder, root=self.root, name=self.name, is_confined=self.is_confined)
+
+
+class CatalogKind(Protocol):
+    """A kind of catalog that a location may name: a class with the members of `Catalog`, registered in `KINDS`."""
+
+    @classmethod
+    def found_at(cls, path: str, options: CatalogOptions) -> Catalog | None:
+        """Open the catalog at an absolute path or a bucket URL; None if this is another kind, or nothing is there."""
         ...
 
 

@@ -1,18 +1,21 @@
 """Read a folder or a bucket prefix as a catalog: each audio file below it is a row, with the sidecar beside it."""
 
 import hashlib
+import os
 import posixpath
 from collections import deque
 from collections.abc import Iterator
 from itertools import count
+from typing import Self
 
+from proofsweep.catalog.catalog import CatalogOptions
 from proofsweep.catalog.ignored import Cause, Ignored
 from proofsweep.catalog.pairing import SidecarNames, Sidecars
 from proofsweep.catalog.preflight import judge_content
 from proofsweep.catalog.row_facts import Place, row_with_facts
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.files.audio import is_audio, open_audio
-from proofsweep.files.locations import one_line, path_within
+from proofsweep.files.locations import is_bucket, one_line, path_within
 from proofsweep.files.source import Folder, Source
 from proofsweep.model.items import FileFacts, ManifestRow, Mode, Unlisted, printable, raw_bytes
 from proofsweep.model.reasons import Reason
@@ -40,6 +43,26 @@ class FolderScan:
         self._sidecar_names = sidecar_names
         self._listing = hashlib.sha256()
         self._walked = False
+
+    @classmethod
+    def found_at(cls, path: str, options: CatalogOptions) -> Self | None:
+        """Open the folder at a path, or the prefix of a URL; None if there is none.
+
+        Raises:
+            CatalogError: the folder cannot be read.
+            SourceError: the bucket cannot be listed.
+        """
+        if is_bucket(path):
+            is_there, path = next(options.files.buckets.listed(path), None) is not None, path.rstrip("/")
+        elif is_there := posixpath.isdir(path):
+            try:
+                os.scandir(path).close()
+            except OSError as error:
+                raise CatalogError(f"{one_line(path)}: the folder cannot be read: {error.strerror}") from error
+        if not is_there:
+            return None
+        place = options.place(path)
+        return cls(path, options.files.within(place.boundary), SidecarNames(options.sidecar_names), place)
 
     def rows(self) -> Iterator[ManifestRow]:
         """Walk the folder and give its audio; `ignored` is complete after the last row.
