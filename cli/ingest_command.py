@@ -10,12 +10,14 @@ from cli.embedded_server import prefect_api
 from cli.exit_codes import ExitCode, code_of_run
 from cli.interrupt import interrupted_by_signals
 from cli.key_block import read_block
+from cli.options import NewerThan, Where
 from cli.run_flow import run_leg
 from cli.run_options import with_run_options
 from cli.run_request import RunRequest, report
 from cli.screen import print_error, print_json
 from cli.stop_told import stop_told
 from proofsweep.answers.letters import json_of_pass, line_of_pass, lines_of_unmoved, messages_of
+from proofsweep.verify.plan.selection import Selection
 from proofsweep.wiring.alerts import complaints_of, end_of_pass
 from proofsweep.wiring.engines import utc_now
 from proofsweep.wiring.ingest import WatchedFolder, watched_folder
@@ -47,6 +49,8 @@ def ingest(
     watch: bool = _Watch,
     every: float | None = _Every,
     letters: str | None = _Letters,
+    where: str | None = Where,
+    newer_than: str | None = NewerThan,
     request: RunRequest,
 ) -> int:
     """Verify new and changed files of a folder once they are settled, and move them by their verdicts.
@@ -58,8 +62,8 @@ def ingest(
     """
     settings = request.settings
     print_bounds(request.out, request.bounds, utc_now())
-    code = ExitCode.ACCEPTED
-    with interrupted_by_signals(), watched_folder(settings, prefix, read_block) as watched:
+    code, selection = ExitCode.ACCEPTED, Selection(where=where, newer_than=newer_than)
+    with interrupted_by_signals(), watched_folder(settings, prefix, read_block, selection) as watched:
         try:
             while True:
                 with stop_told(settings):

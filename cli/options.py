@@ -65,6 +65,19 @@ MaxAge = typer.Option(
     metavar="SPAN",
     help="Leave out unchanged files whose answer is younger than this span: 30d, 12h.",
 )
+Where = typer.Option(
+    None,
+    "--where",
+    metavar="SQL",
+    help="Take only files that meet a condition on the manifest's columns, and on name, folder, size and modified: "
+    "\"supplier = 'acme' AND size < 1000000\".",
+)
+NewerThan = typer.Option(
+    None,
+    "--newer-than",
+    metavar="AGE",
+    help="Take only files that were modified since: an age like 2d or 12h, a date, or an ISO instant.",
+)
 Anew = typer.Option(
     False, "--anew", help="Plan anew although a run of the catalog is unfinished; that run is then superseded."
 )

@@ -9,25 +9,34 @@ from rich.console import Console
 from cli.bounds import refuse_closed_window
 from cli.forecast_lines import forecast_json, print_forecast
 from cli.key_block import read_block
-from cli.options import AllowOutside, AsJson, Config, MaxCalls, MaxDuration, Reserve, ResultsUrl, Root, Until
-from cli.screen import console, counted, print_ignored, print_json, size_text
+from cli.options import (
+    AllowOutside,
+    AsJson,
+    Config,
+    MaxCalls,
+    MaxDuration,
+    NewerThan,
+    Reserve,
+    ResultsUrl,
+    Root,
+    Until,
+    Where,
+)
+from cli.screen import console, counted, print_ignored, print_json, print_nothing_due, size_text
 from proofsweep.answers.summary import unsent_pairs_note
-from proofsweep.errors import ConfigError, ResultsError, RunMustStop
+from proofsweep.catalog.catalog import Catalog
+from proofsweep.errors import ConfigError, NothingDue, ResultsError, RunMustStop
 from proofsweep.files.files import Files
 from proofsweep.model.reasons import Reason, remedy_for
 from proofsweep.settings import Settings, load_settings
+from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.plan.examine_service import ServiceStatus
 from proofsweep.verify.plan.forecast import Need
-from proofsweep.verify.plan.survey import (
-    Survey,
-    ignored_entries,
-    refuse_only_outside,
-    refuse_only_unnamed_pairs,
-    survey_catalog,
-)
+from proofsweep.verify.plan.selection import Selection
+from proofsweep.verify.plan.survey import Survey, ignored_entries, refuse_hopeless, survey_catalog
 from proofsweep.wiring.engines import engine_for, limits_for, utc_now
 from proofsweep.wiring.forecasts import cautions_for, forecast_for, sample_of
-from proofsweep.wiring.runs import bounds_for, catalog_for
+from proofsweep.wiring.runs import bounds_for, chosen_rows
 
 _Deep = typer.Option(False, "--deep", help="Open every file and check its content, not only its size.")
 _Sample = typer.Option(
@@ -52,6 +61,8 @@ def plan(
     *,
     root: str | None = Root,
     allow_outside: bool = AllowOutside,
+    where: str | None = Where,
+    newer_than: str | None = NewerThan,
     deep: bool = _Deep,
     sample: int | None = _Sample,
     reserve: int | None = Reserve,
@@ -70,21 +81,35 @@ def plan(
     settings = load_settings(config, results)
     bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
     refuse_closed_window(bounds, utc_now())
-    listing = catalog_for(settings, catalog, root=root, allow_outside=allow_outside)
-    survey = survey_catalog(listing, limits_for(settings), deep=Files(listing.root) if deep else None)
-    refuse_only_unnamed_pairs(survey)
-    refuse_only_outside(survey, listing)
+    selection = Selection(where=where, newer_than=newer_than, root=root, allow_outside=allow_outside)
+    listing = chosen_rows(settings, catalog, selection)
+    try:
+        survey = survey_catalog(listing, limits_for(settings), deep=Files(listing.root) if deep else None)
+    except NothingDue as nothing:
+        print_nothing_due(console(), nothing, as_json=as_json)
+        return 0
+    refuse_hopeless(survey, listing)
+    return _tell(settings, listing, survey, bounds, sample=sample or 0, deep=deep, as_json=as_json)
+
+
+def _tell(
+    settings: Settings, listing: Catalog, survey: Survey, bounds: Bounds, *, sample: int, deep: bool, as_json: bool
+) -> int:
+    """Forecast what the rows would take, and print all that is known of them."""
     need = Need(eligible=survey.eligible, audio_bytes=survey.audio_bytes)
-    count = min(sample or 0, need.eligible)
+    count = min(sample, need.eligible)
     engine = engine_for(settings, read_block) if count else None
     measured = sample_of(engine, listing, need, count=count, reserve=bounds.reserve) if engine else None
     status, trouble = _service_status(settings)
     cost = forecast_for(settings, need, status, bounds, measured)
     if as_json:
-        print_json(_counts_of(survey) | {"ignored": ignored_entries(listing)} | forecast_json(cost))
+        left_out = {"ignored": ignored_entries(listing), "skipped": listing.skipped}
+        print_json(_counts_of(survey) | left_out | forecast_json(cost))
         return 0
     out = console()
     _print_survey(out, survey, listing.location, limits_for(settings).one_file, is_deep=deep)
+    if listing.skipped:
+        out.print(f"  {listing.skipped:,} left out by the conditions", soft_wrap=True)
     print_ignored(out, ignored_entries(listing))
     print_forecast(out, cost, utc_now(), trouble, settings.service.key_expires_at)
     print_cautions(out, settings, listing.location)

@@ -169,7 +169,7 @@ def verify(
     planned: list[str] = []
 
     def plan() -> Plan:
-        made = plan_catalog(settings, catalog, read_block, reserve=bounds.reserve)
+        made = plan_catalog(settings, catalog, read_block, bounds=bounds)
         planned.append(made.run_id)
         return made
 

@@ -17,6 +17,7 @@ from rich.text import Text
 from proofsweep.answers.run_status import NEED_ATTENTION, NamedFile, RunStatus
 from proofsweep.answers.summary import advice_for, calls_of, ending_of, label_of, notes_of
 from proofsweep.contract.verdicts import MEANING_OF_VALID
+from proofsweep.errors import NothingDue
 from proofsweep.model.completion_report import defused
 from proofsweep.text import printable, printable_json
 
@@ -54,6 +55,14 @@ def print_json(document: object) -> None:
     with suppress(BrokenPipeError):
         sys.stdout.write(printable_json(document) + "\n")
     flush()
+
+
+def print_nothing_due(out: Console, nothing: NothingDue, *, as_json: bool) -> None:
+    """Say that no row is due: there is no run, and nothing to do."""
+    if as_json:
+        print_json({"items": 0, "skipped": nothing.skipped})
+    else:
+        out.print(nothing.message, soft_wrap=True)
 
 
 def print_csv(header: Sequence[str], rows: Iterable[Sequence[str | None]]) -> None:

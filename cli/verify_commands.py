@@ -1,6 +1,6 @@
 """`proofsweep verify` and `proofsweep resume`."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import typer
 
 from cli.bounds import print_bounds
 from cli.key_block import read_block
-from cli.options import AllowOutside, Anew, Believe, MaxAge, OldestFirst, Root, SinceLast
+from cli.options import AllowOutside, Anew, Believe, MaxAge, NewerThan, OldestFirst, Root, SinceLast, Where
 from cli.plan_command import print_cautions
 from cli.run_options import with_run_options
 from cli.run_request import RunRequest, report
@@ -20,9 +20,9 @@ from proofsweep.logs import set_up_logs
 from proofsweep.model.runs import Plan
 from proofsweep.settings import Settings
 from proofsweep.verify.budget.bounds import Bounds
-from proofsweep.verify.plan.due_rows import DueRules, due_rules, selection_of
+from proofsweep.verify.plan.selection import Selection
 from proofsweep.wiring.engines import utc_now
-from proofsweep.wiring.runs import coverage_for, plan_catalog, settle_dead_leg
+from proofsweep.wiring.runs import coverage_for, plan_catalog, refuse_bad_selection, settle_dead_leg
 from proofsweep.wiring.unfinished_runs import run_to_resume, supersede_older
 
 
@@ -30,57 +30,6 @@ def add_to(app: typer.Typer) -> None:
     """Add the commands."""
     app.command()(verify)
     app.command()(resume)
-
-
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """Which rows of a catalog a person wants to be verified, as the options of `verify` say."""
-
-    catalog: str
-    root: str | None
-    allow_outside: bool
-    since_last: bool
-    max_age: str | None
-    oldest_first: bool
-    anew: bool
-
-    @property
-    def selection(self) -> str:
-        """The options that choose rows."""
-        return selection_of(
-            since_last=self.since_last,
-            max_age=self.max_age,
-            oldest_first=self.oldest_first,
-            root=self.root and resolved_location(_path(self.root)),
-            allow_outside=self.allow_outside,
-        )
-
-    def due(self, bounds: Bounds) -> DueRules | None:
-        """Return which rows are due; UsageError if the options contradict each other."""
-        return due_rules(
-            utc_now(),
-            since_last=self.since_last,
-            max_age=self.max_age,
-            oldest_first=self.oldest_first,
-            max_calls=bounds.max_calls,
-        )
-
-    def planned(self, settings: Settings, after: Plan | None, bounds: Bounds) -> Plan:
-        """Plan the rows that are due, without those that a run has just ended with."""
-        planned = plan_catalog(
-            settings,
-            self.catalog,
-            read_block,
-            reserve=bounds.reserve,
-            root=self.root,
-            allow_outside=self.allow_outside,
-            due=self.due(bounds),
-            selection=self.selection,
-            after=after,
-        )
-        if self.anew:
-            supersede_older(settings, planned)
-        return planned
 
 
 @with_run_options
@@ -94,6 +43,8 @@ def verify(
     since_last: bool = SinceLast,
     max_age: str | None = MaxAge,
     oldest_first: bool = OldestFirst,
+    where: str | None = Where,
+    newer_than: str | None = NewerThan,
     anew: bool = Anew,
     request: RunRequest,
 ) -> int:
@@ -107,14 +58,33 @@ def verify(
     """
     set_up_logs()
     settings = request.settings
-    wanted = _Wanted(catalog, root, allow_outside, since_last, max_age, oldest_first, anew)
-    wanted.due(request.bounds)
-    count = partial(coverage_for, settings, catalog, max_age, root=root, allow_outside=allow_outside)
-    request = replace(request, coverage=count)
-    unfinished = None if anew else _unfinished(request, settings, wanted)
+    selection = Selection(
+        since_last=since_last,
+        max_age=max_age,
+        oldest_first=oldest_first,
+        where=where,
+        newer_than=newer_than,
+        root=root and resolved_location(_path(root)),
+        allow_outside=allow_outside,
+    )
+    refuse_bad_selection(settings, catalog, selection, request.bounds.max_calls)
+    request = replace(request, coverage=partial(coverage_for, settings, catalog, selection))
+    unfinished = None if anew else _unfinished(request, settings, catalog, selection)
     print_bounds(request.out, request.bounds, utc_now())
     print_cautions(request.out, settings, _path(catalog))
-    return verify_catalog(request, settings, unfinished, partial(wanted.planned, settings, unfinished))
+
+    plan = partial(_planned, settings, catalog, selection, after=unfinished, anew=anew)
+    return verify_catalog(request, settings, unfinished, plan)
+
+
+def _planned(
+    settings: Settings, catalog: str, selection: Selection, rest: Bounds, *, after: Plan | None, anew: bool
+) -> Plan:
+    """Plan the rows that are due, without those that a run has just ended with."""
+    plan = plan_catalog(settings, catalog, read_block, selection=selection, bounds=rest, after=after)
+    if anew:
+        supersede_older(settings, plan)
+    return plan
 
 
 @with_run_options
@@ -143,14 +113,14 @@ def resume(
     return go_on(run_id, request, settings)
 
 
-def _unfinished(request: RunRequest, settings: Settings, wanted: _Wanted) -> Plan | None:
+def _unfinished(request: RunRequest, settings: Settings, catalog: str, selection: Selection) -> Plan | None:
     """Find the run that goes on first; if it was planned with other options, a person must decide."""
     with shown(request.out, "looking for an unfinished run …"):
-        plan = run_to_resume(settings, wanted.catalog)
+        plan = run_to_resume(settings, catalog)
     if plan is None:
         return None
-    is_elsewhere = resolved_location(plan.catalog) != resolved_location(_path(wanted.catalog))
-    if is_elsewhere or plan.selection != wanted.selection:
+    is_elsewhere = resolved_location(plan.catalog) != resolved_location(_path(catalog))
+    if is_elsewhere or plan.selection != selection.text:
         rows = f"{plan.selection or 'all rows'}{f' of {plan.catalog}' if is_elsewhere else ''}"
         raise UsageError(
             f"Run {plan.run_id} of this catalog is unfinished, and was planned with other options ({rows}). Go on with "

@@ -15,7 +15,7 @@ from cli.forecast_lines import print_forecast
 from cli.key_block import read_block
 from cli.run_flow import run_leg
 from cli.run_request import RunRequest, print_coverage, report
-from cli.screen import counted, print_json
+from cli.screen import counted, print_nothing_due
 from cli.stop_told import stop_told
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.answers.summary import unsent_pairs_note
@@ -66,7 +66,10 @@ def verify_catalog(
                 if is_resumed and not request.as_json:
                     report(run, replace(request, coverage=lambda: None))
         except NothingDue as nothing:
-            return _report_nothing_due(request, nothing)
+            print_nothing_due(request.out, nothing, as_json=request.as_json)
+            if not request.as_json:
+                print_coverage(request)
+            return ExitCode.ACCEPTED
         if run is resumed and not request.as_json:
             print_coverage(request)
             return code_of_run(run)
@@ -103,16 +106,6 @@ def _verified(
     request = _with_forecast(request, settings, _need_of_rest(request.run_status(run_id)))
     run_leg(run_id, request, server)
     return request.run_status(run_id), request
-
-
-def _report_nothing_due(request: RunRequest, nothing: NothingDue) -> int:
-    """Return a sentence that no row is due: there is no run, and nothing to do."""
-    if request.as_json:
-        print_json({"items": 0, "skipped": nothing.skipped})
-    else:
-        request.out.print(nothing.message, soft_wrap=True)
-        print_coverage(request)
-    return ExitCode.ACCEPTED
 
 
 def shown(out: Console, status: str) -> AbstractContextManager[object]:

@@ -1,5 +1,6 @@
 """Verify what was delivered into a watched folder since the last pass, and move it by its verdicts."""
 
+from contextlib import AbstractContextManager
 from typing import Any
 
 from prefect import flow
@@ -12,8 +13,9 @@ from proofsweep.answers.letters import line_of_pass, markdown_of_pass
 from proofsweep.model.ingest import PassReport
 from proofsweep.settings import Settings
 from proofsweep.text import printable
+from proofsweep.verify.plan.selection import Selection
 from proofsweep.wiring.alerts import end_of_pass
-from proofsweep.wiring.ingest import watched_folder
+from proofsweep.wiring.ingest import WatchedFolder, watched_folder
 from tasks.end_states import state_of_pass
 from tasks.key_block import read_block
 from tasks.run_of_retry import tries_left
@@ -28,7 +30,13 @@ def _name_of_run() -> str:
 
 @flow(name="check-ingest", flow_run_name=_name_of_run, retries=0, persist_result=False)
 def check_ingest(
-    folder: str, config: str | None = None, results: str | None = None, *, letters: str | None = None
+    folder: str,
+    config: str | None = None,
+    results: str | None = None,
+    *,
+    letters: str | None = None,
+    where: str | None = None,
+    newer_than: str | None = None,
 ) -> State[Any]:
     """Make one pass over a watched folder; Completed if nothing was ready, or if no file taken remains or failed.
 
@@ -42,10 +50,14 @@ def check_ingest(
         config: a profile's name or a config file's path; None for the default.
         results: the results store; None for the one in the settings.
         letters: a folder in which a letter to each supplier is written; None writes none.
+        where: take only files that meet this SQL condition: `folder = 'acme'`.
+        newer_than: take only files that were modified since: `2d`, or a date.
     """
+    selection = Selection(where=where, newer_than=newer_than)
 
     def work(settings: Settings) -> State[Any]:
-        stopped, report = _make_pass(settings, folder, config, results, letters)  # (1) and (2)
+        watching = watched_folder(settings, folder, read_block, selection)
+        stopped, report = _make_pass(settings, watching, config, results, letters)  # (1) and (2)
         if report.rows or report.not_moved:
             show_deliveries(markdown_of_pass(folder, report))  # (3)
         ended = state_of_pass(report, line_of_pass(folder, report))
@@ -57,11 +69,15 @@ def check_ingest(
 
 
 def _make_pass(
-    settings: Settings, folder: str, config: str | None, results: str | None, letters: str | None
+    settings: Settings,
+    watching: AbstractContextManager[WatchedFolder],
+    config: str | None,
+    results: str | None,
+    letters: str | None,
 ) -> tuple[State[Any] | None, PassReport]:
     """Make the pass; return the state of a run that did not end, or whose rows failed, and what became of the files."""
     stopped: State[Any] | None = None
-    with watched_folder(settings, folder, read_block) as watched:
+    with watching as watched:
         one_pass = watched.one_pass(letters)
         for run_id in one_pass.runs():
             with watched.ahead_of_sweeps():

@@ -13,6 +13,7 @@ from proofsweep.errors import NothingDue
 from proofsweep.settings import Settings
 from proofsweep.text import printable
 from proofsweep.verify.budget.bounds import Bounds
+from proofsweep.verify.plan.selection import Selection
 from proofsweep.wiring.alerts import begin_of_leg, end_of_leg, head_after
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import LegOptions, held_leg
@@ -59,6 +60,8 @@ def verify_catalog(
     dedupe: bool | None = None,
     believe: bool = False,
     max_age: str | None = None,
+    where: str | None = None,
+    newer_than: str | None = None,
 ) -> State[str]:
     """Verify a catalog end to end. The state says how it ended; Completed, with its id, if no row remains or failed.
 
@@ -76,19 +79,22 @@ def verify_catalog(
         dedupe: whether the same bytes are verified only once.
         believe: whether outcomes that are in doubt are written as they come out.
         max_age: a new plan leaves out rows with a younger answer: `30d`; None leaves out none.
+        where: a new plan is of the rows that meet this SQL condition: `supplier = 'acme'`.
+        newer_than: a new plan is of the files that were modified since: `2d`, or a date.
     """
 
     def work(settings: Settings) -> State[str]:
         bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
+        selection = Selection(max_age=max_age, where=where, newer_than=newer_than)
         options = LegOptions(dedupe=dedupe, believe=believe)
         given = run_id or run_of_retry(settings, retried_flow_run())
-        runs = runs_of_catalog(settings, catalog or "", bounds, read_block, max_age=max_age)
+        runs = runs_of_catalog(settings, catalog or "", bounds, read_block, selection=selection)
         try:
             for next_run, rest in [(given, bounds)] if given else runs:  # (1)
                 state = _verified(settings, next_run, rest, options)  # (2)
         except NothingDue as nothing:
             state = state_of_nothing_due(nothing)
-        return with_coverage(state, partial(coverage_for, settings, catalog, max_age))  # (3)
+        return with_coverage(state, partial(coverage_for, settings, catalog, selection))  # (3)
 
     return ended_flow(config, results, work, tells_itself=True)
 

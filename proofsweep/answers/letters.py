@@ -41,6 +41,7 @@ _WAITING = {
     Decision.INCOMPLETE: "waiting for a sidecar or for their end",
     Decision.RESTING: "waiting for another try",
     Decision.GIVEN_UP: "given up after too many tries",
+    Decision.LEFT_OUT: "left out by the conditions",
 }
 
 

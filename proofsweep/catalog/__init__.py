@@ -1,5 +1,5 @@
 """Reads a catalog: a manifest, manifests, a folder or a bucket. In: a location. Out: work items, nothing dropped.
 
-Read `open_catalog`, `manifests` and `folder_scan` (each a kind of catalog), then `pairing` and `preflight`, which are
-pure.
+Read `catalog` (what every kind is), `open_catalog` (where kinds are registered), `manifests` and `folder_scan`, then
+`row_choice`, `pairing` and `preflight`; the last two are pure.
 """

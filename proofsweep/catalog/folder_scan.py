@@ -1,18 +1,21 @@
 """Read a folder or a bucket prefix as a catalog: each audio file below it is a row, with the sidecar beside it."""
 
 import hashlib
+import os
 import posixpath
 from collections import deque
 from collections.abc import Iterator
 from itertools import count
+from typing import Self
 
+from proofsweep.catalog.catalog import CatalogOptions
 from proofsweep.catalog.ignored import Cause, Ignored
 from proofsweep.catalog.pairing import SidecarNames, Sidecars
 from proofsweep.catalog.preflight import judge_content
 from proofsweep.catalog.row_facts import Place, row_with_facts
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.files.audio import is_audio, open_audio
-from proofsweep.files.locations import one_line, path_within
+from proofsweep.files.locations import is_bucket, one_line, path_within
 from proofsweep.files.source import Folder, Source
 from proofsweep.model.items import FileFacts, ManifestRow, Mode, Unlisted, printable, raw_bytes
 from proofsweep.model.reasons import Reason
@@ -27,6 +30,7 @@ class FolderScan:
     """The audio below a folder, sorted by name: a folder's own files, then its subfolders; linked folders come last."""
 
     kind = "folder"
+    skipped = 0
     reported_run: str | None = None
 
     def __init__(self, path: str, source: Source, sidecar_names: SidecarNames, place: Place | None = None) -> None:
@@ -39,6 +43,26 @@ class FolderScan:
         self._sidecar_names = sidecar_names
         self._listing = hashlib.sha256()
         self._walked = False
+
+    @classmethod
+    def found_at(cls, path: str, options: CatalogOptions) -> Self | None:
+        """Open the folder at a path, or the prefix of a URL; None if there is none.
+
+        Raises:
+            CatalogError: the folder cannot be read.
+            SourceError: the bucket cannot be listed.
+        """
+        if is_bucket(path):
+            is_there, path = next(options.files.buckets.listed(path), None) is not None, path.rstrip("/")
+        elif is_there := posixpath.isdir(path):
+            try:
+                os.scandir(path).close()
+            except OSError as error:
+                raise CatalogError(f"{one_line(path)}: the folder cannot be read: {error.strerror}") from error
+        if not is_there:
+            return None
+        place = options.place(path)
+        return cls(path, options.files.within(place.boundary), SidecarNames(options.sidecar_names), place)
 
     def rows(self) -> Iterator[ManifestRow]:
         """Walk the folder and give its audio; `ignored` is complete after the last row.
@@ -58,6 +82,10 @@ class FolderScan:
         if next(numbers) == 0:
             raise EmptyCatalog(f"{one_line(self._path)}: no audio in this folder; ignored: {self.ignored}")
         self._walked = True
+
+    def tag_names(self) -> list[str]:
+        """Return none: files have no tags."""
+        return []
 
     def digest(self) -> str:
         """Give the hex SHA-256 of the rows' names, sizes and times as last walked; walk first if that was not done."""

@@ -72,6 +72,11 @@ def is_manifest_name(path: str) -> bool:
     return _suffix_of(path) in _READERS
 
 
+def has_one_header(path: str) -> bool:
+    """Return whether all records of a manifest have the same columns."""
+    return _READERS.get(_suffix_of(path)) is not _json_lines
+
+
 def line_words(path: str, line: int) -> str:
     """Name a record's manifest and place for a person."""
     return f"{one_line(posixpath.basename(path))}, {'row' if _suffix_of(path) == '.parquet' else 'line'} {line}"

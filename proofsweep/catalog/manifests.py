@@ -9,7 +9,7 @@ from itertools import count, islice
 from typing import TYPE_CHECKING
 
 from proofsweep.catalog.ignored import Ignored
-from proofsweep.catalog.manifest_formats import Digest, line_words, records_of
+from proofsweep.catalog.manifest_formats import Digest, has_one_header, line_words, records_of
 from proofsweep.catalog.row_facts import FactsOf, Place, row_with_facts
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.files.files import Files
@@ -69,6 +69,7 @@ class Manifests:
     """
 
     kind = "manifest"
+    skipped = 0
     reported_run: str | None = None
 
     def __init__(
@@ -118,6 +119,12 @@ class Manifests:
                 next(records_of(path, self._manifest_files, digest), None)
             self._digest = digest.hexdigest()
         return self._digest
+
+    def tag_names(self) -> list[str]:
+        """Return the names of all tags, in their order; JSON lines are read to the end for them."""
+        tables = ((path, _table(path, self._manifest_files)) for path in self._paths)
+        headers = (islice(table, 1) if has_one_header(path) else table for path, table in tables)
+        return [*dict.fromkeys(name for table in headers for _, columns, _ in table for name in columns.tags)]
 
     def check(self) -> None:
         """Read the first row of each manifest; CatalogError if that fails or if there is no audio column."""

@@ -50,10 +50,10 @@ _KEYS_PER_ROW = 100
 # chosen: one page of a listing is written to disk at once; half or twice changes only the memory.
 _BATCH_ROWS = 1_000
 _TABLE = """
-    CREATE TABLE object (root TEXT, key TEXT, size INTEGER, version TEXT, is_listed INTEGER DEFAULT 0,
+    CREATE TABLE object (root TEXT, key TEXT, size INTEGER, version TEXT, modified REAL, is_listed INTEGER DEFAULT 0,
     PRIMARY KEY (root, key)) WITHOUT ROWID
 """
-_SET = "UPDATE object SET size = ?, version = ? WHERE root = ? AND key = ?"
+_SET = "UPDATE object SET size = ?, version = ?, modified = ? WHERE root = ? AND key = ?"
 _COVER = "UPDATE object SET is_listed = 1 WHERE root = ? AND key >= ? AND key < ?"
 _RANGE = "SELECT min(key), max(key), count(*) FROM object WHERE root = ? AND is_listed = 0 AND key >= ? AND key < ?"
 _LAST = "\U0010ffff"
@@ -88,13 +88,13 @@ class ObjectLookup:
             raise SourceError(f"There is no bucket {one_line(root)}.", reason=Reason.MISSING_AUDIO)
         try:
             found = self._table.execute(
-                "SELECT size, version, is_listed FROM object WHERE root = ? AND key = ?", (root, key)
+                "SELECT size, version, modified, is_listed FROM object WHERE root = ? AND key = ?", (root, key)
             ).fetchone()
         except UnicodeEncodeError:  # a bucket holds only UTF-8 keys
             return None
-        if found is None or (found[0] is None and not found[2]):
+        if found is None or (found[0] is None and not found[3]):
             return Unlisted.UNLISTED
-        return None if found[0] is None else FileFacts(found[0], found[1])
+        return None if found[0] is None else FileFacts(*found[:3])
 
     def _note(self, locations: Iterable[str]) -> dict[str, Prefixes]:
         places: dict[str, Prefixes] = {}
@@ -135,7 +135,7 @@ class ObjectLookup:
 
     def _take(self, root: str, listed: Iterator[tuple[str, FileFacts]], last: str, most_keys: int) -> str | None:
         """Store what is listed up to the last wanted key; give the key where the listing ended early, else None."""
-        waiting: list[tuple[int, str, str, str]] = []
+        waiting: list[tuple[int, str, float | None, str, str]] = []
         is_sorted, before, end = True, "", None
         for number, (key, facts) in enumerate(listed):
             is_sorted = is_sorted and before <= key
@@ -145,7 +145,7 @@ class ObjectLookup:
             if number >= most_keys:
                 end = key if is_sorted else ""
                 break
-            waiting.append((facts.size_bytes, facts.version, root, key))
+            waiting.append((facts.size_bytes, facts.version, facts.modified, root, key))
             if len(waiting) == _BATCH_ROWS:
                 self._table.executemany(_SET, waiting)
                 waiting = []

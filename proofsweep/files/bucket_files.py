@@ -185,7 +185,7 @@ def facts_of(meta: "ObjectMeta") -> FileFacts:
     """Return an object's facts, with a version that does not depend on how the ETag is quoted."""
     etag = meta["e_tag"]
     version = etag.removeprefix("W/").strip('"') if etag else f"{meta['size']}-{meta['last_modified'].isoformat()}"
-    return FileFacts(meta["size"], version)
+    return FileFacts(meta["size"], version, meta["last_modified"].timestamp())
 
 
 def source_error(error: Exception) -> SourceError:
@@ -224,11 +224,12 @@ def _is_name(key: str) -> bool:
 _BATCH_ROWS = 1_000
 _TABLES = """
     CREATE TABLE folder (place TEXT PRIMARY KEY) WITHOUT ROWID;
-    CREATE TABLE object (place TEXT, name TEXT, size INTEGER, version TEXT, PRIMARY KEY (place, name)) WITHOUT ROWID;
+    CREATE TABLE object (place TEXT, name TEXT, size INTEGER, version TEXT, modified REAL, PRIMARY KEY (place, name))
+        WITHOUT ROWID;
 """
 _MARKERS = "DELETE FROM object WHERE size = 0 AND place || ? || name IN (SELECT place FROM folder)"
 _IN_ORDER = """
-    SELECT folder.place, name, size, version FROM folder LEFT JOIN object ON object.place = folder.place
+    SELECT folder.place, name, size, version, modified FROM folder LEFT JOIN object ON object.place = folder.place
     ORDER BY folder.place, name
 """
 _STEP = "\x01"
@@ -241,7 +242,7 @@ class BucketFolders:
     def __init__(self, location: str) -> None:
         self._location = location.rstrip("/")
         self._prefix = root_and_key(self._location)[1]
-        self._rows: list[tuple[str, str, int, str]] = []
+        self._rows: list[tuple[str, str, int, str, float | None]] = []
         self._places = {""}
         self._file = sqlite3.connect("", check_same_thread=False)  # an unnamed file, deleted when closed
         self._file.executescript(_TABLES)
@@ -252,7 +253,8 @@ class BucketFolders:
         parts = key.removeprefix(self._prefix).lstrip("/").split("/")
         depth = next((index for index, part in enumerate(parts) if part.startswith(".")), len(parts) - 1)
         self._note_folders(parts[:depth])
-        self._rows.append((_STEP.join(["", *parts[:depth]]), parts[depth], facts.size_bytes, facts.version))
+        place = _STEP.join(["", *parts[:depth]])
+        self._rows.append((place, parts[depth], facts.size_bytes, facts.version, facts.modified))
         if len(self._rows) == _BATCH_ROWS:
             self._write()
 
@@ -261,7 +263,7 @@ class BucketFolders:
         self._write()
         self._file.execute(_MARKERS, (_STEP,))
         for place, rows in groupby(self._file.execute(_IN_ORDER), key=itemgetter(0)):
-            files = {name: FileFacts(size, version) for _, name, size, version in rows if name is not None}
+            files = {name: FileFacts(*facts) for _, name, *facts in rows if name is not None}
             yield Folder(
                 location=self._location + place.replace(_STEP, "/"),
                 files=[name for name in files if not name.startswith(".")],
@@ -277,5 +279,5 @@ class BucketFolders:
 
     def _write(self) -> None:
         self._file.executemany("INSERT OR IGNORE INTO folder VALUES (?)", [(place,) for place in self._places])
-        self._file.executemany("INSERT OR IGNORE INTO object VALUES (?, ?, ?, ?)", self._rows)
+        self._file.executemany("INSERT OR IGNORE INTO object VALUES (?, ?, ?, ?, ?)", self._rows)
         self._rows, self._places = [], set()

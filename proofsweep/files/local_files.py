@@ -112,7 +112,7 @@ class LocalFiles:
 def _facts_of(status: os.stat_result) -> FileFacts:
     if not stat.S_ISREG(status.st_mode):
         raise SourceError("This is no regular file.", reason=Reason.UNREADABLE_FILE)
-    return FileFacts(status.st_size, f"{status.st_size}-{status.st_mtime_ns}")
+    return FileFacts(status.st_size, f"{status.st_size}-{status.st_mtime_ns}", status.st_mtime)
 
 
 def _raise_unless_missing(error: OSError | ValueError) -> None:

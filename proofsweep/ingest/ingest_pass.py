@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import PurePosixPath
 
-from proofsweep.catalog.open_catalog import Catalog
+from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.preflight import SizeLimits, work_item_of
 from proofsweep.errors import EmptyCatalog, ResultsError, UsageError
 from proofsweep.ingest.look import Look, Looked, ReadyFiles
@@ -38,6 +38,7 @@ class IngestPass:
 
     Attributes:
         folder: lists the watched folder anew.
+        chosen: gives the ready files that the person wants.
         plan: writes the plan of a run with this ID.
         limits: largest sizes that are sent.
         rest: waits for a number of seconds.
@@ -49,6 +50,7 @@ class IngestPass:
     watch: Watch
     folder: Callable[[], Catalog]
     look: Look
+    chosen: Callable[[Looked], list[ManifestRow]]
     records: Records
     plan: Callable[[Catalog, str], Plan]
     limits: SizeLimits
@@ -86,7 +88,7 @@ class IngestPass:
                 return
         looked = self._settled_look()  # (3)
         self._dispose_of_answered(looked)  # (4)
-        if ready := self._without_open_ones(looked.ready):
+        if ready := self._without_open_ones(self._chosen(looked)):
             with suppress(EmptyCatalog):  # everything was taken back meanwhile
                 yield from self._finished(self._planned(ready))  # (5)
         for run_id in sorted(in_doubt):
@@ -102,6 +104,13 @@ class IngestPass:
         return bool(in_doubt) and all(
             item.manifest_row in in_doubt for item in RemainingItems(self.results, plan).all_items()
         )
+
+    def _chosen(self, looked: Looked) -> list[ManifestRow]:
+        """Leave out ready files that the person does not want now; they stay ready."""
+        chosen = self.chosen(looked)
+        if left_out := len(looked.ready) - len(chosen):
+            looked.decisions.update({Decision.LEFT_OUT: left_out, Decision.TAKE: -left_out})
+        return chosen
 
     def _without_open_ones(self, ready: list[ManifestRow]) -> list[ManifestRow]:
         """Leave out the files of which a run that is open already has the next try."""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from proofsweep.catalog.catalog import Catalog, PartOfCatalog
 from proofsweep.catalog.ignored import Ignored
-from proofsweep.catalog.open_catalog import Catalog
 from proofsweep.catalog.preflight import judge_content
 from proofsweep.errors import SourceError
 from proofsweep.files.audio import open_audio
@@ -157,15 +157,12 @@ def _recent_answer(recent: Mapping[str, PastAnswer], item_id: str, row: Manifest
     return known if known is not None and is_answer_for(known, row) else None
 
 
-class ReadyFiles:
+class ReadyFiles(PartOfCatalog):
     """Chosen rows of a watched folder, numbered anew, each with its supplier as a tag."""
 
-    kind = INGEST
-    reported_run: str | None = None
-
     def __init__(self, folder: Catalog, rows: Sequence[ManifestRow], supplier_tag: str) -> None:
-        self.name, self.location, self.root = folder.name, folder.location, folder.root
-        self.ignored = Ignored()
+        super().__init__(folder)
+        self.kind, self.ignored = INGEST, Ignored()
         self._rows = rows
         self._supplier_tag = supplier_tag
 

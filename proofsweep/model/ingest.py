@@ -19,8 +19,7 @@ from proofsweep.model.tables.columns import Row
 MANY_REFUSED_AGAIN = 20
 # The wait for the second refusal then. Chosen: half may ask in the same incident; twice delays what is true.
 SECOND_REFUSAL_AFTER = timedelta(hours=1)
-# The longest wait for another try. Chosen: half tries a file that always fails twice as often; twice lets it rest for
-# two days after the service was repaired.
+# The longest wait for another try. Chosen: half tries a file that always fails twice as often; twice is two days.
 _LONGEST_RETRY = timedelta(days=1)
 
 
@@ -34,6 +33,7 @@ class Decision(StrEnum):
     INCOMPLETE = "incomplete"  # the sidecar or the end of the audio may still come
     RESTING = "resting"  # its last try failed, and the next one is not due
     GIVEN_UP = "given_up"  # this version failed too often
+    LEFT_OUT = "left_out"  # it is ready, and does not meet the conditions of the command
 
 
 class Disposition(StrEnum):

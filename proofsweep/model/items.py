@@ -17,10 +17,11 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """What a listing says about a file without opening it."""
+    """What a listing says about a file without opening it; `modified` is in POSIX seconds, None if it is not known."""
 
     size_bytes: int
     version: str
+    modified: float | None = field(default=None, compare=False)  # it is no proof of another version
 
 
 class Unlisted(Enum):
@@ -96,6 +97,12 @@ def relative_path_of(row: ManifestRow) -> str | None:
     """Return a row's audio as seen from the catalog's root; None without audio, or if it lies outside the root."""
     is_outside = not row.named_audio or row.named_audio.startswith(("/", PROOF_PREFIX)) or "://" in row.named_audio
     return None if is_outside else printable(row.named_audio)
+
+
+def modified_of(row: ManifestRow) -> float | None:
+    """Return when the audio or the sidecar was modified last, in POSIX seconds; None if neither is known."""
+    facts = (each for each in (row.audio_facts, row.sidecar_facts) if isinstance(each, FileFacts))
+    return max((each.modified for each in facts if each.modified is not None), default=None)
 
 
 def item_id_of(row: ManifestRow, catalog_name: str) -> str:

@@ -52,11 +52,17 @@ class Plan:
     # URL of the folder or prefix that the files of the run must lie in; None if they may lie anywhere.
     catalog_root: str | None = None
     skipped: int = 0  # rows of the catalog that were not due
+    unmet: int = 0  # of these, the rows that a person's conditions left out, whether they had an answer or not
     # the options by which rows were chosen, as they are written on the command line; empty for all rows.
     selection: str = ""
     catalog_identity: str = ""  # the catalog's name, or its location without links; empty stands for the location
     # the last claim on the catalog when its reading began; empty without one, None if nobody looked.
     catalog_claim: str | None = None
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether the run is of a chosen part of its catalog, and says nothing of the rest of it."""
+        return self.catalog_kind in PARTIAL_KINDS or self.unmet > 0
 
     @property
     def identity(self) -> str:

@@ -15,7 +15,7 @@ from proofsweep.errors import ResultsError
 from proofsweep.files.locations import resolved_location
 from proofsweep.model.layout import INDEX_FOLDER, leg_folder
 from proofsweep.model.run_records import RECEIPT_MEMBERS, LegRecord, RunRecord, epoch_at
-from proofsweep.model.runs import PARTIAL_KINDS, Plan
+from proofsweep.model.runs import Plan
 from proofsweep.store.derived_log import DerivedLog, Entry
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results, plan_of
@@ -55,7 +55,7 @@ class IndexedRuns:
 
 def newest_whole(plans: Sequence[Plan]) -> Plan | None:
     """Return the first of some plans that is of a whole catalog; one of a part only if there is nothing else."""
-    return next((plan for plan in plans if plan.catalog_kind not in PARTIAL_KINDS), next(iter(plans), None))
+    return next((plan for plan in plans if not plan.is_partial), next(iter(plans), None))
 
 
 class RunIndex:

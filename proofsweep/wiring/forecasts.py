@@ -3,7 +3,7 @@
 import os
 from contextlib import suppress
 
-from proofsweep.catalog.open_catalog import Catalog
+from proofsweep.catalog.catalog import Catalog
 from proofsweep.contract.limits import CALLS_PER_ITEM
 from proofsweep.errors import ResultsError
 from proofsweep.files.locations import is_bucket, is_within, one_line

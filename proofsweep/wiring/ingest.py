@@ -10,24 +10,27 @@ from functools import partial
 from pathlib import Path
 
 from proofsweep.answers.letters import write_letters
-from proofsweep.catalog.open_catalog import Catalog
+from proofsweep.catalog.catalog import Catalog
+from proofsweep.catalog.row_choice import RowChoice
 from proofsweep.errors import CatalogError, ConfigError
 from proofsweep.files.files import Files
 from proofsweep.files.locations import is_bucket, one_line, path_of
 from proofsweep.files.moves import Moves
 from proofsweep.ingest.dispose import Disposal
 from proofsweep.ingest.ingest_pass import IngestPass
-from proofsweep.ingest.look import Look
+from proofsweep.ingest.look import Look, Looked
 from proofsweep.ingest.pass_claim import PassClaim, claimed_folder
 from proofsweep.ingest.past_answers import past_answers
 from proofsweep.ingest.records import Records
 from proofsweep.model.ingest import IngestRules, watch_id
+from proofsweep.model.items import ManifestRow
 from proofsweep.model.tables.columns import Row
 from proofsweep.settings import Settings
 from proofsweep.store.claims import LaneClaim
 from proofsweep.store.lease import Lease
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.watches import Watch, ingest_store, watched_ids
+from proofsweep.verify.plan.selection import ALL_ROWS, Selection
 from proofsweep.wiring.engines import ReadBlock, engine_for, limits_for, utc_now
 from proofsweep.wiring.runs import catalog_for, plan_listed
 from proofsweep.wiring.stores import results_for
@@ -43,6 +46,7 @@ class WatchedFolder:
     path: str
     claim: PassClaim
     read_block: ReadBlock | None
+    selection: Selection = ALL_ROWS
 
     def ahead_of_sweeps(self) -> AbstractContextManager[None]:
         """Have the sweeps with the same key yield to the work inside.
@@ -68,6 +72,7 @@ class WatchedFolder:
                 answers_of=partial(past_answers, results, settings.service.environment),
                 keeps_answered=disposal.is_wanted,
             ),
+            chosen=self._chosen,
             records=Records(
                 results=results,
                 watch=watch,
@@ -76,13 +81,19 @@ class WatchedFolder:
                 environment=settings.service.environment,
                 clock=utc_now,
             ),
-            plan=lambda catalog, run_id: plan_listed(settings, catalog, self.read_block, run_id=run_id),
+            plan=lambda catalog, run_id: plan_listed(
+                settings, catalog, self.read_block, selection=self.selection, run_id=run_id
+            ),
             limits=limits_for(settings),
             clock=utc_now,
             rest=time.sleep,
             supplier_tag=settings.ingest.supplier_tag,
             write_letters=None if letters is None else partial(write_letters, letters),
         )
+
+    def _chosen(self, looked: Looked) -> list[ManifestRow]:
+        choice = _choice_of(self.selection, looked.catalog_name)
+        return [row for row, is_chosen in choice.judged(looked.ready) if is_chosen]
 
     def _folder(self) -> Catalog:
         catalog = catalog_for(self.settings, self.path)
@@ -92,11 +103,14 @@ class WatchedFolder:
 
 
 @contextmanager
-def watched_folder(settings: Settings, location: str, read_block: ReadBlock | None) -> Iterator[WatchedFolder]:
-    """Watch a folder or a bucket's prefix for the work inside.
+def watched_folder(
+    settings: Settings, location: str, read_block: ReadBlock | None, selection: Selection = ALL_ROWS
+) -> Iterator[WatchedFolder]:
+    """Watch a folder or a bucket's prefix for the work inside, which takes the files of a selection.
 
     Raises:
         CatalogError: the location cannot be watched.
+        UsageError: the selection cannot be used.
         ConfigError: the files would be moved to where they are found again.
         RunIsActive: another process watches it.
         ResultsError: the results store cannot be used.
@@ -105,10 +119,15 @@ def watched_folder(settings: Settings, location: str, read_block: ReadBlock | No
     if not is_bucket(path) and not posixpath.isdir(path):
         raise CatalogError(f"{one_line(path)}: there is no such folder; give a folder or a bucket's prefix")
     _disposal(settings, path)
+    _choice_of(selection, "")
     environment, store = settings.service.environment, Results(ingest_store(settings.results.url))
     facts: Row = {"environment": environment, "folder": path}
     with claimed_folder(Lease(store, watch_id(environment, path), utc_now, busy=_BUSY), facts) as claim:
-        yield WatchedFolder(settings=settings, path=path, claim=claim, read_block=read_block)
+        yield WatchedFolder(settings=settings, path=path, claim=claim, read_block=read_block, selection=selection)
+
+
+def _choice_of(selection: Selection, catalog_name: str) -> RowChoice:
+    return RowChoice(selection.where, selection.modified_since(utc_now()), catalog_name=catalog_name)
 
 
 def given_up_items(settings: Settings) -> set[str]:

@@ -5,7 +5,8 @@ from itertools import chain
 
 from tzlocal import get_localzone
 
-from proofsweep.catalog.open_catalog import Catalog, open_catalog
+from proofsweep.catalog.catalog import Catalog
+from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.errors import CatalogError, NothingDue, ResultsError
 from proofsweep.files.locations import is_bucket, resolved_location
 from proofsweep.model.run_records import OUTCOMES
@@ -15,15 +16,16 @@ from proofsweep.settings import Settings
 from proofsweep.store.claims import CatalogClaims
 from proofsweep.store.known_rows import AnswerTimes, HashedItems
 from proofsweep.store.store import probe
-from proofsweep.verify.budget.bounds import Bounds, closing_of, duration_of
+from proofsweep.verify.budget.bounds import Bounds, closing_of
 from proofsweep.verify.leg.canaries import Canary, read_canaries
 from proofsweep.verify.leg.note_leg import note_run
 from proofsweep.verify.leg.open import settle_last_leg
 from proofsweep.verify.leg.remaining import RemainingItems
 from proofsweep.verify.plan.coverage import Coverage
-from proofsweep.verify.plan.due_rows import DueRows, DueRules
+from proofsweep.verify.plan.due_rows import DueRows
 from proofsweep.verify.plan.plan_run import PlanRequest, plan_run
-from proofsweep.verify.plan.survey import Survey, refuse_only_outside, refuse_only_unnamed_pairs
+from proofsweep.verify.plan.selection import ALL_ROWS, Selection
+from proofsweep.verify.plan.survey import Survey, refuse_hopeless
 from proofsweep.wiring.engines import ReadBlock, engine_for, limits_for, utc_now
 from proofsweep.wiring.stores import results_for
 
@@ -59,38 +61,58 @@ def plan_catalog(
     catalog: str,
     read_block: ReadBlock | None = None,
     *,
-    reserve: int | None = None,
-    root: str | None = None,
-    allow_outside: bool = False,
-    due: DueRules | None = None,
-    selection: str = "",
+    selection: Selection = ALL_ROWS,
+    bounds: Bounds | None = None,
     after: Plan | None = None,
     beside: Plan | None = None,
 ) -> Plan:
-    """Plan a run of a catalog, or of its rows that are due: its shards and its plan are written, if it can be begun.
+    """Plan a run of a catalog, or of chosen rows: its shards and its plan are written, if it can be begun.
 
     Args:
         settings: of the run.
         catalog: its location.
         read_block: reads a secret block of the orchestrator.
-        reserve: calls of the quota to leave to others; None as in the settings.
-        root: by which files are named; it goes before that of the settings.
-        allow_outside: whether rows may lead out of it.
-        due: which rows; None for all.
-        selection: the options that say so.
+        selection: which rows.
+        bounds: of the leg that begins then; None as in the settings.
         after: a run that has just ended; what it planned is not due.
         beside: an unfinished run; what remains of it is not due.
 
     Raises:
         RunIsActive: a run of the catalog is worked on.
         NothingDue: no row is due; nothing was written.
-        CatalogError, ConfigError, ResultsError, RunMustStop: it cannot be planned; nothing was written.
+        CatalogError, ConfigError, ResultsError, RunMustStop, UsageError: it cannot be planned; nothing was written.
     """
-    listing = catalog_for(settings, catalog, root=root, allow_outside=allow_outside)
-    if due is None and after is None and beside is None:
-        return plan_listed(settings, listing, read_block, reserve=reserve, selection=selection)
-    rows = _due_rows(settings, listing, due or DueRules(), after, beside)
-    return plan_listed(settings, rows, read_block, reserve=reserve, selection=selection)
+    bounds = bounds or bounds_for(settings)
+    selection.refuse_contradictions(bounds.max_calls)
+    rows = chosen_rows(settings, catalog, selection, max_calls=bounds.max_calls, after=after, beside=beside)
+    return plan_listed(settings, rows, read_block, selection=selection, reserve=bounds.reserve)
+
+
+def chosen_rows(
+    settings: Settings,
+    catalog: str,
+    selection: Selection,
+    *,
+    max_calls: int | None = None,
+    after: Plan | None = None,
+    beside: Plan | None = None,
+) -> Catalog:
+    """Open a catalog with just the rows that are chosen; the arguments are those of `plan_catalog`.
+
+    Raises:
+        CatalogError, UsageError: the catalog, or the condition on its rows, cannot be read.
+    """
+    whole = catalog_for(settings, catalog, selection)
+    if selection.is_of_all_rows and after is None and beside is None:
+        return whole
+    return _due_rows(settings, whole, selection, max_calls=max_calls, after=after, beside=beside)
+
+
+def refuse_bad_selection(settings: Settings, catalog: str, selection: Selection, max_calls: int | None) -> None:
+    """Raise CatalogError or UsageError if the options that choose rows cannot be used, before anything else is done."""
+    selection.refuse_contradictions(max_calls)
+    if selection.conditions:
+        chosen_rows(settings, catalog, selection)
 
 
 def plan_listed(
@@ -98,9 +120,9 @@ def plan_listed(
     catalog: Catalog,
     read_block: ReadBlock | None = None,
     *,
+    selection: Selection = ALL_ROWS,
     reserve: int | None = None,
     run_id: str | None = None,
-    selection: str = "",
 ) -> Plan:
     """Do the same for a catalog that is open already.
 
@@ -113,9 +135,7 @@ def plan_listed(
     claim = None if catalog.kind == INGEST else claims.last_inactive()
 
     def refuse_if_hopeless(survey: Survey) -> None:
-        if not request.skipped:  # else it is not the whole catalog that cannot be sent
-            refuse_only_unnamed_pairs(survey)
-            refuse_only_outside(survey, catalog)
+        refuse_hopeless(survey, catalog)
         canaries_for(settings)
         engine.awaited_service(settings.bounds.reserve if reserve is None else reserve)
         if is_bucket(settings.results.url):  # a store that speaks S3 may still know no conditional create
@@ -128,7 +148,7 @@ def plan_listed(
         base_url=settings.service.base_url,
         claim=claim,
         identity=identity,
-        selection=selection,
+        selection=selection.text,
         before_writing=refuse_if_hopeless,
         run_id=run_id,
     )
@@ -137,14 +157,7 @@ def plan_listed(
     return plan
 
 
-def coverage_for(
-    settings: Settings,
-    catalog: str | None,
-    max_age: str | None,
-    *,
-    root: str | None = None,
-    allow_outside: bool = False,
-) -> Coverage | None:
+def coverage_for(settings: Settings, catalog: str | None, selection: Selection) -> Coverage | None:
     """List a catalog, and count its rows that have a young answer: those that a plan of the due rows leaves out.
 
     It is None without a catalog or an age.
@@ -152,18 +165,23 @@ def coverage_for(
     Raises:
         CatalogError, ResultsError, UsageError: the catalog, the answers or the span cannot be read.
     """
-    if catalog is None or max_age is None:
+    if catalog is None or selection.max_age is None:
         return None
-    listing = catalog_for(settings, catalog, root=root, allow_outside=allow_outside)
-    rows = _due_rows(settings, listing, DueRules(answered_since=utc_now() - duration_of(max_age)))
+    rows = _due_rows(settings, catalog_for(settings, catalog, selection), Selection(max_age=selection.max_age))
     due = 0
     with suppress(NothingDue):
         due = sum(1 for _ in rows.rows())
-    return Coverage(rows=due + rows.skipped, answered=rows.skipped, max_age=max_age)
+    return Coverage(rows=due + rows.skipped, answered=rows.skipped, max_age=selection.max_age)
 
 
 def _due_rows(
-    settings: Settings, listing: Catalog, due: DueRules, after: Plan | None = None, beside: Plan | None = None
+    settings: Settings,
+    listing: Catalog,
+    selection: Selection,
+    *,
+    max_calls: int | None = None,
+    after: Plan | None = None,
+    beside: Plan | None = None,
 ) -> DueRows:
     results, environment = results_for(settings), settings.service.environment
     elsewhere = chain(
@@ -172,10 +190,11 @@ def _due_rows(
     )
     return DueRows(
         listing,
-        due,
+        selection,
         answered_at=AnswerTimes(results, environment, ANSWERED).of,
         tried_at=AnswerTimes(results, environment, OUTCOMES).of,
         now=utc_now(),
+        max_calls=max_calls,
         planned=HashedItems((item.item_id, item.audio_version, item.sidecar_version) for item in elsewhere),
     )
 
@@ -193,8 +212,8 @@ def identity_of(settings: Settings, catalog: Catalog) -> str:
     return resolved_location(catalog.location)
 
 
-def catalog_for(settings: Settings, location: str, *, root: str | None = None, allow_outside: bool = False) -> Catalog:
-    """Open a catalog as the settings have it; a root that is given, and the leave to lead out of it, go before them.
+def catalog_for(settings: Settings, location: str, selection: Selection = ALL_ROWS) -> Catalog:
+    """Open a catalog as the settings have it; the root of a selection, and the leave to lead out of it, go before them.
 
     Raises:
         CatalogError: it cannot be read as a catalog.
@@ -203,8 +222,8 @@ def catalog_for(settings: Settings, location: str, *, root: str | None = None, a
     return open_catalog(
         location,
         sidecar_names=given.sidecar_names,
-        root=root or given.root,
-        is_confined=not allow_outside and given.outside == "deny",
+        root=selection.root or given.root,
+        is_confined=not selection.allow_outside and given.outside == "deny",
         name=given.name,
     )
 
@@ -226,7 +245,8 @@ def catalog_has_changed(settings: Settings, plan: Plan) -> bool:
     root = plan.catalog_root
     try:
         return plan.catalog_kind not in PARTIAL_KINDS and (
-            catalog_for(settings, plan.catalog, root=root, allow_outside=root is None).digest() != plan.catalog_digest
+            catalog_for(settings, plan.catalog, Selection(root=root, allow_outside=root is None)).digest()
+            != plan.catalog_digest
         )
     except CatalogError:
         return True

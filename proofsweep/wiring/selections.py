@@ -19,6 +19,7 @@ from proofsweep.model.runs import Plan
 from proofsweep.settings import Settings
 from proofsweep.text import printable
 from proofsweep.verify.plan.redriven_rows import RedrivenRows
+from proofsweep.verify.plan.selection import Selection
 from proofsweep.wiring.engines import ReadBlock
 from proofsweep.wiring.runs import plan_listed
 from proofsweep.wiring.stores import environment_in, results_for
@@ -80,4 +81,5 @@ def plan_redrive(settings: Settings, selected: SelectedRows, read_block: ReadBlo
             raise UsageError(f"These rows are of {len(exported.catalogs)} catalogs ({named}): name a run.")
         [(location, root)] = exported.catalogs
         rows = open_catalog(str(folder / "rows.csv"), sidecar_names=(), root=root, is_confined=root is not None)
-        return plan_listed(settings, RedrivenRows(rows, location), read_block, reserve=reserve)
+        selection = Selection(reasons=tuple(selected.reasons or ()))
+        return plan_listed(settings, RedrivenRows(rows, location), read_block, selection=selection, reserve=reserve)

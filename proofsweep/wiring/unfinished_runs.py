@@ -13,9 +13,9 @@ from proofsweep.store.known_rows import are_known_since
 from proofsweep.verify.budget.bounds import Bounds, left_of
 from proofsweep.verify.leg.open import settle_last_leg, supersede
 from proofsweep.verify.leg.remaining import RemainingItems
-from proofsweep.verify.plan.due_rows import due_rules, selection_of
+from proofsweep.verify.plan.selection import ALL_ROWS, Selection
 from proofsweep.wiring.engines import ReadBlock, utc_now
-from proofsweep.wiring.runs import catalog_for, identity_of, plan_catalog
+from proofsweep.wiring.runs import catalog_for, identity_of, plan_catalog, refuse_bad_selection
 from proofsweep.wiring.stores import results_for
 
 
@@ -62,20 +62,22 @@ def supersede_older(settings: Settings, new: Plan) -> None:
 
 
 def runs_of_catalog(
-    settings: Settings, catalog: str, bounds: Bounds, read_block: ReadBlock | None, *, max_age: str | None = None
+    settings: Settings,
+    catalog: str,
+    bounds: Bounds,
+    read_block: ReadBlock | None,
+    *,
+    selection: Selection = ALL_ROWS,
 ) -> Iterator[tuple[str, Bounds]]:
-    """Yield the `runs_in_turn` of a catalog, whatever its unfinished run has chosen.
+    """Yield the `runs_in_turn` of a catalog, whatever its unfinished run has chosen; the second is of the selection.
 
-    With `max_age` the second run leaves out rows whose answer is younger. UsageError if it cannot be read; then nothing
-    was done.
+    UsageError if that cannot be read; then nothing was done.
     """
-    due, selection = due_rules(utc_now(), max_age=max_age), selection_of(max_age=max_age)
+    refuse_bad_selection(settings, catalog, selection, bounds.max_calls)
     unfinished = run_to_resume(settings, catalog)
 
     def plan(rest: Bounds) -> Plan:
-        return plan_catalog(
-            settings, catalog, read_block, reserve=rest.reserve, due=due, selection=selection, beside=unfinished
-        )
+        return plan_catalog(settings, catalog, read_block, selection=selection, bounds=rest, beside=unfinished)
 
     yield from runs_in_turn(settings, unfinished, plan, bounds)
 

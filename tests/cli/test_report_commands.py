@@ -13,6 +13,7 @@ from proofsweep.model.runs import Plan
 from proofsweep.results import open_results
 from proofsweep.settings import load_settings
 from proofsweep.verify.leg.work import verify_slice
+from proofsweep.verify.plan.selection import Selection
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import held_leg
 from proofsweep.wiring.runs import plan_catalog
@@ -55,7 +56,7 @@ def test_a_morning_without_sql(proofsweep: Command, delivery: Path, workdir: Pat
     listed = proofsweep("rejects", "--by", "supplier")
     exported = proofsweep("export", "--only", "rejected", "--by", "supplier", "--file", "out/bad.csv", "--json")
     files = [Path(each["file"]) for each in json.loads(exported.stdout)["files"]]
-    again = verified(plan_catalog(load_settings(), str(files[0]), root=str(delivery.parent)))
+    again = verified(plan_catalog(load_settings(), str(files[0]), selection=Selection(root=str(delivery.parent))))
     redriven = verified(
         plan_redrive(load_settings(), selected_rows(load_settings(), first, reasons=["unreadable"]), None, reserve=0)
     )

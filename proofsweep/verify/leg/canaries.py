@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from proofsweep.catalog.open_catalog import Catalog
+from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.preflight import SizeLimits, work_item_of
 from proofsweep.contract.verdicts import Verdict
 from proofsweep.endings import EndedBy

@@ -10,7 +10,7 @@ from datetime import datetime
 import pyarrow as pa
 
 from proofsweep import __version__
-from proofsweep.catalog.open_catalog import Catalog
+from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.preflight import SizeLimits
 from proofsweep.files.locations import url_of
 from proofsweep.model import layout
@@ -47,11 +47,6 @@ class PlanRequest:
     selection: str = ""
     run_id: str | None = None
 
-    @property
-    def skipped(self) -> int:
-        """Rows that the catalog leaves out, once it is read."""
-        return self.catalog.skipped if isinstance(self.catalog, DueRows) else 0
-
 
 def plan_run(request: PlanRequest, results: Results, now: datetime) -> Plan:
     """Write a run's shards and then its plan; without a plan there is no run.
@@ -69,7 +64,7 @@ def plan_run(request: PlanRequest, results: Results, now: datetime) -> Plan:
         request.before_writing(survey)
         for shard, table in enumerate(spool.tables(shard_items_for(survey.items))):
             results.write_shard(run_id, shard, table)
-    if isinstance(request.catalog, DueRows) and request.skipped:
+    if isinstance(request.catalog, DueRows) and request.catalog.skipped:
         results.store.create(layout.listed_name(run_id), request.catalog.listed.content())
     plan = _plan_of(request, survey, run_id, now)
     results.write_plan(plan)
@@ -96,7 +91,8 @@ def _plan_of(request: PlanRequest, survey: Survey, run_id: str, now: datetime) -
         ignored=ignored_entries(request.catalog),
         proofsweep_version=__version__,
         catalog_root=None if request.catalog.root is None else url_of(request.catalog.root),
-        skipped=request.skipped,
+        skipped=request.catalog.skipped,
+        unmet=request.catalog.unmet if isinstance(request.catalog, DueRows) else 0,
         selection=request.selection,
         catalog_identity=request.identity,
         catalog_claim=request.claim,

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.ignored import Cause
-from proofsweep.catalog.open_catalog import Catalog
 from proofsweep.catalog.preflight import SizeLimits, judge_content, judge_name, work_item_of
 from proofsweep.errors import CatalogError, ConfigError, SourceError
 from proofsweep.files.audio import open_audio
@@ -77,6 +77,16 @@ def survey_catalog(catalog: Catalog, limits: SizeLimits, *, deep: Files | None =
         judged, audio_format = _judged_by_content(item, deep) if deep else (item, format_by_name(item))
         survey.note(judged, audio_format, limits.one_file)
     return survey
+
+
+def refuse_hopeless(survey: Survey, catalog: Catalog) -> None:
+    """Refuse a catalog of which no row can be sent for a reason that a person corrects at once.
+
+    If rows were left out, it is not the whole catalog that cannot be sent.
+    """
+    if not catalog.skipped:
+        refuse_only_unnamed_pairs(survey)
+        refuse_only_outside(survey, catalog)
 
 
 def refuse_only_unnamed_pairs(survey: Survey) -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.catalog.open_catalog import Catalog, open_catalog
+from proofsweep.catalog.catalog import Catalog, CatalogOptions
+from proofsweep.catalog.open_catalog import KINDS, open_catalog
 from proofsweep.errors import CatalogError
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
@@ -111,3 +112,10 @@ def test_an_empty_location_is_not_the_working_folder(drop: Path, monkeypatch: py
 
     with pytest.raises(CatalogError, match="location is empty"):
         opened("")
+
+
+def test_every_kind_of_catalog_is_registered() -> None:
+    """A new kind is a class and its line; each says what it is, and finds nothing where nothing is."""
+    options = CatalogOptions(sidecar_names=(), root=None, is_confined=True, name=None)
+
+    assert [kind.found_at("/nowhere/a.csv", options) for kind in KINDS] == [None] * len(KINDS)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.catalog.open_catalog import Catalog, open_catalog
+from proofsweep.catalog.catalog import Catalog
+from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.catalog.preflight import SizeLimits
 from proofsweep.endings import EndedBy
 from proofsweep.errors import ResultsError
@@ -41,6 +42,7 @@ class Watched:
     Attributes:
         outcomes: what a played leg says of each file name; `accepted` for others, None for no answer. A reason may
             follow the outcome: `rejected unregistered`.
+        unwanted: names of files that the person does not want now.
         rested: how long passes have waited.
     """
 
@@ -52,6 +54,7 @@ class Watched:
     planned: list[str] = field(default_factory=list)
     letters: list[tuple[str, list[str]]] = field(default_factory=list)
     letters_fail: bool = False
+    unwanted: set[str] = field(default_factory=set)
 
     @property
     def folder(self) -> Path:
@@ -102,6 +105,7 @@ class Watched:
                 answers_of=partial(past_answers, self.results, "beta"),
                 keeps_answered=moves,
             ),
+            chosen=lambda looked: [row for row in looked.ready if row.named_audio not in self.unwanted],
             records=Records(
                 results=self.results,
                 watch=self.watch,

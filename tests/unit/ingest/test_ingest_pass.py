@@ -384,3 +384,19 @@ def test_a_file_that_was_delivered_again_is_in_a_letter_although_others_settle(w
 
     assert [names for _, names in watched.letters] == [["a.wav"], ["a.wav"]]
     assert len(watched.planned) == 3
+
+
+def test_files_that_nobody_wants_now_stay_ready(watched: Watched) -> None:
+    """They are counted, and taken as soon as they are wanted."""
+    watched.deliver("a.wav")
+    watched.deliver("acme/b.wav")
+    watched.unwanted = {"acme/b.wav"}
+
+    report = watched.run_pass().report
+
+    assert report.decisions == {Decision.TAKE: 1, Decision.LEFT_OUT: 1}
+    assert names_in(watched.folder / "acme") == ["b.wav"]
+    watched.unwanted = set()
+    watched.run_pass()
+    assert len(watched.planned) == 2
+    assert names_in(watched.root / "ok" / "acme") == ["b.wav"]

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import CatalogError, ConfigError, RunIsActive
+from proofsweep.errors import CatalogError, ConfigError, RunIsActive, UsageError
 from proofsweep.settings import load_settings
+from proofsweep.verify.plan.selection import Selection
 from proofsweep.wiring.ingest import WatchedFolder, lane_claim, watched_folder
 
 
@@ -55,6 +56,17 @@ def test_what_cannot_be_watched_is_one_line(tmp_path: Path) -> None:
     for location in ("nowhere", "list.csv"):
         with pytest.raises(CatalogError, match="no such folder"), watched_folder(load_settings(), location, None):
             pass
+
+
+@pytest.mark.parametrize("selection", [Selection(where="supplier = 'acme'"), Selection(newer_than="soon")])
+def test_a_condition_that_cannot_be_used_is_refused_before_the_folder_is_claimed(
+    selection: Selection, tmp_path: Path
+) -> None:
+    """A folder has no column of suppliers; nothing is written."""
+    with pytest.raises(UsageError), watched_folder(load_settings(), "in", None, selection):
+        pass
+
+    assert not (tmp_path / "results").exists()
 
 
 def test_the_lane_is_that_of_the_key(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from proofsweep.store.legs import Legs
 from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.work import verify_slice
+from proofsweep.verify.plan.selection import Selection
 from proofsweep.wiring.engines import active_leg, close_engines, engine_for, utc_now
 from proofsweep.wiring.legs import LegHandle, LegOptions, held_leg
 from proofsweep.wiring.runs import plan_catalog
@@ -123,7 +124,7 @@ def test_a_run_of_an_earlier_build_is_resumed_as_it_was_planned(
     manifest = tmp_path / "lists" / "m.csv"
     manifest.parent.mkdir()
     manifest.write_text("audio\n../a.wav\n")
-    plan = plan_catalog(settings, str(manifest), allow_outside=True)
+    plan = plan_catalog(settings, str(manifest), selection=Selection(allow_outside=True))
 
     with held(plan.run_id, config) as (_, leg):
         verify_slice(leg, leg.remaining.slices()[0])

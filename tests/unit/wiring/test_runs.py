@@ -13,7 +13,8 @@ from proofsweep.settings import Settings
 from proofsweep.store.legs import Legs
 from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.plan.coverage import Coverage
-from proofsweep.verify.plan.due_rows import DueRows, DueRules
+from proofsweep.verify.plan.due_rows import DueRows
+from proofsweep.verify.plan.selection import Selection
 from proofsweep.verify.plan.survey import items_of
 from proofsweep.wiring.engines import limits_for
 from proofsweep.wiring.runs import (
@@ -142,7 +143,7 @@ def test_a_run_that_could_send_nothing_is_not_planned(change: Change, catalog: s
     with pytest.raises(RunMustStop, match="too few calls left"):
         plan_catalog(settings, catalog)
     planned_before = results_for(settings).run_ids()
-    plan = plan_catalog(settings, catalog, reserve=0)
+    plan = plan_catalog(settings, catalog, bounds=Bounds())
 
     assert (planned_before, results_for(settings).run_ids()) == ([], [plan.run_id])
 
@@ -188,14 +189,14 @@ def test_a_root_that_is_given_goes_before_that_of_the_settings(change: Change, c
     settings = change(CATALOG__ROOT=tmp_path)
 
     roots = [
-        catalog_for(settings, catalog, root=root, allow_outside=allowed).root
+        catalog_for(settings, catalog, Selection(root=root, allow_outside=allowed)).root
         for root, allowed in ((None, False), ("/", False), (None, True))
     ]
 
     assert roots == [str(tmp_path.resolve()), "/", None]
-    assert catalog_for(change(CATALOG__OUTSIDE="allow"), catalog, root="/").root is None
+    assert catalog_for(change(CATALOG__OUTSIDE="allow"), catalog, Selection(root="/")).root is None
     with pytest.raises(CatalogError, match="the catalog's root is no folder"):
-        catalog_for(settings, catalog, root=str(tmp_path / "gone"))
+        catalog_for(settings, catalog, Selection(root=str(tmp_path / "gone")))
 
 
 def test_a_resumed_run_compares_with_the_root_of_its_plan(settings: Settings, catalog: str, tmp_path: Path) -> None:
@@ -205,8 +206,8 @@ def test_a_resumed_run_compares_with_the_root_of_its_plan(settings: Settings, ca
 
     plans = [
         plan_catalog(settings, catalog),
-        plan_catalog(settings, catalog, root=str(tmp_path)),
-        plan_catalog(settings, catalog, allow_outside=True),
+        plan_catalog(settings, catalog, selection=Selection(root=str(tmp_path))),
+        plan_catalog(settings, catalog, selection=Selection(allow_outside=True)),
     ]
 
     assert [plan.eligible for plan in plans] == [3, 4, 4]
@@ -273,12 +274,12 @@ def test_a_run_that_is_not_there_cannot_be_settled(settings: Settings) -> None:
 
 def test_the_coverage_counts_the_rows_that_a_plan_would_leave_out(settings: Settings, catalog: str) -> None:
     """Without any answer it is zero; a plan of the rows that are due has them all."""
-    coverage = coverage_for(settings, catalog, "30d")
+    coverage = coverage_for(settings, catalog, Selection(max_age="30d"))
 
-    assert coverage_for(settings, catalog, None) is None
+    assert coverage_for(settings, catalog, Selection()) is None
     assert coverage == Coverage(rows=3, answered=0, max_age="30d")
     with pytest.raises(UsageError, match="time span"):
-        coverage_for(settings, catalog, "soon")
+        coverage_for(settings, catalog, Selection(max_age="soon"))
 
 
 def test_a_last_row_that_cannot_be_sent_does_not_condemn_the_catalog(settings: Settings, catalog: str) -> None:
@@ -288,7 +289,7 @@ def test_a_last_row_that_cannot_be_sent_does_not_condemn_the_catalog(settings: S
     pair = item_id_of(next(whole.rows()), whole.name)
     rows = DueRows(
         whole,
-        DueRules(answered_since=datetime.min.replace(tzinfo=UTC)),
+        Selection(since_last=True),
         answered_at=lambda item_id, *_: None if item_id == pair else datetime(2026, 1, 1, tzinfo=UTC),
         tried_at=lambda *_: None,
         now=datetime(2026, 1, 2, tzinfo=UTC),

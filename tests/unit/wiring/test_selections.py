@@ -60,6 +60,7 @@ def test_a_redrive_is_a_run_of_just_these_rows(change: Change, music: Path) -> N
     ]
     assert [item.ineligible is None for item in items] == [True, False]
     assert (plan.catalog, plan.catalog_kind, plan.catalog_root) == (f"{music}/music.csv", REDRIVE, f"file://{music}")
+    assert plan.selection == "--reason timeout --reason connection"
 
 
 def test_a_redrive_keeps_within_the_root_of_the_run(change: Change, music: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from proofsweep.settings import Settings, load_settings
 from proofsweep.store.legs import Legs
 from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.leg.work import verify_slice
+from proofsweep.verify.plan.selection import Selection
 from proofsweep.wiring.engines import engine_for, utc_now
 from proofsweep.wiring.legs import held_leg
 from proofsweep.wiring.runs import catalog_for, identity_of, plan_catalog
@@ -87,7 +88,7 @@ def test_a_report_is_a_part_of_the_catalog_of_its_run(settings: Settings, catalo
     ids = {}
     for run_id in (begun.run_id, "20261120T120000Z_000aa"):
         report.write_text(f"audio,outcome,proofsweep_run\n{catalog}/0.wav,rejected,{run_id}\n")
-        ids[run_id] = identity_of(settings, catalog_for(settings, str(report), root=catalog))
+        ids[run_id] = identity_of(settings, catalog_for(settings, str(report), Selection(root=catalog)))
 
     assert list(ids.values()) == [catalog, str(report)]
 

@@ -7,10 +7,12 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from proofsweep.catalog.open_catalog import Catalog, open_catalog
-from proofsweep.errors import NothingDue, UsageError
+from proofsweep.catalog.catalog import Catalog
+from proofsweep.catalog.open_catalog import open_catalog
+from proofsweep.errors import NothingDue
 from proofsweep.model.items import FileFacts, item_id_of
-from proofsweep.verify.plan.due_rows import DueRows, DueRules, due_rules, selection_of
+from proofsweep.verify.plan.due_rows import DueRows
+from proofsweep.verify.plan.selection import Selection
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 AGES: dict[str, float] = {"a.wav": 40, "b.wav": 10, "d.wav": 20}
@@ -25,7 +27,7 @@ def catalog(tmp_path: Path) -> Catalog:
     return open_catalog(str(tmp_path), sidecar_names=())
 
 
-def due_of(catalog: Catalog, rules: DueRules) -> tuple[list[str], DueRows]:
+def due_of(catalog: Catalog, selection: Selection, max_calls: int | None = None) -> tuple[list[str], DueRows]:
     """Return the names of the rows that are due, and the catalog of them."""
     ages: dict[tuple[str, str | None], datetime] = {}
     for row in catalog.rows():
@@ -37,7 +39,7 @@ def due_of(catalog: Catalog, rules: DueRules) -> tuple[list[str], DueRows]:
         assert sidecar_version is None
         return ages.get((item_id, audio_version))
 
-    rows = DueRows(catalog, rules, answered_at=tried_at, tried_at=tried_at, now=NOW)
+    rows = DueRows(catalog, selection, answered_at=tried_at, tried_at=tried_at, now=NOW, max_calls=max_calls)
     found = list(rows.rows())
     assert [row.number for row in found] == list(range(len(found)))
     return [row.named_audio for row in found], rows
@@ -52,7 +54,7 @@ def items_in(rows: DueRows) -> list[str]:
 
 def test_rows_with_an_answer_of_any_age_are_left_out(catalog: Catalog) -> None:
     """They are counted, and the digest stays that of the whole catalog."""
-    names, rows = due_of(catalog, DueRules(answered_since=datetime.min.replace(tzinfo=UTC)))
+    names, rows = due_of(catalog, Selection(since_last=True))
 
     assert (names, rows.skipped) == (["c.wav"], 3)
     assert rows.digest() == catalog.digest()
@@ -60,14 +62,14 @@ def test_rows_with_an_answer_of_any_age_are_left_out(catalog: Catalog) -> None:
 
 def test_rows_with_a_young_answer_are_left_out(catalog: Catalog) -> None:
     """Those with an old one are due."""
-    names, rows = due_of(catalog, DueRules(answered_since=NOW - timedelta(days=30)))
+    names, rows = due_of(catalog, Selection(max_age="30d"))
 
     assert (names, rows.skipped) == (["a.wav", "c.wav"], 2)
 
 
 def test_the_rows_that_were_tried_longest_ago_come_first(catalog: Catalog) -> None:
     """Those that never were come before them; the others wait for the next time."""
-    names, rows = due_of(catalog, DueRules(most=3))
+    names, rows = due_of(catalog, Selection(oldest_first=True), 9)
 
     assert (names, rows.skipped) == (["c.wav", "a.wav", "d.wav"], 1)
     assert items_in(rows) == [item_id_of(row, catalog.name) for row in catalog.rows()]
@@ -75,7 +77,7 @@ def test_the_rows_that_were_tried_longest_ago_come_first(catalog: Catalog) -> No
 
 def test_both_rules_hold_together(catalog: Catalog) -> None:
     """What is young is left out, and of the rest the oldest are taken."""
-    names, rows = due_of(catalog, DueRules(answered_since=NOW - timedelta(days=15), most=2))
+    names, rows = due_of(catalog, Selection(max_age="15d", oldest_first=True), 7)
 
     assert (names, rows.skipped) == (["c.wav", "a.wav"], 2)
 
@@ -85,36 +87,9 @@ def test_a_catalog_of_which_nothing_is_due_says_so(catalog: Catalog, tmp_path: P
     (tmp_path / "c.wav").unlink()
 
     with pytest.raises(NothingDue, match="nothing is due") as raised:
-        due_of(catalog, DueRules(answered_since=NOW - timedelta(days=50)))
+        due_of(catalog, Selection(max_age="50d"))
 
     assert raised.value.skipped == 3
-
-
-def test_options_become_rules() -> None:
-    """A file takes two calls, and three are kept to begin."""
-
-    def rules(
-        *,
-        since_last: bool = False,
-        max_age: str | None = None,
-        oldest_first: bool = False,
-        max_calls: int | None = None,
-    ) -> DueRules | None:
-        return due_rules(NOW, since_last=since_last, max_age=max_age, oldest_first=oldest_first, max_calls=max_calls)
-
-    assert rules(max_calls=100) is None
-    assert rules(max_age="30d") == DueRules(answered_since=NOW - timedelta(days=30))
-    assert rules(since_last=True) == DueRules(answered_since=datetime.min.replace(tzinfo=UTC))
-    assert rules(oldest_first=True, max_calls=103) == DueRules(most=50)
-    assert rules(oldest_first=True, max_calls=1) == DueRules(most=1)
-    with pytest.raises(UsageError, match="not both"):
-        rules(since_last=True, max_age="30d")
-    with pytest.raises(UsageError, match="needs --max-calls"):
-        rules(oldest_first=True)
-    with pytest.raises(UsageError, match="time span"):
-        rules(max_age="a month")
-    with pytest.raises(UsageError, match="time span"):
-        rules(max_age="")
 
 
 def test_rows_that_a_run_has_planned_are_not_due(catalog: Catalog, tmp_path: Path) -> None:
@@ -126,32 +101,46 @@ def test_rows_that_a_run_has_planned_are_not_due(catalog: Catalog, tmp_path: Pat
     }
     (tmp_path / "b.wav").write_bytes(b"RIFF, and more")
     (tmp_path / "e.wav").write_bytes(b"RIFF")
-    rows = DueRows(catalog, DueRules(), answered_at=lambda *_: None, tried_at=lambda *_: None, now=NOW, planned=planned)
+    rows = DueRows(
+        catalog, Selection(), answered_at=lambda *_: None, tried_at=lambda *_: None, now=NOW, planned=planned
+    )
 
     assert [row.named_audio for row in rows.rows()] == ["b.wav", "e.wav"]
     assert rows.skipped == 3
     assert items_in(rows) == [item_id_of(row, catalog.name) for row in catalog.rows()]
 
 
-def test_a_selection_is_written_as_its_options() -> None:
-    """Runs with the same text have chosen their rows alike."""
-    assert selection_of() == ""
-    assert selection_of(oldest_first=True, max_age="30d", root="/music") == "--oldest-first --max-age 30d --root /music"
-
-
 def test_an_answer_from_the_future_is_of_unknown_age(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock was ahead: the file is due by age, but it has its answer."""
     monkeypatch.setitem(AGES, "b.wav", -1_000)
-    by_age, any_age = due_rules(NOW, max_age="30d"), due_rules(NOW, since_last=True)
-    assert by_age is not None
-    assert any_age is not None
 
-    assert due_of(catalog, by_age)[0] == ["a.wav", "b.wav", "c.wav"]
-    assert due_of(catalog, any_age)[0] == ["c.wav"]
+    assert due_of(catalog, Selection(max_age="30d"))[0] == ["a.wav", "b.wav", "c.wav"]
+    assert due_of(catalog, Selection(since_last=True))[0] == ["c.wav"]
 
 
 def test_a_clock_a_little_ahead_makes_nothing_due(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor does a run that ended since its night began: nothing is paid twice."""
     monkeypatch.setitem(AGES, "b.wav", -0.5)
 
-    assert due_of(catalog, DueRules(answered_since=NOW - timedelta(days=30)))[0] == ["a.wav", "c.wav"]
+    assert due_of(catalog, Selection(max_age="30d"))[0] == ["a.wav", "c.wav"]
+
+
+def test_rows_that_do_not_meet_a_condition_are_left_out_and_listed(catalog: Catalog) -> None:
+    """So nobody takes them for deleted; both rules hold together."""
+    names, rows = due_of(catalog, Selection(where="name <> 'a.wav'", max_age="15d"))
+
+    assert (names, rows.skipped, rows.unmet) == (["c.wav", "d.wav"], 2, 1)
+    assert items_in(rows) == [item_id_of(row, catalog.name) for row in catalog.rows()]
+
+
+def test_when_no_row_meets_the_conditions_these_are_named(catalog: Catalog) -> None:
+    """With the number of rows that each rule left out."""
+    message = 'nothing is due; rows that do not meet --where "size > 100": 4; rows whose answer is new enough: 0'
+
+    with pytest.raises(NothingDue, match=message):
+        due_of(catalog, Selection(where="size > 100", since_last=True))
+
+
+def test_the_oldest_rows_are_of_those_that_meet_the_condition(catalog: Catalog) -> None:
+    """Calls are spent on nothing else."""
+    assert due_of(catalog, Selection(where="name < 'c'", oldest_first=True), 5)[0] == ["a.wav"]

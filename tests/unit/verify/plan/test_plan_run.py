@@ -14,8 +14,9 @@ from proofsweep.errors import CatalogError, ConfigError
 from proofsweep.model import layout
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.verify.plan.due_rows import DueRows, DueRules
+from proofsweep.verify.plan.due_rows import DueRows
 from proofsweep.verify.plan.plan_run import PlanRequest, plan_run
+from proofsweep.verify.plan.selection import Selection
 from proofsweep.verify.plan.survey import Survey
 
 from ...scripted_service import NOW
@@ -92,7 +93,14 @@ def test_the_plan_is_written_last(manifest: Path, tmp_path: Path) -> None:
 def test_a_run_that_leaves_rows_out_keeps_what_the_catalog_lists(manifest: Path, tmp_path: Path) -> None:
     """Before its plan; which files a catalog has is then known without all its rows."""
     store, request = OrderedStore(tmp_path / "results"), request_for(manifest)
-    due = DueRows(request.catalog, DueRules(most=2), answered_at=lambda *_: None, tried_at=lambda *_: None, now=NOW)
+    due = DueRows(
+        request.catalog,
+        Selection(oldest_first=True),
+        answered_at=lambda *_: None,
+        tried_at=lambda *_: None,
+        now=NOW,
+        max_calls=7,
+    )
 
     plan = plan_run(replace(request, catalog=due), Results(store), NOW)
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.catalog.open_catalog import Catalog, open_catalog
+from proofsweep.catalog.catalog import Catalog
+from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.catalog.preflight import SizeLimits
 from proofsweep.errors import CatalogError, ConfigError
 from proofsweep.files.files import Files

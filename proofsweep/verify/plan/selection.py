@@ -1,0 +1,119 @@
+"""Which rows of a catalog a run is of: one value for every command and schedule that plans. Pure."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from proofsweep.contract.limits import CALLS_PER_ITEM
+from proofsweep.errors import UsageError
+from proofsweep.verify.budget.bounds import duration_of
+from proofsweep.verify.budget.budget import CALLS_TO_BEGIN
+
+ANY_AGE = datetime.min.replace(tzinfo=UTC)
+"""Every answer is younger."""
+
+_SOME_TIME = datetime.max.replace(tzinfo=UTC)
+_NEEDS_QUOTES = frozenset(" '()<>|&;*?~#")
+_NEEDS_ESCAPES = frozenset('"$`\\!')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """The options by which rows are chosen; without any, all rows are.
+
+    Attributes:
+        since_last: leave out files that are unchanged since their answer, whatever its age.
+        max_age: leave out of these the files whose answer is younger: `30d`.
+        oldest_first: take only as many rows as the calls are enough for: those that were never tried first, then those
+            that were tried longest ago. Otherwise rows come in the catalog's order.
+        where: take only rows that meet this SQL condition.
+        newer_than: take only rows whose audio or sidecar was modified since: an age like `2d`, a date or an instant.
+        reasons: of a redrive: why the rows were not accepted.
+        root: the folder or prefix by which files are named; it goes before that of the settings.
+        allow_outside: whether rows may lead out of it.
+    """
+
+    since_last: bool = False
+    max_age: str | None = None
+    oldest_first: bool = False
+    where: str | None = None
+    newer_than: str | None = None
+    reasons: tuple[str, ...] = ()
+    root: str | None = None
+    allow_outside: bool = False
+
+    @property
+    def text(self) -> str:
+        """The options as on the command line; a run goes on only with those that it was planned with."""
+        flags = {"--since-last": self.since_last, "--oldest-first": self.oldest_first}
+        flags["--allow-outside"] = self.allow_outside
+        reasons = (("--reason", reason) for reason in self.reasons)
+        values = [("--max-age", self.max_age), *self._conditions, *reasons, ("--root", self.root)]
+        return " ".join([*(flag for flag, is_given in flags.items() if is_given), *_written(values)])
+
+    @property
+    def conditions(self) -> str:
+        """Of the options, those that leave out rows whatever is known of their answers; empty without any."""
+        return " ".join(_written(self._conditions))
+
+    @property
+    def is_of_all_rows(self) -> bool:
+        """Whether no row of the catalog is left out."""
+        return not (self.since_last or self.max_age is not None or self.oldest_first or self.conditions)
+
+    @property
+    def _conditions(self) -> list[tuple[str, str | None]]:
+        return [("--where", self.where), ("--newer-than", self.newer_than)]
+
+    def refuse_contradictions(self, max_calls: int | None) -> None:
+        """Raise UsageError if the options contradict each other, or if a time of them cannot be read."""
+        if self.since_last and self.max_age is not None:
+            raise UsageError("Give --since-last or --max-age, not both: the first one leaves out answers of any age.")
+        if self.oldest_first and max_calls is None:
+            raise UsageError(
+                "--oldest-first needs --max-calls: it verifies as many rows as these calls are enough for."
+            )
+        self.answered_since(_SOME_TIME)
+        self.modified_since(_SOME_TIME)
+
+    def answered_since(self, now: datetime) -> datetime | None:
+        """Return when the answers were given that leave out their rows; None if none does."""
+        if self.max_age is not None:
+            return now - duration_of(self.max_age)
+        return ANY_AGE if self.since_last else None
+
+    def modified_since(self, now: datetime) -> datetime | None:
+        """Return since when a file must have been modified; None for any time. Without a zone, this machine's applies.
+
+        Raises:
+            UsageError: it cannot be read.
+        """
+        if self.newer_than is None:
+            return None
+        with suppress(ValueError, OverflowError):
+            return datetime.fromisoformat(self.newer_than.strip()).astimezone(UTC)
+        with suppress(UsageError):
+            return now - duration_of(self.newer_than)
+        examples = "2d, 2026-11-21 or 2026-11-21T06:00+01:00"
+        raise UsageError(f"--newer-than {self.newer_than!r} is neither an age nor a date; write it like {examples}.")
+
+    def most_rows(self, max_calls: int | None) -> int | None:
+        """Return how many rows are taken at most, the longest untried first; None for all."""
+        if not self.oldest_first or max_calls is None:
+            return None
+        return max(1, (max_calls - CALLS_TO_BEGIN) // CALLS_PER_ITEM)
+
+
+ALL_ROWS = Selection()
+
+
+def _written(values: Iterable[tuple[str, str | None]]) -> Iterator[str]:
+    return (f"{option} {_quoted(value)}" for option, value in values if value is not None)
+
+
+def _quoted(value: str) -> str:
+    """Quote a value as a shell needs it; in double quotes if that is enough, since SQL has single ones."""
+    if not _NEEDS_ESCAPES & {*value}:
+        return f'"{value}"' if not value or _NEEDS_QUOTES & {*value} else value
+    return "'" + value.replace("'", "'\\''") + "'"

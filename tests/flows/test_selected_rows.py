@@ -1,0 +1,136 @@
+"""`--where` and `--newer-than` verify a part of a catalog; the rest stays as it was."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ..worlds.sandbox_world import Samples, SandboxWorld
+
+SUPPLIERS = ("acme", "zeta", "acme", "zeta", "")
+OLD = 1_700_000_000.0
+
+
+@pytest.fixture
+def manifest(world: SandboxWorld, samples: Samples) -> Path:
+    """A manifest of five accepted files of two suppliers; the last two files are new."""
+    folder = world.folder / "catalog"
+    folder.mkdir()
+    chosen = [sample for sample in samples.valid if sample.sidecar is None and sample.audio.suffix == ".wav"]
+    lines = ["audio,supplier"]
+    for number, (sample, supplier) in enumerate(zip(chosen, SUPPLIERS, strict=False)):
+        shutil.copy(sample.audio, folder / f"{number}.wav")
+        if number < 3:
+            os.utime(folder / f"{number}.wav", (OLD, OLD))
+        lines.append(f"{number}.wav,{supplier}")
+    (folder / "music.csv").write_text("\n".join(lines) + "\n")
+    return folder / "music.csv"
+
+
+def files_by_run(world: SandboxWorld) -> list[list[str]]:
+    """Name the files that each run has verified, the oldest run first."""
+    rows = world.table("verdicts")
+    runs = sorted({row["run_id"] for row in rows})
+    return [sorted(Path(row["audio"]).stem for row in rows if row["run_id"] == run) for run in runs]
+
+
+def test_the_files_of_one_supplier_are_planned_and_verified(
+    world: SandboxWorld, manifest: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What was left out was never verified, and what has its answer is not paid again."""
+    acme = ("--where", "supplier = 'acme'")
+
+    assert world.run("plan", str(manifest), *acme, "--json") == 0
+    planned = json.loads(capsys.readouterr().out)
+    assert (planned["items"], planned["eligible"], planned["skipped"]) == (2, 2, 3)
+    assert not world.results.exists()
+    assert world.run("plan", str(manifest), *acme, "--newer-than", "2d") == 0
+    assert "nothing is due; rows that do not meet --where \"supplier = 'acme'\" --newer-than 2d: 5" in (
+        capsys.readouterr().out
+    )
+
+    assert world.run("verify", str(manifest), *acme) == 0
+    assert "2 rows, 2 to send, 3 skipped" in capsys.readouterr().out
+    assert world.run("verify", str(manifest), "--newer-than", "2d", "--since-last") == 0
+    assert world.run("verify", str(manifest), "--where", "supplier IS NULL", "--since-last") == 0
+    charged = world.charged
+    assert world.run("verify", str(manifest), "--max-age", "30d") == 0
+    assert files_by_run(world) == [["0", "2"], ["3", "4"], ["1"]]
+    assert world.run("verify", str(manifest), "--max-age", "30d", *acme) == 0
+    assert world.charged - charged < 5
+
+
+def test_a_part_of_a_catalog_says_nothing_of_the_rest(
+    world: SandboxWorld, manifest: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The newest whole run stays that one; a file that was left out is not gone, and one that is gone is."""
+    world.run("verify", str(manifest))
+    whole = min(path.name for path in world.results.glob("_runs/*"))
+    world.run("verify", str(manifest), "--where", "supplier = 'acme'")
+    capsys.readouterr()
+
+    assert world.run("status", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["run_id"] == whole
+    part = max(path.name for path in world.results.glob("_runs/*"))
+    world.run("diff", part, "--json")
+    assert "gone" not in capsys.readouterr().out
+    plan = json.loads((world.results / "_runs" / part / "plan.json").read_text())
+    assert (plan["selection"], plan["skipped"], plan["unmet"]) == ("--where \"supplier = 'acme'\"", 3, 3)
+
+
+def test_another_condition_is_another_command(
+    world: SandboxWorld, manifest: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An unfinished run of some rows goes on with the same condition; else a person decides."""
+    where = ("--where", "supplier <> 'nobody'")
+    world.run("verify", str(manifest), *where, "--max-calls", "5")
+    capsys.readouterr()
+
+    for others in ((), ("--where", "supplier = 'acme'"), (*where, "--newer-than", "2d")):
+        assert world.run("verify", str(manifest), *others) == 2
+        assert "planned with other options (--where \"supplier <> 'nobody'\")" in capsys.readouterr().err
+    assert world.run("verify", str(manifest), *where) == 0
+    assert sum(map(len, files_by_run(world))) == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--where", "suplier = 'acme'"), "no column is named suplier. The columns are: audio, sidecar, id"),
+        (("--where", "supplier ="), "syntax error"),
+        (("--where", "length(read_text('/etc/passwd')) > 0"), "the function read_text is not allowed"),
+        (("--where", "CAST(supplier AS INTEGER) > 0"), "Could not convert string 'acme'"),
+        (("--newer-than", "soon"), "neither an age nor a date"),
+    ],
+)
+def test_a_bad_condition_is_one_line(
+    world: SandboxWorld,
+    manifest: Path,
+    options: tuple[str, ...],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Exit code 2; nothing is sent or written."""
+    for command in ("plan", "verify"):
+        assert world.run(command, str(manifest), *options) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert message in line
+    assert list(world.results.glob("_runs/*")) == []
+
+
+def test_a_pass_takes_the_files_that_meet_a_condition(
+    world: SandboxWorld, manifest: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The others wait in their folder."""
+    monkeypatch.setenv("PROOFSWEEP_INGEST__SETTLE_SECONDS", "0.2")
+    monkeypatch.setenv("PROOFSWEEP_INGEST__PAIR_SECONDS", "0")
+    folder = str(manifest.parent)
+
+    assert world.run("ingest", folder, "--where", "supplier = 'acme'") == 2
+    assert "no column is named supplier" in capsys.readouterr().err
+    assert world.run("ingest", folder, "--where", "name IN ('0.wav', '3.wav')", "--newer-than", "2d") == 0
+    assert "4 left out by the conditions" in capsys.readouterr().out
+    assert world.run("ingest", folder) == 0
+    assert files_by_run(world) == [["3"], ["0", "1", "2", "4"]]

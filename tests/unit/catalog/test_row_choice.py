@@ -1,0 +1,170 @@
+"""Rows are chosen by a condition, and by the age of their files."""
+
+import os
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from proofsweep.catalog.open_catalog import open_catalog
+from proofsweep.catalog.row_choice import RowChoice
+from proofsweep.errors import UsageError
+
+DAY = 86_400
+NEWEST = datetime(2026, 11, 20, 12, tzinfo=UTC)
+"""When b.wav was modified; each file before it a day earlier, and large.wav a day later."""
+
+
+@pytest.fixture
+def music(tmp_path: Path) -> Path:
+    """A manifest of four files, of which one is not there, with what a supplier may write in it."""
+    for number, name in enumerate(("a.wav", "b.wav", "large.wav")):
+        (tmp_path / name).write_bytes(b"RIFF" * (1 if number < 2 else 100))
+        modified = NEWEST.timestamp() + (number - 1) * DAY
+        os.utime(tmp_path / name, (modified, modified))
+    lines = (
+        "audio,id,supplier,Release Date,plays,size,place",
+        "a.wav,A,acme,2025-01-01,7,S,x",
+        "b.wav,B,Zeta's,2026-01-01,many,L,",
+        "large.wav,C,acme,,12,,",
+        "gone.wav,,,,,,",
+    )
+    (tmp_path / "music.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def chosen(location: Path, where: str | None = None, newer_than: datetime | None = None) -> list[str]:
+    """Name the rows that are chosen of a catalog."""
+    catalog = open_catalog(str(location), sidecar_names=())
+    choice = RowChoice(where, newer_than, catalog_name=catalog.name, tag_names=catalog.tag_names)
+    judged = list(choice.judged(catalog.rows()))
+    assert [row for row, _ in judged] == list(catalog.rows())
+    return [row.named_audio for row, is_chosen in judged if is_chosen]
+
+
+@pytest.mark.parametrize(
+    ("where", "names"),
+    [
+        ("supplier = 'acme'", ["a.wav", "large.wav"]),
+        ("SUPPLIER = 'Zeta''s'", ["b.wav"]),
+        ("supplier <> 'acme'", ["b.wav"]),
+        ("supplier IS NULL", ["gone.wav"]),
+        ("id IN ('A', 'C') AND NOT audio LIKE '%large%'", ["a.wav"]),
+        ("\"release date\" >= '2025-06-01'", ["b.wav"]),
+        ("TRY_CAST(plays AS INTEGER) > 10", ["large.wav"]),
+        ("size = 'L'", ["b.wav"]),
+        ("place = 'x'", ["a.wav"]),
+        ("name = 'b.wav' AND folder = ''", ["b.wav"]),
+        ("modified >= '2026-11-20' AND modified < TIMESTAMP '2026-11-21'", ["b.wav"]),
+        ("modified < now() - INTERVAL 100 YEARS OR modified > current_date", []),
+        ("year(modified) = 2026 -- a remark", ["a.wav", "b.wav", "large.wav"]),
+        ("regexp_matches(supplier, '^[A-Z]') OR lower(id) || '' = 'a'", ["a.wav", "b.wav"]),
+        ("CASE WHEN supplier BETWEEN 'a' AND 'b' THEN true END", ["a.wav", "large.wav"]),
+    ],
+)
+def test_a_condition_chooses_rows_by_their_columns(music: Path, where: str, names: list[str]) -> None:
+    """Tags are text, in any case; an unknown result leaves a row out; the manifest's own column goes before a fact."""
+    assert chosen(music / "music.csv", where) == names
+
+
+def test_a_folder_has_what_is_known_of_its_files(music: Path) -> None:
+    """Name, folder, size and time."""
+    (music / "new").mkdir()
+    (music / "new" / "c.wav").write_bytes(b"RIFF")
+
+    assert chosen(music, "size > 100") == ["large.wav"]
+    assert chosen(music, "folder = 'new' OR name = 'a.wav'") == ["a.wav", "new/c.wav"]
+    assert chosen(music, "sidecar IS NOT NULL") == []
+
+
+def test_only_files_that_were_modified_since_are_chosen(music: Path) -> None:
+    """One of which the time is not known is not; both conditions hold together."""
+    before_b = datetime.fromtimestamp(NEWEST.timestamp() - 1, UTC)
+
+    assert chosen(music / "music.csv", newer_than=NEWEST) == ["large.wav"]
+    assert chosen(music / "music.csv", newer_than=before_b) == ["b.wav", "large.wav"]
+    assert chosen(music / "music.csv", "supplier = 'acme'", before_b) == ["large.wav"]
+
+
+def test_a_column_of_a_later_line_is_known(tmp_path: Path) -> None:
+    """JSON lines may differ."""
+    (tmp_path / "a.jsonl").write_text('{"audio": "a.wav"}\n{"audio": "b.wav", "supplier": "acme", "Supplier": "x"}\n')
+
+    assert chosen(tmp_path / "a.jsonl", "supplier = 'acme'") == ["b.wav"]
+    with pytest.raises(UsageError, match="differ in case only"):
+        chosen(tmp_path / "a.jsonl", "supplier = 'acme' OR \"Supplier\" = 'x'")
+
+
+def test_names_and_values_that_are_no_text_can_be_compared(tmp_path: Path) -> None:
+    """As the tables show them."""
+    (tmp_path / "a.csv").write_bytes(b"audio,k\xe4se\nb\xe4.wav,\xe4\n")
+
+    assert chosen(tmp_path / "a.csv", r"""name = 'b\xe4.wav' AND "k\xe4se" = '\xe4'""") == ["b\udce4.wav"]
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ("suplier = 'acme'", "no column is named suplier. The columns are: audio, sidecar, id, .*supplier, Release"),
+        ("supplier =", "syntax error"),
+        (" ", "write one condition"),
+        ("supplier", "true or false"),
+        ("true, true", "not allowed"),
+        ("supplier = 'a'; DROP TABLE rows", "syntax error"),
+        ("plays > 10", "an explicit cast is required|Could not convert"),
+        ("CAST(plays AS INTEGER) > 10", "Could not convert string 'many'"),
+        ("count(*) > 1", "the function count_star is not allowed"),
+    ],
+)
+def test_what_is_no_condition_is_refused_in_one_line(music: Path, where: str, message: str) -> None:
+    """With the columns that there are."""
+    with pytest.raises(UsageError, match=message) as raised:
+        chosen(music / "music.csv", where)
+
+    assert "\n" not in raised.value.message
+    assert "The columns are: audio, sidecar, id, name" in raised.value.message
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "length(read_text('/etc/passwd')) > 0",
+        "id IN (SELECT content FROM read_text('/etc/passwd'))",
+        "EXISTS (FROM '/etc/passwd')",
+        "true) FROM read_text('/etc/passwd') WHERE (true",
+        "true) FROM rows UNION ALL SELECT (true",
+        "true) FROM rows LIMIT 1; COPY (SELECT 1) TO '/tmp/x",
+        "true); ATTACH '/tmp/x.db' AS x; SELECT (true",
+        "true) FROM rows; INSTALL httpfs; SELECT (true",
+        "getenv('HOME') = 'x'",
+        "current_setting('memory_limit') = 'x'",
+        "id = ?",
+        "len(repeat('a', 1000000000)) > 0",
+        "levenshtein(repeat(id, 3000), repeat('b', 30000)) > 3",
+        "list_sum(range(100000000000)) > 0",
+        "len(list_transform(range(100000000), lambda x: md5(x::VARCHAR))) > 0",
+        "replace(replace(id, 'A', 'AAAAAAAA'), 'A', 'AAAAAAAA') = ''",
+        "id::BLOB::BIT::VARCHAR::BLOB::BIT::VARCHAR = ''",
+        "(" * 20_000 + "true" + ")" * 20_000,
+        "row_number() OVER () = 1",
+        "COLUMNS('.*') = 'x'",
+    ],
+)
+def test_a_hostile_condition_is_refused(music: Path, where: str) -> None:
+    """It reads no file, runs no other statement, and ends soon."""
+    began = time.monotonic()
+
+    with pytest.raises(UsageError, match="--where"):
+        chosen(music / "music.csv", where)
+
+    assert time.monotonic() - began < 10
+
+
+def test_a_condition_that_looks_long_ends_soon(music: Path) -> None:
+    """What is allowed takes a time that grows with the row alone."""
+    began = time.monotonic()
+    where = "NOT regexp_matches(" + " || ".join(["audio"] * 140) + ", '^((a+)+)+$')"
+
+    assert len(chosen(music / "music.csv", where)) == 4
+    assert time.monotonic() - began < 10

@@ -1,0 +1,84 @@
+"""Which rows a run is of, as the options of a command or a schedule say."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from proofsweep.errors import UsageError
+from proofsweep.verify.plan.selection import ANY_AGE, Selection
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+
+def test_an_age_says_which_answers_leave_out_their_rows() -> None:
+    """By default none does."""
+    assert Selection().answered_since(NOW) is None
+    assert Selection(max_age="30d").answered_since(NOW) == NOW - timedelta(days=30)
+    assert Selection(since_last=True).answered_since(NOW) == ANY_AGE
+
+
+def test_the_oldest_rows_are_as_many_as_the_calls_are_enough_for() -> None:
+    """A file takes two calls, and three are kept to begin."""
+    oldest = Selection(oldest_first=True)
+
+    assert [oldest.most_rows(calls) for calls in (103, 1)] == [50, 1]
+    assert Selection().most_rows(100) is None
+
+
+@pytest.mark.parametrize(
+    ("selection", "message"),
+    [
+        (Selection(since_last=True, max_age="30d"), "not both"),
+        (Selection(oldest_first=True), "needs --max-calls"),
+        (Selection(max_age="a month"), "time span"),
+        (Selection(max_age=""), "time span"),
+        (Selection(newer_than="soon"), "neither an age nor a date"),
+        (Selection(newer_than=""), "neither an age nor a date"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(selection: Selection, message: str) -> None:
+    """Before anything is read."""
+    with pytest.raises(UsageError, match=message):
+        selection.refuse_contradictions(None)
+
+
+@pytest.mark.parametrize(
+    ("newer_than", "since"),
+    [
+        ("2d", NOW - timedelta(days=2)),
+        ("1h30m", NOW - timedelta(minutes=90)),
+        ("2026-11-21T06:00+01:00", datetime(2026, 11, 21, 5, tzinfo=UTC)),
+        ("2026-11-21 06:00Z", datetime(2026, 11, 21, 6, tzinfo=UTC)),
+        ("2026-11-21", datetime.fromisoformat("2026-11-21").astimezone()),
+    ],
+)
+def test_files_are_new_by_an_age_or_a_date(newer_than: str, since: datetime) -> None:
+    """Without a zone, a date is one of this machine."""
+    assert Selection(newer_than=newer_than).modified_since(NOW) == since
+    assert Selection().modified_since(NOW) is None
+
+
+def test_conditions_leave_out_rows_whatever_is_known_of_them() -> None:
+    """So such a run is of a part of its catalog."""
+    both = Selection(where="a = 'b'", newer_than="2d", max_age="1d")
+    whole = [Selection(), Selection(root="/", allow_outside=True)]
+    parts = [Selection(where="true"), Selection(newer_than="1d"), Selection(since_last=True), Selection(max_age="1d")]
+
+    assert both.conditions == "--where \"a = 'b'\" --newer-than 2d"
+    assert Selection(max_age="1d", root="/").conditions == ""
+    assert [each.is_of_all_rows for each in [*whole, *parts]] == [True, True, False, False, False, False]
+
+
+def test_a_selection_is_written_as_its_options() -> None:
+    """Runs with the same text have chosen their rows alike; a shell would read it so."""
+    written = {
+        Selection(): "",
+        Selection(oldest_first=True, max_age="30d", root="/music"): "--oldest-first --max-age 30d --root /music",
+        Selection(reasons=("timeout", "slot_refused")): "--reason timeout --reason slot_refused",
+        Selection(max_age="1d", where="a = 'b'"): "--max-age 1d --where \"a = 'b'\"",
+        Selection(where='"Release Date" > 1'): "--where '\"Release Date\" > 1'",
+        Selection(root="/my music"): '--root "/my music"',
+        Selection(root="/$a's"): "--root '/$a'\\''s'",
+    }
+
+    assert {selection: selection.text for selection in written} == written
