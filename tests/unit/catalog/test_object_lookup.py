@@ -153,3 +153,17 @@ def test_a_key_that_cannot_be_requested_is_the_fault_of_its_row(files: CountedFi
     with pytest.raises(SourceError) as refused:
         wanted.facts(f"s3://b/{key}")
     assert refused.value.reason == Reason.UNREADABLE_FILE
+
+
+def test_when_an_object_was_modified_is_as_the_listing_says() -> None:
+    """Also from the table on disk."""
+    store = MemoryStore()
+    obstore.put(store, "a.wav", b"RIFF")
+    files = BucketFiles(lambda _root: store)
+    (_, listed), *_ = files.listed("s3://bucket/")
+
+    found = ObjectLookup(["s3://bucket/a.wav"], files).facts("s3://bucket/a.wav")
+
+    assert isinstance(found, FileFacts)
+    assert listed.modified is not None
+    assert found.modified == listed.modified

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.catalog import row_choice
 from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.catalog.row_choice import RowChoice
 from proofsweep.errors import UsageError
@@ -168,3 +169,11 @@ def test_a_condition_that_looks_long_ends_soon(music: Path) -> None:
 
     assert len(chosen(music / "music.csv", where)) == 4
     assert time.monotonic() - began < 10
+
+
+def test_a_long_catalog_is_judged_batch_by_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each row keeps its own answer; what comes later is read when it is asked for."""
+    monkeypatch.setattr(row_choice, "_BATCH_ROWS", 2)
+    (tmp_path / "a.csv").write_text("audio,plays\n" + "".join(f"{number}.wav,{number % 3}\n" for number in range(7)))
+
+    assert chosen(tmp_path / "a.csv", "plays = '0'") == ["0.wav", "3.wav", "6.wav"]

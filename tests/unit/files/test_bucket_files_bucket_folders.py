@@ -61,3 +61,13 @@ def test_an_empty_prefix_is_an_empty_folder() -> None:
     (folder,) = folders_of()
 
     assert (folder.location, folder.files) == ("s3://bucket/drop", [])
+
+
+def test_a_folder_knows_when_its_objects_were_modified() -> None:
+    """As the listing said."""
+    folders = BucketFolders("s3://bucket/drop/")
+    folders.add("drop/a.wav", FileFacts(1, "v", 1_700_000_000.5))
+
+    (folder,) = folders.in_order()
+
+    assert folder.known["a.wav"].modified == 1_700_000_000.5
