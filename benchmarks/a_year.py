@@ -27,8 +27,8 @@ from proofsweep.model.runs import Plan, new_run_id
 from proofsweep.model.tables.columns import Row
 from proofsweep.store import bucket_store
 from proofsweep.store.bucket_store import BucketStore
-from proofsweep.store.claims import bind_key
 from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.key_bindings import bind_key
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex

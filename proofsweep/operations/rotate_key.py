@@ -31,7 +31,7 @@ from proofsweep.operations.key_places import KeyPlace
 from proofsweep.operations.rotation_log import RotationLog
 from proofsweep.partner.keys import fingerprint, usable_key
 from proofsweep.partner.partner import Partner
-from proofsweep.store.claims import bind_key
+from proofsweep.store.key_bindings import bind_key
 from proofsweep.store.rotations import Rotations
 from proofsweep.store.store import Store
 

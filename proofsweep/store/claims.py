@@ -1,11 +1,11 @@
-"""Claims: the one leg that works on a catalog, the one process that works in a lane, the one service of a key."""
+"""Claims: the one leg that works on a catalog, and the passes with new files that go first in the lane of a key."""
 
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from proofsweep.errors import NameTaken, ResultsError, RunIsActive
+from proofsweep.errors import NameTaken, RunIsActive
 from proofsweep.model import layout
 from proofsweep.model.runs import ClockReading, is_fresh
 from proofsweep.store.lease import read_sign, write_sign
@@ -102,23 +102,3 @@ class LaneClaim:
     @property
     def _name(self) -> str:
         return f"lanes/{self.fingerprint}.json"
-
-
-def bind_key(store: Store, fingerprint: str, base_url: str) -> None:
-    """Record a key's service; ResultsError if it had another (contract, Authentication 6)."""
-    check_key(store, fingerprint, base_url)
-    try:
-        store.create(layout.key_name(fingerprint), json.dumps({"base_url": base_url}).encode())
-    except NameTaken:
-        check_key(store, fingerprint, base_url)
-
-
-def check_key(store: Store, fingerprint: str, base_url: str) -> None:
-    """Raise ResultsError if this key was used with another service."""
-    content = store.read(layout.key_name(fingerprint))
-    bound = json.loads(content)["base_url"] if content else base_url
-    if bound != base_url:
-        raise ResultsError(
-            f"This key was used with {bound} before; it is not sent to {base_url}. "
-            "Keys belong to one environment: check the base URL and the key's source."
-        )

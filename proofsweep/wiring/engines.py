@@ -29,7 +29,7 @@ from proofsweep.partner.session import ClientContext, Session
 from proofsweep.partner.stop import StopSwitch
 from proofsweep.partner.transport import Timeouts, Transport
 from proofsweep.settings import ServiceSettings, Settings, environment
-from proofsweep.store.claims import check_key
+from proofsweep.store.key_bindings import check_key
 from proofsweep.store.store import open_store
 from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.workers import Workers

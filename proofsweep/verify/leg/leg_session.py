@@ -12,7 +12,7 @@ from proofsweep.logs import Event, log
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.background import background_thread
-from proofsweep.store.claims import bind_key
+from proofsweep.store.key_bindings import bind_key
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex

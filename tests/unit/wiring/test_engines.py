@@ -10,7 +10,7 @@ from proofsweep.logs import Event
 from proofsweep.model.exchanges import Call
 from proofsweep.partner.keys import fingerprint
 from proofsweep.settings import Settings
-from proofsweep.store.claims import bind_key
+from proofsweep.store.key_bindings import bind_key
 from proofsweep.store.store import open_store
 from proofsweep.wiring.engines import close_engines, engine_for, limits_for
 

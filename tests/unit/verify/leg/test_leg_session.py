@@ -14,8 +14,8 @@ from proofsweep.model import layout
 from proofsweep.model.exchanges import Call
 from proofsweep.model.items import WorkItem
 from proofsweep.model.runs import Plan, Slice
-from proofsweep.store.claims import bind_key
 from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.key_bindings import bind_key
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.budget.budget_guard import BudgetGuard

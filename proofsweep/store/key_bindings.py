@@ -1,0 +1,27 @@
+"""Remember which service each key belongs to: one small object for each fingerprint, created at its first use."""
+
+import json
+
+from proofsweep.errors import NameTaken, ResultsError
+from proofsweep.model import layout
+from proofsweep.store.store import Store
+
+
+def bind_key(store: Store, fingerprint: str, base_url: str) -> None:
+    """Record a key's service; ResultsError if it had another (contract, Authentication 6)."""
+    check_key(store, fingerprint, base_url)
+    try:
+        store.create(layout.key_name(fingerprint), json.dumps({"base_url": base_url}).encode())
+    except NameTaken:
+        check_key(store, fingerprint, base_url)
+
+
+def check_key(store: Store, fingerprint: str, base_url: str) -> None:
+    """Raise ResultsError if this key was used with another service."""
+    content = store.read(layout.key_name(fingerprint))
+    bound = json.loads(content)["base_url"] if content else base_url
+    if bound != base_url:
+        raise ResultsError(
+            f"This key was used with {bound} before; it is not sent to {base_url}. "
+            "Keys belong to one environment: check the base URL and the key's source."
+        )
