@@ -10,7 +10,7 @@ from proofsweep.errors import ResultsError, UsageError
 from proofsweep.files.locations import path_within
 from proofsweep.files.new_file import new_file
 from proofsweep.model.ingest import Decision, Disposition, PassReport
-from proofsweep.model.reasons import about, remedy_for
+from proofsweep.model.reasons import REASONS, remedy_for
 from proofsweep.model.tables.columns import Row
 from proofsweep.text import markdown, printable
 
@@ -119,7 +119,8 @@ def _letter(supplier: str, rows: Sequence[Row]) -> str:
     for reason in sorted({str(row["reason"]) for row in rows}):
         of_reason = [row for row in rows if row["reason"] == reason]
         lines += ["", f"## {markdown(reason)}", ""]
-        lines += [about(reason).meaning, "", f"What to do: {remedy_for(reason)}.", ""]
+        lines += [REASONS[reason].meaning, ""] if reason in REASONS else []
+        lines += [f"What to do: {remedy_for(reason)}.", ""]
         lines += [_entry(row) for row in of_reason]
     return "\n".join(lines) + "\n"
 

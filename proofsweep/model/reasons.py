@@ -229,7 +229,10 @@ REASONS: Mapping[str, ReasonEntry] = MappingProxyType(
 )
 """Every reason by its word in the `reason` column: the verdicts but `valid`, then ours."""
 
-_ANY_OTHER = _of_service("", "The service gave no usable answer.", _REPORT_IT)
+# A rejection for a reason of a later version is told too.
+_ANY_OTHER = _of_service(
+    "", "A reason without an entry, such as a status of the service.", _REPORT_IT, tells_supplier=True
+)
 
 SOURCE_REASONS = frozenset(reason for reason in Reason if reason.entry.may_be_outage)
 """Reasons that may also say that a whole folder or bucket is away."""
