@@ -2,7 +2,7 @@
 
 import pytest
 
-from proofsweep.answers.report import attention_table as module
+from proofsweep.answers.report import write_page as module
 from proofsweep.answers.report.write_page import attention_table
 from proofsweep.answers.views.selected_rows import SelectedRows
 from proofsweep.store.plans_and_parts import Results
