@@ -1,5 +1,6 @@
 """Verify what remains of a planned run, or go on with a catalog: its unfinished run first, then all of it anew."""
 
+from collections.abc import Iterable
 from functools import partial
 
 from prefect import flow
@@ -29,15 +30,13 @@ from tasks.summary_artifact import show_summary
 from tasks.tell_alerts import tell_alerts
 from tasks.worker_cluster import started_runner
 
-# Bounds the tasks of a small run, which mostly wait. Chosen: 8 may leave workers idle, 32 only adds threads. The tasks
-# of a large run bound themselves to two at once.
+# Bounds the tasks of a small run, which mostly wait; those of a large run bound themselves to two at once.
 _TASKS_AT_ONCE = 16
 
 
 def _name_of_run() -> str:
     """Name a flow run in Prefect after its run or catalog."""
-    parameters = flow_run.parameters
-    return printable(f"verify {parameters.get('run_id') or parameters.get('catalog')}")
+    return printable(f"verify {flow_run.parameters.get('run_id') or flow_run.parameters.get('catalog')}")
 
 
 @flow(
@@ -86,24 +85,28 @@ def verify_catalog(
     def work(settings: Settings) -> State[str]:
         bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
         selection = Selection(max_age=max_age, where=where, newer_than=newer_than)
-        options = LegOptions(dedupe=dedupe, believe=believe)
         given = run_id or run_of_retry(settings, retried_flow_run())
-        runs = runs_of_catalog(settings, catalog or "", bounds, read_block, selection=selection)
-        try:
-            for next_run, rest in [(given, bounds)] if given else runs:  # (1)
-                state = _verified(settings, next_run, rest, options)  # (2)
-        except NothingDue as nothing:
-            state = state_of_nothing_due(nothing)
+        runs = runs_of_catalog(settings, given, catalog or "", bounds, read_block, selection=selection)  # (1)
+        state = _verified_in_turn(settings, runs, LegOptions(dedupe=dedupe, believe=believe))  # (2)
         return with_coverage(state, partial(coverage_for, settings, catalog, selection))  # (3)
 
     return ended_flow(config, results, work, tells_itself=True)
 
 
+def _verified_in_turn(settings: Settings, runs: Iterable[tuple[str, Bounds]], options: LegOptions) -> State[str]:
+    """Verify each run before the next is asked for, and return the state of the last one."""
+    try:
+        for run_id, bounds in runs:
+            state = _verified(settings, run_id, bounds, options)
+    except NothingDue as nothing:
+        return state_of_nothing_due(nothing)
+    return state
+
+
 def _verified(settings: Settings, run_id: str, bounds: Bounds, options: LegOptions) -> State[str]:
     """Verify what remains of a run, and return the state that says how it stands.
 
-    (a) hold a leg, which settles it in the end, (b) map its slices over tasks, (c) tell who must know, before (d) a
-    summary is shown, for which the server must answer.
+    (a) hold a leg, which settles it in the end, (b) map its slices over tasks, (c) tell who must know, (d) show a summary.
     """
     engine = engine_for(settings, read_block)
     held = held_leg(engine, run_id, flow_run_id=flow_run.get_id(), bounds=bounds, options=options)

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
@@ -31,7 +32,6 @@ from proofsweep.partner.transport import Timeouts, Transport
 from proofsweep.settings import ServiceSettings, Settings, environment
 from proofsweep.store.key_bindings import check_key
 from proofsweep.store.store import open_store
-from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.workers import Workers
 from proofsweep.verify.plan.examine_service import (
     ServiceStatus,
@@ -39,6 +39,9 @@ from proofsweep.verify.plan.examine_service import (
     examine_service,
     refuse_without_quota,
 )
+
+if TYPE_CHECKING:
+    from proofsweep.verify.leg.leg_context import LegContext
 
 ReadBlock = Callable[[str], str]
 """Reads a secret block of the orchestrator, which the core knows nothing of."""
@@ -63,7 +66,7 @@ class Engine:
     files: Files
     workers: Workers
     unattributed: list[Exchange] = field(default_factory=list)
-    leg: LegContext | None = None
+    leg: "LegContext | None" = None
     _service: ServiceStatus | None = None
 
     def service(self) -> ServiceStatus:
@@ -133,7 +136,7 @@ def close_engines() -> None:
         _engines.clear()
 
 
-def active_leg() -> LegContext | None:
+def active_leg() -> "LegContext | None":
     """Return the leg that this process holds and works on, for a display beside the work; it waits for no lock."""
     return next((engine.leg for engine in list(_engines.values()) if engine.leg is not None), None)
 

@@ -63,16 +63,20 @@ def supersede_older(settings: Settings, new: Plan) -> None:
 
 def runs_of_catalog(
     settings: Settings,
+    given: str | None,
     catalog: str,
     bounds: Bounds,
     read_block: ReadBlock | None,
     *,
     selection: Selection = ALL_ROWS,
 ) -> Iterator[tuple[str, Bounds]]:
-    """Yield the `runs_in_turn` of a catalog, whatever its unfinished run has chosen; the second is of the selection.
+    """Yield the run that is given, else the `runs_in_turn` of a catalog: its unfinished one, then one of the selection.
 
     UsageError if that cannot be read; then nothing was done.
     """
+    if given is not None:
+        yield given, bounds
+        return
     refuse_bad_selection(settings, catalog, selection, bounds.max_calls)
     unfinished = run_to_resume(settings, catalog)
 
