@@ -16,7 +16,7 @@ from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.model.exchanges import Call, Exchange
 from proofsweep.model.runs import new_run_id
 from proofsweep.model.tables.probes import probe_row
-from proofsweep.operations.probe_service import Round
+from proofsweep.operations.probe_service import ProbeBatch
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.probes import add_pass, publish_hours
 
@@ -37,7 +37,7 @@ def monitor(results: Results, began: datetime) -> None:
         )
         for call in (Call.HEALTH, Call.USAGE)
     ]
-    found = Round(probes=list(map(probe_row, seen)), usage=[{"day": began.date().isoformat(), "used": 288}])
+    found = ProbeBatch(probes=list(map(probe_row, seen)), usage=[{"day": began.date().isoformat(), "used": 288}])
     own = {"operation_id": pass_id, "environment": "production", "base_url": URL}
     add_pass(results, pass_id, began, found.rows(own))
     publish_hours(results, began)
