@@ -194,7 +194,7 @@ def build_context(handle: LegHandle, engine: Engine, budget: BudgetGuard, *, is_
             trail=trail,
             budget=budget,
             stop=stop,
-            patience_seconds=retry.breaker_seconds,
+            store_outage_seconds=retry.breaker_seconds,
             is_holder=is_holder,
             on_beat=_look_for_ingest(plan, engine, legs),
         ),

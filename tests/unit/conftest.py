@@ -188,7 +188,7 @@ class LegBuilder:
                 trail=trail,
                 budget=budget,
                 stop=self.stop,
-                patience_seconds=1.0,
+                store_outage_seconds=1.0,
             ),
             counters=counters,
         )

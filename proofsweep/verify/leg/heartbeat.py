@@ -25,7 +25,7 @@ class Heartbeat:
     """Shows that one leg is alive, and that what it does can be written down.
 
     Attributes:
-        patience_seconds: how long the results store may fail before the leg ends.
+        store_outage_seconds: how long the results store may fail before the leg ends.
         is_holder: whether this process holds the leg; else it only keeps its journal, and gives no sign of life.
         on_beat: called at each heartbeat; ResultsError counts as a store that fails.
     """
@@ -36,7 +36,7 @@ class Heartbeat:
     trail: AuditTrail
     budget: BudgetGuard
     stop: StopSwitch
-    patience_seconds: float
+    store_outage_seconds: float
     is_holder: bool = True
     on_beat: Callable[[], None] = lambda: None
     _beaten_at: ClockReading = field(init=False)
@@ -73,7 +73,7 @@ class Heartbeat:
             else:
                 over.wait(FLUSH_SECONDS)
 
-    def keep_beating(self, over: threading.Event) -> None:
+    def send_heartbeats(self, over: threading.Event) -> None:
         """Only give signs of life until `over` is set: the leg is being settled, and its journal is complete."""
         while not over.wait(FLUSH_SECONDS):
             with suppress(ResultsError):  # settling finds out by itself
@@ -99,13 +99,13 @@ class Heartbeat:
         self._failing_since = None
 
     def _write_or_complain(self) -> None:
-        """Write; a store that fails for longer than the leg's patience ends the leg."""
+        """Write; a store that fails for longer than `store_outage_seconds` ends the leg."""
         try:
             self.write()
         except ResultsError as error:
             now = time.monotonic()
             self._failing_since = self._failing_since or now
-            if now - self._failing_since >= self.patience_seconds:
+            if now - self._failing_since >= self.store_outage_seconds:
                 self.stop.pull(RunMustStop(_complaint(error), ended_by=EndedBy.BREAKER))
         except ProofsweepError as error:
             self.stop.pull(RunMustStop(_complaint(error), ended_by=EndedBy.ERROR))

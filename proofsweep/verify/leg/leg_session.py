@@ -124,7 +124,7 @@ def _settle(leg: LegContext, facts: Row, clock: Clock, cpu_seconds: float) -> No
     )
     leg.trail.write_unattributed()
     leg.journal.flush()
-    with background_thread("heartbeat", leg.heartbeat.keep_beating):  # the parts of a long run take minutes
+    with background_thread("heartbeat", leg.heartbeat.send_heartbeats):  # the parts of a long run take minutes
         row = settle_leg(leg.results, leg.plan, end, Legs(leg.results, leg.plan.run_id, clock))
     log(Event.LEG_CLOSED, run_id=leg.plan.run_id, leg=leg.leg, ended_by=str(row["ended_by"]))
 

@@ -56,13 +56,13 @@ def examine_service(partner: Partner) -> ServiceStatus:
 
 
 def await_service(
-    partner: Partner, patience_seconds: float, clock: Callable[[], float] = time.monotonic
+    partner: Partner, outage_seconds: float, clock: Callable[[], float] = time.monotonic
 ) -> ServiceStatus:
     """Examine the service before a run; wait for one that is down, as long as an outage in the run may last.
 
     Args:
         partner: the service, whose stop switch and backoff apply.
-        patience_seconds: how long to ask again.
+        outage_seconds: how long to ask again.
         clock: gives monotonic seconds.
 
     Raises:
@@ -70,7 +70,7 @@ def await_service(
         RunMustStop: the service is still down, refuses the key, or the run was asked to stop.
     """
     stop, policy = partner.session.stop, partner.session.context.policy
-    due_at, examinations = clock() + patience_seconds, 0
+    due_at, examinations = clock() + outage_seconds, 0
     while True:
         try:
             return examine_service(partner)
@@ -79,7 +79,7 @@ def await_service(
             if down.ended_by != "breaker" or left_seconds <= 0.0:
                 raise
         if examinations == 0:
-            log(Event.SERVICE_AWAITED, most_seconds=patience_seconds)
+            log(Event.SERVICE_AWAITED, most_seconds=outage_seconds)
         examinations += 1
         stop.rest(min(left_seconds, policy.backoff(examinations, 1.0)))
 

@@ -101,7 +101,7 @@ def leg(tmp_path: Path) -> Leg:
         trail=AuditTrail(journal, budget, []),
         budget=budget,
         stop=stop,
-        patience_seconds=20.0,
+        store_outage_seconds=20.0,
     )
     return Leg(journal, stop, heartbeat, legs, store, clock)
 
@@ -149,7 +149,7 @@ def test_a_leg_that_is_settled_stays_alive(leg: Leg) -> None:
     over = threading.Event()
     leg.legs.write_receipt(1, {"ended_by": "complete"})
     leg.journal.error = ResultsError("The journal is complete.")
-    keeper = threading.Thread(target=leg.heartbeat.keep_beating, args=(over,))
+    keeper = threading.Thread(target=leg.heartbeat.send_heartbeats, args=(over,))
     leg.journal.now += 10.0
     keeper.start()
     wait_for(lambda: leg.store.heartbeats == 1)
@@ -187,13 +187,13 @@ def test_a_store_that_fails_when_the_work_is_over_is_waited_for(leg: Leg) -> Non
 
 
 @pytest.mark.parametrize(
-    ("is_asked_to_stop", "patience_seconds", "ended_by"), [(True, 20.0, "cancelled"), (False, 0.0, "breaker")]
+    ("is_asked_to_stop", "store_outage_seconds", "ended_by"), [(True, 20.0, "cancelled"), (False, 0.0, "breaker")]
 )
 def test_it_is_not_waited_for_by_a_stopped_leg_or_for_ever(
-    leg: Leg, patience_seconds: float, ended_by: str, *, is_asked_to_stop: bool
+    leg: Leg, store_outage_seconds: float, ended_by: str, *, is_asked_to_stop: bool
 ) -> None:
     """A person who stops the run does not want to wait, and patience has an end."""
-    leg.journal.error, leg.heartbeat.patience_seconds = ResultsError("It is full."), patience_seconds
+    leg.journal.error, leg.heartbeat.store_outage_seconds = ResultsError("It is full."), store_outage_seconds
     if is_asked_to_stop:
         leg.stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
 

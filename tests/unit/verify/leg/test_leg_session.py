@@ -402,7 +402,7 @@ def test_a_helper_thread_that_fails_ends_the_leg(request_for: BuiltRequest, new_
             trail=beat.trail,
             budget=beat.budget,
             stop=beat.stop,
-            patience_seconds=1.0,
+            store_outage_seconds=1.0,
         )
         guard = _BrokenGuard(Bounds(), leg.verify.partner, leg.stop, lambda: NOW)
         return replace(leg, heartbeat=heartbeat) if thread == "heartbeat" else replace(leg, budget=guard)

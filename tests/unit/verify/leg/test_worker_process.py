@@ -80,7 +80,7 @@ def worker(new_leg: LegBuilder) -> Iterator[Worker]:
         trail=trail,
         budget=budget,
         stop=leg.stop,
-        patience_seconds=1.0,
+        store_outage_seconds=1.0,
         is_holder=False,
     )
     link, aborts = Link(), list[bool]()
