@@ -3,7 +3,6 @@
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
@@ -14,12 +13,10 @@ class Killed(BaseException):
     """Stands for SIGKILL."""
 
 
-@contextmanager
-def killed_after(lines: int, files: tuple[str, ...]) -> Iterator[Callable[[], bool]]:
-    """Kill the work inside, with the threads that it begins, after so many lines of some files, by their paths' ends.
+def is_whole_after(lines: int, files: tuple[str, ...], work: Callable[[], object]) -> bool:
+    """Kill some work, with the threads that it begins, after so many lines of some files, by their paths' ends.
 
-    Yields:
-        says afterwards whether the work came to its end before.
+    Return whether the work came to its end before.
     """
     assert all(any(CORE.glob(f"**/{file}")) for file in files), "a file was moved, and its lines are not killed"
     left = lines
@@ -38,9 +35,19 @@ def killed_after(lines: int, files: tuple[str, ...]) -> Iterator[Callable[[], bo
     sys.settrace(trace)
     threading.settrace(trace)
     try:
-        yield lambda: left >= 0
+        next(_apart(work))
     except Killed:
         pass
     finally:
         sys.settrace(before)
         threading.settrace(None)
+    return left >= 0
+
+
+def _apart(work: Callable[[], object]) -> Iterator[object]:
+    """Do the work in a generator, which has handled exceptions of its own.
+
+    A kill at the first line of an `except` leaves its exception as one that is handled: elsewhere, every later
+    exception of the thread would have it as its context.
+    """
+    yield work()

@@ -17,7 +17,7 @@ from proofsweep.model.tables.columns import Row
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.watches import Watch
 
-from ..killed_lines import killed_after
+from ..killed_lines import is_whole_after
 
 OF_MOVES = ("ingest/records.py", "store/watches.py", "files/local_moves.py", "files/bucket_moves.py")
 """All that changes something."""
@@ -97,9 +97,7 @@ class KilledMove:
 
     def make_pass(self, lines: int) -> bool:
         """Make a pass that is killed after so many lines; say whether it came to its end before."""
-        with killed_after(lines, self.files) as is_whole:
-            self._pass()
-        return is_whole()
+        return is_whole_after(lines, self.files, self._pass)
 
     def make_next_pass(self) -> None:
         """Make a whole pass."""

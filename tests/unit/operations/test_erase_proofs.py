@@ -1,6 +1,7 @@
 """Each proof is asked for once, and each answer is recorded before the next one."""
 
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from proofsweep.model.exchanges import Call
 from proofsweep.partner.partner import Partner
 from proofsweep.partner.stop import StopSwitch
 
-from ..killed_lines import killed_after
+from ..killed_lines import is_whole_after
 from ..scripted_service import NOW, Scripted, ScriptedService
 from .erasing_service import Eraser, ErasingService
 
@@ -62,9 +63,7 @@ def test_an_erasure_that_is_killed_after_any_line_loses_no_answer(
     while not was_whole:
         service.proofs, service.script[Call.ERASE] = {"p1", "p2"}, []
         eraser = Eraser(tmp_path / str(line), partner)
-        with killed_after(line, OF_ERASURES) as is_whole:
-            eraser.erase("p1", "p2")
-        was_whole = is_whole()
+        was_whole = is_whole_after(line, OF_ERASURES, partial(eraser.erase, "p1", "p2"))
         known = [each.proof_id for each in eraser.told]
 
         eraser.erase("p1", "p2")

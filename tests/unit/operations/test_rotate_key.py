@@ -10,7 +10,7 @@ from proofsweep.errors import CallFailed, ConfigError, ResultsError, RotationUnf
 from proofsweep.model.exchanges import Call
 from proofsweep.partner.partner import Partner
 
-from ..killed_lines import killed_after
+from ..killed_lines import is_whole_after
 from ..scripted_service import NOW, Scripted, ScriptedService
 from .rotating_service import OLD, Installation, RotatingService
 
@@ -70,9 +70,7 @@ def test_a_rotation_that_is_killed_after_any_line_is_finished_by_the_same_comman
         here = Installation(tmp_path / str(line), partner, service)
         here.folder.mkdir()
         here.key_file.write_text(f"{OLD}\n")
-        with killed_after(line, OF_ROTATIONS) as is_whole:
-            here.rotate()
-        was_whole = is_whole()
+        was_whole = is_whole_after(line, OF_ROTATIONS, here.rotate)
         assert here.key_file.read_text() in {f"{OLD}\n", "pk_new_1\n"}, line
 
         here.rotate()
