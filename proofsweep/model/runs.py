@@ -60,8 +60,11 @@ class Plan:
     catalog_claim: str | None = None
 
     @property
-    def is_partial(self) -> bool:
-        """Whether the run is of a chosen part of its catalog, and says nothing of the rest of it."""
+    def has_chosen_rows(self) -> bool:
+        """Whether the run stands for a part of its catalog: by its kind, as views say `is_partial`, or by a condition.
+
+        A run of a condition has listed the whole catalog, so that `coverage` may count by it; others have not.
+        """
         return self.catalog_kind in PARTIAL_KINDS or self.unmet > 0
 
     @property

@@ -55,7 +55,7 @@ class IndexedRuns:
 
 def newest_whole(plans: Sequence[Plan]) -> Plan | None:
     """Return the first of some plans that is of a whole catalog; one of a part only if there is nothing else."""
-    return next((plan for plan in plans if not plan.is_partial), next(iter(plans), None))
+    return next((plan for plan in plans if not plan.has_chosen_rows), next(iter(plans), None))
 
 
 class RunIndex:
