@@ -25,7 +25,7 @@ REPORTED = {
     "grade_rubric_version": "VARCHAR",
 }
 """The columns that a condition may name, with their types in DuckDB."""
-_MORE_THAN_ONE_ROW = {"SUBQUERY", "WINDOW"}
+_MORE_THAN_ONE_ROW = {"SUBQUERY", "WINDOW", "SET_OPERATION_NODE"}
 # Rows that are screened at once. Chosen: any value from 2,500 to 10,000 does.
 _BATCH_ROWS = 5_000
 
@@ -79,7 +79,7 @@ def _reason_of(error: duckdb.Error) -> str:
 def _check(database: duckdb.DuckDBPyConnection, name: str, condition: str) -> None:
     query = f"SELECT classification, ({condition}\n) FROM reported"  # noqa: S608 - it is checked, not run
     try:
-        if len(database.extract_statements(query)) != 1 or _classes(database, query) & _MORE_THAN_ONE_ROW:
+        if len(database.extract_statements(query)) != 1 or _kinds_of_parts(database, query) & _MORE_THAN_ONE_ROW:
             raise ConfigError(f"screening.{name}: write one condition on one row, without a query of its own.")
         kinds = [kind for _, kind, *_ in database.execute(f"DESCRIBE {query}").fetchall()]
     except duckdb.Error as error:
@@ -88,13 +88,13 @@ def _check(database: duckdb.DuckDBPyConnection, name: str, condition: str) -> No
         raise ConfigError(f"screening.{name}: write a condition that is true or false, for example: grade_ai > 0.5")
 
 
-def _classes(database: duckdb.DuckDBPyConnection, query: str) -> set[object]:
+def _kinds_of_parts(database: duckdb.DuckDBPyConnection, query: str) -> set[object]:
     (text,) = database.execute("SELECT json_serialize_sql($query)", {"query": query}).fetchone() or ("{}",)
     found: set[object] = set()
     waiting: list[object] = [json.loads(text)]
     while waiting:
         part = waiting.pop()
         if isinstance(part, dict):
-            found.add(part.get("class"))
+            found |= {kind for name in ("class", "type") if isinstance(kind := part.get(name), str)}
         waiting += part.values() if isinstance(part, dict) else part if isinstance(part, list) else []
     return found

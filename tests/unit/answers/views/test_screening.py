@@ -63,6 +63,7 @@ def test_the_views_for_any_duckdb_have_them_too(results: Results) -> None:
         ("grade_ai >", "syntax error"),
         ("true) FROM reported; DROP TABLE reported; SELECT (true", "write one condition on one row"),
         ("true), (false", "write a condition that is true or false"),
+        ("true) FROM reported UNION ALL SELECT 'a', (true", "write one condition on one row"),
         ("(SELECT count(*) FROM glob('/*')) > 1", "without a query of its own"),
         ("grade_ai > avg(grade_ai) OVER ()", "without a query of its own"),
         ("max(grade_ai) > 0.5", "GROUP BY"),
