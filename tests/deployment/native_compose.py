@@ -6,7 +6,6 @@ A mount of a container becomes a folder, a service's name the loopback address, 
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -14,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
+from ..servers.free_ports import free_ports
 
 ROOT = Path(__file__).parents[2]
 PORTS = ("4200", "5432", "7070", "8080", "8725", "8726", "8727")
@@ -64,7 +65,7 @@ class Composition:
         read = read_compose(environ)
         self.services: dict[str, dict[str, Any]] = read["services"]
         self.secrets = {name: Path(it["file"]).name for name, it in read["secrets"].items()}
-        self.ports = dict(zip(PORTS, free_ports(len(PORTS)), strict=True))
+        self.ports = dict(zip(PORTS, map(str, free_ports(len(PORTS))), strict=True))
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         hosts = "|".join(self.services)
         ports = "|".join(PORTS)
@@ -166,12 +167,3 @@ class Composition:
                 shutil.copy(ROOT / source, self.place(target))
             else:
                 self.place(target).mkdir(parents=True, exist_ok=True)
-
-
-def free_ports(count: int) -> list[str]:
-    """Find free ports."""
-    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [str(probe.getsockname()[1]) for probe in probes]
-    for probe in probes:
-        probe.close()
-    return ports

@@ -15,8 +15,9 @@ import pytest
 
 import sandbox
 
+from ..servers.free_ports import free_ports
 from ..worlds.waiting import wait_for
-from .native_compose import ROOT, free_ports
+from .native_compose import ROOT
 
 BIN = Path(sys.executable).parent
 UNITS = sorted((ROOT / "deploy" / "systemd").glob("*.service"))
@@ -79,7 +80,7 @@ def machine(tmp_path: Path, prefect_tables: Path, running: sandbox.Running) -> I
 @pytest.mark.timeout(600)  # a server that makes its database, on a machine that other tests use too
 def test_the_page_leads_to_verdicts(machine: Path, running: sandbox.Running) -> None:
     """Copied command by command: server, registration, worker, a nightly run that is watched, the run in the list."""
-    port = free_ports(1)[0]
+    port = str(free_ports(1)[0])
     for unit in UNITS:
         (machine / "deploy" / "systemd" / unit.name).write_text(own_places(unit.read_text(), machine, port))
     settings = own_places((ROOT / "deploy" / "systemd" / "worker.env").read_text(), machine, port)

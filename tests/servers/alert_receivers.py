@@ -2,7 +2,6 @@
 
 import email
 import json
-import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, Envelope, Session
+
+from .free_ports import free_ports
 
 
 @dataclass(slots=True)
@@ -88,8 +89,7 @@ class Mailbox:
 @contextmanager
 def mailbox() -> Iterator[Mailbox]:
     """Serve SMTP on a free port."""
-    with socket.create_server(("127.0.0.1", 0)) as free:  # the controller wants to know its port before it has one
-        port = free.getsockname()[1]
+    [port] = free_ports(1)  # the controller wants to know its port before it has one
     box = Mailbox(port)
     controller = Controller(box, hostname="127.0.0.1", port=port)
     controller.start()
