@@ -83,9 +83,10 @@ class DueRows(PartOfCatalog):
         self.ignored, self.skipped = self._whole.ignored, self.listed.rows - number
         if number == 0:
             unmet = f"; rows that do not meet {self._conditions}: {self.unmet:,}" if self._conditions else ""
-            answered = self.skipped - self.unmet
-            message = f"{self.location}: nothing is due{unmet}; rows whose answer is new enough: {answered:,}"
-            raise NothingDue(message, skipped=self.skipped)
+            left_out = self.skipped - self.unmet
+            is_told = left_out or self._since is not None
+            answered = f"; rows whose answer is new enough: {left_out:,}" if is_told else ""
+            raise NothingDue(f"{self.location}: nothing is due{unmet}{answered}", skipped=self.skipped)
 
     def _due(self) -> Iterator[ManifestRow]:
         for row, is_chosen in self._choice.judged(self._whole.rows()):

@@ -141,6 +141,12 @@ def test_when_no_row_meets_the_conditions_these_are_named(catalog: Catalog) -> N
         due_of(catalog, Selection(where="size > 100", since_last=True))
 
 
+def test_answers_are_not_named_if_no_age_was_given_and_none_left_out_a_row(catalog: Catalog) -> None:
+    """Nobody asked for them."""
+    with pytest.raises(NothingDue, match='nothing is due; rows that do not meet --where "size > 100": 4$'):
+        due_of(catalog, Selection(where="size > 100"))
+
+
 def test_the_oldest_rows_are_of_those_that_meet_the_condition(catalog: Catalog) -> None:
     """Calls are spent on nothing else."""
     assert due_of(catalog, Selection(where="name < 'c'", oldest_first=True), 5)[0] == ["a.wav"]
