@@ -9,14 +9,14 @@ import sys
 from proofsweep.settings import load_settings
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.legs import held_leg
+from proofsweep.wiring.legs import claimed_next_leg
 from proofsweep.wiring.runs import plan_catalog
 
 
 def main() -> None:
     """Verify URL."""
     plan = plan_catalog(load_settings(), sys.argv[1])
-    with held_leg(engine_for(load_settings()), plan.run_id) as (_, leg):
+    with claimed_next_leg(engine_for(load_settings()), plan.run_id) as (_, leg):
         for piece in leg.remaining.slices():
             verify_slice(leg, piece)
 

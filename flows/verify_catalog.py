@@ -17,7 +17,7 @@ from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.plan.selection import Selection
 from proofsweep.wiring.alerts import begin_of_leg, end_of_leg, head_after
 from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.legs import LegOptions, held_leg
+from proofsweep.wiring.legs import LegOptions, claimed_next_leg
 from proofsweep.wiring.runs import bounds_for, coverage_for
 from proofsweep.wiring.unfinished_runs import run_of_retry, runs_of_catalog
 from tasks.coverage import with_coverage
@@ -106,12 +106,12 @@ def _verified_in_turn(settings: Settings, runs: Iterable[tuple[str, Bounds]], op
 def _verified(settings: Settings, run_id: str, bounds: Bounds, options: LegOptions) -> State[str]:
     """Verify what remains of a run, and return the state that says how it stands.
 
-    (a) hold a leg, which settles it in the end, (b) map its slices over tasks, (c) tell who must know, (d) show it.
+    (a) claim its next leg, which is settled in the end, (b) map its slices over tasks, (c) tell who must know, (d) show it.
     """
     engine = engine_for(settings, read_block)
-    held = held_leg(engine, run_id, flow_run_id=flow_run.get_id(), bounds=bounds, options=options)
+    claimed = claimed_next_leg(engine, run_id, flow_run_id=flow_run.get_id(), bounds=bounds, options=options)
     started = started_runner(settings.runner, settings.dask.processes, settings.dask.address)
-    with stopped_on_signals(engine), started as runner, held as (handle, leg):  # (a)
+    with stopped_on_signals(engine), started as runner, claimed as (handle, leg):  # (a)
         tell_alerts(begin_of_leg(settings, leg.plan, leg.leg, engine.service(), bounds))
         fan_out(handle, leg, runner)  # (b)
     run = describe_run(leg.results, run_id)

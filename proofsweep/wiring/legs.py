@@ -76,7 +76,7 @@ class LegHandle:
 
 
 @contextmanager
-def held_leg(
+def claimed_next_leg(
     engine: Engine,
     run_id: str,
     *,

@@ -15,7 +15,7 @@ import pytest
 from proofsweep.settings import load_settings
 from proofsweep.verify.leg.work import verify_slice, work_last
 from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.legs import held_leg
+from proofsweep.wiring.legs import claimed_next_leg
 from proofsweep.wiring.runs import plan_catalog
 
 from ..unit.scripted_service import ScriptedService
@@ -87,7 +87,7 @@ def test_one_healthy_file_enters_few_modules_and_functions(config: str, tmp_path
     """From its task to the journal."""
     run_id, trace = planned(config, tmp_path / "music", 1), Trace()
 
-    with held_leg(engine_for(load_settings(config)), run_id) as (_, leg):
+    with claimed_next_leg(engine_for(load_settings(config)), run_id) as (_, leg):
         (piece,) = leg.remaining.slices()
         with trace.on():
             verify_slice(leg, piece)
@@ -101,7 +101,7 @@ def test_a_leg_of_fourteen_rows_enters_few_modules(config: str, tmp_path: Path) 
     """From its claim to its receipt."""
     run_id, trace = planned(config, tmp_path / "music", 14), Trace()
 
-    with trace.on(), held_leg(engine_for(load_settings(config)), run_id) as (_, leg):
+    with trace.on(), claimed_next_leg(engine_for(load_settings(config)), run_id) as (_, leg):
         for piece in leg.remaining.slices():
             verify_slice(leg, piece)
         work_last(leg)

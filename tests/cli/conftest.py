@@ -15,7 +15,7 @@ from cli.app import run
 from proofsweep.settings import load_settings
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.legs import held_leg
+from proofsweep.wiring.legs import claimed_next_leg
 from proofsweep.wiring.runs import plan_catalog
 
 Command = Callable[..., CompletedProcess[str]]
@@ -78,7 +78,7 @@ def verified(running: sandbox.Running, catalog: Path, tmp_path_factory: pytest.T
     with pytest.MonkeyPatch.context() as patch:
         folder = settle_in(running, tmp_path_factory.mktemp("verified"), patch)
         plan = plan_catalog(load_settings(), str(catalog))
-        with held_leg(engine_for(load_settings()), plan.run_id) as (_, leg):
+        with claimed_next_leg(engine_for(load_settings()), plan.run_id) as (_, leg):
             for piece in leg.remaining.slices():
                 verify_slice(leg, piece)
     return folder / "results", plan.run_id

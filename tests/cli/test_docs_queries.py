@@ -13,7 +13,7 @@ from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.settings import load_settings
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.legs import held_leg
+from proofsweep.wiring.legs import claimed_next_leg
 from proofsweep.wiring.runs import plan_catalog
 
 ROOT = Path(__file__).parents[2]
@@ -29,7 +29,7 @@ def blocks(page: str, language: str) -> list[str]:
 def verify(catalog: Path) -> None:
     """Verify a catalog into `results`, without Prefect."""
     plan = plan_catalog(load_settings(), str(catalog))
-    with held_leg(engine_for(load_settings()), plan.run_id) as (_, leg):
+    with claimed_next_leg(engine_for(load_settings()), plan.run_id) as (_, leg):
         for piece in leg.remaining.slices():
             verify_slice(leg, piece)
 

@@ -19,7 +19,7 @@ from proofsweep.answers.run_status import RunStatus
 from proofsweep.settings import load_settings
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.legs import held_leg
+from proofsweep.wiring.legs import claimed_next_leg
 
 DOCS = Path(__file__).parents[2] / "docs"
 GUIDES = ("first-night", "operators", "analysts")
@@ -82,7 +82,9 @@ def without_prefect(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def verify_here(run_id: str, request: RunRequest, before: RunStatus, server: EmbeddedServer | None) -> None:
         del before, server
-        held = held_leg(engine_for(load_settings(request.config, request.results_url)), run_id, bounds=request.bounds)
+        held = claimed_next_leg(
+            engine_for(load_settings(request.config, request.results_url)), run_id, bounds=request.bounds
+        )
         with held as (_, leg):
             for piece in leg.remaining.slices():
                 verify_slice(leg, piece)

@@ -14,7 +14,7 @@ import sandbox
 from proofsweep.settings import load_settings
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.legs import held_leg
+from proofsweep.wiring.legs import claimed_next_leg
 from proofsweep.wiring.runs import plan_catalog
 
 from ..worlds.hostile_names import HOSTILE, assert_shows_no_command, write_hostile_files
@@ -97,7 +97,7 @@ def test_check_of_an_accepted_file(shown: Callable[..., str], running: sandbox.R
 def test_a_run_that_is_shown_later(shown: Callable[..., str], folder: Path, proofsweep: Command) -> None:
     """Its plan, its rows and its store have such names; `resume` shows it as `verify` does."""
     plan = plan_catalog(load_settings(), str(folder))
-    with held_leg(engine_for(load_settings()), plan.run_id) as (_, leg):
+    with claimed_next_leg(engine_for(load_settings()), plan.run_id) as (_, leg):
         for piece in leg.remaining.slices():
             verify_slice(leg, piece)
 

@@ -15,7 +15,7 @@ from proofsweep.settings import load_settings
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.verify.plan.selection import Selection
 from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.legs import held_leg
+from proofsweep.wiring.legs import claimed_next_leg
 from proofsweep.wiring.runs import plan_catalog
 from proofsweep.wiring.selections import plan_redrive, selected_rows
 
@@ -24,7 +24,7 @@ Command = Callable[..., CompletedProcess[str]]
 
 def verified(plan: Plan) -> str:
     """Verify a planned run without Prefect; give its id."""
-    with held_leg(engine_for(load_settings()), plan.run_id) as (_, leg):
+    with claimed_next_leg(engine_for(load_settings()), plan.run_id) as (_, leg):
         for piece in leg.remaining.slices():
             verify_slice(leg, piece)
     return plan.run_id

@@ -17,7 +17,7 @@ from proofsweep.partner.partner import Partner
 from proofsweep.settings import load_settings
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.wiring.engines import close_engines, engine_for
-from proofsweep.wiring.legs import held_leg
+from proofsweep.wiring.legs import claimed_next_leg
 from proofsweep.wiring.runs import plan_catalog
 from sandbox.samples import sounds
 from sandbox.unspecified import Unspecified
@@ -60,7 +60,7 @@ def rows(workdir: Path, catalog: Path) -> Callable[[str], list[tuple[object, ...
     def rows(name: str) -> list[tuple[object, ...]]:
         results = workdir / name
         plan = plan_catalog(load_settings(None, str(results)), str(catalog))
-        with held_leg(engine_for(load_settings(None, str(results))), plan.run_id) as (_, leg):
+        with claimed_next_leg(engine_for(load_settings(None, str(results))), plan.run_id) as (_, leg):
             for piece in leg.remaining.slices():
                 verify_slice(leg, piece)
         table = pyarrow.dataset.dataset(results / "verdicts", format="parquet").to_table()

@@ -17,7 +17,7 @@ from proofsweep.settings import load_settings
 from proofsweep.verify.leg.work import verify_slice, work_last
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.ingest import watched_folder
-from proofsweep.wiring.legs import held_leg
+from proofsweep.wiring.legs import claimed_next_leg
 
 from .job_server import serve
 
@@ -41,7 +41,7 @@ def make_pass(folder: str, step: str = "0", when: str = "never") -> int:
 
 def verify(run_id: str) -> None:
     """Work on one leg of a run."""
-    leg = held_leg(engine_for(load_settings()), run_id)
+    leg = claimed_next_leg(engine_for(load_settings()), run_id)
     with suppress(RunMustStop), leg as (_, context):
         for piece in context.remaining.slices():
             verify_slice(context, piece)

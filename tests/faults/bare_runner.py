@@ -27,7 +27,7 @@ from proofsweep.store import folder_store
 from proofsweep.store.bucket_store import BucketStore
 from proofsweep.verify.leg.work import verify_slice, work_last
 from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.legs import held_leg
+from proofsweep.wiring.legs import claimed_next_leg
 from proofsweep.wiring.runs import plan_catalog
 from proofsweep.wiring.stores import results_for
 from proofsweep.wiring.unfinished_runs import run_to_resume
@@ -90,7 +90,7 @@ def work(run_id: str, write: str = "0", when: str = "never") -> int:
         kind.create = kill.wrapped(kind.create)  # type: ignore[method-assign]
         kind.replace = kill.wrapped(kind.replace)  # type: ignore[method-assign]
         kind.delete = kill.wrapped(kind.delete)  # type: ignore[method-assign]
-    leg = held_leg(engine_for(load_settings()), run_id)
+    leg = claimed_next_leg(engine_for(load_settings()), run_id)
     try:
         with suppress(RunMustStop), leg as (_, context):
             with ThreadPoolExecutor(SHARDS_AT_ONCE) as pool:

@@ -12,7 +12,7 @@ from proofsweep.store.plans_and_parts import Results
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.ingest import lane_claim
-from proofsweep.wiring.legs import held_leg
+from proofsweep.wiring.legs import claimed_next_leg
 from proofsweep.wiring.runs import plan_catalog
 
 from ..servers.foreign_service import answer_after
@@ -63,7 +63,7 @@ def test_a_sweep_goes_on_at_its_floor_rate_until_the_claim_ends(
 
 
 def _work_on(run_id: str) -> None:
-    leg = held_leg(engine_for(load_settings()), run_id)
+    leg = claimed_next_leg(engine_for(load_settings()), run_id)
     with leg as (_, context):
         for piece in context.remaining.slices():
             verify_slice(context, piece)

@@ -27,7 +27,7 @@ from proofsweep.wiring.alerts import (
     stop_before_leg,
 )
 from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.legs import held_leg
+from proofsweep.wiring.legs import claimed_next_leg
 from proofsweep.wiring.runs import plan_catalog
 from proofsweep.wiring.stores import results_for
 
@@ -58,7 +58,7 @@ class Inbox:
 def verified(settings: Settings, config: str, catalog: str, bounds: Bounds | None = None) -> str:
     """Verify a catalog; give the run's id."""
     run_id = plan_catalog(settings, catalog).run_id
-    with held_leg(engine_for(load_settings(config)), run_id, bounds=bounds) as (_, leg):
+    with claimed_next_leg(engine_for(load_settings(config)), run_id, bounds=bounds) as (_, leg):
         for piece in leg.remaining.slices():
             verify_slice(leg, piece)
     return run_id

@@ -19,7 +19,7 @@ from proofsweep.wiring import alerts_check
 from proofsweep.wiring.alerts_check import Check
 from proofsweep.wiring.engines import engine_for, utc_now
 from proofsweep.wiring.keys import rotate_key
-from proofsweep.wiring.legs import held_leg
+from proofsweep.wiring.legs import claimed_next_leg
 from proofsweep.wiring.runs import plan_catalog
 from proofsweep.wiring.stores import results_for
 
@@ -32,7 +32,7 @@ from .conftest import Change
 def verified(settings: Settings, config: str, catalog: str, bounds: Bounds | None = None) -> str:
     """Verify a catalog; give the run's id."""
     run_id = plan_catalog(settings, catalog).run_id
-    with held_leg(engine_for(load_settings(config)), run_id, bounds=bounds) as (_, leg):
+    with claimed_next_leg(engine_for(load_settings(config)), run_id, bounds=bounds) as (_, leg):
         for piece in leg.remaining.slices():
             verify_slice(leg, piece)
     return run_id

@@ -16,7 +16,7 @@ from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.verify.plan.selection import Selection
 from proofsweep.wiring.engines import active_leg, close_engines, engine_for, utc_now
-from proofsweep.wiring.legs import LegHandle, LegOptions, held_leg
+from proofsweep.wiring.legs import LegHandle, LegOptions, claimed_next_leg
 from proofsweep.wiring.runs import plan_catalog
 from proofsweep.wiring.stores import results_for
 
@@ -35,7 +35,7 @@ def run_id(settings: Settings, catalog: str) -> str:
 @contextmanager
 def held(run_id: str, config: str, **more: object) -> Iterator[tuple[LegHandle, LegContext]]:
     """Hold the next leg, as a flow does."""
-    with held_leg(engine_for(load_settings(config)), run_id, flow_run_id="flow-7", **more) as both:
+    with claimed_next_leg(engine_for(load_settings(config)), run_id, flow_run_id="flow-7", **more) as both:
         yield both
 
 
@@ -61,7 +61,7 @@ def test_a_handle_means_the_same_places_everywhere(
     """A worker process may have another working directory."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_FILE", "key")
-    with held_leg(engine_for(load_settings(config, "results")), run_id) as (handle, _):
+    with claimed_next_leg(engine_for(load_settings(config, "results")), run_id) as (handle, _):
         pass
 
     assert handle.settings.results.url == str(tmp_path / "results")
@@ -191,7 +191,7 @@ def test_a_stop_that_was_asked_before_the_leg_is_not_lost(
     engine = engine_for(settings)
     engine.stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
 
-    with held_leg(engine, run_id) as (_, leg):
+    with claimed_next_leg(engine, run_id) as (_, leg):
         for piece in leg.remaining.slices():
             verify_slice(leg, piece)
 

@@ -15,7 +15,7 @@ from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.verify.plan.selection import Selection
 from proofsweep.wiring.engines import engine_for, utc_now
-from proofsweep.wiring.legs import held_leg
+from proofsweep.wiring.legs import claimed_next_leg
 from proofsweep.wiring.runs import catalog_for, identity_of, plan_catalog
 from proofsweep.wiring.stores import results_for
 from proofsweep.wiring.unfinished_runs import run_to_resume, supersede_older
@@ -37,7 +37,7 @@ def begun(settings: Settings, catalog: str) -> Plan:
 def verify(settings: Settings, config: str, plan: Plan, bounds: Bounds | None = None) -> None:
     """Work on a run, even if another of its catalog began after it was planned."""
     del settings
-    with held_leg(engine_for(load_settings(config)), plan.run_id, bounds=bounds) as (_, leg):
+    with claimed_next_leg(engine_for(load_settings(config)), plan.run_id, bounds=bounds) as (_, leg):
         for piece in leg.remaining.slices():
             verify_slice(leg, piece)
 

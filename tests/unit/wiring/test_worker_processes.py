@@ -15,7 +15,7 @@ from proofsweep.store.legs import Legs
 from proofsweep.verify.leg.slice_queue import GrantedSlice, SliceResult
 from proofsweep.wiring import worker_processes
 from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.legs import LegHandle, held_leg
+from proofsweep.wiring.legs import LegHandle, claimed_next_leg
 from proofsweep.wiring.runs import plan_catalog
 from proofsweep.wiring.stores import results_for
 from proofsweep.wiring.worker_processes import verify_granted
@@ -44,7 +44,7 @@ def is_over(_counts: dict[str, object], seconds: float) -> bool:
 def held(run_id: str, config: str) -> Iterator[LegHandle]:
     """Hold the next leg; the handle is as another process has it, which does not hold the leg."""
     OVER.clear()
-    with held_leg(engine_for(load_settings(config)), run_id) as (handle, _):
+    with claimed_next_leg(engine_for(load_settings(config)), run_id) as (handle, _):
         try:
             yield replace(handle, dedupe=not handle.dedupe)
         finally:
