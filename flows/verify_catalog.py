@@ -106,7 +106,7 @@ def _verified_in_turn(settings: Settings, runs: Iterable[tuple[str, Bounds]], op
 def _verified(settings: Settings, run_id: str, bounds: Bounds, options: LegOptions) -> State[str]:
     """Verify what remains of a run, and return the state that says how it stands.
 
-    (a) claim its next leg, which is settled in the end, (b) map its slices over tasks, (c) tell who must know, (d) show it.
+    (a) claim a leg, which is settled in the end, (b) map its slices over tasks, (c) tell who must know, (d) show it.
     """
     engine = engine_for(settings, read_block)
     claimed = claimed_next_leg(engine, run_id, flow_run_id=flow_run.get_id(), bounds=bounds, options=options)

@@ -143,7 +143,7 @@ def test_when_no_row_meets_the_conditions_these_are_named(catalog: Catalog) -> N
 
 def test_answers_are_not_named_if_no_age_was_given_and_none_left_out_a_row(catalog: Catalog) -> None:
     """Nobody asked for them."""
-    with pytest.raises(NothingDue, match='nothing is due; rows that do not meet --where "size > 100": 4$'):
+    with pytest.raises(NothingDue, match=r'nothing is due; rows that do not meet --where "size > 100": 4$'):
         due_of(catalog, Selection(where="size > 100"))
 
 
