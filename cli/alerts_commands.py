@@ -8,15 +8,9 @@ from cli.exit_codes import ExitCode
 from cli.key_block import read_block
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, print_error, print_json
-from proofsweep.alerts.messages import TEST_ALERT
-from proofsweep.alerts.notifier import Delivery
-from proofsweep.errors import ConfigError
 from proofsweep.logs import set_up_logs
 from proofsweep.settings import load_settings
-from proofsweep.wiring.alerts import missed_line, notifier_for, receivers_for
-from proofsweep.wiring.alerts_check import Check
-
-_NOBODY = "Nobody would be told: set alerts.urls_file, alerts.urls_env or alerts.urls_block; see docs/alerts.md."
+from proofsweep.wiring.alerts import check_for, deliver, deliver_test
 
 
 def add_to(app: typer.Typer) -> None:
@@ -44,15 +38,24 @@ def check(
     """
     set_up_logs()
     settings = load_settings(config, results)
-    notifier = notifier_for(settings, read_block)
-    if notifier is None:
-        raise ConfigError(_NOBODY)
-    looked = Check(settings, catalogs or [], str(Path.cwd()), read_block)
-    delivery = notifier.notify(looked.decide)
+    looked = check_for(settings, catalogs or [], str(Path.cwd()), read_block)
+    delivery = deliver(settings, looked.gather, read_block)
     if as_json:
-        print_json(_json_of(delivery, looked))
+        alerts = [
+            {"kind": each.kind, "subject": each.subject, "body": each.body, "sent": each in delivery.sent}
+            for each in delivery.hold
+        ]
+        print_json({"alerts": alerts, "missed": list(delivery.missed), "skipped": looked.skipped})
     else:
-        _print(delivery, looked)
+        out = console()
+        for alert in dict.fromkeys([*delivery.urgent, *delivery.sent]):
+            out.print(delivery.line_of(alert), soft_wrap=True)
+        if not delivery.urgent:
+            out.print("Nothing needs a person.")
+        for line in looked.skipped:
+            out.print(line, soft_wrap=True)
+        if delivery.missed:
+            print_error(delivery.missed_line)
     return ExitCode.FAILED if delivery.missed else ExitCode.REJECTED if delivery.urgent else ExitCode.ACCEPTED
 
 
@@ -61,33 +64,9 @@ def send_test(config: str | None = Config) -> int:
 
     Example: `proofsweep alerts test --config nightly`
     """
-    receivers = receivers_for(load_settings(config), read_block)
-    if receivers is None:
-        raise ConfigError(_NOBODY)
-    (missed,) = receivers.send([TEST_ALERT])
-    if missed:
-        print_error(missed_line(Delivery([TEST_ALERT], [], missed)))
-        return ExitCode.FAILED
-    console().print(f"The test message was taken by {len(receivers)} of {len(receivers)}.")
-    return ExitCode.ACCEPTED
-
-
-def _print(delivery: Delivery, looked: Check) -> None:
-    out = console()
-    for alert in dict.fromkeys([*delivery.urgent, *delivery.sent]):
-        state = "sent" if alert in delivery.sent else "not sent" if delivery.missed else "told before"
-        out.print(f"{state:<12}{alert.subject}", soft_wrap=True)
-    if not delivery.urgent:
-        out.print("Nothing needs a person.")
-    for line in looked.skipped:
-        out.print(line, soft_wrap=True)
+    delivery, receivers = deliver_test(load_settings(config), read_block)
     if delivery.missed:
-        print_error(missed_line(delivery))
-
-
-def _json_of(delivery: Delivery, looked: Check) -> dict[str, object]:
-    alerts = [
-        {"kind": alert.kind, "subject": alert.subject, "body": alert.body, "sent": alert in delivery.sent}
-        for alert in delivery.hold
-    ]
-    return {"alerts": alerts, "missed": list(delivery.missed), "skipped": looked.skipped}
+        print_error(delivery.missed_line)
+        return ExitCode.FAILED
+    console().print(f"The test message was taken by {receivers} of {receivers}.")
+    return ExitCode.ACCEPTED

@@ -17,7 +17,7 @@ from proofsweep.model.reasons import Ineligible
 from proofsweep.settings import Settings, load_settings
 from proofsweep.store.store import probe
 from proofsweep.wiring.engines import Engine, engine_for
-from proofsweep.wiring.keys import unfinished_rotation
+from proofsweep.wiring.operations import unfinished_rotation
 from proofsweep.wiring.stores import results_for
 
 _ASK_FOR_NAME = "ask the partner for it and set service.sidecar_field"

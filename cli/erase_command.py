@@ -19,7 +19,7 @@ from proofsweep.model.proofs import DISPOSABLE, Erasure, ProofList
 from proofsweep.settings import Settings, load_settings
 from proofsweep.text import printable
 from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.proofs import ErasureReport, erase_proofs, names_of, read_proof_list
+from proofsweep.wiring.operations import erase_proofs, names_of, read_proof_list
 from tasks.stop_on_signals import stopped_on_signals
 
 # Chosen: enough to recognise a list; half may be all of one album, twice scrolls the question away.
@@ -134,10 +134,6 @@ def _erase(out: Console, settings: Settings, wanted: ProofList, *, as_json: bool
     else:
         for line in lines_of_erasures(report.erasures, report.not_asked, report.recovered):
             out.print(line, soft_wrap=True)
-    return _code_of(report)
-
-
-def _code_of(report: ErasureReport) -> int:
     if report.stopped is not None:
         print_error(report.stopped.message)
         return code_of_error(report.stopped)

@@ -17,10 +17,11 @@ from cli.run_request import RunRequest, report
 from cli.screen import print_error, print_json
 from cli.stop_told import stop_told
 from proofsweep.answers.letters import json_of_pass, line_of_pass, lines_of_unmoved, messages_of
+from proofsweep.ingest.watched_folder import WatchedFolder
 from proofsweep.verify.plan.selection import Selection
-from proofsweep.wiring.alerts import complaints_of, end_of_pass
+from proofsweep.wiring.alerts import tell_of_pass
 from proofsweep.wiring.engines import utc_now
-from proofsweep.wiring.ingest import WatchedFolder, watched_folder
+from proofsweep.wiring.operations import watched_folder
 from tasks.stop_on_signals import STOP_ASKED
 
 _LAST_PASS = {ExitCode.BUG, ExitCode.CANCELLED, ExitCode.KEY_REFUSED}
@@ -95,7 +96,7 @@ def _one_pass(watched: WatchedFolder, request: RunRequest, letters: str | None) 
     for path in done.letters:
         request.out.print(f"  letter: {path}", soft_wrap=True)
     errors = lines_of_unmoved(done) + ([] if done.letters_error is None else [done.letters_error.message])
-    for line in [*errors, *complaints_of(end_of_pass(watched.settings, watched.path, done), read_block)]:
+    for line in [*errors, *tell_of_pass(request.settings, watched.path, done, read_block)]:
         print_error(line)
     return max(code, ExitCode.FAILED) if errors else code
 

@@ -16,7 +16,7 @@ from proofsweep.logs import set_up_logs
 from proofsweep.operations.list_keys import ListedKey
 from proofsweep.settings import Settings, load_settings
 from proofsweep.text import minute_of
-from proofsweep.wiring.keys import listed_keys, place_for, rotate_key
+from proofsweep.wiring.operations import listed_keys, place_for, rotate_key
 
 _INTERRUPTED = "Stopped. Run the same command within 24 hours: it goes on with this rotation, and begins no second one."
 

@@ -9,15 +9,13 @@ from cli.interrupt import interrupted_by_signals
 from cli.key_block import read_block
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, print_error, print_json
-from proofsweep.alerts.notifier import Delivery
 from proofsweep.answers.operation_lines import line_of_round
 from proofsweep.errors import ProofsweepError
 from proofsweep.logs import set_up_logs
 from proofsweep.settings import Settings, load_settings
 from proofsweep.verify.budget.bounds import duration_of
-from proofsweep.wiring.alerts import missed_line, notifier_for
+from proofsweep.wiring.alerts import monitor_and_tell
 from proofsweep.wiring.engines import utc_now
-from proofsweep.wiring.operations import Monitored, monitor_service
 from tasks.stop_on_signals import STOP_ASKED
 
 _CODES = {"key_refused": ExitCode.KEY_REFUSED, "throttled": ExitCode.REJECTED}
@@ -68,38 +66,21 @@ def _later_round(settings: Settings, *, as_json: bool) -> None:
 
 
 def _one_round(settings: Settings, *, as_json: bool) -> ExitCode:
-    monitored = monitor_service(settings, read_block)
-    notifier = notifier_for(settings, read_block)
-    delivery = (
-        Delivery(monitored.alerts, [], []) if notifier is None else notifier.notify(monitored.alerts, monitored.over)
-    )
+    monitored, delivery = monitor_and_tell(settings, read_block)
+    probes = monitored.batch.probes
+    troubles = [str(probe["trouble"]) for probe in probes if probe["trouble"] is not None]
     if as_json:
-        print_json(_json_of(monitored, delivery))
+        alerts = [{"kind": each.kind, "subject": each.subject, "sent": each in delivery.sent} for each in delivery.hold]
+        found = {"probes": probes, "usage": monitored.batch.usage}
+        print_json(found | {"alerts": alerts, "missed": list(delivery.missed)})
     else:
-        _print(monitored, delivery, was_sent=notifier is not None)
+        out = console()
+        line = f"{utc_now():%Y-%m-%d %H:%M:%S}  {line_of_round(probes)}"
+        out.print(line, style="yellow" if troubles else "green", soft_wrap=True)
+        for alert in delivery.hold:
+            out.print(f"  {delivery.line_of(alert)}", style="bold", soft_wrap=True)
     if delivery.missed:
-        print_error(missed_line(delivery))
-    troubles = [str(probe["trouble"]) for probe in monitored.batch.probes if probe["trouble"] is not None]
+        print_error(delivery.missed_line)
     codes = [_CODES.get(trouble, ExitCode.BREAKER) for trouble in troubles]
     codes += [ExitCode.REJECTED] * bool(delivery.hold) + [ExitCode.FAILED] * bool(delivery.missed)
     return max(codes, default=ExitCode.ACCEPTED)
-
-
-def _print(monitored: Monitored, delivery: Delivery, *, was_sent: bool) -> None:
-    out = console()
-    is_well = all(probe["trouble"] is None for probe in monitored.batch.probes)
-    line = f"{utc_now():%Y-%m-%d %H:%M:%S}  {line_of_round(monitored.batch.probes)}"
-    out.print(line, style="green" if is_well else "yellow", soft_wrap=True)
-    for alert in delivery.hold:
-        state = "sent" if alert in delivery.sent else "told before" if was_sent and not delivery.missed else "not sent"
-        out.print(f"  {state:<12}{alert.subject}", style="bold", soft_wrap=True)
-
-
-def _json_of(monitored: Monitored, delivery: Delivery) -> dict[str, object]:
-    alerts = [{"kind": each.kind, "subject": each.subject, "sent": each in delivery.sent} for each in delivery.hold]
-    return {
-        "probes": monitored.batch.probes,
-        "usage": monitored.batch.usage,
-        "alerts": alerts,
-        "missed": list(delivery.missed),
-    }

@@ -26,7 +26,7 @@ from proofsweep.model.runs import Plan
 from proofsweep.operations.reconcile import ProofListing
 from proofsweep.settings import load_settings
 from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.proofs import inventory_proofs, line_of_masters, masters_of, recover_sidecars
+from proofsweep.wiring.operations import inventory_proofs, masters_of, recover_sidecars
 from proofsweep.wiring.runs import bounds_for, plan_catalog
 
 # Proofs that are shown without --limit. Chosen: a screen; half shows too little of a week, twice scrolls away.
@@ -174,11 +174,10 @@ def verify(
         return made
 
     code = plan_and_verify(request, settings, plan)
-    line = line_of_masters(settings, planned[0])
+    line, differ = masters_of(settings, planned[0])
     if line is not None:
         request.out.print(f"  {line}", soft_wrap=True)
-        code = max(code, ExitCode.REJECTED) if masters_of(settings, planned[0])[1] else code
-    return code
+    return max(code, ExitCode.REJECTED) if differ else code
 
 
 def _proofs(listing: ProofListing) -> Iterator[ProofSummary]:

@@ -11,7 +11,7 @@ from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, counted, print_json, styled
 from proofsweep.errors import UsageError
 from proofsweep.settings import load_settings
-from proofsweep.wiring.proofs import redact_item
+from proofsweep.wiring.operations import redact_item
 from proofsweep.wiring.stores import results_for
 
 

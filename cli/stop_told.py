@@ -7,7 +7,7 @@ from cli.key_block import read_block
 from cli.screen import print_error
 from proofsweep.errors import RunMustStop
 from proofsweep.settings import Settings
-from proofsweep.wiring.alerts import complaints_of, stop_before_leg
+from proofsweep.wiring.alerts import tell_of_stop
 
 
 @contextmanager
@@ -16,6 +16,6 @@ def stop_told(settings: Settings) -> Iterator[None]:
     try:
         yield
     except RunMustStop as stop:
-        for line in complaints_of(stop_before_leg(settings, stop), read_block):
+        for line in tell_of_stop(settings, stop, read_block):
             print_error(line)
         raise

@@ -9,7 +9,7 @@ from prefect.states import Completed
 
 from flows.ended_flow import ended_flow
 from proofsweep.settings import Settings
-from proofsweep.wiring.alerts_check import Check
+from proofsweep.wiring.alerts import alert_scope, check_for
 from tasks.key_block import read_block
 from tasks.tell_alerts import tell_alerts
 
@@ -27,8 +27,8 @@ def check_alerts(
     """
 
     def work(settings: Settings) -> State[Any]:
-        check = Check(settings, catalogs or [], str(Path.cwd()), read_block)
-        tell_alerts(check.event)
+        check = check_for(settings, catalogs or [], str(Path.cwd()), read_block)
+        tell_alerts(alert_scope(settings), check.gather)
         for line in check.skipped:
             get_run_logger().warning(line)
         return Completed(message=" ".join(["What must be told is told.", *check.skipped]))

@@ -9,13 +9,15 @@ from prefect.runtime import flow_run
 
 from flows.ended_flow import ended_flow
 from flows.verify_catalog import verify_catalog
+from proofsweep.alerts.ends import end_of_pass
 from proofsweep.answers.letters import line_of_pass, markdown_of_pass
+from proofsweep.ingest.watched_folder import WatchedFolder
 from proofsweep.model.ingest import PassReport
 from proofsweep.settings import Settings
 from proofsweep.text import printable
 from proofsweep.verify.plan.selection import Selection
-from proofsweep.wiring.alerts import end_of_pass
-from proofsweep.wiring.ingest import WatchedFolder, watched_folder
+from proofsweep.wiring.alerts import alert_scope
+from proofsweep.wiring.operations import watched_folder
 from tasks.end_states import state_of_pass
 from tasks.key_block import read_block
 from tasks.run_of_retry import tries_left
@@ -84,5 +86,6 @@ def _make_pass(
                 state = verify_catalog(run_id=run_id, config=config, results=results, return_state=True)
             if not state.is_completed() or (state.name != "Completed" and stopped is None):
                 stopped = State(type=state.type, name=state.name, message=state.message)
-        tell_alerts(end_of_pass(settings, watched.path, one_pass.report, tries_left=tries_left()))
+        scope, path = alert_scope(settings), watched.path
+        tell_alerts(scope, end_of_pass(scope, path, one_pass.report, tries_left=tries_left()))
     return stopped, one_pass.report

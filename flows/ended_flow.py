@@ -6,10 +6,11 @@ from typing import Any
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 
+from proofsweep.alerts.ends import end_of_flow
 from proofsweep.errors import ProofsweepError
 from proofsweep.logs import set_up_logs
 from proofsweep.settings import Settings, load_settings
-from proofsweep.wiring.alerts import end_of_flow
+from proofsweep.wiring.alerts import alert_scope
 from tasks.end_states import state_of_error
 from tasks.known_ends import log_known_ends_on_one_line
 from tasks.missed_schedules import cancel_missed_runs
@@ -50,4 +51,5 @@ def ended_flow(
 
 
 def _tell(settings: Settings, state: str, message: str) -> None:
-    tell_alerts(end_of_flow(settings, str(flow_run.flow_name), state, message, tries_left=tries_left()))
+    name, scope = str(flow_run.flow_name), alert_scope(settings)
+    tell_alerts(scope, end_of_flow(scope, name, state, message, tries_left=tries_left()))

@@ -10,10 +10,10 @@ from prefect.states import Completed, Failed
 from flows.ended_flow import ended_flow
 from proofsweep.answers.operation_lines import line_of_erasures
 from proofsweep.errors import UsageError
+from proofsweep.operations.erase_proofs import read_proof_list
 from proofsweep.settings import Settings
 from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.proofs import erase_proofs as erase
-from proofsweep.wiring.proofs import read_proof_list
+from proofsweep.wiring.operations import erase_proofs as erase
 from tasks.end_states import state_of_error
 from tasks.key_block import read_block
 from tasks.stop_on_signals import stopped_on_signals

@@ -8,7 +8,7 @@ from prefect.client.schemas.objects import State
 from flows.ended_flow import ended_flow
 from proofsweep.answers.operation_lines import line_of_inventory
 from proofsweep.settings import Settings
-from proofsweep.wiring import proofs
+from proofsweep.wiring import operations
 from tasks.end_states import state_of_findings
 from tasks.key_block import read_block
 
@@ -23,7 +23,7 @@ def inventory_proofs(config: str | None = None, results: str | None = None) -> S
     """
 
     def work(settings: Settings) -> State[Any]:
-        found = proofs.inventory_proofs(settings, read_block)
+        found = operations.inventory_proofs(settings, read_block)
         return state_of_findings(line_of_inventory(found), differ=found.count("differs") > 0)
 
     return ended_flow(config, results, work)

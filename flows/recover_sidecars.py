@@ -9,7 +9,7 @@ from flows.ended_flow import ended_flow
 from proofsweep.answers.operation_lines import line_of_recovery
 from proofsweep.model.proofs import RecoveryRequest
 from proofsweep.settings import Settings
-from proofsweep.wiring import proofs
+from proofsweep.wiring import operations
 from tasks.end_states import state_of_findings
 from tasks.key_block import read_block
 
@@ -28,7 +28,7 @@ def recover_sidecars(
     """
 
     def work(settings: Settings) -> State[Any]:
-        done = proofs.recover_sidecars(settings, RecoveryRequest(below=below, prefix=to), read_block)
+        done = operations.recover_sidecars(settings, RecoveryRequest(below=below, prefix=to), read_block)
         return state_of_findings(line_of_recovery(done), differ="differs" in done.outcomes)
 
     return ended_flow(config, results, work)

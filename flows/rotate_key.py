@@ -11,7 +11,7 @@ from flows.ended_flow import ended_flow
 from proofsweep.answers.operation_lines import lines_of_rotation
 from proofsweep.errors import UsageError
 from proofsweep.settings import Settings
-from proofsweep.wiring.keys import rotate_key as rotate
+from proofsweep.wiring.operations import rotate_key as rotate
 from tasks.key_block import BLOCKS
 
 

@@ -9,13 +9,14 @@ from prefect.runtime import flow_run
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.ended_flow import ended_flow
+from proofsweep.alerts.ends import begin_of_leg, end_of_leg, head_after
 from proofsweep.answers.describe_run import describe_run
 from proofsweep.errors import NothingDue
 from proofsweep.settings import Settings
 from proofsweep.text import printable
 from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.plan.selection import Selection
-from proofsweep.wiring.alerts import begin_of_leg, end_of_leg, head_after
+from proofsweep.wiring.alerts import alert_scope
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import LegOptions, claimed_next_leg
 from proofsweep.wiring.runs import bounds_for, coverage_for
@@ -108,13 +109,13 @@ def _verified(settings: Settings, run_id: str, bounds: Bounds, options: LegOptio
 
     (a) claim a leg, which is settled in the end, (b) map its slices over tasks, (c) tell who must know, (d) show it.
     """
-    engine = engine_for(settings, read_block)
+    engine, scope = engine_for(settings, read_block), alert_scope(settings)
     claimed = claimed_next_leg(engine, run_id, flow_run_id=flow_run.get_id(), bounds=bounds, options=options)
     started = started_runner(settings.runner, settings.dask.processes, settings.dask.address)
     with stopped_on_signals(engine), started as runner, claimed as (handle, leg):  # (a)
-        tell_alerts(begin_of_leg(settings, leg.plan, leg.leg, engine.service(), bounds))
+        tell_alerts(scope, begin_of_leg(scope, leg.plan, leg.leg, engine.service(), bounds))
         fan_out(handle, leg, runner)  # (b)
     run = describe_run(leg.results, run_id)
-    tell_alerts(end_of_leg(settings, run, tries_left=tries_left()))  # (c)
+    tell_alerts(scope, end_of_leg(scope, run, tries_left=tries_left()))  # (c)
     show_summary(run, leg.results)  # (d)
-    return state_after_run(run, head_after(settings, run))
+    return state_after_run(run, head_after(leg.results, run))

@@ -7,9 +7,10 @@ from prefect.client.schemas.objects import State
 
 from flows.ended_flow import ended_flow
 from flows.verify_catalog import verify_catalog
+from proofsweep.alerts.ends import end_of_flow
 from proofsweep.settings import Settings
-from proofsweep.wiring.alerts import end_of_flow
-from proofsweep.wiring.proofs import line_of_masters, masters_of
+from proofsweep.wiring.alerts import alert_scope
+from proofsweep.wiring.operations import masters_of
 from tasks.end_states import state_of_findings
 from tasks.run_of_retry import tries_left
 from tasks.tell_alerts import tell_alerts
@@ -31,12 +32,14 @@ def verify_proofs(
     def work(settings: Settings) -> State[Any]:
         run = verify_catalog(catalog=catalog, config=config, results=results, max_calls=max_calls, return_state=True)
         run_id = run.result() if run.is_completed() else None
-        line = None if run_id is None else line_of_masters(settings, str(run_id))
-        if line is None or not masters_of(settings, str(run_id))[1]:
+        line, differ = (None, False) if run_id is None else masters_of(settings, str(run_id))
+        if line is None or not differ:
             said = run.message if line is None else f"{run.message} {line}."
             return State(type=run.type, name=run.name, message=said)
         found = state_of_findings(f"{run.message} {line}.", differ=True)
-        tell_alerts(end_of_flow(settings, "verify-proofs", str(found.name), line, tries_left=tries_left()))
+        scope = alert_scope(settings)
+        end = end_of_flow(scope, "verify-proofs", str(found.name), line, tries_left=tries_left())
+        tell_alerts(scope, end)
         return found
 
     return ended_flow(config, results, work, tells_itself=True)

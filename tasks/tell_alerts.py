@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from prefect.events import emit_event
 from prefect.runtime import deployment, flow_run
 
+from proofsweep.alerts.ends import AlertScope
 from proofsweep.alerts.messages import Alert
-from proofsweep.alerts.notifier import Channel
+from proofsweep.alerts.notifier import Channel, Gather, complaints_of
 from proofsweep.logs import Event, log
 from proofsweep.text import printable
-from proofsweep.wiring.alerts import AlertEvent, complaints_of
 from tasks.key_block import read_block
 
 
@@ -39,8 +39,8 @@ def channels() -> list[Channel]:
     return [PrefectEvents()] if deployment.id else []
 
 
-def tell_alerts(event: AlertEvent | None) -> None:
+def tell_alerts(scope: AlertScope, gather: Gather | None) -> None:
     """Tell what must be told, each cause once. If that fails, one line says so."""
-    for line in [] if event is None else complaints_of(event, read_block, channels()):
+    for line in [] if gather is None else complaints_of(lambda: scope.notifier(read_block, channels()), gather):
         log(Event.ALERT_MISSED, why=line)
         sys.stderr.write(f"proofsweep: {printable(line)}\n")

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from proofsweep.alerts.events import Severity
 from proofsweep.alerts.messages import Alert, SentCauses, WasSent
+from proofsweep.errors import ProofsweepError
 from proofsweep.model import layout
 from proofsweep.store.store import Store
 
@@ -31,6 +32,9 @@ def write_sent(store: Store, sent: SentCauses) -> None:
 Decide = Sequence[Alert] | Callable[[WasSent], Sequence[Alert]]
 """The alerts that hold now, or what says them; that may ask which causes were sent."""
 
+Gather = Callable[[], tuple[Decide, Sequence[str]]]
+"""Gives what decides, and the begins of the causes that are over; it is called only if there is somebody to tell."""
+
 
 class Channel(Protocol):
     """A way by which alerts reach somebody."""
@@ -51,11 +55,24 @@ class Delivery:
     hold: Sequence[Alert]
     sent: Sequence[Alert]
     missed: Sequence[str]
+    has_receivers: bool = True
 
     @property
     def urgent(self) -> list[Alert]:
         """Those that hold and need a person: not the daily digest."""
         return [alert for alert in self.hold if alert.severity is not Severity.INFO]
+
+    def line_of(self, alert: Alert) -> str:
+        """Say what became of one alert."""
+        is_known = self.has_receivers and not self.missed
+        state = "sent" if alert in self.sent else "told before" if is_known else "not sent"
+        return f"{state:<12}{alert.subject}"
+
+    @property
+    def missed_line(self) -> str:
+        """Say who did not get an alert."""
+        names = ", ".join(self.missed)
+        return f"An alert was not taken by {names}; check the URL there, and try: proofsweep alerts test"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,3 +98,15 @@ class Notifier:
         if after != before:
             write_sent(self.store, after)
         return Delivery(hold, sent, list(dict.fromkeys(name for names in missed for name in names)))
+
+
+def complaints_of(open_notifier: Callable[[], Notifier | None], gather: Gather) -> list[str]:
+    """Tell whoever is named; return one line if that failed. It never raises an error."""
+    try:
+        notifier = open_notifier()
+        delivery = None if notifier is None else notifier.notify(*gather())
+    except ProofsweepError as error:
+        return [f"Nobody could be told: {error.message}"]
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with an alert must not end a run
+        return [f"Nobody could be told, through a mistake of this program ({type(error).__name__})."]
+    return [] if delivery is None or not delivery.missed else [delivery.missed_line]

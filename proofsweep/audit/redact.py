@@ -26,7 +26,7 @@ from proofsweep.model import layout
 from proofsweep.model.operations import OperationKind
 from proofsweep.model.redaction import MARKER, Completed, RedactedObject, Redaction
 from proofsweep.model.runs import new_run_id
-from proofsweep.store.lease import Lease
+from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.legs import Legs
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results, parquet_of
@@ -36,6 +36,7 @@ from proofsweep.store.redactions import (
     intent_digest,
     recorded_digests,
     redacted,
+    redaction_lease,
     redactions_of,
     write_completion,
     write_intent,
@@ -80,6 +81,15 @@ def _at_work(operations: Operations, operation_id: str) -> tuple[str, str] | Non
 
 
 Clock = Callable[[], datetime]
+
+
+def redact_alone(
+    results: Results, item: str, clock: Clock, end_killed_recoveries: Callable[[], object]
+) -> list[Redaction]:
+    """Redact an item while no other redaction is at work; first, what killed recoveries noted is put into its table."""
+    with sole_process(redaction_lease(results, clock)):
+        end_killed_recoveries()
+        return redact(results, item, clock)
 
 
 def redact(results: Results, item: str, clock: Clock) -> list[Redaction]:

@@ -24,6 +24,19 @@ class RotationIntent:
     place: str  # where the new key goes, for a person
     created_at: str  # ISO instant
 
+    @classmethod
+    def of(cls, operation: Operation, idempotency_key: str, key_fingerprint: str, place: str) -> "RotationIntent":
+        """Intend a rotation that is an operation of its own."""
+        return cls(
+            operation_id=operation.operation_id,
+            idempotency_key=idempotency_key,
+            environment=operation.environment,
+            base_url=operation.base_url,
+            key_fingerprint=key_fingerprint,
+            place=place,
+            created_at=operation.started_at.isoformat(),
+        )
+
     @property
     def requested_at(self) -> datetime:
         """The instant before the first call."""

@@ -4,19 +4,27 @@ Each answer is in the journal before the next proof is asked for. A repeat of a 
 service says `already_erased` of what is gone.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from http import HTTPStatus
+from pathlib import Path
 
+from proofsweep.answers.views.connection import opened
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.models import EraseProofResponse
 from proofsweep.endings import EndedBy
-from proofsweep.errors import CallFailed, RunMustStop
-from proofsweep.model.proofs import GONE, Erasure, ProofList
-from proofsweep.operations.operation_log import OperationLog
+from proofsweep.errors import CallFailed, ResultsError, RunMustStop, UsageError
+from proofsweep.model.operations import OperationKind
+from proofsweep.model.proofs import GONE, Erasure, ProofList, cells_of, counts_of, proof_list
+from proofsweep.model.tables import erasures as table
+from proofsweep.operations.operation_log import KilledOperations, OperationLog
+from proofsweep.operations.operation_work import OperationContext, operation_begun
 from proofsweep.partner.partner import Partner
-from proofsweep.store.operations import OperationJournals
+from proofsweep.store.lease import Lease, sole_process
+from proofsweep.store.operations import OperationJournals, Operations
+from proofsweep.store.plans_and_parts import Results
 
 # Proofs in a row for which the service is down. Chosen: any value from 1 to 6 does.
 _MOST_OUTAGES = 3
@@ -71,3 +79,91 @@ def _is_outage(erasure: Erasure) -> bool:
     if erasure.reason is None or erasure.reason in {"bad_answer", "unknown_outcome"}:
         return False
     return erasure.http_status is None or erasure.http_status >= HTTPStatus.INTERNAL_SERVER_ERROR
+
+
+_BUSY = "Another process erases proofs with this results store; wait until it has ended."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErasureReport:
+    """What became of a list."""
+
+    operation_id: str
+    erasures: Sequence[Erasure]  # of the proofs that were asked for
+    not_asked: int  # how many were not
+    recovered: int  # answers of killed erasures that are in the table only now
+    stopped: RunMustStop | None = None  # why not all were asked for
+
+
+def read_proof_list(proof_ids: Sequence[str], file: Path | None) -> ProofList:
+    """Read the IDs that are named, and those in a file: one a line, or the column `proof_id` of a CSV file.
+
+    UsageError if the file cannot be read, an ID cannot be one, or there is none.
+    """
+    named = [(f"ID {number} of the command", proof_id) for number, proof_id in enumerate(proof_ids, start=1)]
+    if file is None:
+        return proof_list(named)
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as stream:
+            lines = stream.readlines()
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise UsageError(f"{file} cannot be read ({why}); nothing was erased.") from error
+    return proof_list([*named, *cells_of(lines, str(file))])
+
+
+def names_of(results: Results, environment: str, wanted: ProofList) -> dict[str, str]:
+    """Return the files of proofs, as the newest row of `verdicts` that names a proof says it."""
+    query = (
+        "SELECT proof_id, arg_max(coalesce(relative_path, audio), finished_at) FROM verdicts "
+        "SEMI JOIN (SELECT unnest(?) AS proof_id) USING (proof_id) GROUP BY proof_id"
+    )
+    with suppress(ResultsError), opened(results, environment, with_tags=False) as store:
+        return dict(store.connection.execute(query, [list(wanted.proof_ids)]).fetchall())
+    return {}
+
+
+def erase_proofs(
+    context: OperationContext, wanted: ProofList, told: Callable[[Erasure], object] = lambda _erasure: None
+) -> ErasureReport:
+    """Erase the proofs of a list for good, one by one, and call `told` with each; RunIsActive if another does."""
+    store = context.results.store.within("_erasing")
+    journals = OperationJournals(store, table.COLUMNS)
+    killed = killed_erasures(context.results, journals, context.clock)
+    erasures: list[Erasure] = []
+    stopped, operation_id = None, ""
+    with sole_process(Lease(Results(store), "erasures", context.clock, busy=_BUSY)):
+        recovered = sum(len(killed.end(each)) for each in journals.open())
+        intent = {"proofs": len(wanted.proof_ids), "list_sha256": wanted.sha256}
+        try:
+            with operation_begun(context, OperationKind.ERASURE, intent) as work:
+                operation_id = work.operation_id
+                erasing = EraseProofs(partner=work.partner, log=work.log, journals=journals, clock=context.clock)
+                try:
+                    for erasure in erasing.erase(wanted):
+                        erasures.append(erasure)
+                        told(erasure)
+                finally:
+                    work.counts.update(counts_of(each.row() for each in erasures))
+        except RunMustStop as stop:
+            stopped = stop
+        journals.delete(operation_id)
+    return ErasureReport(
+        operation_id=operation_id,
+        erasures=erasures,
+        not_asked=len(wanted.proof_ids) - len(erasures),
+        recovered=recovered,
+        stopped=stopped,
+    )
+
+
+def killed_erasures(results: Results, journals: OperationJournals, clock: Callable[[], datetime]) -> KilledOperations:
+    """Return what puts the answers of killed erasures into the table."""
+    return KilledOperations(
+        journals=journals,
+        operations=Operations(results),
+        clock=clock,
+        table="erasures",
+        key="proof_id",
+        counts_of=counts_of,
+    )

@@ -179,3 +179,20 @@ def _told(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise ConfigError(f"The key's place {path} cannot be written ({error.strerror}).") from error
+
+
+def place_of_new_key(
+    blocks: SecretBlocks, new_key_file: Path | None, file: Path | None, block: str | None, variable: str | None
+) -> KeyPlace:
+    """Return where a new key goes: a named file, else where the old one is; ConfigError if that is a variable."""
+    if new_key_file is not None:
+        return KeyFilePlace.of(new_key_file, is_new=True)
+    if file is not None:
+        return KeyFilePlace.of(file)
+    if block is not None:
+        return KeyBlockPlace(block, blocks)
+    where = "no place" if variable is None else f"the environment variable {variable}"
+    raise ConfigError(
+        f"The settings keep the key in {where}, where it cannot be replaced: give --new-key-file with a path for the "
+        "new key. Nothing was rotated."
+    )

@@ -1,5 +1,6 @@
 """Write down one operation while it works: its calls, its rows and its receipt."""
 
+import secrets
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,6 +12,7 @@ from proofsweep.endings import EndedBy
 from proofsweep.errors import RunIsActive, SourceError
 from proofsweep.model.exchanges import Call, Exchange
 from proofsweep.model.operations import CallCounts, Operation
+from proofsweep.model.runs import new_run_id
 from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.exchanges import exchange_row
 from proofsweep.store.lease import sole_process
@@ -21,6 +23,15 @@ from proofsweep.store.receipts import Part
 # does.
 _MOST_ROWS = 5_000
 _LONGEST_HOLD = timedelta(seconds=60)
+
+
+# Random bytes of an ID. Chosen: as many as those of run IDs have.
+_TAIL_BYTES = 3
+
+
+def new_id(now: datetime) -> str:
+    """Name an operation, or a pass of monitoring; names sort by time."""
+    return new_run_id(now, secrets.token_hex(_TAIL_BYTES))
 
 
 class OperationLog:

@@ -12,12 +12,14 @@ import pyarrow as pa
 from proofsweep.answers.views.connection import answering
 from proofsweep.contract.models import ListProofsResponse, ProofSummary
 from proofsweep.errors import CallFailed
+from proofsweep.model.operations import OperationKind
 from proofsweep.model.proofs import Inventory
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.operations.call_budget import OutageGuard
 from proofsweep.operations.operation_log import OperationLog
+from proofsweep.operations.operation_work import OperationContext, operation_begun
 from proofsweep.partner.partner import Partner
 from proofsweep.store.plans_and_parts import Results
 
@@ -28,6 +30,10 @@ _PAGE = 100  # Proofs of a page: the most that the contract allows
 _MOST_IDLE_PAGES = 20
 # Bounds a listing that never ends. Chosen: ten million proofs.
 _MOST_PAGES = 100_000
+
+
+# Items that a line names. Chosen: a line of a log.
+_MOST_NAMED = 10
 
 
 class ProofListing:
@@ -182,3 +188,24 @@ def take_inventory(partner: Partner, results: Results, log: OperationLog) -> Inv
     return Inventory(
         operation_id=operation.operation_id, states=states, unnamed=listing.unnamed, problem=listing.problem
     )
+
+
+def inventory_proofs(context: OperationContext) -> Inventory:
+    """List all proofs, and reconcile them with the newest answers of the results store."""
+    with operation_begun(context, OperationKind.INVENTORY) as work:
+        work.call_budget()
+        found = take_inventory(work.partner, context.results, work.log)
+        work.counts.update({**found.states, "unnamed": found.unnamed, "problem": found.problem})
+    return found
+
+
+def masters_of(results: Results, run_id: str) -> tuple[str | None, bool]:
+    """Return how the assets that a run has verified agree with their masters, and whether one differs.
+
+    Without a digest of a master, there is nothing to say.
+    """
+    masters = list(compared_masters(results, results.plan(run_id)))
+    other = [each.item_id for each in masters if not each.is_same]
+    named = f": {', '.join(other[:_MOST_NAMED])}" if other else ""
+    line = f"{len(masters) - len(other):,} assets are the masters, {len(other):,} are not{named}"
+    return line if masters else None, bool(other)

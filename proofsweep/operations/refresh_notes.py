@@ -11,9 +11,12 @@ from proofsweep.answers.views.connection import opened
 from proofsweep.contract.models import Interpretation
 from proofsweep.errors import CallFailed
 from proofsweep.model.exchanges import Exchange
+from proofsweep.model.operations import OperationKind
+from proofsweep.model.proofs import NotesRefreshed
 from proofsweep.model.tables.columns import Row
 from proofsweep.operations.call_budget import CallBudget, OutageGuard, some_at_once
 from proofsweep.operations.operation_log import OperationLog
+from proofsweep.operations.operation_work import OperationContext, operation_begun
 from proofsweep.partner.partner import Partner
 from proofsweep.store.plans_and_parts import Results
 
@@ -162,3 +165,22 @@ class NoteRefresh:
 
     def _now(self) -> float:
         return self.partner.session.context.dispatcher.clock()
+
+
+def refresh_notes(context: OperationContext, max_calls: int | None = None) -> NotesRefreshed:
+    """Ask for the notes of accepted proofs that have no ready one, with as many calls as bound and quota allow."""
+    wanted = wanted_notes(context.results, context.environment, context.clock())
+    if not wanted:
+        return NotesRefreshed(operation_id=None, wanted=0, states={})
+    with operation_begun(context, OperationKind.INTERPRETATIONS) as work:
+        states: Counter[str] = Counter()
+        work.counts.update({"wanted": len(wanted), "states": states})
+        NoteRefresh(
+            partner=work.partner,
+            log=work.log,
+            budget=work.call_budget(max_calls),
+            outage=OutageGuard(work.partner),
+            clock=context.clock,
+            states=states,
+        ).run(wanted)
+    return NotesRefreshed(operation_id=work.operation_id, wanted=len(wanted), states=states)

@@ -14,7 +14,7 @@ same command goes on wherever an earlier one ended; two at once do the same thin
 """
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -249,3 +249,12 @@ class RotateKey:
 def new_idempotency_key() -> str:
     """Draw a key of 32 characters (contract, Limits: 16 to 128)."""
     return secrets.token_hex(16)
+
+
+def unfinished_rotation(begun: RotationIntent | None, left: Sequence[str]) -> str | None:
+    """Return which rotation was not finished, and where its new key is left; None if there is neither."""
+    if begun is None and not left:
+        return None
+    since = "" if begun is None else f" began at {begun.requested_at:%Y-%m-%d %H:%M} UTC and"
+    where = f"; its new key is in {' and '.join(left)}" if left else ""
+    return f"a rotation of this key{since} was not finished{where}: run `proofsweep keys rotate` again"

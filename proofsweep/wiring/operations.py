@@ -1,188 +1,210 @@
-"""Operations, wired: from settings to the partner, a log and a receipt."""
+"""Operations, watched folders and audits: what each needs, from the settings."""
 
-import secrets
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
+from functools import partial
+from pathlib import Path
 
-from proofsweep import __version__
-from proofsweep.alerts.facts import recent_probes
-from proofsweep.alerts.messages import Alert
-from proofsweep.alerts.monitoring_alerts import MonitorRules, alerts_of_probes
-from proofsweep.endings import EndedBy
-from proofsweep.errors import ProofsweepError, ResultsError, RunMustStop
-from proofsweep.logs import Event, log
-from proofsweep.model.operations import Operation, OperationKind
-from proofsweep.model.proofs import NotesRefreshed
-from proofsweep.model.runs import new_run_id
-from proofsweep.model.tables.columns import Row
-from proofsweep.operations.call_budget import CallBudget, OutageGuard
-from proofsweep.operations.operation_log import OperationLog
-from proofsweep.operations.probe_service import ProbeBatch, probe_service
-from proofsweep.operations.refresh_notes import NoteRefresh, wanted_notes
-from proofsweep.partner.partner import Partner
+from pydantic import SecretStr
+
+from proofsweep.audit.redact import redact_alone
+from proofsweep.errors import ConfigError
+from proofsweep.files.files import Files
+from proofsweep.ingest import watched_folder as watching
+from proofsweep.ingest.watched_folder import IngestContext, WatchedFolder
+from proofsweep.model.ingest import IngestRules
+from proofsweep.model.key_rotation import RotationIntent
+from proofsweep.model.operations import OperationKind
+from proofsweep.model.proofs import Erasure, Inventory, NotesRefreshed, ProofList, Recovered, RecoveryRequest
+from proofsweep.model.redaction import Redaction
+from proofsweep.operations import erase_proofs as erasing
+from proofsweep.operations import reconcile, recovery, refresh_notes
+from proofsweep.operations.key_places import KeyPlace, SecretBlocks, place_of_new_key
+from proofsweep.operations.list_keys import ListedKey, list_keys
+from proofsweep.operations.operation_work import OperationContext
+from proofsweep.operations.rotate_key import Rotated, RotateKey, new_idempotency_key
+from proofsweep.operations.rotate_key import unfinished_rotation as told_of_rotation
+from proofsweep.operations.rotation_log import RotationLog
+from proofsweep.partner.keys import fingerprint
 from proofsweep.settings import Settings
-from proofsweep.store.lease import sole_process
+from proofsweep.store.claims import LaneClaim
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.probes import add_pass, publish_hours
-from proofsweep.wiring.alerts import AlertEvent
-from proofsweep.wiring.engines import Engine, ReadBlock, build_engine, engine_for, utc_now
+from proofsweep.store.rotations import Rotations
+from proofsweep.store.watches import ingest_store
+from proofsweep.verify.plan.selection import ALL_ROWS, Selection
+from proofsweep.wiring.engines import ReadBlock, build_engine, engine_for, limits_for, utc_now
+from proofsweep.wiring.runs import catalog_for, plan_listed
 from proofsweep.wiring.stores import results_for
 
-# Random bytes of an ID. Chosen: as many as those of run IDs have.
-_TAIL_BYTES = 3
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperationWork:
-    """What an operation works with."""
-
-    engine: Engine
-    results: Results
-    partner: Partner  # every call of it is written down as a row of `exchanges`
-    log: OperationLog
-    counts: dict[str, object] = field(default_factory=dict)  # what the receipt says of the work, beside its calls
-
-
-@contextmanager
-def operation_begun(
-    settings: Settings,
-    kind: OperationKind,
-    read_block: ReadBlock | None = None,
-    *,
-    intent: Mapping[str, object] | None = None,
-) -> Iterator[OperationWork]:
-    """Begin an operation, and write its receipt however the work inside ends.
-
-    Under the lease of the operation: (1) the intent is written before the first call, (2) the work, (3) the receipt.
-    `intent` adds facts to the first, never a secret. ConfigError or ResultsError if it cannot begin; nothing was
-    called.
-    """
-    engine, results = engine_for(settings, read_block), results_for(settings)
-    operations, fingerprint = Operations(results), engine.key_fingerprint
-    operation = new_operation(settings, kind)
-    log = OperationLog(operation, operations, utc_now)
-    work = OperationWork(engine=engine, results=results, partner=engine.partner.in_new_session(log.note), log=log)
-    facts = {"key_fingerprint": fingerprint, "proofsweep_version": __version__}
-    with sole_process(operations.lease(operation.operation_id)):
-        operations.write_intent(operation, {**(intent or {}), "key_fingerprint": fingerprint})  # (1)
-        with _receipt_written(work, facts):  # (3)
-            yield work  # (2)
-
-
-def call_budget(work: OperationWork, settings: Settings, max_calls: int | None = None) -> CallBudget:
-    """See that the service can be worked with, and return how many calls a bound or the quota allows."""
-    bounds = settings.bounds
-    headroom = work.engine.usable_service(bounds.reserve).headroom
-    _write_unattributed(work)
-    given = max_calls or bounds.max_calls
-    left = None if headroom is None else headroom - bounds.reserve + work.log.counts.calls
-    if left is not None and (given is None or left < given):
-        return CallBudget(work.log, left, EndedBy.QUOTA)
-    return CallBudget(work.log, given)
-
-
-def new_operation(settings: Settings, kind: OperationKind) -> Operation:
-    """Name an operation that begins now."""
-    now = utc_now()
-    return Operation(
-        operation_id=new_id(now),
-        kind=kind,
+def operation_context(settings: Settings, read_block: ReadBlock | None = None) -> OperationContext:
+    """Return what operations are given; ConfigError or ResultsError if the key cannot be had."""
+    engine = engine_for(settings, read_block)
+    return OperationContext(
+        results=results_for(settings),
         environment=settings.service.environment,
         base_url=settings.service.base_url,
-        started_at=now,
+        partner=engine.partner,
+        key_fingerprint=lambda: engine.key_fingerprint,
+        unattributed=engine.unattributed,
+        usable_service=engine.usable_service,
+        files=engine.files,
+        reserve=settings.bounds.reserve,
+        max_calls=settings.bounds.max_calls,
+        clock=utc_now,
     )
 
 
-def new_id(now: datetime) -> str:
-    """Name an operation, or a pass of monitoring; names sort by time."""
-    return new_run_id(now, secrets.token_hex(_TAIL_BYTES))
+def inventory_proofs(settings: Settings, read_block: ReadBlock | None = None) -> Inventory:
+    """List all proofs, and reconcile them with the newest answers."""
+    return reconcile.inventory_proofs(operation_context(settings, read_block))
 
 
-@contextmanager
-def _receipt_written(work: OperationWork, facts: Mapping[str, object]) -> Iterator[None]:
-    ended_by, why = EndedBy.ERROR, None
-    try:
-        yield
-        ended_by = EndedBy.COMPLETE
-    except RunMustStop as stop:
-        ended_by, why = stop.ended_by, stop.message
-        raise
-    except ProofsweepError as error:
-        why = error.message
-        raise
-    except KeyboardInterrupt:
-        ended_by = EndedBy.CANCELLED
-        raise
-    finally:
-        _write_unattributed(work)
-        work.log.end(ended_by, {**facts, "counts": work.counts}, why)
-
-
-def _write_unattributed(work: OperationWork) -> None:
-    """Write down the calls that were made on behalf of all sessions, such as checks of the headroom."""
-    while work.engine.unattributed:
-        work.log.note(work.engine.unattributed.pop(0))
+def recover_sidecars(settings: Settings, wanted: RecoveryRequest, read_block: ReadBlock | None = None) -> Recovered:
+    """Write the sealed sidecars of items whose own are missing."""
+    if settings.service.sidecar_field is None:
+        raise ConfigError("The sidecar's wire name is not set: ask the partner for it and set service.sidecar_field.")
+    context = operation_context(settings, read_block)
+    return recovery.recover_sidecars(context, wanted, settings.limits.sidecar_bytes)
 
 
 def refresh_interpretations(
     settings: Settings, read_block: ReadBlock | None = None, max_calls: int | None = None
 ) -> NotesRefreshed:
-    """Ask for the notes of accepted proofs that have no ready one, with as many calls as settings and quota allow."""
-    wanted = wanted_notes(results_for(settings), settings.service.environment, utc_now())
-    if not wanted:
-        return NotesRefreshed(operation_id=None, wanted=0, states={})
-    with operation_begun(settings, OperationKind.INTERPRETATIONS, read_block) as work:
-        states: Counter[str] = Counter()
-        work.counts.update({"wanted": len(wanted), "states": states})
-        refresh = NoteRefresh(
-            partner=work.partner,
-            log=work.log,
-            budget=call_budget(work, settings, max_calls),
-            outage=OutageGuard(work.partner),
-            clock=utc_now,
-            states=states,
-        )
-        refresh.run(wanted)
-    return NotesRefreshed(operation_id=work.log.operation.operation_id, wanted=len(wanted), states=states)
+    """Ask for the notes of accepted proofs that have no ready one."""
+    return refresh_notes.refresh_notes(operation_context(settings, read_block), max_calls)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Monitored:
-    """One pass, and what its probes and those before it show."""
-
-    settings: Settings
-    batch: ProbeBatch
-    alerts: Sequence[Alert]  # that hold now, told before or not
-    over: Sequence[str] = field(default_factory=list)  # the begins of causes that are over
-
-    @property
-    def event(self) -> AlertEvent:
-        """Return what tells somebody."""
-        return AlertEvent(self.settings, lambda: (self.alerts, self.over))
+def erase_proofs(
+    settings: Settings,
+    wanted: ProofList,
+    read_block: ReadBlock | None,
+    told: Callable[[Erasure], object] = lambda _erasure: None,
+) -> erasing.ErasureReport:
+    """Erase the proofs of a list for good, and call `told` with each."""
+    return erasing.erase_proofs(operation_context(settings, read_block), wanted, told)
 
 
-def monitor_service(settings: Settings, read_block: ReadBlock | None = None) -> Monitored:
-    """Make one pass of monitoring, with an engine of its own: no earlier failure must hold this probe back."""
-    engine, results, began = build_engine(settings, read_block), results_for(settings), utc_now()
+def names_of(settings: Settings, wanted: ProofList) -> dict[str, str]:
+    """Return the files of proofs, as far as the results store knows them."""
+    return erasing.names_of(results_for(settings), settings.service.environment, wanted)
+
+
+def redact_item(results: Results, item: str) -> list[Redaction]:
+    """Redact an item in all tables, once nobody is at work in the store."""
+    return redact_alone(results, item, utc_now, partial(recovery.end_killed_recoveries, results, Files(), utc_now))
+
+
+def read_proof_list(proof_ids: Sequence[str], file: Path | None) -> ProofList:
+    """Read the IDs that are named, and those in a file; UsageError if they cannot be used."""
+    return erasing.read_proof_list(proof_ids, file)
+
+
+def masters_of(settings: Settings, run_id: str) -> tuple[str | None, bool]:
+    """Return how the assets that a run has verified agree with their masters, and whether one differs."""
+    return reconcile.masters_of(results_for(settings), run_id)
+
+
+def listed_keys(settings: Settings, read_block: ReadBlock | None) -> list[ListedKey]:
+    """Ask for all keys of the partner; one keyed call for each page. Nothing is written."""
+    engine, rotations = engine_for(settings, read_block), Rotations(results_for(settings))
+    return list_keys(engine.partner, rotations.answered(), engine.key_fingerprint)
+
+
+def place_for(settings: Settings, blocks: SecretBlocks, new_key_file: Path | None) -> KeyPlace:
+    """Return where a new key goes: a named file, else where the old one is; ConfigError if that is a variable."""
+    kept = settings.service
+    return place_of_new_key(blocks, new_key_file, kept.api_key_file, kept.api_key_block, kept.api_key_env)
+
+
+def rotate_key(
+    settings: Settings, blocks: SecretBlocks, *, new_key_file: Path | None = None, again: bool = False
+) -> Rotated:
+    """Rotate the key of the settings, or go on with a rotation that was begun.
+
+    The new key goes to `new_key_file`, which must not exist, else to the old place; `again` rotates a recent key too.
+    """
+    place = place_for(settings, blocks, new_key_file)
+    engine, results = engine_for(settings, blocks.read), results_for(settings)
+    new_operation = partial(operation_context(settings, blocks.read).new_operation, OperationKind.ROTATION)
+    log, old_key = RotationLog(Operations(results), new_operation, utc_now), engine.key.get()
+    rotated = RotateKey(
+        store=results.store,
+        rotations=Rotations(results),
+        partner=engine.partner.in_new_session(log.note),
+        key=old_key,
+        place=place,
+        try_key=partial(_try_key, settings, log),
+        new_intent=lambda name: RotationIntent.of(new_operation(), new_idempotency_key(), fingerprint(old_key), name),
+        log=log,
+        clock=utc_now,
+        rest=engine.stop.rest,
+    ).rotate(again=again)
+    engine.key.renew(old_key)
+    return rotated
+
+
+def unfinished_rotation(settings: Settings, blocks: SecretBlocks) -> str | None:
+    """Return which rotation of the key in use was not finished, and where its new key is; None if there is none."""
+    begun = Rotations(results_for(settings)).unfinished(engine_for(settings, blocks.read).key_fingerprint)
+    named = Path(begun.place) if begun is not None and begun.place.startswith("/") else None
+    left: list[str] = []
+    with suppress(ConfigError):  # the key is in a variable, and nobody has named a file
+        left = place_for(settings, blocks, named).leftovers()
+    return told_of_rotation(begun, left)
+
+
+def _try_key(settings: Settings, log: RotationLog, key: SecretStr) -> None:
+    """Make one call with a key, in an engine of its own: a refusal must not stop other work of this process."""
+    engine = build_engine(settings, None, key=lambda: key)
     try:
-        found = probe_service(engine.partner)
+        engine.partner.in_new_session(log.note).usage(days=1)
     finally:
         engine.close()
-    pass_id, service = new_id(began), settings.service
-    own: Row = {"operation_id": pass_id, "environment": service.environment, "base_url": service.base_url}
-    add_pass(results, pass_id, began, found.rows(own))
-    try:
-        publish_hours(results, began)
-    except ResultsError as error:  # the next pass does it
-        log(Event.UPDATE_MISSED, what="monitoring", why=error.message)
-    rules = MonitorRules(
+
+
+def watched_folder(
+    settings: Settings, location: str, read_block: ReadBlock | None, selection: Selection = ALL_ROWS
+) -> AbstractContextManager[WatchedFolder]:
+    """Watch a folder or a bucket's prefix, whose files of a selection are taken."""
+    ingest = settings.ingest
+    context = IngestContext(
+        results=results_for(settings),
+        store=ingest_store(settings.results.url),
         environment=settings.service.environment,
-        low_quota_percent=settings.alerts.low_quota_percent,
-        slow_factor=settings.alerts.slow_factor,
+        rules=_rules(settings),
+        selection=selection,
+        accepted=ingest.accepted,
+        quarantine=ingest.quarantine,
+        supplier_tag=ingest.supplier_tag,
+        limits=limits_for(settings),
+        lane=partial(lane_claim, settings, read_block),
+        open_catalog=partial(catalog_for, settings),
+        plan=lambda catalog, run_id: plan_listed(settings, catalog, read_block, selection=selection, run_id=run_id),
+        clock=utc_now,
     )
-    alerts, over = alerts_of_probes(recent_probes(results, rules.environment, utc_now()), rules)
-    return Monitored(settings=settings, batch=found, alerts=alerts, over=over)
+    return watching.watched_folder(context, location)
+
+
+def given_up_items(settings: Settings) -> set[str]:
+    """Return the items of all watched folders that no pass tries again; ResultsError if the store cannot be read."""
+    return watching.given_up_items(ingest_store(settings.results.url), _rules(settings))
+
+
+def lane_claim(settings: Settings, read_block: ReadBlock | None) -> LaneClaim:
+    """Return the claim of ingest passes on the lane of the key in use."""
+    return LaneClaim(ingest_store(settings.results.url), engine_for(settings, read_block).key_fingerprint)
+
+
+def _rules(settings: Settings) -> IngestRules:
+    ingest = settings.ingest
+    return IngestRules(
+        settle_seconds=ingest.settle_seconds,
+        pair_seconds=ingest.pair_seconds,
+        first_retry_seconds=ingest.first_retry_seconds,
+        tries=ingest.tries,
+        ask_again_seconds=ingest.ask_again_seconds,
+        unfinished_names=ingest.unfinished_names,
+        credential_chunks=ingest.credential_chunks,
+    )

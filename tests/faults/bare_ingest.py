@@ -16,8 +16,8 @@ from proofsweep.logs import set_up_logs
 from proofsweep.settings import load_settings
 from proofsweep.verify.leg.work import verify_slice, work_last
 from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.ingest import watched_folder
 from proofsweep.wiring.legs import claimed_next_leg
+from proofsweep.wiring.operations import watched_folder
 
 from .job_server import serve
 

@@ -326,11 +326,11 @@ def test_an_inventory_that_finds_differences_ends_so_and_is_told(
     """One that finds none is Completed, and nobody is told."""
     from flows.inventory_proofs import inventory_proofs  # noqa: PLC0415 - Prefect reads its settings on import
     from proofsweep.model.proofs import Inventory  # noqa: PLC0415
-    from proofsweep.wiring import proofs  # noqa: PLC0415
+    from proofsweep.wiring import operations  # noqa: PLC0415
 
     monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", world.results_url)
     found = iter([{"matched": 2}, {"matched": 1, "differs": 1}])
-    monkeypatch.setattr(proofs, "inventory_proofs", lambda *_: Inventory(operation_id="x", states=next(found)))
+    monkeypatch.setattr(operations, "inventory_proofs", lambda *_: Inventory(operation_id="x", states=next(found)))
 
     states = [inventory_proofs(return_state=True) for _ in range(2)]
 

@@ -9,7 +9,7 @@ from proofsweep.model.exchanges import Call
 from proofsweep.model.proofs import Erasure, ProofList
 from proofsweep.model.tables import erasures
 from proofsweep.model.tables.columns import Row
-from proofsweep.operations.erase_proofs import EraseProofs
+from proofsweep.operations.erase_proofs import EraseProofs, killed_erasures
 from proofsweep.operations.operation_log import OperationLog
 from proofsweep.partner.messages import Reply, Request
 from proofsweep.partner.partner import Partner
@@ -17,7 +17,6 @@ from proofsweep.partner.session import Session
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.wiring.proofs import killed_erasures
 
 from ..ended_operations import operation_named
 from ..scripted_service import NOW, Scripted, ScriptedService
@@ -62,7 +61,7 @@ class Eraser:
 
     def erase(self, *proof_ids: str) -> list[Row]:
         """Run the command; give what it put into the table for killed ones before."""
-        killed = killed_erasures(self.operations.results, self.journals)
+        killed = killed_erasures(self.operations.results, self.journals, lambda: NOW)
         recovered = [row for operation_id in self.journals.open() for row in killed.end(operation_id)]
         operation = operation_named(f"20261120T12{len(self.operations.ids()):02}00Z_000aa", "erasure")
         self.operations.write_intent(operation, {})

@@ -15,7 +15,7 @@ from proofsweep.store.store import open_store
 from proofsweep.wiring.engines import close_engines, engine_for, limits_for
 
 from ..scripted_service import Scripted, ScriptedService
-from .conftest import URL, Change
+from ..wired import URL, Change
 
 KEY = SecretStr("pk_test")
 

@@ -18,7 +18,7 @@ from proofsweep.wiring.stores import results_for
 
 from ..ended_runs import end_leg, plan_of_run
 from ..scripted_service import Scripted, ScriptedService
-from .conftest import WAV
+from ..wired import WAV
 
 NEED = Need(eligible=100, audio_bytes=1_000)
 SAMPLE = Measurement(rows=20, seconds=5.0, calls=42, quota_spent=40)

@@ -23,7 +23,7 @@ from proofsweep.wiring.stores import results_for
 from ..ended_runs import end_leg, plan_of_run
 from ..left_behind import rows_of
 from ..scripted_service import Scripted, ScriptedService
-from .conftest import WAV, Change
+from ..wired import WAV, Change
 
 
 @pytest.fixture

@@ -1,66 +1,68 @@
-"""An operation leaves its intent, its calls and its receipt behind, however it ends."""
+"""Keys, wired: where a new key goes by the settings, and a rotation from settings alone."""
+
+from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import CallFailed, ConfigError, RunMustStop
+from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.model.exchanges import Call
-from proofsweep.model.operations import OperationKind
+from proofsweep.operations.key_places import SecretBlocks
 from proofsweep.settings import Settings
-from proofsweep.store.operations import Operations
-from proofsweep.wiring.operations import operation_begun
-from proofsweep.wiring.stores import results_for
+from proofsweep.wiring.engines import engine_for
+from proofsweep.wiring.operations import listed_keys, place_for, rotate_key
 
 from ..scripted_service import Scripted, ScriptedService
-from .conftest import Change
+from ..wired import Change
 
-KIND = OperationKind.INVENTORY
-PAGE = Scripted(document={"items": []})
-
-
-def test_an_operation_is_whole(settings: Settings, service: ScriptedService) -> None:
-    """Its one call is a row of `exchanges`; the receipt says what it cost."""
-    service.script[Call.PROOFS] = [PAGE]
-    operations = Operations(results_for(settings))
-
-    with operation_begun(settings, KIND, intent={"prefix": "x"}) as work:
-        operation = work.log.operation
-        assert (operations.intent(operation.operation_id) or {})["prefix"] == "x"
-        work.partner.proofs()
-        work.counts["proofs"] = 0
-
-    receipt = operations.receipt(operation.operation_id) or {}
-    (name,) = operations.parts_of(operation)
-    assert (receipt["ended_by"], receipt["calls"], receipt["counts"]) == ("complete", 1, {"proofs": 0})
-    assert results_for(settings).table("exchanges", [name])["call"].to_pylist() == ["proofs"]
+NO_BLOCKS = SecretBlocks(read=lambda name: name, write=lambda _name, _text: None, delete=lambda _name: None)
+ROTATED = Scripted(status=201, document={"apiKey": "pk_new", "keyId": "k2"})
 
 
-@pytest.mark.parametrize(
-    ("answers", "error", "ended_by"),
-    [([Scripted(status=403)], RunMustStop, "key_refused"), ([Scripted(status=500)] * 2, CallFailed, "error")],
-)
-def test_an_operation_that_fails_has_a_receipt_too(
-    settings: Settings, service: ScriptedService, answers: list[Scripted], error: type[Exception], ended_by: str
+def test_the_key_of_the_settings_is_rotated(settings: Settings, service: ScriptedService, tmp_path: Path) -> None:
+    """The process then goes on with the new key, and the list knows it."""
+    service.script[Call.ROTATE] = [ROTATED]
+    service.script[Call.KEYS] = [Scripted(document={"keys": [{"keyId": "k1"}, {"keyId": "k2"}]})]
+
+    rotated = rotate_key(settings, NO_BLOCKS)
+    listed = listed_keys(settings, None)
+
+    assert (tmp_path / "key").read_text() == "pk_new\n"
+    assert rotated.rotation.environment == "beta"
+    assert engine_for(settings).key.get().get_secret_value() == "pk_new"
+    assert [each.is_in_use for each in listed] == [False, True]
+
+
+def test_a_new_key_that_is_refused_does_not_stop_the_process(
+    settings: Settings, service: ScriptedService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its calls were made, whatever became of them."""
-    service.script[Call.PROOFS] = [*answers]
+    """It is tried in an engine of its own."""
+    monkeypatch.setattr("proofsweep.partner.stop.StopSwitch.rest", lambda _stop, _seconds: None)
+    service.script[Call.ROTATE] = [ROTATED]
+    service.script[Call.USAGE] = [Scripted(status=403)] * 5
 
-    def ask() -> None:
-        with operation_begun(settings, KIND) as work:
-            work.partner.proofs()
+    with pytest.raises(RunMustStop, match="could not be tested"):
+        rotate_key(settings, NO_BLOCKS)
 
-    with pytest.raises(error):
-        ask()
-
-    operations = Operations(results_for(settings))
-    receipt = operations.receipt(*operations.ids()) or {}
-    assert (receipt["ended_by"], receipt["calls"], receipt["why"] is not None) == (ended_by, len(answers), True)
+    assert (tmp_path / "key").read_text() == "pk_test\n"
+    assert (tmp_path / "key.new").read_text() == "pk_new\n"
+    assert engine_for(settings).stop.reason is None
 
 
-def test_without_a_key_nothing_is_written(change: Change) -> None:
-    """The line says what is missing."""
-    settings = change(SERVICE__API_KEY_FILE="/nowhere/key")
+def test_a_key_in_a_variable_needs_a_file_for_the_new_one(change: Change, tmp_path: Path) -> None:
+    """The message names the option; nothing was asked."""
+    (tmp_path / "config.toml").write_text((tmp_path / "config.toml").read_text().replace("api_key_file", "#"))
+    settings = change(SERVICE__API_KEY_ENV="THE_KEY")
 
-    with pytest.raises(ConfigError), operation_begun(settings, KIND):
-        raise AssertionError
+    with pytest.raises(ConfigError, match=r"environment variable THE_KEY.*--new-key-file"):
+        rotate_key(settings, NO_BLOCKS)
 
-    assert Operations(results_for(settings)).ids() == []
+    assert place_for(settings, NO_BLOCKS, tmp_path / "new").name == str(tmp_path / "new")
+
+
+def test_a_key_in_a_block_goes_to_the_block(change: Change, tmp_path: Path) -> None:
+    """And a file that is named goes before it."""
+    (tmp_path / "config.toml").write_text((tmp_path / "config.toml").read_text().replace("api_key_file", "#"))
+    settings = change(SERVICE__API_KEY_BLOCK="partner-key")
+
+    assert place_for(settings, NO_BLOCKS, None).name == "the Prefect Secret block 'partner-key'"
+    assert place_for(settings, NO_BLOCKS, tmp_path / "new").name == str(tmp_path / "new")

@@ -31,7 +31,7 @@ from proofsweep.wiring.stores import results_for
 
 from ..left_behind import let_holder_die, rows_of, write_journal
 from ..scripted_service import ScriptedService
-from .conftest import WAV, Change
+from ..wired import WAV, Change
 
 
 def test_what_is_not_given_is_as_in_the_settings(change: Change) -> None:

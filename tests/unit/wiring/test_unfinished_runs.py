@@ -21,7 +21,7 @@ from proofsweep.wiring.stores import results_for
 from proofsweep.wiring.unfinished_runs import run_to_resume, supersede_older
 
 from ..left_behind import let_holder_die, write_journal
-from .conftest import Change
+from ..wired import Change
 
 
 @pytest.fixture

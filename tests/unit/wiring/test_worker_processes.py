@@ -22,7 +22,7 @@ from proofsweep.wiring.worker_processes import verify_granted
 
 from ...worlds.waiting import wait_for
 from ..left_behind import rows_of
-from .conftest import Change
+from ..wired import Change
 
 
 @pytest.fixture

@@ -1,16 +1,18 @@
-"""Watched folders, wired: from settings to passes over one folder."""
+"""A folder that this process watches: where its files may be moved, and how a pass over it begins."""
 
 import os
 import posixpath
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
 from proofsweep.answers.letters import write_letters
 from proofsweep.catalog.catalog import Catalog
+from proofsweep.catalog.preflight import SizeLimits
 from proofsweep.catalog.row_choice import RowChoice
 from proofsweep.errors import CatalogError, ConfigError
 from proofsweep.files.files import Files
@@ -24,29 +26,60 @@ from proofsweep.ingest.past_answers import past_answers
 from proofsweep.ingest.records import Records
 from proofsweep.model.ingest import IngestRules, watch_id
 from proofsweep.model.items import ManifestRow
+from proofsweep.model.runs import Plan
 from proofsweep.model.tables.columns import Row
-from proofsweep.settings import Settings
 from proofsweep.store.claims import LaneClaim
 from proofsweep.store.lease import Lease
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.watches import Watch, ingest_store, watched_ids
-from proofsweep.verify.plan.selection import ALL_ROWS, Selection
-from proofsweep.wiring.engines import ReadBlock, engine_for, limits_for, utc_now
-from proofsweep.wiring.runs import catalog_for, plan_listed
-from proofsweep.wiring.stores import results_for
+from proofsweep.store.store import Store
+from proofsweep.store.watches import Watch, watched_ids
+from proofsweep.verify.plan.selection import Selection
 
 _BUSY = "This folder is being worked on by {holder}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestContext:
+    """What all passes of one store are given.
+
+    Attributes:
+        store: where claims and sightings are kept.
+        selection: which files are taken.
+        accepted: where accepted files are moved; None leaves them.
+        quarantine: the same for rejected ones.
+        lane: opens the claim on the lane of the key in use.
+        open_catalog: opens a folder.
+        plan: plans a run, with an ID, of a part of the folder.
+    """
+
+    results: Results
+    store: Store
+    environment: str
+    rules: IngestRules
+    selection: Selection
+    accepted: str | None
+    quarantine: str | None
+    supplier_tag: str
+    limits: SizeLimits
+    lane: Callable[[], LaneClaim]
+    open_catalog: Callable[[str], Catalog]
+    plan: Callable[[Catalog, str], Plan]
+    clock: Callable[[], datetime]
+
+    def choice(self, catalog_name: str) -> RowChoice:
+        """Return what chooses files; UsageError if the selection cannot be used."""
+        since = self.selection.modified_since(self.clock())
+        return RowChoice(self.selection.where, since, catalog_name=catalog_name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedFolder:
     """A folder or prefix that this process watches, and no other one; its path is absolute."""
 
-    settings: Settings
+    context: IngestContext
     path: str
     claim: PassClaim
-    read_block: ReadBlock | None
-    selection: Selection = ALL_ROWS
+    disposal: Disposal
 
     def ahead_of_sweeps(self) -> AbstractContextManager[None]:
         """Have the sweeps with the same key yield to the work inside.
@@ -54,59 +87,54 @@ class WatchedFolder:
         Raises:
             RunIsActive: another process has taken the folder over.
         """
-        return self.claim.ahead_of_sweeps(lane_claim(self.settings, self.read_block))
+        return self.claim.ahead_of_sweeps(self.context.lane())
 
     def one_pass(self, letters: str | None = None) -> IngestPass:
         """Begin a pass; `letters` is the folder in which letters to the suppliers are written."""
-        settings, results = self.settings, results_for(self.settings)
-        rules, disposal = _rules(settings), _disposal(settings, self.path)
-        watch = Watch(ingest_store(settings.results.url), self.claim.lease.name)
+        context, disposal = self.context, self.disposal
+        watch = Watch(context.store, self.claim.lease.name)
         return IngestPass(
-            results=results,
+            results=context.results,
             watch=watch,
             folder=self._folder,
             look=Look(
                 files=Files(),
                 digest_of=disposal.moves.digest,
-                rules=rules,
-                answers_of=partial(past_answers, results, settings.service.environment),
+                rules=context.rules,
+                answers_of=partial(past_answers, context.results, context.environment),
                 keeps_answered=disposal.is_wanted,
             ),
             chosen=self._chosen,
             records=Records(
-                results=results,
+                results=context.results,
                 watch=watch,
                 disposal=disposal,
-                rules=rules,
-                environment=settings.service.environment,
-                clock=utc_now,
+                rules=context.rules,
+                environment=context.environment,
+                clock=context.clock,
             ),
-            plan=lambda catalog, run_id: plan_listed(
-                settings, catalog, self.read_block, selection=self.selection, run_id=run_id
-            ),
-            limits=limits_for(settings),
-            clock=utc_now,
+            plan=context.plan,
+            limits=context.limits,
+            clock=context.clock,
             rest=time.sleep,
-            supplier_tag=settings.ingest.supplier_tag,
+            supplier_tag=context.supplier_tag,
             write_letters=None if letters is None else partial(write_letters, letters),
         )
 
     def _chosen(self, looked: Looked) -> list[ManifestRow]:
-        choice = _choice_of(self.selection, looked.catalog_name)
+        choice = self.context.choice(looked.catalog_name)
         return [row for row, is_chosen in choice.judged(looked.ready) if is_chosen]
 
     def _folder(self) -> Catalog:
-        catalog = catalog_for(self.settings, self.path)
+        catalog = self.context.open_catalog(self.path)
         if catalog.kind != "folder":
             raise CatalogError(f"{one_line(self.path)}: a manifest is not watched; give a folder, or verify it")
         return catalog
 
 
 @contextmanager
-def watched_folder(
-    settings: Settings, location: str, read_block: ReadBlock | None, selection: Selection = ALL_ROWS
-) -> Iterator[WatchedFolder]:
-    """Watch a folder or a bucket's prefix for the work inside, which takes the files of a selection.
+def watched_folder(context: IngestContext, location: str) -> Iterator[WatchedFolder]:
+    """Watch a folder or a bucket's prefix for the work inside.
 
     Raises:
         CatalogError: the location cannot be watched.
@@ -118,45 +146,22 @@ def watched_folder(
     path = path_of(location, str(Path.cwd())).rstrip("/")
     if not is_bucket(path) and not posixpath.isdir(path):
         raise CatalogError(f"{one_line(path)}: there is no such folder; give a folder or a bucket's prefix")
-    _disposal(settings, path)
-    _choice_of(selection, "")
-    environment, store = settings.service.environment, Results(ingest_store(settings.results.url))
-    facts: Row = {"environment": environment, "folder": path}
-    with claimed_folder(Lease(store, watch_id(environment, path), utc_now, busy=_BUSY), facts) as claim:
-        yield WatchedFolder(settings=settings, path=path, claim=claim, read_block=read_block, selection=selection)
+    disposal = _disposal(context, path)
+    context.choice("")
+    facts: Row = {"environment": context.environment, "folder": path}
+    lease = Lease(Results(context.store), watch_id(context.environment, path), context.clock, busy=_BUSY)
+    with claimed_folder(lease, facts) as claim:
+        yield WatchedFolder(context=context, path=path, claim=claim, disposal=disposal)
 
 
-def _choice_of(selection: Selection, catalog_name: str) -> RowChoice:
-    return RowChoice(selection.where, selection.modified_since(utc_now()), catalog_name=catalog_name)
-
-
-def given_up_items(settings: Settings) -> set[str]:
+def given_up_items(store: Store, rules: IngestRules) -> set[str]:
     """Return the items of all watched folders that no pass tries again; ResultsError if the store cannot be read."""
-    store, rules = ingest_store(settings.results.url), _rules(settings)
     return {item for name in watched_ids(store) for item in rules.given_up(Watch(store, name).sightings())}
 
 
-def lane_claim(settings: Settings, read_block: ReadBlock | None) -> LaneClaim:
-    """Return the claim of ingest passes on the lane of the key in use."""
-    return LaneClaim(ingest_store(settings.results.url), engine_for(settings, read_block).key_fingerprint)
-
-
-def _rules(settings: Settings) -> IngestRules:
-    ingest = settings.ingest
-    return IngestRules(
-        settle_seconds=ingest.settle_seconds,
-        pair_seconds=ingest.pair_seconds,
-        first_retry_seconds=ingest.first_retry_seconds,
-        tries=ingest.tries,
-        ask_again_seconds=ingest.ask_again_seconds,
-        unfinished_names=ingest.unfinished_names,
-        credential_chunks=ingest.credential_chunks,
-    )
-
-
-def _disposal(settings: Settings, watched: str) -> Disposal:
-    accepted = _target(settings.ingest.accepted, watched, "ingest.accepted")
-    quarantine = _target(settings.ingest.quarantine, watched, "ingest.quarantine")
+def _disposal(context: IngestContext, watched: str) -> Disposal:
+    accepted = _target(context.accepted, watched, "ingest.accepted")
+    quarantine = _target(context.quarantine, watched, "ingest.quarantine")
     if accepted is not None and accepted == quarantine:
         raise ConfigError("ingest.accepted and ingest.quarantine are the same place; give each its own.")
     return Disposal(moves=Moves(Files()), watched=watched, accepted=accepted, quarantine=quarantine)

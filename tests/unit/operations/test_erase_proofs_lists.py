@@ -9,7 +9,7 @@ from proofsweep.model.exchanges import Call
 from proofsweep.settings import Settings
 from proofsweep.store.operations import Operations
 from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.proofs import erase_proofs, names_of, read_proof_list
+from proofsweep.wiring.operations import erase_proofs, names_of, read_proof_list
 from proofsweep.wiring.stores import results_for
 
 from ..scripted_service import Scripted, ScriptedService

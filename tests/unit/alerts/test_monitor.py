@@ -2,12 +2,13 @@
 
 import pytest
 
+from proofsweep.alerts import monitor
 from proofsweep.errors import ResultsError
 from proofsweep.model.exchanges import Call
 from proofsweep.settings import Settings
 from proofsweep.store.probes import read_probes
-from proofsweep.wiring import operations
-from proofsweep.wiring.operations import monitor_service
+from proofsweep.wiring import alerts
+from proofsweep.wiring.alerts import monitor_service
 from proofsweep.wiring.stores import results_for
 
 from ..scripted_service import NOW, Scripted, ScriptedService
@@ -18,7 +19,7 @@ def test_a_lasting_failure_is_told_after_the_third_round(
 ) -> None:
     """Each pass is an object and no operation; a probe is never held back by what failed before."""
     service.usual[Call.HEALTH] = Scripted(status=500)
-    monkeypatch.setattr(operations, "utc_now", lambda: NOW)
+    monkeypatch.setattr(alerts, "utc_now", lambda: NOW)
 
     rounds = [monitor_service(settings) for _ in range(3)]
 
@@ -37,6 +38,6 @@ def test_an_hour_that_cannot_be_published_ends_no_pass(
     def failing(*_: object) -> None:
         raise ResultsError("The store is away.")
 
-    monkeypatch.setattr(operations, "publish_hours", failing)
+    monkeypatch.setattr(monitor, "publish_hours", failing)
 
     assert len(monitor_service(settings).batch.probes) == 2

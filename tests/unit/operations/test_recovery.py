@@ -17,13 +17,13 @@ from proofsweep.store.lease import Lease
 from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.watches import ingest_store
-from proofsweep.wiring.proofs import inventory_proofs, recover_sidecars
+from proofsweep.wiring.operations import inventory_proofs, recover_sidecars
 from proofsweep.wiring.stores import results_for
 
 from ..ended_operations import leave_operation, operation_named
 from ..ended_runs import answered, end_leg, plan_of_run
 from ..scripted_service import Scripted, ScriptedService
-from .conftest import Change
+from ..wired import Change
 
 
 def test_an_inventory_is_recorded(settings: Settings, service: ScriptedService) -> None:

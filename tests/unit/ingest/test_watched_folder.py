@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from proofsweep.errors import CatalogError, ConfigError, RunIsActive, UsageError
+from proofsweep.ingest.watched_folder import WatchedFolder
 from proofsweep.settings import load_settings
 from proofsweep.verify.plan.selection import Selection
-from proofsweep.wiring.ingest import WatchedFolder, lane_claim, watched_folder
+from proofsweep.wiring.operations import lane_claim, watched_folder
 
 
 @pytest.fixture(autouse=True)

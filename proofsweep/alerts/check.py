@@ -1,9 +1,10 @@
-"""A check from outside the runs, wired: what nobody would tell if no run came to its end."""
+"""A check from outside the runs: what nobody would tell if no run came to its end."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from proofsweep.alerts.ends import AlertScope, alert_of_quota, alerts_of_key, facts_of_run, flow_end
 from proofsweep.alerts.events import AlertKind, state_of_ending
 from proofsweep.alerts.facts import (
     calls_of_day,
@@ -16,6 +17,7 @@ from proofsweep.alerts.facts import (
 )
 from proofsweep.alerts.key_alerts import unexplained_usage
 from proofsweep.alerts.messages import Alert, WasSent, cause_of, quoted
+from proofsweep.alerts.notifier import Decide
 from proofsweep.alerts.run_alerts import alerts_of_end, alerts_of_run
 from proofsweep.alerts.schedule_alerts import daily_digest, no_success
 from proofsweep.answers.describe_run import describe_run
@@ -27,50 +29,44 @@ from proofsweep.errors import ProofsweepError, RunMustStop
 from proofsweep.files.locations import path_of
 from proofsweep.model.items import printable
 from proofsweep.model.run_records import RunRecord
-from proofsweep.settings import Settings
 from proofsweep.store.legs import Legs
+from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.plan.examine_service import ServiceStatus
 from proofsweep.verify.plan.forecast import Need
-from proofsweep.wiring.alerts import AlertEvent, alert_of_quota, alerts_of_key, facts_of_run, flow_end
-from proofsweep.wiring.engines import ReadBlock, engine_for, utc_now
-from proofsweep.wiring.runs import bounds_for
-from proofsweep.wiring.stores import results_for
 
 # Chosen: a month's quota is spent over at most 31 nights.
 _LOOK_BACK_DAYS = 35
 
 _FLOW = "check-alerts"
 
-# Attempts of the one call. Chosen: any value from 1 to 4 does.
-_ATTEMPTS = 2
 
-
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Check:
     """Decides what must be told now, about some catalogs or, without names, about all together."""
 
-    settings: Settings
+    scope: AlertScope
     catalogs: Sequence[str]
     folder: str  # relative catalogs lie in it
-    read_block: ReadBlock | None = None
+    key_in_use: Callable[[], str]  # its fingerprint
+    ask_usage: Callable[[], tuple[PartnerUsageResponse, AnswerHeaders]]  # one keyed call
+    bounds: Callable[[], Bounds]  # of a leg that begins now
     skipped: list[str] = field(default_factory=list)  # one line for each thing that could not be looked at
 
-    @property
-    def event(self) -> AlertEvent:
+    def gather(self) -> tuple[Decide, Sequence[str]]:
         """Return what tells somebody of what is found."""
-        return AlertEvent(self.settings, lambda: (self.decide, []))
+        return self.decide, []
 
     def decide(self, was_sent: WasSent) -> list[Alert]:
         """Return the alerts that hold now."""
-        now = utc_now()
+        now = self.scope.clock()
         named: list[str | None] = [printable(path_of(name, self.folder)).rstrip("/") for name in self.catalogs]
-        found: list[Alert | None] = [*alerts_of_key(self.settings, self._key_in_use(), now)]
+        found: list[Alert | None] = [*alerts_of_key(self.scope, self._key_in_use(), now)]
         usage = self._usage(found)
         for location in named or [None]:
             found.append(self._no_success(location, now))
             found += self._of_newest_run(location, usage, was_sent)
-        since, environment = now - timedelta(days=_LOOK_BACK_DAYS), self.settings.service.environment
-        for end in killed_work(results_for(self.settings), environment, since):
+        since, environment = now - timedelta(days=_LOOK_BACK_DAYS), self.scope.environment
+        for end in killed_work(self.scope.results, environment, since):
             found += alerts_of_end(end)
         if usage is not None:
             found.append(self._unexplained_usage(usage[0], now, was_sent))
@@ -80,29 +76,27 @@ class Check:
     def _key_in_use(self) -> str | None:
         """Return the fingerprint of the key; None if it cannot be read, which the call for the usage says."""
         try:
-            return engine_for(self.settings, self.read_block).key_fingerprint
+            return self.key_in_use()
         except ProofsweepError:
             return None
 
     def _usage(self, found: list[Alert | None]) -> tuple[PartnerUsageResponse, AnswerHeaders] | None:
         """Ask for the usage, which is one keyed call; a refused key is an alert, and what else fails is said."""
         try:
-            return engine_for(self.settings, self.read_block).partner.with_attempts(_ATTEMPTS).usage(days=2)
+            return self.ask_usage()
         except ProofsweepError as error:
             if isinstance(error, RunMustStop) and error.ended_by == EndedBy.KEY_REFUSED:
                 state = state_of_ending(error.ended_by)
-                found += alerts_of_end(
-                    flow_end(self.settings, _FLOW, state, _FLOW, [f"It said: {quoted(error.message)}"])
-                )
+                found += alerts_of_end(flow_end(self.scope, _FLOW, state, _FLOW, [f"It said: {quoted(error.message)}"]))
             else:
                 self.skipped.append(f"The quota and its usage were not checked: {error.message}")
         return None
 
     def _no_success(self, location: str | None, now: datetime) -> Alert | None:
-        hours = self.settings.alerts.no_success_hours
+        hours = self.scope.no_success_hours
         facts = night_facts(
-            results_for(self.settings),
-            self.settings.service.environment,
+            self.scope.results,
+            self.scope.environment,
             location,
             since=now - timedelta(days=_LOOK_BACK_DAYS),
             enough=now - timedelta(hours=hours),
@@ -111,7 +105,7 @@ class Check:
 
     def _digest(self, now: datetime) -> Alert | None:
         """Tell of the newest leg of the last two days, so that the head of the records leaves the store."""
-        results, environment = results_for(self.settings), self.settings.service.environment
+        results, environment = self.scope.results, self.scope.environment
         newest = newest_leg(results, environment, now - timedelta(days=_LOOK_BACK_DAYS))
         ended = None if newest is None else ended_at(newest[1])
         if newest is None or ended is None or ended < now - timedelta(days=2):
@@ -123,7 +117,7 @@ class Check:
         self, location: str | None, usage: tuple[PartnerUsageResponse, AnswerHeaders] | None, was_sent: WasSent
     ) -> list[Alert | None]:
         """Look at the newest run if rows of it remain and nobody works on it: its process may have been killed."""
-        newest, results = self._newest_run(location), results_for(self.settings)
+        newest, results = self._newest_run(location), self.scope.results
         if newest is None or newest.is_over:
             return []
         legs = Legs(results, newest.plan.run_id)
@@ -132,12 +126,12 @@ class Check:
         run = describe_run(results, newest.plan.run_id)
         if not run.remaining:
             return []
-        found: list[Alert | None] = [*alerts_of_run(facts_of_run(self.settings, run), was_sent)]
+        found: list[Alert | None] = [*alerts_of_run(facts_of_run(self.scope, run), was_sent)]
         return found if usage is None else [*found, self._quota_short(run, usage[1])]
 
     def _newest_run(self, location: str | None) -> RunRecord | None:
-        runs = recent_runs(results_for(self.settings), utc_now() - timedelta(days=_LOOK_BACK_DAYS))
-        label = self.settings.service.environment
+        runs = recent_runs(self.scope.results, self.scope.clock() - timedelta(days=_LOOK_BACK_DAYS))
+        label = self.scope.environment
         mine = (run for run in runs if run.plan.environment == label and location in {None, run.plan.catalog})
         return next((run for run in mine if not run.is_superseded), None)
 
@@ -145,19 +139,19 @@ class Check:
         sent = run.finished - run.rows("ineligible")
         need = Need(eligible=max(0, min(run.remaining, run.plan.eligible - sent)), audio_bytes=0)
         service = ServiceStatus(headroom=headers.rate_remaining, quota_reset=headers.rate_reset)
-        return alert_of_quota(self.settings, run.plan, need, service, bounds_for(self.settings))
+        return alert_of_quota(self.scope, run.plan, need, service, self.bounds())
 
     def _unexplained_usage(self, usage: PartnerUsageResponse, now: datetime, was_sent: WasSent) -> Alert | None:
         """Compare yesterday's calls, in UTC; today's are not over."""
-        service, tolerated = self.settings.service, self.settings.alerts.unexplained_calls
+        scope, tolerated = self.scope, self.scope.unexplained_calls
         day = now.date() - timedelta(days=1)
         used = next((one.used for one in usage.days if (one.date or "").startswith(day.isoformat())), None)
-        cause = cause_of(AlertKind.USAGE, service.environment, day.isoformat())
+        cause = cause_of(AlertKind.USAGE, scope.environment, day.isoformat())
         if used is None or used <= tolerated or was_sent(cause):
             return None
         since = now - timedelta(days=_LOOK_BACK_DAYS)
-        ours = calls_of_day(results_for(self.settings), service.base_url, day, since)
+        ours = calls_of_day(scope.results, scope.base_url, day, since)
         if ours is None:
             self.skipped.append("The usage was not checked: a leg that made calls has not ended, or was killed.")
             return None
-        return unexplained_usage(service.environment, day, used, ours, tolerated)
+        return unexplained_usage(scope.environment, day, used, ours, tolerated)

@@ -13,7 +13,7 @@ from proofsweep.store.operations import OperationJournals
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.redactions import redaction_lease
 from proofsweep.wiring.engines import utc_now
-from proofsweep.wiring.proofs import redact_item
+from proofsweep.wiring.operations import redact_item
 
 from ...worlds.audited_store import NEWEST, end_leg, planned
 from ..ended_operations import leave_operation, operation_named

@@ -15,18 +15,18 @@ from proofsweep.store.operations import Operations
 from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.leg.open import supersede
 from proofsweep.verify.leg.work import verify_slice
-from proofsweep.wiring import alerts_check
-from proofsweep.wiring.alerts_check import Check
+from proofsweep.wiring import alerts
+from proofsweep.wiring.alerts import check_for
 from proofsweep.wiring.engines import engine_for, utc_now
-from proofsweep.wiring.keys import rotate_key
 from proofsweep.wiring.legs import claimed_next_leg
+from proofsweep.wiring.operations import rotate_key
 from proofsweep.wiring.runs import plan_catalog
 from proofsweep.wiring.stores import results_for
 
 from ..ended_operations import leave_operation, operation_named
 from ..left_behind import let_holder_die
 from ..scripted_service import Scripted, ScriptedService
-from .conftest import Change
+from ..wired import Change
 
 
 def verified(settings: Settings, config: str, catalog: str, bounds: Bounds | None = None) -> str:
@@ -40,14 +40,14 @@ def verified(settings: Settings, config: str, catalog: str, bounds: Bounds | Non
 
 def found(settings: Settings, *catalogs: str) -> list[str]:
     """Return the kinds of alerts that a check finds, beside the daily digest."""
-    alerts = Check(settings, catalogs, str(Path.cwd())).decide(lambda _cause: False)
+    alerts = check_for(settings, catalogs, str(Path.cwd())).decide(lambda _cause: False)
     return [alert.kind for alert in alerts if alert.severity is not Severity.INFO]
 
 
 def pass_hours(monkeypatch: pytest.MonkeyPatch, hours: float) -> None:
     """Let a check be made so much later."""
     later = utc_now() + timedelta(hours=hours)
-    monkeypatch.setattr(alerts_check, "utc_now", lambda: later)
+    monkeypatch.setattr(alerts, "utc_now", lambda: later)
 
 
 def test_after_a_good_night_nothing_is_found(settings: Settings, config: str, catalog: str) -> None:
@@ -64,13 +64,15 @@ def test_each_day_the_head_of_the_records_leaves_the_store(
     run_id = verified(settings, config, catalog)
     head = Legs(results_for(settings), run_id).receipt_digest(1)
 
-    (digest,) = Check(settings, [], str(Path.cwd())).decide(lambda _cause: False)
+    (digest,) = check_for(settings, [], str(Path.cwd())).decide(lambda _cause: False)
 
     assert f"Head of the records: `{head}`" in digest.body
     assert run_id in digest.body
     assert digest.causes == (f"digest\tbeta\t{datetime.now(UTC).date()}",)
     pass_hours(monkeypatch, 49)
-    assert "digest" not in {alert.kind for alert in Check(settings, [], str(Path.cwd())).decide(lambda _cause: False)}
+    assert "digest" not in {
+        alert.kind for alert in check_for(settings, [], str(Path.cwd())).decide(lambda _cause: False)
+    }
 
 
 def test_36_hours_after_the_last_good_run_it_is_found(
@@ -156,7 +158,7 @@ def test_a_service_that_is_down_is_said_and_no_alert(
 ) -> None:
     """An hour's outage without a run harms nobody; the rest of the check goes on."""
     service.usual[Call.USAGE] = Scripted(status=status)
-    check = Check(settings, [], str(Path.cwd()))
+    check = check_for(settings, [], str(Path.cwd()))
 
     assert check.decide(lambda _cause: False) == []
     assert check.skipped[0].startswith("The quota and its usage were not checked: ")
@@ -164,7 +166,7 @@ def test_a_service_that_is_down_is_said_and_no_alert(
 
 def test_a_key_that_cannot_be_read_keeps_nothing_else_from_being_found(change: Change, tmp_path: Path) -> None:
     """That file may be why no run has succeeded."""
-    check = Check(change(SERVICE__API_KEY_FILE=tmp_path / "gone"), ["music"], str(tmp_path))
+    check = check_for(change(SERVICE__API_KEY_FILE=tmp_path / "gone"), ["music"], str(tmp_path))
 
     alerts = check.decide(lambda _cause: False)
 
@@ -183,7 +185,7 @@ def test_calls_of_yesterday_that_nobody_here_made_are_found(
     service.usual[Call.USAGE] = Scripted(document={"days": days}, remaining=900)
 
     assert found(settings) == ["usage"]
-    assert [alert.kind for alert in Check(settings, [], str(Path.cwd())).decide(lambda _cause: True)] == ["digest"]
+    assert [alert.kind for alert in check_for(settings, [], str(Path.cwd())).decide(lambda _cause: True)] == ["digest"]
 
 
 @pytest.mark.parametrize("days", [[], [{"date": "yesterday", "used": 9_000}], [{"used": 5}], [{"date": 3}]])

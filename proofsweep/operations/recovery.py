@@ -1,0 +1,107 @@
+"""An operation that recovers sidecars: what it may write where, and what killed ones left behind."""
+
+from collections import Counter
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+from proofsweep.answers.views.connection import opened
+from proofsweep.errors import RunIsActive, UsageError
+from proofsweep.files.files import Files
+from proofsweep.files.locations import one_line, path_of
+from proofsweep.files.moves import Moves
+from proofsweep.model.operations import OperationKind
+from proofsweep.model.proofs import Recovered, RecoveryRequest
+from proofsweep.model.tables import recoveries
+from proofsweep.operations.call_budget import OutageGuard
+from proofsweep.operations.operation_log import KilledOperations
+from proofsweep.operations.operation_work import OperationContext, operation_begun
+from proofsweep.operations.recover_sidecars import SidecarRecovery, proven_items
+from proofsweep.store.operations import OperationJournals, Operations
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.watches import ingest_store, is_watched, watched_ids
+
+
+def recover_sidecars(context: OperationContext, wanted: RecoveryRequest, most_bytes: int) -> Recovered:
+    """Compare the sidecars of items with a proof with the sealed ones, and write those that are missing.
+
+    `most_bytes` is the size of the largest sidecar that is read.
+    """
+    lies_in_watched = _lies_in_watched(context)
+    place = _place_of(wanted, lies_in_watched)
+    outcomes: Counter[str] = Counter()
+    intent = {"to": place}  # nothing that names a file: a redaction must find all that does in tables
+    with operation_begun(context, OperationKind.RECOVERY, intent) as work:
+        killed = killed_recoveries(context.results, context.files, context.clock)
+        killed.end_all()
+        work.counts["outcomes"] = outcomes
+        recovery = SidecarRecovery(
+            partner=work.partner,
+            log=work.log,
+            journals=killed.journals,
+            budget=work.call_budget(wanted.max_calls),
+            outage=OutageGuard(work.partner),
+            files=context.files,
+            is_watched=lies_in_watched,
+            clock=context.clock,
+            prefix=place,
+            most_bytes=most_bytes,
+            compares_all=wanted.compares_all,
+            outcomes=outcomes,
+        )
+        below, with_one_files = _below(wanted), wanted.with_one_files
+        recovery.run(proven_items(context.results, context.environment, below, with_one_files=with_one_files))
+    return Recovered(operation_id=work.operation_id, outcomes=outcomes)
+
+
+def end_killed_recoveries(results: Results, files: Files, clock: Callable[[], datetime]) -> None:
+    """Put what killed recoveries noted into their table; RunIsActive if one is at work, or cannot be ended now."""
+    killed = killed_recoveries(results, files, clock)
+    killed.end_all()
+    for operation_id in killed.journals.open():
+        raise RunIsActive(
+            f"The recovery {operation_id} is at work, or was killed and its sidecars cannot be read now: redact "
+            "once it has ended."
+        )
+
+
+def killed_recoveries(results: Results, files: Files, clock: Callable[[], datetime]) -> KilledOperations:
+    """Return what ends the recoveries of a store whose process was killed."""
+    moves = Moves(files)
+    return KilledOperations(
+        journals=OperationJournals(results.store.within("_recovering"), recoveries.COLUMNS),
+        operations=Operations(results),
+        clock=clock,
+        table="recoveries",
+        key="recovered_to",
+        counts_of=lambda rows: {"outcomes": Counter(str(row["outcome"]) for row in rows)},
+        is_done=lambda row: moves.digest(str(row["recovered_to"])) == row["sidecar_sha256"],
+    )
+
+
+def _below(wanted: RecoveryRequest) -> str:
+    """Return the whole location of what a person named; with a slash at its end it is a folder."""
+    if not wanted.below:
+        return ""
+    location = path_of(wanted.below, str(Path.cwd()))
+    return f"{location}/" if wanted.below.endswith("/") and not location.endswith("/") else location
+
+
+def _lies_in_watched(context: OperationContext) -> Callable[[str], bool]:
+    """Return what says whether a location lies in a folder that was ever watched with the results store."""
+    results, environments = context.results, {context.environment}
+    if ids := frozenset(watched_ids(ingest_store(results.store.url))):
+        with opened(results, "all", with_tags=False) as store:
+            environments.update(store.environments)
+    return partial(is_watched, ids=ids, environments=environments)
+
+
+def _place_of(wanted: RecoveryRequest, lies_in_watched: Callable[[str], bool]) -> str | None:
+    """Return the place to write below, before anything is called; None for beside the audio."""
+    if wanted.with_one_files and wanted.prefix is None:
+        raise UsageError("A sidecar beside a one-file WAV would make it a pair; give a place of its own with --to.")
+    place = None if wanted.prefix is None else path_of(wanted.prefix, str(Path.cwd()))
+    if place is not None and lies_in_watched(place.rstrip("/")):
+        raise UsageError(f"{one_line(place)} lies in a folder that ingest watches: its files are taken for deliveries.")
+    return place

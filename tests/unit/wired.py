@@ -1,0 +1,98 @@
+"""Settings that lead to a service in this very process, and an empty store; each test has its own."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from proofsweep.alerts.messages import Alert
+from proofsweep.settings import Settings, load_settings
+from proofsweep.wiring.engines import close_engines
+
+from .scripted_service import ScriptedService
+
+URL = "https://partner.example/v1"
+WAV = b"RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x08\0\0\0" + bytes(8)
+
+Change = Callable[..., Settings]
+
+
+@dataclass(slots=True)
+class Inbox:
+    """One who is told."""
+
+    alerts: list[Alert] = field(default_factory=list)
+
+    @property
+    def kinds(self) -> list[str]:
+        """What was told."""
+        return [alert.kind for alert in self.alerts]
+
+    def __len__(self) -> int:
+        """Count one."""
+        return 1
+
+    def send(self, alerts: Sequence[Alert]) -> list[list[str]]:
+        """Take alerts."""
+        self.alerts += alerts
+        return [[] for _ in alerts]
+
+
+@pytest.fixture(autouse=True)
+def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedService]:
+    """What every engine of a test talks to; engines are forgotten afterwards."""
+    service = ScriptedService()
+    monkeypatch.setattr("proofsweep.wiring.engines.Transport", lambda **_: service)
+    yield service
+    close_engines()
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> str:
+    """A profile with a key of its own; calls are fast, and tried twice."""
+    (tmp_path / "key").write_text("pk_test\n")
+    path = tmp_path / "config.toml"
+    path.write_text(f"""
+        [service]
+        base_url = "{URL}"
+        environment = "beta"
+        api_key_file = "{tmp_path / "key"}"
+        [results]
+        url = "{tmp_path / "results"}"
+        [pace]
+        workers = 4
+        first_rate = 10000
+        [retry]
+        attempts = 2
+        first_wait_seconds = 0.001
+    """)
+    return str(path)
+
+
+@pytest.fixture
+def change(config: str, monkeypatch: pytest.MonkeyPatch) -> Change:
+    """Change settings by their variables, and read them all."""
+
+    def change(**variables: object) -> Settings:
+        for name, value in variables.items():
+            monkeypatch.setenv(f"PROOFSWEEP_{name}", str(value))
+        return load_settings(config)
+
+    return change
+
+
+@pytest.fixture
+def settings(config: str) -> Settings:
+    """The profile's."""
+    return load_settings(config)
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> str:
+    """A folder of three small WAVs."""
+    folder = tmp_path / "music"
+    folder.mkdir()
+    for number in range(3):
+        (folder / f"{number}.wav").write_bytes(WAV + bytes([number]))
+    return str(folder)
