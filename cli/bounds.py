@@ -5,7 +5,7 @@ from datetime import datetime
 from rich.console import Console
 
 from proofsweep.errors import UsageError
-from proofsweep.verify.budget.bounds import Bounds
+from proofsweep.model.bounds import Bounds
 
 
 def print_bounds(out: Console, bounds: Bounds, now: datetime) -> None:

@@ -14,7 +14,7 @@ from proofsweep.errors import UsageError
 from proofsweep.model.evidence import Contents
 from proofsweep.settings import load_settings
 from proofsweep.text import printable
-from proofsweep.wiring.selections import pack_evidence
+from proofsweep.wiring.operations import pack_evidence
 
 
 def add_to(app: typer.Typer) -> None:

@@ -21,9 +21,9 @@ from proofsweep.answers.explain.explain import (
 )
 from proofsweep.answers.explain.search import Search, searching
 from proofsweep.errors import ResultsError
+from proofsweep.model.bounds import duration_of
 from proofsweep.model.runs import Plan
 from proofsweep.settings import load_settings
-from proofsweep.verify.budget.bounds import duration_of
 from proofsweep.wiring.stores import results_for
 
 _What = typer.Argument(

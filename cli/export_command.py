@@ -18,7 +18,7 @@ from proofsweep.files.locations import path_of
 from proofsweep.model.run_records import OUTCOMES
 from proofsweep.settings import Settings, load_settings
 from proofsweep.text import did_you_mean, printable
-from proofsweep.wiring.selections import selected_rows
+from proofsweep.wiring.operations import selected_rows
 
 
 def add_to(app: typer.Typer) -> None:

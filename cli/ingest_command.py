@@ -18,7 +18,7 @@ from cli.screen import print_error, print_json
 from cli.stop_told import stop_told
 from proofsweep.answers.letters import json_of_pass, line_of_pass, lines_of_unmoved, messages_of
 from proofsweep.ingest.watched_folder import WatchedFolder
-from proofsweep.verify.plan.selection import Selection
+from proofsweep.model.selection import Selection
 from proofsweep.wiring.alerts import tell_of_pass
 from proofsweep.wiring.engines import utc_now
 from proofsweep.wiring.operations import watched_folder

@@ -12,8 +12,8 @@ from cli.screen import console, print_error, print_json
 from proofsweep.answers.operation_lines import line_of_round
 from proofsweep.errors import ProofsweepError
 from proofsweep.logs import set_up_logs
+from proofsweep.model.bounds import duration_of
 from proofsweep.settings import Settings, load_settings
-from proofsweep.verify.budget.bounds import duration_of
 from proofsweep.wiring.alerts import monitor_and_tell
 from proofsweep.wiring.engines import utc_now
 from tasks.stop_on_signals import STOP_ASKED

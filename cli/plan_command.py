@@ -27,16 +27,16 @@ from proofsweep.answers.summary import unsent_pairs_note
 from proofsweep.catalog.catalog import Catalog
 from proofsweep.errors import ConfigError, NothingDue, ResultsError, RunMustStop
 from proofsweep.files.files import Files
+from proofsweep.model.bounds import Bounds
 from proofsweep.model.reasons import Reason, remedy_for
+from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings, load_settings
-from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.plan.examine_service import ServiceStatus
 from proofsweep.verify.plan.forecast import Need
-from proofsweep.verify.plan.selection import Selection
 from proofsweep.verify.plan.survey import Survey, ignored_entries, refuse_hopeless, survey_catalog
 from proofsweep.wiring.engines import engine_for, limits_for, utc_now
-from proofsweep.wiring.forecasts import cautions_for, forecast_for, sample_of
-from proofsweep.wiring.runs import bounds_for, chosen_rows
+from proofsweep.wiring.runs import bounds_for, chosen_rows, forecast_for, sample_of
+from proofsweep.wiring.stores import cautions_for
 
 _Deep = typer.Option(False, "--deep", help="Open every file and check its content, not only its size.")
 _Sample = typer.Option(

@@ -17,7 +17,7 @@ from proofsweep.errors import UsageError
 from proofsweep.settings import Settings
 from proofsweep.text import did_you_mean, printable
 from proofsweep.wiring.engines import utc_now
-from proofsweep.wiring.selections import plan_redrive, selected_rows
+from proofsweep.wiring.operations import plan_redrive, selected_rows
 
 
 def add_to(app: typer.Typer) -> None:

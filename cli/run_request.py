@@ -14,9 +14,9 @@ from proofsweep.answers.describe_run import describe_run
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.answers.summary import json_of
 from proofsweep.errors import CatalogError, ResultsError
+from proofsweep.model.bounds import Bounds
 from proofsweep.settings import Settings, load_settings
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.plan.coverage import Coverage
 from proofsweep.verify.plan.forecast import Forecast
 from proofsweep.wiring.stores import results_for

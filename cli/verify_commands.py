@@ -17,13 +17,19 @@ from proofsweep.answers.describe_run import newest_run
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.files.locations import path_of, resolved_location
 from proofsweep.logs import set_up_logs
+from proofsweep.model.bounds import Bounds
 from proofsweep.model.runs import Plan
+from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings
-from proofsweep.verify.budget.bounds import Bounds
-from proofsweep.verify.plan.selection import Selection
 from proofsweep.wiring.engines import utc_now
-from proofsweep.wiring.runs import coverage_for, plan_catalog, refuse_bad_selection, settle_dead_leg
-from proofsweep.wiring.unfinished_runs import run_to_resume, supersede_older
+from proofsweep.wiring.runs import (
+    coverage_for,
+    plan_catalog,
+    refuse_bad_selection,
+    run_to_resume,
+    settle_dead_leg,
+    supersede_older,
+)
 
 
 def add_to(app: typer.Typer) -> None:

@@ -21,15 +21,13 @@ from proofsweep.answers.run_status import RunStatus
 from proofsweep.answers.summary import unsent_pairs_note
 from proofsweep.endings import EndedBy
 from proofsweep.errors import NothingDue
+from proofsweep.model.bounds import Bounds
 from proofsweep.model.runs import Plan
 from proofsweep.settings import Settings
-from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.budget.budget import seconds_after_reset
 from proofsweep.verify.plan.forecast import Need
 from proofsweep.wiring.engines import engine_for, utc_now
-from proofsweep.wiring.forecasts import forecast_for
-from proofsweep.wiring.runs import catalog_has_changed
-from proofsweep.wiring.unfinished_runs import runs_in_turn
+from proofsweep.wiring.runs import catalog_has_changed, forecast_for, runs_in_turn
 
 
 def plan_and_verify(request: RunRequest, settings: Settings, plan_rows: Callable[[], Plan]) -> int:

@@ -13,9 +13,9 @@ from proofsweep.alerts.ends import end_of_pass
 from proofsweep.answers.letters import line_of_pass, markdown_of_pass
 from proofsweep.ingest.watched_folder import WatchedFolder
 from proofsweep.model.ingest import PassReport
+from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings
 from proofsweep.text import printable
-from proofsweep.verify.plan.selection import Selection
 from proofsweep.wiring.alerts import alert_scope
 from proofsweep.wiring.operations import watched_folder
 from tasks.end_states import state_of_pass

@@ -17,8 +17,7 @@ from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.slice_queue import GrantedSlice, SliceResult
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.verify.leg.worker_process import SHARDS_AT_ONCE
-from proofsweep.wiring.legs import LegHandle
-from proofsweep.wiring.worker_processes import verify_granted
+from proofsweep.wiring.legs import LegHandle, verify_granted
 from tasks.dask_link import worker_link
 from tasks.end_states import state_of_error
 from tasks.key_block import read_block_anywhere

@@ -27,10 +27,10 @@ from proofsweep.contract.models import PartnerUsageResponse
 from proofsweep.endings import EndedBy
 from proofsweep.errors import ProofsweepError, RunMustStop
 from proofsweep.files.locations import path_of
+from proofsweep.model.bounds import Bounds
 from proofsweep.model.items import printable
 from proofsweep.model.run_records import RunRecord
 from proofsweep.store.legs import Legs
-from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.plan.examine_service import ServiceStatus
 from proofsweep.verify.plan.forecast import Need
 

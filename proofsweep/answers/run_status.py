@@ -103,6 +103,11 @@ class RunStatus:
         return bool(self.legs) and 0 < self.remaining <= self.legs[-1].in_doubt
 
     @property
+    def calls_if_done(self) -> int | None:
+        """What its last leg has called; None if somebody must go on with it."""
+        return self.legs[-1].count("calls") or 0 if self.is_over or self.is_in_doubt else None
+
+    @property
     def nights_in_doubt(self) -> int:
         """On how many UTC days in a row, to the last, a leg ended with rows in doubt."""
         legs = takewhile(lambda leg: leg.in_doubt, reversed(self.legs))

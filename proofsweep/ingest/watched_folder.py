@@ -27,13 +27,13 @@ from proofsweep.ingest.records import Records
 from proofsweep.model.ingest import IngestRules, watch_id
 from proofsweep.model.items import ManifestRow
 from proofsweep.model.runs import Plan
+from proofsweep.model.selection import Selection
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.claims import LaneClaim
 from proofsweep.store.lease import Lease
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import Store
 from proofsweep.store.watches import Watch, watched_ids
-from proofsweep.verify.plan.selection import Selection
 
 _BUSY = "This folder is being worked on by {holder}."
 

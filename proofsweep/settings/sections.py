@@ -22,7 +22,7 @@ from proofsweep.catalog.preflight import SIDECAR_BYTES
 from proofsweep.contract.limits import SLOT_BYTES
 from proofsweep.errors import CatalogError, UsageError
 from proofsweep.files.locations import refuse_credentials
-from proofsweep.verify.budget.bounds import duration_of, instant_of
+from proofsweep.model.bounds import duration_of, instant_of
 
 Bytes = Annotated[int, Field(gt=0)]
 Seconds = Annotated[float, Field(gt=0)]

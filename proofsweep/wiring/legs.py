@@ -1,5 +1,6 @@
-"""Legs, wired: from a run's name to the context in which its items are verified."""
+"""Legs, from the settings: what the process that holds one works with, and what its worker processes do."""
 
+import math
 import os
 import secrets
 from collections.abc import Callable, Iterator
@@ -9,9 +10,9 @@ from datetime import timedelta
 
 from proofsweep import __version__
 from proofsweep.contract.verdicts import Verdict
-from proofsweep.errors import ConfigError
 from proofsweep.files.locations import path_of
 from proofsweep.ingest.pass_claim import yield_to_ingest
+from proofsweep.model.bounds import Bounds
 from proofsweep.model.items import Mode
 from proofsweep.model.outcomes import Finished
 from proofsweep.model.runs import INGEST, Plan
@@ -25,7 +26,7 @@ from proofsweep.store.past_answers import PastAnswers
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store
 from proofsweep.store.watches import ingest_store
-from proofsweep.verify.budget.bounds import Bounds
+from proofsweep.verify.budget.budget import LAST_PROBE_CALLS
 from proofsweep.verify.budget.budget_guard import BudgetGuard
 from proofsweep.verify.control.calls import ControlCalls
 from proofsweep.verify.control.control import Control
@@ -38,8 +39,19 @@ from proofsweep.verify.leg.heartbeat import Heartbeat
 from proofsweep.verify.leg.last_rate import last_rate
 from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.leg_session import LegRequest, claimed_leg, leg_session
+from proofsweep.verify.leg.open import plan_to_work_on
 from proofsweep.verify.leg.remaining import RemainingItems
-from proofsweep.wiring.engines import Engine, close_engines, say_if_fewer, utc_now
+from proofsweep.verify.leg.slice_queue import GrantedSlice, SliceResult
+from proofsweep.verify.leg.worker_process import (
+    Close,
+    GrantedBudget,
+    IsOver,
+    WorkerProcess,
+    WorkerProcesses,
+    refuse_missing_catalog,
+    refuse_other_version,
+)
+from proofsweep.wiring.engines import Engine, ReadBlock, build_engine, close_engines, say_if_fewer, utc_now
 from proofsweep.wiring.runs import bounds_for, canaries_for
 from proofsweep.wiring.stores import results_for
 
@@ -90,13 +102,13 @@ def claimed_next_leg(
         RunIsActive: another leg is alive.
         ConfigError, ResultsError, RunMustStop: it cannot be begun; nothing was claimed.
     """
-    settings = engine.settings
+    settings, service = engine.settings, engine.settings.service
     results, bounds = results_for(settings), bounds or bounds_for(settings)
     try:
         request = LegRequest(
             results=results,
-            plan=_plan_for(results, run_id, settings),
-            base_url=settings.service.base_url,
+            plan=plan_to_work_on(results, run_id, service.environment, sidecar_field=service.sidecar_field),
+            base_url=service.base_url,
             service=engine.awaited_service(bounds.reserve),
             key_fingerprint=lambda: engine.key_fingerprint,
             flow_run_id=flow_run_id,
@@ -141,22 +153,6 @@ def _anywhere(settings: Settings) -> Settings:
             "service": settings.service.model_copy(update=service),
         }
     )
-
-
-def _plan_for(results: Results, run_id: str, settings: Settings) -> Plan:
-    """Return a run's plan; ConfigError if it is of another environment, or has pairs whose wire name is not set."""
-    plan, environment = results.plan(run_id), settings.service.environment
-    if plan.environment != environment:
-        raise ConfigError(
-            f"Run {run_id} was planned for {plan.environment}, but the settings are for {environment}; give the config "
-            "it was planned with."
-        )
-    if plan.pairs and settings.service.sidecar_field is None:
-        raise ConfigError(
-            f"Run {run_id} was planned with {plan.pairs:,} legacy pairs to send, and the sidecar's wire name is not "
-            "set: set service.sidecar_field."
-        )
-    return plan
 
 
 def build_context(handle: LegHandle, engine: Engine, budget: BudgetGuard, *, is_holder: bool) -> LegContext:
@@ -262,3 +258,37 @@ def _control(
         believes=handle.believes,
         forget_refusals=(lambda: None) if duplicates is None else duplicates.forget,
     )
+
+
+_processes = WorkerProcesses()
+
+
+def verify_granted(
+    handle: LegHandle, granted: GrantedSlice, link: Callable[[], IsOver], read_block: ReadBlock | None = None
+) -> SliceResult:
+    """Verify a slice in this process, for a leg that another one holds; the first slice begins this process's part.
+
+    Raises:
+        ConfigError, ResultsError: this process cannot work for the leg; the message names the machine.
+    """
+    return _processes.of(handle, lambda: _begin(handle, link(), read_block)).verify(granted)
+
+
+def _begin(handle: LegHandle, is_over: IsOver, read_block: ReadBlock | None) -> tuple[WorkerProcess, Close]:
+    refuse_other_version(handle.version)
+    engine = build_engine(_share_of(handle.settings, handle.processes), read_block)
+    bounds = Bounds(closes_at=handle.bounds.closes_at, max_calls=LAST_PROBE_CALLS)  # others come with slices
+    budget = GrantedBudget(bounds, engine.partner.for_control(), engine.stop, utc_now)
+    leg = build_context(handle, engine, budget, is_holder=False)
+    refuse_missing_catalog(leg.plan)
+    remember_rate(engine, leg.results, handle.processes)
+    drain_seconds = engine.settings.bounds.drain_seconds
+    process = WorkerProcess(leg=leg, budget=budget, is_over=is_over, abort=engine.abort, drain_seconds=drain_seconds)
+    return process, engine.close
+
+
+def _share_of(settings: Settings, processes: int) -> Settings:
+    """Return each process its share of the items in flight, and of the rate with which a run begins."""
+    pace = settings.pace
+    share = {"workers": math.ceil(pace.workers / processes), "first_rate": pace.first_rate / processes}
+    return settings.model_copy(update={"pace": pace.model_copy(update=share)})

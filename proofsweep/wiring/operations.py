@@ -1,22 +1,31 @@
 """Operations, watched folders and audits: what each needs, from the settings."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import partial
 from pathlib import Path
 
 from pydantic import SecretStr
 
+from proofsweep.answers.redriven_rows import redriven_rows
+from proofsweep.answers.report.templates import evidence_page
+from proofsweep.answers.views.selected_rows import SelectedRows
+from proofsweep.audit.pack_evidence import write_evidence
 from proofsweep.audit.redact import redact_alone
 from proofsweep.errors import ConfigError
 from proofsweep.files.files import Files
+from proofsweep.files.new_file import new_file
 from proofsweep.ingest import watched_folder as watching
 from proofsweep.ingest.watched_folder import IngestContext, WatchedFolder
+from proofsweep.model.evidence import Contents, Wanted
 from proofsweep.model.ingest import IngestRules
 from proofsweep.model.key_rotation import RotationIntent
 from proofsweep.model.operations import OperationKind
 from proofsweep.model.proofs import Erasure, Inventory, NotesRefreshed, ProofList, Recovered, RecoveryRequest
 from proofsweep.model.redaction import Redaction
+from proofsweep.model.run_records import OUTCOMES
+from proofsweep.model.runs import Plan
+from proofsweep.model.selection import ALL_ROWS, Selection
 from proofsweep.operations import erase_proofs as erasing
 from proofsweep.operations import reconcile, recovery, refresh_notes
 from proofsweep.operations.key_places import KeyPlace, SecretBlocks, place_of_new_key
@@ -32,7 +41,7 @@ from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.rotations import Rotations
 from proofsweep.store.watches import ingest_store
-from proofsweep.verify.plan.selection import ALL_ROWS, Selection
+from proofsweep.text import printable
 from proofsweep.wiring.engines import ReadBlock, build_engine, engine_for, limits_for, utc_now
 from proofsweep.wiring.runs import catalog_for, plan_listed
 from proofsweep.wiring.stores import results_for
@@ -195,6 +204,40 @@ def given_up_items(settings: Settings) -> set[str]:
 def lane_claim(settings: Settings, read_block: ReadBlock | None) -> LaneClaim:
     """Return the claim of ingest passes on the lane of the key in use."""
     return LaneClaim(ingest_store(settings.results.url), engine_for(settings, read_block).key_fingerprint)
+
+
+def selected_rows(
+    settings: Settings, run_id: str | None, outcomes: Sequence[str] = OUTCOMES, reasons: Sequence[str] | None = None
+) -> SelectedRows:
+    """Choose rows of a run; without one, of how each file stands now in the settings' environment."""
+    results, environment = results_for(settings), settings.service.environment
+    return SelectedRows.of(results, run_id, environment, outcomes=outcomes, reasons=reasons)
+
+
+def plan_redrive(settings: Settings, selected: SelectedRows, read_block: ReadBlock | None, *, reserve: int) -> Plan:
+    """Plan a new run of just these rows: each keeps its item's id and its tags, and is looked at anew.
+
+    Raises:
+        UsageError: there is no such row, or they are of several catalogs or of another environment.
+        CatalogError, ConfigError, ResultsError, RunMustStop: it cannot be planned; nothing was written.
+    """
+    selection = Selection(reasons=tuple(selected.reasons or ()))
+    with redriven_rows(selected, settings.service.environment) as rows:
+        return plan_listed(settings, rows, read_block, selection=selection, reserve=reserve)
+
+
+def pack_evidence(settings: Settings, run_id: str | None, tags: Mapping[str, str], path: Path) -> Contents:
+    """Write the evidence for the rows with all these tags: of a run, or the newest answers of all runs.
+
+    Raises:
+        UsageError: there is no such row, none can be proved, or the file exists or cannot be written.
+        ResultsError: there is no such run, the store cannot be read, or it is not as its receipts say.
+    """
+    selected = selected_rows(settings, run_id)
+    known = {printable(name): printable(value) for name, value in tags.items()}  # as the tables have them
+    wanted = Wanted(environment=selected.environment, run_id=run_id, tags=known)
+    with new_file(path) as file:
+        return write_evidence(selected, wanted, file, evidence_page)
 
 
 def _rules(settings: Settings) -> IngestRules:

@@ -1,32 +1,41 @@
-"""Runs, wired: from settings to a catalog, a results store and a plan."""
+"""Runs, from the settings: bounds, catalogs, plans and forecasts."""
 
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
 from itertools import chain
 
 from tzlocal import get_localzone
 
+from proofsweep.answers.describe_run import describe_run, run_worked_on_by, unfinished_runs
 from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.open_catalog import open_catalog
-from proofsweep.errors import CatalogError, NothingDue, ResultsError
-from proofsweep.files.locations import is_bucket, resolved_location
+from proofsweep.contract.limits import CALLS_PER_ITEM
+from proofsweep.files.locations import is_bucket
+from proofsweep.model.bounds import Bounds, closing_of
 from proofsweep.model.run_records import OUTCOMES
-from proofsweep.model.runs import INGEST, PARTIAL_KINDS, Plan
+from proofsweep.model.runs import INGEST, Plan, new_run_id
+from proofsweep.model.selection import ALL_ROWS, Selection
 from proofsweep.model.tables.snapshot import ANSWERED
 from proofsweep.settings import Settings
 from proofsweep.store.claims import CatalogClaims
 from proofsweep.store.known_rows import AnswerTimes, HashedItems
 from proofsweep.store.store import probe
-from proofsweep.verify.budget.bounds import Bounds, closing_of
+from proofsweep.verify.item.verify_item import VerifyContext
+from proofsweep.verify.leg import unfinished_runs as unfinished
 from proofsweep.verify.leg.canaries import Canary, read_canaries
 from proofsweep.verify.leg.note_leg import note_run
 from proofsweep.verify.leg.open import settle_last_leg
 from proofsweep.verify.leg.remaining import RemainingItems
+from proofsweep.verify.plan import plan_run as planning
 from proofsweep.verify.plan.coverage import Coverage
-from proofsweep.verify.plan.due_rows import DueRows
+from proofsweep.verify.plan.due_rows import DueRows, coverage_of
+from proofsweep.verify.plan.examine_service import ServiceStatus
+from proofsweep.verify.plan.forecast import Forecast, Measurement, Need, Quota
+from proofsweep.verify.plan.history import forecast_by_history
 from proofsweep.verify.plan.plan_run import PlanRequest, plan_run
-from proofsweep.verify.plan.selection import ALL_ROWS, Selection
-from proofsweep.verify.plan.survey import Survey, refuse_hopeless
-from proofsweep.wiring.engines import ReadBlock, engine_for, limits_for, utc_now
+from proofsweep.verify.plan.sample import measure_sample, remembered, spread
+from proofsweep.verify.plan.survey import Survey, items_of, refuse_hopeless
+from proofsweep.wiring.engines import Engine, ReadBlock, engine_for, limits_for, utc_now
 from proofsweep.wiring.stores import results_for
 
 
@@ -38,13 +47,10 @@ def bounds_for(
     until: str | None = None,
     max_duration: str | None = None,
 ) -> Bounds:
-    """Return the bounds of a leg that begins now: what is not given is as in the settings.
+    """Return the bounds of a leg that begins now: what is not given is as in the settings; UsageError for a bad time.
 
     A given time, `until` or `max_duration`, replaces both times of the settings. So a window that is printed once and
     given on as `until` stays the same.
-
-    Raises:
-        UsageError: a time cannot be read.
     """
     usual = settings.bounds
     if until is None and max_duration is None:
@@ -68,14 +74,8 @@ def plan_catalog(
 ) -> Plan:
     """Plan a run of a catalog, or of chosen rows: its shards and its plan are written, if it can be begun.
 
-    Args:
-        settings: of the run.
-        catalog: its location.
-        read_block: reads a secret block of the orchestrator.
-        selection: which rows.
-        bounds: of the leg that begins then; None as in the settings.
-        after: a run that has just ended; what it planned is not due.
-        beside: an unfinished run; what remains of it is not due.
+    Neither what a run that has just ended had planned is due (`after`), nor what remains of an unfinished one
+    (`beside`). `bounds` are those of the leg that begins then.
 
     Raises:
         RunIsActive: a run of the catalog is worked on.
@@ -97,15 +97,24 @@ def chosen_rows(
     after: Plan | None = None,
     beside: Plan | None = None,
 ) -> Catalog:
-    """Open a catalog with just the rows that are chosen; the arguments are those of `plan_catalog`.
-
-    Raises:
-        CatalogError, UsageError: the catalog, or the condition on its rows, cannot be read.
-    """
+    """Open a catalog with just the rows that are chosen; CatalogError or UsageError if they cannot be read."""
     whole = catalog_for(settings, catalog, selection)
     if selection.is_of_all_rows and after is None and beside is None:
         return whole
-    return _due_rows(settings, whole, selection, max_calls=max_calls, after=after, beside=beside)
+    results, environment = results_for(settings), settings.service.environment
+    elsewhere = chain(
+        () if after is None else results.items(after),
+        () if beside is None else RemainingItems(results, beside).all_items(),
+    )
+    return DueRows(
+        whole,
+        selection,
+        answered_at=AnswerTimes(results, environment, ANSWERED).of,
+        tried_at=AnswerTimes(results, environment, OUTCOMES).of,
+        now=utc_now(),
+        max_calls=max_calls,
+        planned=HashedItems((item.item_id, item.audio_version, item.sidecar_version) for item in elsewhere),
+    )
 
 
 def refuse_bad_selection(settings: Settings, catalog: str, selection: Selection, max_calls: int | None) -> None:
@@ -124,12 +133,7 @@ def plan_listed(
     reserve: int | None = None,
     run_id: str | None = None,
 ) -> Plan:
-    """Do the same for a catalog that is open already.
-
-    Raises:
-        RunIsActive: a run of the catalog is worked on; nothing was written.
-        CatalogError, ConfigError, ResultsError, RunMustStop: it cannot be planned; nothing was written.
-    """
+    """Do the same for a catalog that is open already."""
     engine, results, identity = engine_for(settings, read_block), results_for(settings), identity_of(settings, catalog)
     claims = CatalogClaims(results, settings.service.environment, identity)
     claim = None if catalog.kind == INGEST else claims.last_inactive()
@@ -158,66 +162,20 @@ def plan_listed(
 
 
 def coverage_for(settings: Settings, catalog: str | None, selection: Selection) -> Coverage | None:
-    """List a catalog, and count its rows that have a young answer: those that a plan of the due rows leaves out.
-
-    It is None without a catalog or an age.
-
-    Raises:
-        CatalogError, ResultsError, UsageError: the catalog, the answers or the span cannot be read.
-    """
+    """List a catalog, and count its rows that have a young answer; None without a catalog or an age."""
     if catalog is None or selection.max_age is None:
         return None
-    rows = _due_rows(settings, catalog_for(settings, catalog, selection), Selection(max_age=selection.max_age))
-    due = 0
-    with suppress(NothingDue):
-        due = sum(1 for _ in rows.rows())
-    return Coverage(rows=due + rows.skipped, answered=rows.skipped, max_age=selection.max_age)
-
-
-def _due_rows(
-    settings: Settings,
-    listing: Catalog,
-    selection: Selection,
-    *,
-    max_calls: int | None = None,
-    after: Plan | None = None,
-    beside: Plan | None = None,
-) -> DueRows:
-    results, environment = results_for(settings), settings.service.environment
-    elsewhere = chain(
-        () if after is None else results.items(after),
-        () if beside is None else RemainingItems(results, beside).all_items(),
-    )
-    return DueRows(
-        listing,
-        selection,
-        answered_at=AnswerTimes(results, environment, ANSWERED).of,
-        tried_at=AnswerTimes(results, environment, OUTCOMES).of,
-        now=utc_now(),
-        max_calls=max_calls,
-        planned=HashedItems((item.item_id, item.audio_version, item.sidecar_version) for item in elsewhere),
-    )
+    young = Selection(max_age=selection.max_age, root=selection.root, allow_outside=selection.allow_outside)
+    return coverage_of(chosen_rows(settings, catalog, young), selection.max_age)
 
 
 def identity_of(settings: Settings, catalog: Catalog) -> str:
-    """Return what the runs of one catalog have in common: its name in the settings, else its location without links.
-
-    A completion report is a part of the catalog of its run.
-    """
-    if settings.catalog.name is not None:
-        return settings.catalog.name
-    with suppress(ResultsError):  # the run is of another store
-        if catalog.reported_run is not None:
-            return results_for(settings).plan(catalog.reported_run).identity
-    return resolved_location(catalog.location)
+    """Return what the runs of one catalog have in common."""
+    return planning.identity_of(results_for(settings), catalog, settings.catalog.name)
 
 
 def catalog_for(settings: Settings, location: str, selection: Selection = ALL_ROWS) -> Catalog:
-    """Open a catalog as the settings have it; the root of a selection, and the leave to lead out of it, go before them.
-
-    Raises:
-        CatalogError: it cannot be read as a catalog.
-    """
+    """Open a catalog as the settings have it; the root of a selection, and the leave to lead out of it, go first."""
     given = settings.catalog
     return open_catalog(
         location,
@@ -238,26 +196,103 @@ def canaries_for(settings: Settings) -> list[Canary]:
 
 
 def catalog_has_changed(settings: Settings, plan: Plan) -> bool:
-    """Return whether the catalog is not what it was when the run was planned; one that is gone has changed too.
-
-    The files of an ingest pass or of a redrive are a part of their catalog; each is compared with its plan when read.
-    """
-    root = plan.catalog_root
-    try:
-        return plan.catalog_kind not in PARTIAL_KINDS and (
-            catalog_for(settings, plan.catalog, Selection(root=root, allow_outside=root is None)).digest()
-            != plan.catalog_digest
-        )
-    except CatalogError:
-        return True
+    """Return whether the catalog is not what it was when the run was planned."""
+    same_root = Selection(root=plan.catalog_root, allow_outside=plan.catalog_root is None)
+    return planning.catalog_has_changed(plan, lambda: catalog_for(settings, plan.catalog, same_root))
 
 
 def settle_dead_leg(settings: Settings, run_id: str) -> None:
-    """Settle the last leg of a run if its process is gone.
-
-    Raises:
-        RunIsActive: the last leg is alive.
-        ResultsError: there is no such run.
-    """
+    """Settle the last leg of a run if its process is gone; RunIsActive if it is alive."""
     results = results_for(settings)
     settle_last_leg(results, results.plan(run_id), utc_now)
+
+
+def run_to_resume(settings: Settings, catalog: str | None = None) -> Plan | None:
+    """Return the newest unfinished run of a catalog, or of all; None if there is none.
+
+    Of a catalog, runs count that were planned at most `bounds.resume_days` ago, and not those of a part of it.
+    RunIsActive if the run is worked on.
+    """
+    results = results_for(settings)
+    plans = unfinished_runs(results)
+    if catalog is not None:
+        environment, identity = settings.service.environment, identity_of(settings, catalog_for(settings, catalog))
+        oldest = new_run_id(_resumable_since(settings), "")
+        plans = (plan for plan in plans if unfinished.is_whole_run_of(plan, environment, identity, oldest))
+    return unfinished.run_to_resume(results, plans, utc_now)
+
+
+def supersede_older(settings: Settings, new: Plan) -> None:
+    """Mark the unfinished runs of a catalog that are older than a new one, which takes their place."""
+    results = results_for(settings)
+    unfinished.supersede_older(results, unfinished_runs(results), new, utc_now)
+
+
+def runs_of_catalog(
+    settings: Settings,
+    given: str | None,
+    catalog: str,
+    bounds: Bounds,
+    read_block: ReadBlock | None,
+    *,
+    selection: Selection = ALL_ROWS,
+) -> Iterator[tuple[str, Bounds]]:
+    """Yield the run that is given, else those of a catalog: its unfinished one, then one of the selection."""
+    if given is not None:
+        yield given, bounds
+        return
+    refuse_bad_selection(settings, catalog, selection, bounds.max_calls)
+    resumed = run_to_resume(settings, catalog)
+
+    def plan(rest: Bounds) -> Plan:
+        return plan_catalog(settings, catalog, read_block, selection=selection, bounds=rest, beside=resumed)
+
+    yield from runs_in_turn(settings, resumed, plan, bounds)
+
+
+def runs_in_turn(
+    settings: Settings, resumed: Plan | None, plan: Callable[[Bounds], Plan], bounds: Bounds
+) -> Iterator[tuple[str, Bounds]]:
+    """Yield each run that is worked on now: an unfinished one, then one of what is due."""
+    results = results_for(settings)
+    return unfinished.runs_in_turn(
+        resumed, plan, bounds, lambda run_id: describe_run(results, run_id).calls_if_done, utc_now
+    )
+
+
+def run_of_retry(settings: Settings, flow_run_id: str | None) -> str | None:
+    """Name the run that a retried flow run worked on before; None if it had claimed no leg, or is no retry."""
+    if flow_run_id is None:
+        return None
+    return run_worked_on_by(results_for(settings), flow_run_id, _resumable_since(settings))
+
+
+def _resumable_since(settings: Settings) -> datetime:
+    return utc_now() - timedelta(days=settings.bounds.resume_days)
+
+
+def forecast_for(
+    settings: Settings, need: Need, service: ServiceStatus, bounds: Bounds, sample: Measurement | None = None
+) -> Forecast:
+    """Forecast a run that begins now."""
+    quota = Quota(headroom=service.headroom, reset=service.quota_reset, bounds=bounds)
+    return forecast_by_history(
+        results_for(settings),
+        settings.service.environment,
+        need=need,
+        quota=quota,
+        now=utc_now(),
+        ask_seconds=settings.bounds.ask_seconds,
+        sample=sample,
+    )
+
+
+def sample_of(engine: Engine, catalog: Catalog, need: Need, *, count: int, reserve: int) -> Measurement | None:
+    """Send so many items of a catalog, spread over it, and measure; None if none was answered. It may be stopped."""
+    service = engine.usable_service(reserve + CALLS_PER_ITEM * (count - 1))
+    items = list(spread(items_of(catalog, engine.limits), need.eligible, count))
+    files = engine.files.within(catalog.root)
+    context = VerifyContext(partner=engine.partner, limits=engine.limits, files=files, clock=utc_now)
+    measured = measure_sample(items, context, engine.workers, service.headroom)
+    results, environment = results_for(engine.settings), engine.settings.service.environment
+    return remembered(results, environment, measured, engine.stop, utc_now())

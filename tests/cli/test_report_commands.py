@@ -10,14 +10,14 @@ import pytest
 
 import sandbox
 from proofsweep.model.runs import Plan
+from proofsweep.model.selection import Selection
 from proofsweep.results import open_results
 from proofsweep.settings import load_settings
 from proofsweep.verify.leg.work import verify_slice
-from proofsweep.verify.plan.selection import Selection
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import claimed_next_leg
+from proofsweep.wiring.operations import plan_redrive, selected_rows
 from proofsweep.wiring.runs import plan_catalog
-from proofsweep.wiring.selections import plan_redrive, selected_rows
 
 Command = Callable[..., CompletedProcess[str]]
 

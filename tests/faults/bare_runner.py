@@ -28,9 +28,8 @@ from proofsweep.store.bucket_store import BucketStore
 from proofsweep.verify.leg.work import verify_slice, work_last
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import claimed_next_leg
-from proofsweep.wiring.runs import plan_catalog
+from proofsweep.wiring.runs import plan_catalog, run_to_resume
 from proofsweep.wiring.stores import results_for
-from proofsweep.wiring.unfinished_runs import run_to_resume
 
 from .job_server import serve
 

@@ -9,6 +9,7 @@ from pydantic import SecretStr
 
 from proofsweep.catalog.preflight import SizeLimits
 from proofsweep.files.files import Files
+from proofsweep.model.bounds import Bounds
 from proofsweep.model.exchanges import Exchange
 from proofsweep.model.items import Mode, WorkItem
 from proofsweep.model.outcomes import Finished
@@ -29,7 +30,6 @@ from proofsweep.store.journal import Journal
 from proofsweep.store.legs import Legs
 from proofsweep.store.past_answers import PastAnswers
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.budget.budget_guard import BudgetGuard
 from proofsweep.verify.control.calls import ControlCalls
 from proofsweep.verify.control.control import Control

@@ -4,10 +4,12 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from proofsweep.answers.meant_run import environment_in
 from proofsweep.answers.views.connection import answering
 from proofsweep.errors import ResultsError
 from proofsweep.model.layout import shard_and_leg_of
@@ -34,6 +36,26 @@ class SelectedRows:
     plan: Plan | None = None  # the run; None for how each item stands now, over all runs
     outcomes: Sequence[str] = OUTCOMES  # of the rows
     reasons: Sequence[str] | None = None  # of the rows; None for any
+
+    @classmethod
+    def of(
+        cls,
+        results: Results,
+        run_id: str | None,
+        environment: str,
+        outcomes: Sequence[str] = OUTCOMES,
+        reasons: Sequence[str] | None = None,
+    ) -> Self:
+        """Choose rows of a run; without one, of how each file stands now in an environment.
+
+        If the store has no run of that environment, but runs of one other, it is that one.
+
+        Raises:
+            ResultsError: there is no such run, or no run at all, or it is not clear which environment is meant.
+        """
+        plan = None if run_id is None else results.plan(run_id)
+        label = environment_in(results, environment) if plan is None else plan.environment
+        return cls(results=results, environment=label, plan=plan, outcomes=outcomes, reasons=reasons)
 
     @property
     def pruned_on(self) -> str | None:

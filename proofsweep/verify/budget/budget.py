@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from proofsweep.model.bounds import Bounds
 from proofsweep.model.exchanges import Call, Exchange
 from proofsweep.model.items import proof_id_of
-from proofsweep.verify.budget.bounds import Bounds
 
 CALLS_OF_A_FILE: AbstractSet[Call] = frozenset({Call.UPLOADS, Call.VERIFY})
 CALLS_OF_A_PROOF = CALLS_OF_A_FILE | {Call.ASSET}

@@ -9,11 +9,11 @@ from datetime import datetime
 
 from proofsweep.endings import EndedBy
 from proofsweep.errors import CallFailed, RunMustStop
+from proofsweep.model.bounds import Bounds
 from proofsweep.model.exchanges import Call, Exchange
 from proofsweep.partner.partner import Partner
 from proofsweep.partner.stop import StopSwitch
 from proofsweep.text import reset_clause
-from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.budget.budget import CALLS_OF_A_FILE, CALLS_OF_A_PROOF, Budget, Shortage
 
 _NO_ROW = -1

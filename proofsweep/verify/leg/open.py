@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 from proofsweep.endings import EndedBy
-from proofsweep.errors import ResultsError, RunIsActive
+from proofsweep.errors import ConfigError, ResultsError, RunIsActive
 from proofsweep.logs import Event, log
 from proofsweep.model import layout
 from proofsweep.model.runs import INGEST, Plan
@@ -111,3 +111,19 @@ def settle_legs_before(results: Results, plan: Plan, clock: Clock, leg: int) -> 
     for number in range(1, leg):
         if layout.runs_name(plan.run_id, plan.run_date, number) not in written:
             write_runs_row(results, plan, legs, number)  # (3)
+
+
+def plan_to_work_on(results: Results, run_id: str, environment: str, *, sidecar_field: str | None) -> Plan:
+    """Return a run's plan; ConfigError if it is of another environment, or has pairs whose wire name is not set."""
+    plan = results.plan(run_id)
+    if plan.environment != environment:
+        raise ConfigError(
+            f"Run {run_id} was planned for {plan.environment}, but the settings are for {environment}; give the config "
+            "it was planned with."
+        )
+    if plan.pairs and sidecar_field is None:
+        raise ConfigError(
+            f"Run {run_id} was planned with {plan.pairs:,} legacy pairs to send, and the sidecar's wire name is not "
+            "set: set service.sidecar_field."
+        )
+    return plan

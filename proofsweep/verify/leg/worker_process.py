@@ -1,14 +1,19 @@
 """A worker process's part in a leg that another process holds: from its first slice until the leg is over."""
 
+import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
+from proofsweep import __version__
 from proofsweep.endings import EndedBy
-from proofsweep.errors import NameTaken, ResultsError, RunMustStop
+from proofsweep.errors import ConfigError, NameTaken, ResultsError, RunMustStop
+from proofsweep.files.locations import is_bucket
 from proofsweep.model import layout
+from proofsweep.model.runs import Plan
 from proofsweep.store.background import background_thread
 from proofsweep.store.journal import FLUSH_SECONDS, Segments
 from proofsweep.verify.budget.budget import Shortage
@@ -20,6 +25,9 @@ from proofsweep.verify.leg.work import rows_written, verify_slice
 
 IsOver = Callable[[dict[str, object], float], bool]
 """Tells counts to the process that holds the leg, waits for so many seconds, and returns whether the leg is over."""
+
+Close = Callable[[], None]
+"""Closes what a process had opened for a leg that is over."""
 
 _OVER = RunMustStop("The leg is over for this process.", ended_by=EndedBy.ERROR)
 
@@ -128,3 +136,50 @@ class WorkerProcess:
         leg.trail.write_unattributed()
         leg.control.ask_store(leg.journal.flush)
         return False
+
+
+class WorkerProcesses:
+    """The parts that this process has in legs which others hold, by the legs' handles."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._processes: dict[Hashable, WorkerProcess] = {}
+
+    def of(self, handle: Hashable, begin: Callable[[], tuple[WorkerProcess, Close]]) -> WorkerProcess:
+        """Return this process's part in a leg; `begin` gives a new one, and what closes it when the leg is over.
+
+        Raises:
+            ConfigError, ResultsError: it cannot be begun; the message names the machine.
+        """
+        with self._lock:
+            if handle not in self._processes or self._processes[handle].leg.stop.reason is not None:
+                try:
+                    process, close = begin()
+                except (ConfigError, ResultsError) as error:
+                    raise type(error)(f"{error.message} (in a worker process on {socket.gethostname()})") from error
+                self._processes[handle] = process
+                threading.Thread(target=self._follow, args=(handle, process, close), name="leg", daemon=True).start()
+            return self._processes[handle]
+
+    def _follow(self, handle: Hashable, process: WorkerProcess, close: Close) -> None:
+        """Follow the leg to its end; then forget it, since a process of a cluster works for many legs."""
+        try:
+            process.follow()
+        finally:
+            with self._lock:
+                if self._processes.get(handle) is process:
+                    del self._processes[handle]
+            close()
+
+
+def refuse_other_version(version: str) -> None:
+    """Raise ConfigError if a leg was begun by another version of this program."""
+    if version != __version__:
+        raise ConfigError(f"This is proofsweep {__version__}, but the run was begun by proofsweep {version}.")
+
+
+def refuse_missing_catalog(plan: Plan) -> None:
+    """Refuse to work where the catalog's folder is not mounted: each of its files would count as missing."""
+    if not (is_bucket(plan.catalog) or "*" in plan.catalog or Path(plan.catalog).exists()):
+        where = "a folder must be mounted at the same place everywhere"
+        raise ConfigError(f"The catalog {plan.catalog} is not there: {where}.")

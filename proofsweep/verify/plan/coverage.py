@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from proofsweep.verify.budget.bounds import duration_of
+from proofsweep.model.bounds import duration_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,15 +2,19 @@
 
 import heapq
 from collections.abc import Callable, Container, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from proofsweep.catalog.catalog import Catalog, PartOfCatalog
 from proofsweep.catalog.row_choice import RowChoice
+from proofsweep.contract.limits import CALLS_PER_ITEM
 from proofsweep.errors import NothingDue
 from proofsweep.model.items import FileFacts, ManifestRow, Unlisted, item_id_of
+from proofsweep.model.selection import ANY_AGE, Selection
 from proofsweep.store.plans_and_parts import ListedItems
-from proofsweep.verify.plan.selection import ANY_AGE, Selection
+from proofsweep.verify.budget.budget import CALLS_TO_BEGIN
+from proofsweep.verify.plan.coverage import Coverage
 
 TriedAt = Callable[[str, str | None, str | None], datetime | None]
 """Says when an item was tried with these versions of its audio and sidecar; None if it was not."""
@@ -62,7 +66,7 @@ class DueRows(PartOfCatalog):
         self._choice = RowChoice(
             selection.where, selection.modified_since(now), catalog_name=whole.name, tag_names=whole.tag_names
         )
-        self._since, self._most = selection.answered_since(now), selection.most_rows(max_calls)
+        self._since, self._most = selection.answered_since(now), most_rows(selection, max_calls)
         self._answered_at = answered_at
         self._tried_at = tried_at
         self._now = now
@@ -120,3 +124,22 @@ class DueRows(PartOfCatalog):
 
 def _version(facts: FileFacts | Unlisted | None) -> str | None:
     return facts.version if isinstance(facts, FileFacts) else None
+
+
+def most_rows(selection: Selection, max_calls: int | None) -> int | None:
+    """Return how many rows are taken at most, the longest untried first; None for all."""
+    if not selection.oldest_first or max_calls is None:
+        return None
+    return max(1, (max_calls - CALLS_TO_BEGIN) // CALLS_PER_ITEM)
+
+
+def coverage_of(rows: Catalog, max_age: str) -> Coverage:
+    """Count the rows of a catalog that have a young answer: those that are not due.
+
+    Raises:
+        CatalogError, ResultsError: the catalog or the answers cannot be read.
+    """
+    due = 0
+    with suppress(NothingDue):
+        due = sum(1 for _ in rows.rows())
+    return Coverage(rows=due + rows.skipped, answered=rows.skipped, max_age=max_age)

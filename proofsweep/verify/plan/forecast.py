@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from proofsweep.contract.limits import CALLS_PER_ITEM
-from proofsweep.verify.budget.bounds import Bounds
+from proofsweep.model.bounds import Bounds
 
 # A leg probes the quota at its start and at its end.
 _PROBES_OF_A_LEG = 2

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from itertools import islice
 
@@ -17,7 +17,7 @@ from proofsweep.model.tables.runs import stored_row
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
 from proofsweep.store.store import Store
-from proofsweep.verify.plan.forecast import Measurement
+from proofsweep.verify.plan.forecast import Forecast, Measurement, Need, Quota, forecast
 
 
 def remember_sample(store: Store, environment: str, sample: Measurement, now: datetime) -> None:
@@ -107,3 +107,21 @@ def upload_share(results: Results, plan: Plan, leg: int) -> float | None:
     total = pc.sum(table["elapsed_ms"]).as_py()
     slots = pc.sum(table.filter(pc.field("call") == str(Call.SLOT))["elapsed_ms"]).as_py()
     return (slots or 0.0) / total if total else None
+
+
+def forecast_by_history(
+    results: Results,
+    environment: str,
+    *,
+    need: Need,
+    quota: Quota,
+    now: datetime,
+    ask_seconds: float,
+    sample: Measurement | None = None,
+) -> Forecast:
+    """Forecast a run that begins now; a sample measured now, or since the last leg, counts before all legs."""
+    newest = sample or sample_since_last_leg(results, environment)
+    history = [*([] if newest is None else [newest]), *measured_legs(results, environment)]
+    spent = 0 if sample is None else sample.quota_spent or 0
+    left = None if quota.headroom is None else quota.headroom - spent
+    return forecast(need, replace(quota, headroom=left), history, now, ask_seconds)

@@ -3,7 +3,7 @@
 import secrets
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,9 +12,10 @@ import pyarrow as pa
 from proofsweep import __version__
 from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.preflight import SizeLimits
-from proofsweep.files.locations import url_of
+from proofsweep.errors import CatalogError, ResultsError
+from proofsweep.files.locations import resolved_location, url_of
 from proofsweep.model import layout
-from proofsweep.model.runs import Plan, new_run_id, shard_items_for
+from proofsweep.model.runs import PARTIAL_KINDS, Plan, new_run_id, shard_items_for
 from proofsweep.model.tables import planned_items, schemas
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.plans_and_parts import Results
@@ -97,6 +98,30 @@ def _plan_of(request: PlanRequest, survey: Survey, run_id: str, now: datetime) -
         catalog_identity=request.identity,
         catalog_claim=request.claim,
     )
+
+
+def identity_of(results: Results, catalog: Catalog, name: str | None) -> str:
+    """Return what the runs of one catalog have in common: the name it was given, else its location without links.
+
+    A completion report is a part of the catalog of its run.
+    """
+    if name is not None:
+        return name
+    with suppress(ResultsError):  # the run is of another store
+        if catalog.reported_run is not None:
+            return results.plan(catalog.reported_run).identity
+    return resolved_location(catalog.location)
+
+
+def catalog_has_changed(plan: Plan, open_catalog: Callable[[], Catalog]) -> bool:
+    """Return whether the catalog is not what it was when the run was planned; one that is gone has changed too.
+
+    The files of an ingest pass or of a redrive are a part of their catalog; each is compared with its plan when read.
+    """
+    try:
+        return plan.catalog_kind not in PARTIAL_KINDS and open_catalog().digest() != plan.catalog_digest
+    except CatalogError:
+        return True
 
 
 class _Spool:

@@ -3,14 +3,19 @@
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
+from datetime import datetime
 
-from proofsweep.errors import CallFailed
+from proofsweep.errors import CallFailed, ResultsError
 from proofsweep.model.exchanges import Call, Exchange
 from proofsweep.model.items import WorkItem
 from proofsweep.model.outcomes import Finished
 from proofsweep.partner.partner import Partner
+from proofsweep.partner.stop import StopSwitch
+from proofsweep.store.plans_and_parts import Results
 from proofsweep.verify.item.verify_item import VerifyContext, verify_item
 from proofsweep.verify.plan.forecast import Measurement
+from proofsweep.verify.plan.history import remember_sample
 
 _QUOTA_PROBES = 2
 """Keyed calls beside those of the items: GET /partner/usage before and after."""
@@ -53,6 +58,17 @@ def measure_sample(
         upload_share=_upload_share(exchanges),
         quota_spent=_spent(headroom_before, headroom),
     )
+
+
+def remembered(
+    results: Results, environment: str, measured: Measurement | None, stop: StopSwitch, now: datetime
+) -> Measurement | None:
+    """Return a sample that was just measured, and remember it if it was answered; RunMustStop if it was stopped."""
+    stop.check()
+    if measured is not None:
+        with suppress(ResultsError):  # a person who plans may have no right to write
+            remember_sample(results.store, environment, measured, now)
+    return measured
 
 
 def _headroom(partner: Partner) -> int | None:

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from proofsweep.alerts.events import Severity
+from proofsweep.model.bounds import Bounds
 from proofsweep.model.exchanges import Call
 from proofsweep.model.runs import new_run_id
 from proofsweep.operations.key_places import SecretBlocks
 from proofsweep.settings import Settings, load_settings
 from proofsweep.store.legs import Legs
 from proofsweep.store.operations import Operations
-from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.leg.open import supersede
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.wiring import alerts

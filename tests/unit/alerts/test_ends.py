@@ -8,9 +8,9 @@ from proofsweep.alerts.ends import begin_of_leg, end_of_flow, end_of_leg, end_of
 from proofsweep.alerts.notifier import Gather
 from proofsweep.answers.describe_run import describe_run
 from proofsweep.errors import RunMustStop
+from proofsweep.model.bounds import Bounds
 from proofsweep.model.ingest import PassReport
 from proofsweep.settings import Settings, load_settings
-from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.verify.plan.examine_service import ServiceStatus
 from proofsweep.wiring.alerts import (

@@ -10,8 +10,8 @@ from proofsweep.alerts.key_alerts import (
     rotated_key_ends,
     unexplained_usage,
 )
+from proofsweep.model.bounds import Bounds
 from proofsweep.model.key_rotation import Rotation
-from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.plan.forecast import Need, Quota, forecast
 
 from ..ended_runs import plan_of_run

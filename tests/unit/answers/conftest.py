@@ -4,6 +4,10 @@ import pytest
 
 from proofsweep.model.runs import Plan
 
+from ..wired import catalog, change, config, service, settings
+
+__all__ = ["catalog", "change", "config", "service", "settings"]
+
 
 @pytest.fixture
 def plan() -> Plan:

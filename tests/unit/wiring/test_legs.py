@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from proofsweep.errors import ConfigError, RunIsActive, RunMustStop
+from proofsweep.model.bounds import Bounds
 from proofsweep.model.exchanges import Call
+from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings, load_settings
 from proofsweep.store.legs import Legs
-from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.work import verify_slice
-from proofsweep.verify.plan.selection import Selection
 from proofsweep.wiring.engines import active_leg, close_engines, engine_for, utc_now
 from proofsweep.wiring.legs import LegHandle, LegOptions, claimed_next_leg
 from proofsweep.wiring.runs import plan_catalog

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from proofsweep.errors import CatalogError, ConfigError, ResultsError, RunIsActive, RunMustStop, UsageError
+from proofsweep.model.bounds import Bounds
 from proofsweep.model.exchanges import Call
 from proofsweep.model.items import item_id_of
+from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings
 from proofsweep.store.legs import Legs
-from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.plan.coverage import Coverage
 from proofsweep.verify.plan.due_rows import DueRows
-from proofsweep.verify.plan.selection import Selection
 from proofsweep.verify.plan.survey import items_of
 from proofsweep.wiring.engines import limits_for
 from proofsweep.wiring.runs import (

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from proofsweep.contract.headers import AnswerHeaders
+from proofsweep.model.bounds import Bounds
 from proofsweep.model.exchanges import Call, Exchange
 from proofsweep.partner.stop import StopSwitch
-from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.budget.budget_guard import BudgetGuard
 
 UNUSED = 8

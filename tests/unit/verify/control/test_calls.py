@@ -12,13 +12,13 @@ from proofsweep.contract.models import VerifyResponse
 from proofsweep.endings import EndedBy
 from proofsweep.errors import ResourceShortage, RunMustStop
 from proofsweep.files.files import Files
+from proofsweep.model.bounds import Bounds
 from proofsweep.model.exchanges import Call
 from proofsweep.model.items import Mode, WorkItem
 from proofsweep.model.outcomes import Accepted, Answer, AudioRead, Failed, Finished
 from proofsweep.model.reasons import Reason
 from proofsweep.partner.stop import StopSwitch
 from proofsweep.store.past_answers import AcceptedItem, PastAnswers
-from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.control.calls import ControlCalls
 from proofsweep.verify.control.rules import ControlFinding, Doubt, Subject
 from proofsweep.verify.leg.leg_context import LegContext

@@ -1,8 +1,8 @@
 """Every exchange is in the journal and on the budget as soon as it is over."""
 
+from proofsweep.model.bounds import Bounds
 from proofsweep.model.exchanges import Call
 from proofsweep.store.journal import Segments
-from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.leg.leg_context import LegContext
 
 from ...conftest import LegBuilder

@@ -8,10 +8,10 @@ import pytest
 from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.catalog.preflight import SizeLimits
 from proofsweep.errors import ConfigError, RunMustStop
+from proofsweep.model.bounds import Bounds
 from proofsweep.model.exchanges import Call
 from proofsweep.model.items import WorkItem
 from proofsweep.model.outcomes import Failed
-from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.leg.canaries import (
     MOST_CANARIES,
     Canary,

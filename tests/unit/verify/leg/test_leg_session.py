@@ -11,13 +11,13 @@ import pytest
 
 from proofsweep.errors import ConfigError, ResultsError, RunIsActive, RunMustStop
 from proofsweep.model import layout
+from proofsweep.model.bounds import Bounds
 from proofsweep.model.exchanges import Call
 from proofsweep.model.items import WorkItem
 from proofsweep.model.runs import Plan, Slice
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.key_bindings import bind_key
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.budget.budget_guard import BudgetGuard
 from proofsweep.verify.leg.canaries import Canary
 from proofsweep.verify.leg.heartbeat import Heartbeat

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from proofsweep.errors import RunMustStop
+from proofsweep.model.bounds import Bounds
 from proofsweep.model.runs import Slice
-from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.leg.slice_queue import GrantedSlice, SliceQueue, SliceResult
 
 from ...conftest import LegBuilder

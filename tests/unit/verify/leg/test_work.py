@@ -9,13 +9,13 @@ import pytest
 
 from proofsweep.errors import NameTaken, ResultsError, RunMustStop
 from proofsweep.model import layout
+from proofsweep.model.bounds import Bounds
 from proofsweep.model.exchanges import Call
 from proofsweep.model.items import Mode, WorkItem
 from proofsweep.model.reasons import Ineligible, Reason
 from proofsweep.model.runs import Slice
 from proofsweep.partner.stop import StopSwitch
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.leg import work
 from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.work import verify_slice, work_item

@@ -9,9 +9,9 @@ import pytest
 
 from proofsweep.errors import ResultsError, RunMustStop
 from proofsweep.model import layout
+from proofsweep.model.bounds import Bounds
 from proofsweep.model.exchanges import Call
 from proofsweep.model.runs import Slice
-from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.leg.audit_trail import AuditTrail
 from proofsweep.verify.leg.heartbeat import Heartbeat
 from proofsweep.verify.leg.leg_context import LegContext

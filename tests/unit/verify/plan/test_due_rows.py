@@ -11,8 +11,8 @@ from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.errors import NothingDue
 from proofsweep.model.items import FileFacts, item_id_of
-from proofsweep.verify.plan.due_rows import DueRows
-from proofsweep.verify.plan.selection import Selection
+from proofsweep.model.selection import Selection
+from proofsweep.verify.plan.due_rows import DueRows, most_rows
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 AGES: dict[str, float] = {"a.wav": 40, "b.wav": 10, "d.wav": 20}
@@ -150,3 +150,11 @@ def test_answers_are_not_named_if_no_age_was_given_and_none_left_out_a_row(catal
 def test_the_oldest_rows_are_of_those_that_meet_the_condition(catalog: Catalog) -> None:
     """Calls are spent on nothing else."""
     assert due_of(catalog, Selection(where="name < 'c'", oldest_first=True), 5)[0] == ["a.wav"]
+
+
+def test_the_oldest_rows_are_as_many_as_the_calls_are_enough_for() -> None:
+    """A file takes two calls, and three are kept to begin."""
+    oldest = Selection(oldest_first=True)
+
+    assert [most_rows(oldest, calls) for calls in (103, 1)] == [50, 1]
+    assert most_rows(Selection(), 100) is None

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from proofsweep.verify.budget.bounds import Bounds
+from proofsweep.model.bounds import Bounds
 from proofsweep.verify.plan.forecast import Bind, Measurement, Need, Quota, calls_of_row, cost_of_row, forecast
 
 NOW = datetime(2026, 11, 20, 21, 0, tzinfo=UTC)

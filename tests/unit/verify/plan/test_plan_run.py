@@ -12,11 +12,11 @@ from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.catalog.preflight import SizeLimits
 from proofsweep.errors import CatalogError, ConfigError
 from proofsweep.model import layout
+from proofsweep.model.selection import Selection
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.verify.plan.due_rows import DueRows
 from proofsweep.verify.plan.plan_run import PlanRequest, plan_run
-from proofsweep.verify.plan.selection import Selection
 from proofsweep.verify.plan.survey import Survey
 
 from ...scripted_service import NOW

@@ -9,7 +9,7 @@ from proofsweep.errors import UsageError
 from proofsweep.settings import load_settings
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.wiring.selections import pack_evidence
+from proofsweep.wiring.operations import pack_evidence
 
 from ...worlds.audited_store import NEWEST, audited_store
 

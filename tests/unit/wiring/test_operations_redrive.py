@@ -11,7 +11,7 @@ from proofsweep.settings import Settings
 from proofsweep.store.claims import CatalogClaims
 from proofsweep.store.legs import Legs
 from proofsweep.verify.leg.note_leg import note_leg
-from proofsweep.wiring.selections import plan_redrive, selected_rows
+from proofsweep.wiring.operations import plan_redrive, selected_rows
 from proofsweep.wiring.stores import results_for
 
 from ..ended_runs import answered, end_leg, plan_of_run

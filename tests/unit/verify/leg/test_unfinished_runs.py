@@ -8,20 +8,19 @@ import pytest
 
 from proofsweep.answers.describe_run import describe_run
 from proofsweep.errors import RunIsActive
+from proofsweep.model.bounds import Bounds
 from proofsweep.model.runs import INGEST, PARTIAL_KINDS, Plan, new_run_id
+from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings, load_settings
 from proofsweep.store.legs import Legs
-from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.leg.work import verify_slice
-from proofsweep.verify.plan.selection import Selection
 from proofsweep.wiring.engines import engine_for, utc_now
 from proofsweep.wiring.legs import claimed_next_leg
-from proofsweep.wiring.runs import catalog_for, identity_of, plan_catalog
+from proofsweep.wiring.runs import catalog_for, identity_of, plan_catalog, run_to_resume, supersede_older
 from proofsweep.wiring.stores import results_for
-from proofsweep.wiring.unfinished_runs import run_to_resume, supersede_older
 
-from ..left_behind import let_holder_die, write_journal
-from ..wired import Change
+from ...left_behind import let_holder_die, write_journal
+from ...wired import Change
 
 
 @pytest.fixture

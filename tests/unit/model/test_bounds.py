@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from proofsweep.errors import UsageError
-from proofsweep.verify.budget.bounds import Bounds, closing_of, duration_of, instant_of, left_of
+from proofsweep.model.bounds import Bounds, closing_of, duration_of, instant_of, left_of
 
 BERLIN = ZoneInfo("Europe/Berlin")
 

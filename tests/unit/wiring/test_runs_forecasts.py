@@ -6,14 +6,13 @@ from pathlib import Path
 import pytest
 
 from proofsweep.errors import RunMustStop
+from proofsweep.model.bounds import Bounds
 from proofsweep.model.exchanges import Call
 from proofsweep.settings import Settings
-from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.plan.examine_service import ServiceStatus
 from proofsweep.verify.plan.forecast import Measurement, Need
 from proofsweep.wiring.engines import engine_for, utc_now
-from proofsweep.wiring.forecasts import forecast_for, sample_of
-from proofsweep.wiring.runs import catalog_for
+from proofsweep.wiring.runs import catalog_for, forecast_for, sample_of
 from proofsweep.wiring.stores import results_for
 
 from ..ended_runs import end_leg, plan_of_run

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from proofsweep.errors import UsageError
-from proofsweep.verify.plan.selection import ANY_AGE, Selection
+from proofsweep.model.selection import ANY_AGE, Selection
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
@@ -15,14 +15,6 @@ def test_an_age_says_which_answers_leave_out_their_rows() -> None:
     assert Selection().answered_since(NOW) is None
     assert Selection(max_age="30d").answered_since(NOW) == NOW - timedelta(days=30)
     assert Selection(since_last=True).answered_since(NOW) == ANY_AGE
-
-
-def test_the_oldest_rows_are_as_many_as_the_calls_are_enough_for() -> None:
-    """A file takes two calls, and three are kept to begin."""
-    oldest = Selection(oldest_first=True)
-
-    assert [oldest.most_rows(calls) for calls in (103, 1)] == [50, 1]
-    assert Selection().most_rows(100) is None
 
 
 @pytest.mark.parametrize(

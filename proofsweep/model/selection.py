@@ -5,10 +5,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from proofsweep.contract.limits import CALLS_PER_ITEM
 from proofsweep.errors import UsageError
-from proofsweep.verify.budget.bounds import duration_of
-from proofsweep.verify.budget.budget import CALLS_TO_BEGIN
+from proofsweep.model.bounds import duration_of
 
 ANY_AGE = datetime.min.replace(tzinfo=UTC)
 """Every answer is younger."""
@@ -97,12 +95,6 @@ class Selection:
             return now - duration_of(self.newer_than)
         examples = "2d, 2026-11-21 or 2026-11-21T06:00+01:00"
         raise UsageError(f"--newer-than {self.newer_than!r} is neither an age nor a date; write it like {examples}.")
-
-    def most_rows(self, max_calls: int | None) -> int | None:
-        """Return how many rows are taken at most, the longest untried first; None for all."""
-        if not self.oldest_first or max_calls is None:
-            return None
-        return max(1, (max_calls - CALLS_TO_BEGIN) // CALLS_PER_ITEM)
 
 
 ALL_ROWS = Selection()

@@ -5,10 +5,9 @@ from pathlib import Path
 
 from proofsweep.settings import Settings
 from proofsweep.verify.leg.note_leg import note_run
-from proofsweep.wiring.forecasts import cautions_for
-from proofsweep.wiring.stores import results_for
+from proofsweep.wiring.stores import cautions_for, results_for
 
-from ..ended_runs import end_leg, plan_of_run
+from ...ended_runs import end_leg, plan_of_run
 
 Change = Callable[..., Settings]
 

@@ -13,12 +13,10 @@ from proofsweep.model.runs import Slice
 from proofsweep.settings import Settings, load_settings
 from proofsweep.store.legs import Legs
 from proofsweep.verify.leg.slice_queue import GrantedSlice, SliceResult
-from proofsweep.wiring import worker_processes
 from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.legs import LegHandle, claimed_next_leg
+from proofsweep.wiring.legs import LegHandle, _processes, claimed_next_leg, verify_granted
 from proofsweep.wiring.runs import plan_catalog
 from proofsweep.wiring.stores import results_for
-from proofsweep.wiring.worker_processes import verify_granted
 
 from ...worlds.waiting import wait_for
 from ..left_behind import rows_of
@@ -49,7 +47,7 @@ def held(run_id: str, config: str) -> Iterator[LegHandle]:
             yield replace(handle, dedupe=not handle.dedupe)
         finally:
             OVER.set()
-            wait_for(lambda: worker_processes._processes == {})
+            wait_for(lambda: _processes._processes == {})
 
 
 def work_on(handle: LegHandle, row: int = 0) -> SliceResult:
@@ -61,7 +59,7 @@ def test_what_another_process_does_is_in_the_leg(settings: Settings, config: str
     """Rows and exchanges; the process has an engine of its own, and closes it with the leg."""
     with held(run_id, config) as handle:
         assert [work_on(handle, row).is_done for row in range(3)] == [True] * 3
-        (process,) = worker_processes._processes.values()
+        (process,) = _processes._processes.values()
         assert process.leg.dispatcher is not engine_for(settings).dispatcher
 
     results = results_for(settings)
@@ -69,18 +67,18 @@ def test_what_another_process_does_is_in_the_leg(settings: Settings, config: str
     assert receipt is not None
     assert (receipt["ended_by"], rows_of(results, plan)) == ("complete", [0, 1, 2])
     assert len([row for row in rows_of(results, plan, "exchanges") if row is not None]) == 9
-    assert worker_processes._processes == {}
+    assert _processes._processes == {}
 
 
 def test_a_process_that_has_stopped_begins_anew(config: str, run_id: str) -> None:
     """It may have been cut off for a moment; the leg goes on."""
     with held(run_id, config) as handle:
         work_on(handle)
-        (process,) = worker_processes._processes.values()
+        (process,) = _processes._processes.values()
         process.leg.stop.pull(RunMustStop("Cut off.", ended_by="error"))
 
         assert work_on(handle, 1).is_done
-        assert process not in worker_processes._processes.values()
+        assert process not in _processes._processes.values()
 
 
 def test_each_process_has_its_share_of_the_items_in_flight(config: str, run_id: str, change: Change) -> None:
@@ -88,7 +86,7 @@ def test_each_process_has_its_share_of_the_items_in_flight(config: str, run_id: 
     change(PACE__WORKERS=10)
     with held(run_id, config) as handle:
         work_on(replace(handle, processes=4))
-        (process,) = worker_processes._processes.values()
+        (process,) = _processes._processes.values()
 
     assert process.leg.workers.most == 3  # type: ignore[attr-defined]  # the port is any executor
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from proofsweep.answers.redriven_rows import RedrivenRows
 from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.model.runs import PARTIAL_KINDS
-from proofsweep.verify.plan.redriven_rows import RedrivenRows
 
 
 def test_the_rows_bear_the_name_of_their_catalog(tmp_path: Path) -> None:

@@ -1,0 +1,64 @@
+"""Which run, and which environment, a person means who does not name them."""
+
+from dataclasses import dataclass
+
+from proofsweep.errors import ResultsError
+from proofsweep.files.locations import one_line
+from proofsweep.model.runs import Plan
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.run_index import RunIndex, newest_whole
+from proofsweep.text import printable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeantRun:
+    """A run that is meant.
+
+    Attributes:
+        note: which of several catalogs it is of; None if there is one, or the run or its catalog was named.
+    """
+
+    results: Results
+    plan: Plan
+    note: str | None = None
+
+
+def meant_run(results: Results, environment: str, run_id: str | None, catalog: str | None = None) -> MeantRun:
+    """Return a run that is named; or the newest of a catalog; or of all catalogs the newest.
+
+    A pass over a watched folder and a redrive are a part of their catalog: one of them is taken only if there is
+    nothing else. Runs that were superseded are never taken.
+
+    Raises:
+        ResultsError: there is no such run, or it is not clear which environment is meant.
+    """
+    if run_id is not None:
+        return MeantRun(results=results, plan=results.plan(run_id))
+    environment = environment_in(results, environment)
+    index = RunIndex(results).refreshed()
+    catalogs = {plan.identity for plan in index.plans(environment)}
+    plan = newest_whole(index.plans(environment, catalog))
+    if plan is None:
+        of_it = "" if catalog is None else f" of the catalog {printable(catalog)}"
+        raise ResultsError(f"There is no run{of_it} in {results.store.url}; begin one with: proofsweep verify CATALOG")
+    is_one = catalog is not None or len(catalogs) == 1
+    of_several = f"of {one_line(plan.identity)}; the store has {len(catalogs)} catalogs (--catalog)."
+    note = None if is_one else f"The newest whole run is {plan.run_id}, {of_several}"
+    return MeantRun(results=results, plan=plan, note=note)
+
+
+def environment_in(results: Results, wanted: str) -> str:
+    """Return the environment that is wanted if the store has runs of it, else the one that it has.
+
+    Raises:
+        ResultsError: there is no run, or there are several other environments.
+    """
+    found = sorted({run.plan.environment for run in RunIndex(results).refreshed().newest_first()})
+    if not found:
+        raise ResultsError(f"There is no run in {results.store.url}; begin one with: proofsweep verify CATALOG")
+    if wanted in found or len(found) == 1:
+        return wanted if wanted in found else found[0]
+    raise ResultsError(
+        f"{results.store.url} holds runs of the environments {', '.join(found)}, and the settings are for {wanted}: "
+        "give the config of one of them, or name a run."
+    )

@@ -1,0 +1,47 @@
+"""Rows of earlier runs as a catalog of their own: a run of just these is an ordinary run."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from proofsweep.answers.export import export
+from proofsweep.answers.views.selected_rows import SelectedRows
+from proofsweep.catalog.catalog import Catalog, PartOfCatalog
+from proofsweep.catalog.open_catalog import open_catalog
+from proofsweep.errors import UsageError
+from proofsweep.files.locations import one_line
+from proofsweep.model.runs import REDRIVE
+
+
+class RedrivenRows(PartOfCatalog):
+    """Chosen rows of a catalog, as a manifest of a moment has them; the run bears the name of the catalog."""
+
+    def __init__(self, rows: Catalog, location: str) -> None:
+        """Take the rows, and the location of their catalog."""
+        super().__init__(rows)
+        self.kind, self.location = REDRIVE, location
+
+
+@contextmanager
+def redriven_rows(selected: SelectedRows, environment: str) -> Iterator[RedrivenRows]:
+    """Return chosen rows of an environment as a catalog: each keeps its item's id and its tags.
+
+    Raises:
+        UsageError: there is no such row, or they are of several catalogs or of another environment.
+    """
+    if selected.environment != environment:
+        raise UsageError(
+            f"These rows are of the environment {selected.environment!r}, and the settings are for {environment!r}: "
+            "give the config of that environment."
+        )
+    with TemporaryDirectory(prefix="proofsweep-") as folder:
+        exported = export(selected, Path(folder) / "rows.csv")
+        if not exported.reports:
+            raise UsageError("There is no such row: nothing to verify again.")
+        if len(exported.catalogs) > 1:
+            named = ", ".join(sorted(one_line(catalog) for catalog, _ in exported.catalogs))
+            raise UsageError(f"These rows are of {len(exported.catalogs)} catalogs ({named}): name a run.")
+        [(location, root)] = exported.catalogs
+        rows = open_catalog(str(Path(folder) / "rows.csv"), sidecar_names=(), root=root, is_confined=root is not None)
+        yield RedrivenRows(rows, location)
