@@ -10,7 +10,7 @@ from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, print_error, print_json
 from proofsweep.logs import set_up_logs
 from proofsweep.settings import load_settings
-from proofsweep.wiring.alerts import check_for, deliver, deliver_test
+from proofsweep.wiring.watching import check_for, deliver, deliver_test
 
 
 def add_to(app: typer.Typer) -> None:

@@ -11,9 +11,9 @@ from cli.exit_codes import ExitCode
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, counted, print_json, styled
 from proofsweep.audit.audit_store import audit_store
-from proofsweep.audit.findings import Audit, AuditFinding
 from proofsweep.audit.receipt_heads import checked_head
 from proofsweep.audit.signatures import private_key, public_key, sign_audit
+from proofsweep.model.findings import Audit, AuditFinding
 from proofsweep.settings import load_settings
 from proofsweep.wiring.engines import utc_now
 from proofsweep.wiring.stores import results_for

@@ -6,7 +6,7 @@ from datetime import datetime
 from rich.console import Console
 
 from cli.screen import counted, duration_text
-from proofsweep.verify.plan.forecast import Bind, Forecast
+from proofsweep.model.forecast import Bind, Forecast
 
 _BINDS = {
     Bind.LANE: "the service's lane",

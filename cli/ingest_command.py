@@ -19,9 +19,8 @@ from cli.stop_told import stop_told
 from proofsweep.answers.letters import json_of_pass, line_of_pass, lines_of_unmoved, messages_of
 from proofsweep.ingest.watched_folder import WatchedFolder
 from proofsweep.model.selection import Selection
-from proofsweep.wiring.alerts import tell_of_pass
 from proofsweep.wiring.engines import utc_now
-from proofsweep.wiring.operations import watched_folder
+from proofsweep.wiring.watching import tell_of_pass, watched_folder
 from tasks.stop_on_signals import STOP_ASKED
 
 _LAST_PASS = {ExitCode.BUG, ExitCode.CANCELLED, ExitCode.KEY_REFUSED}

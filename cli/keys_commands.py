@@ -13,7 +13,7 @@ from cli.screen import console, counted, print_error, print_json
 from proofsweep.answers.operation_lines import json_of_rotation, lines_of_rotation
 from proofsweep.errors import UsageError
 from proofsweep.logs import set_up_logs
-from proofsweep.operations.list_keys import ListedKey
+from proofsweep.model.key_rotation import ListedKey
 from proofsweep.settings import Settings, load_settings
 from proofsweep.text import minute_of
 from proofsweep.wiring.operations import listed_keys, place_for, rotate_key

@@ -14,8 +14,8 @@ from proofsweep.errors import ProofsweepError
 from proofsweep.logs import set_up_logs
 from proofsweep.model.bounds import duration_of
 from proofsweep.settings import Settings, load_settings
-from proofsweep.wiring.alerts import monitor_and_tell
 from proofsweep.wiring.engines import utc_now
+from proofsweep.wiring.watching import monitor_and_tell
 from tasks.stop_on_signals import STOP_ASKED
 
 _CODES = {"key_refused": ExitCode.KEY_REFUSED, "throttled": ExitCode.REJECTED}

@@ -28,11 +28,11 @@ from proofsweep.catalog.catalog import Catalog
 from proofsweep.errors import ConfigError, NothingDue, ResultsError, RunMustStop
 from proofsweep.files.files import Files
 from proofsweep.model.bounds import Bounds
+from proofsweep.model.forecast import Need
 from proofsweep.model.reasons import Reason, remedy_for
 from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings, load_settings
 from proofsweep.verify.plan.examine_service import ServiceStatus
-from proofsweep.verify.plan.forecast import Need
 from proofsweep.verify.plan.survey import Survey, ignored_entries, refuse_hopeless, survey_catalog
 from proofsweep.wiring.engines import engine_for, limits_for, utc_now
 from proofsweep.wiring.runs import bounds_for, chosen_rows, forecast_for, sample_of

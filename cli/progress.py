@@ -12,8 +12,8 @@ from rich.live import Live
 from rich.text import Text
 
 from cli.screen import COLOURS, duration_text, size_text, styled
+from proofsweep.background import background_thread
 from proofsweep.partner.pacing.dispatcher import LaneStatus
-from proofsweep.store.background import background_thread
 from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.wiring.engines import active_leg
 

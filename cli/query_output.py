@@ -17,7 +17,7 @@ from rich.table import Table
 
 from cli.screen import console, counted
 from proofsweep.errors import UsageError
-from proofsweep.files.new_file import new_file
+from proofsweep.new_file import new_file
 
 # Chosen: what a person still reads; half hides answers that fit a few screens, twice scrolls the first rows away.
 _SHOWN_ROWS = 200

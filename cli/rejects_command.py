@@ -16,7 +16,8 @@ from proofsweep.answers.attention import AttentionGroup, attention_groups
 from proofsweep.answers.run_status import NEED_ATTENTION
 from proofsweep.answers.views.selected_rows import SelectedRows
 from proofsweep.settings import load_settings
-from proofsweep.wiring.operations import given_up_items, selected_rows
+from proofsweep.wiring.operations import selected_rows
+from proofsweep.wiring.watching import given_up_items
 
 
 def add_to(app: typer.Typer) -> None:

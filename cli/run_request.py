@@ -15,10 +15,10 @@ from proofsweep.answers.run_status import RunStatus
 from proofsweep.answers.summary import json_of
 from proofsweep.errors import CatalogError, ResultsError
 from proofsweep.model.bounds import Bounds
+from proofsweep.model.coverage import Coverage
+from proofsweep.model.forecast import Forecast
 from proofsweep.settings import Settings, load_settings
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.verify.plan.coverage import Coverage
-from proofsweep.verify.plan.forecast import Forecast
 from proofsweep.wiring.stores import results_for
 
 

@@ -15,7 +15,7 @@ import typer
 from cli.exit_codes import ExitCode
 from cli.screen import console
 from proofsweep.errors import ConfigError
-from proofsweep.files.new_file import new_file
+from proofsweep.new_file import new_file
 from sandbox import Issued, IssueOptions, Operator, OperatorError, Running, Sample, launch, write_catalog
 from sandbox import Options as SandboxOptions
 

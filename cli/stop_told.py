@@ -7,7 +7,7 @@ from cli.key_block import read_block
 from cli.screen import print_error
 from proofsweep.errors import RunMustStop
 from proofsweep.settings import Settings
-from proofsweep.wiring.alerts import tell_of_stop
+from proofsweep.wiring.watching import tell_of_stop
 
 
 @contextmanager

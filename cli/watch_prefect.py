@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 
 from cli.embedded_server import is_there
-from proofsweep.store.background import background_thread
+from proofsweep.background import background_thread
 from proofsweep.wiring.engines import active_leg
 
 # Time between two health requests. Chosen: half doubles them, twice adds half a second to an exit.

@@ -22,10 +22,10 @@ from proofsweep.answers.summary import unsent_pairs_note
 from proofsweep.endings import EndedBy
 from proofsweep.errors import NothingDue
 from proofsweep.model.bounds import Bounds
+from proofsweep.model.forecast import Need
 from proofsweep.model.runs import Plan
 from proofsweep.settings import Settings
 from proofsweep.verify.budget.budget import seconds_after_reset
-from proofsweep.verify.plan.forecast import Need
 from proofsweep.wiring.engines import engine_for, utc_now
 from proofsweep.wiring.runs import catalog_has_changed, forecast_for, runs_in_turn
 

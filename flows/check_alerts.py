@@ -9,7 +9,7 @@ from prefect.states import Completed
 
 from flows.ended_flow import ended_flow
 from proofsweep.settings import Settings
-from proofsweep.wiring.alerts import alert_scope, check_for
+from proofsweep.wiring.watching import alert_scope, check_for
 from tasks.key_block import read_block
 from tasks.tell_alerts import tell_alerts
 

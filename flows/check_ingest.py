@@ -16,8 +16,7 @@ from proofsweep.model.ingest import PassReport
 from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings
 from proofsweep.text import printable
-from proofsweep.wiring.alerts import alert_scope
-from proofsweep.wiring.operations import watched_folder
+from proofsweep.wiring.watching import alert_scope, watched_folder
 from tasks.end_states import state_of_pass
 from tasks.key_block import read_block
 from tasks.run_of_retry import tries_left

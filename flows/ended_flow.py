@@ -10,7 +10,7 @@ from proofsweep.alerts.ends import end_of_flow
 from proofsweep.errors import ProofsweepError
 from proofsweep.logs import set_up_logs
 from proofsweep.settings import Settings, load_settings
-from proofsweep.wiring.alerts import alert_scope
+from proofsweep.wiring.watching import alert_scope
 from tasks.end_states import state_of_error
 from tasks.known_ends import log_known_ends_on_one_line
 from tasks.missed_schedules import cancel_missed_runs

@@ -10,7 +10,7 @@ from flows.ended_flow import ended_flow
 from proofsweep.alerts.events import AlertKind
 from proofsweep.answers.operation_lines import line_of_round
 from proofsweep.settings import Settings
-from proofsweep.wiring import alerts
+from proofsweep.wiring import watching
 from tasks.key_block import read_block
 from tasks.tell_alerts import tell_alerts
 
@@ -28,8 +28,8 @@ def monitor_service(config: str | None = None, results: str | None = None) -> St
     """
 
     def work(settings: Settings) -> State[Any]:
-        monitored = alerts.monitor_service(settings, read_block)  # (1)
-        tell_alerts(alerts.alert_scope(settings), monitored.gather)  # (2)
+        monitored = watching.monitor_service(settings, read_block)  # (1)
+        tell_alerts(watching.alert_scope(settings), monitored.gather)  # (2)
         line = line_of_round(monitored.batch.probes)
         if any(alert.kind is AlertKind.KEY_REFUSED for alert in monitored.alerts):
             return Failed(name="KeyRefused", message=line)

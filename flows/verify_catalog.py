@@ -16,10 +16,10 @@ from proofsweep.model.bounds import Bounds
 from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings
 from proofsweep.text import printable
-from proofsweep.wiring.alerts import alert_scope
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import LegOptions, claimed_next_leg
 from proofsweep.wiring.runs import bounds_for, coverage_for, run_of_retry, runs_of_catalog
+from proofsweep.wiring.watching import alert_scope
 from tasks.coverage import with_coverage
 from tasks.end_states import state_after_run, state_of_nothing_due
 from tasks.fan_out import fan_out

@@ -9,8 +9,8 @@ from flows.ended_flow import ended_flow
 from flows.verify_catalog import verify_catalog
 from proofsweep.alerts.ends import end_of_flow
 from proofsweep.settings import Settings
-from proofsweep.wiring.alerts import alert_scope
 from proofsweep.wiring.operations import masters_of
+from proofsweep.wiring.watching import alert_scope
 from tasks.end_states import state_of_findings
 from tasks.run_of_retry import tries_left
 from tasks.tell_alerts import tell_alerts

@@ -7,9 +7,9 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from proofsweep.background import background_thread
 from proofsweep.endings import EndedBy
 from proofsweep.errors import RunMustStop
-from proofsweep.store.background import background_thread
 from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.slice_queue import GrantedSlice, SliceQueue
 from proofsweep.wiring.legs import LegHandle
@@ -42,7 +42,7 @@ def work_on_cluster(handle: LegHandle, leg: LegContext, runner: Runner) -> None:
         with suppress(*UNREACHABLE):
             over.set()
 
-    with background_thread("stop", pass_on, leg.stop):
+    with background_thread("stop", pass_on, leg.stop.pull):
         try:
             while True:
                 slots = _SLICES_PER_THREAD * max(1, sum(client.nthreads().values()))

@@ -8,7 +8,7 @@ from prefect.blocks.system import Secret
 from prefect.exceptions import PrefectException
 
 from proofsweep.errors import ConfigError
-from proofsweep.operations.key_places import SecretBlocks
+from proofsweep.model.key_rotation import SecretBlocks
 
 
 def read_block(name: str) -> str:

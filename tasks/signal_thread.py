@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from proofsweep.background import background_thread
 from proofsweep.partner.stop import StopSwitch
-from proofsweep.store.background import background_thread
 
 OVER = 0
 """What the thread receives when the work is over; no signal has this number."""
@@ -25,7 +25,7 @@ def signal_thread(work: Callable[[socket.socket], None], stop: StopSwitch) -> It
         yield
         return
     reader, writer = socket.socketpair()
-    with reader, writer, background_thread("signals", lambda _over: work(reader), stop), _signals_sent_to(writer):
+    with reader, writer, background_thread("signals", lambda _over: work(reader), stop.pull), _signals_sent_to(writer):
         yield
 
 

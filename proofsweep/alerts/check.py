@@ -28,11 +28,11 @@ from proofsweep.endings import EndedBy
 from proofsweep.errors import ProofsweepError, RunMustStop
 from proofsweep.files.locations import path_of
 from proofsweep.model.bounds import Bounds
+from proofsweep.model.forecast import Need
 from proofsweep.model.items import printable
 from proofsweep.model.run_records import RunRecord
 from proofsweep.store.legs import Legs
 from proofsweep.verify.plan.examine_service import ServiceStatus
-from proofsweep.verify.plan.forecast import Need
 
 # Chosen: a month's quota is spent over at most 31 nights.
 _LOOK_BACK_DAYS = 35

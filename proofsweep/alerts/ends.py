@@ -25,13 +25,13 @@ from proofsweep.answers.summary import advice_for, ending_of, label_of
 from proofsweep.endings import EndedBy
 from proofsweep.errors import RunMustStop
 from proofsweep.model.bounds import Bounds
+from proofsweep.model.forecast import Need, Quota, forecast
 from proofsweep.model.ingest import PassReport
 from proofsweep.model.runs import Plan
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.rotations import Rotations
 from proofsweep.verify.plan.examine_service import ServiceStatus
-from proofsweep.verify.plan.forecast import Need, Quota, forecast
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

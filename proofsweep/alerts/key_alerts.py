@@ -4,10 +4,10 @@ from datetime import date, datetime, timedelta
 
 from proofsweep.alerts.events import AlertKind
 from proofsweep.alerts.messages import Alert, cause_of, made_alert, quoted
+from proofsweep.model.forecast import Forecast
 from proofsweep.model.key_rotation import Rotation
 from proofsweep.model.runs import Plan
 from proofsweep.text import minute_of
-from proofsweep.verify.plan.forecast import Forecast
 
 # Chosen: a rotated key works for 72 hours (contract, Limits). In the last 24, a night that begins may outlive it.
 _GRACE_HOURS = 24

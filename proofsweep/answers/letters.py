@@ -8,10 +8,10 @@ from unicodedata import category, normalize
 
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.files.locations import path_within
-from proofsweep.files.new_file import new_file
 from proofsweep.model.ingest import Decision, Disposition, PassReport
 from proofsweep.model.reasons import REASONS, remedy_for
 from proofsweep.model.tables.columns import Row
+from proofsweep.new_file import new_file
 from proofsweep.text import markdown, printable
 
 # Chosen: file systems allow 255 bytes, and a name has an ending and a prefix.

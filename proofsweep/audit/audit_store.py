@@ -13,11 +13,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from proofsweep.audit.audit_run import Known, audit_run
 from proofsweep.audit.check_parts import PartAuditor
 from proofsweep.audit.exceptions import Redactions, read_redactions
-from proofsweep.audit.findings import Audit, Checked, Findings
 from proofsweep.audit.receipt_heads import check_head, read_graph
 from proofsweep.audit.signatures import check_signatures
 from proofsweep.errors import ResultsError
 from proofsweep.model import layout
+from proofsweep.model.findings import Audit, Checked, Findings
 from proofsweep.model.operations import operation_of
 from proofsweep.model.redaction import MARKER
 from proofsweep.model.tables.registry import written_by

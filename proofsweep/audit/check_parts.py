@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from proofsweep.audit.exceptions import Redactions, Step
-from proofsweep.audit.findings import Checked, Findings
 from proofsweep.model import layout
+from proofsweep.model.findings import Checked, Findings
 from proofsweep.model.pruning import PrunedObject
 from proofsweep.model.tables.schemas import SCHEMAS, conformed
 from proofsweep.store.receipts import Part

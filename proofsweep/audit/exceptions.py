@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from proofsweep.audit.findings import Findings
 from proofsweep.errors import ResultsError
 from proofsweep.model import layout
+from proofsweep.model.findings import Findings
 from proofsweep.model.pruning import Pruning
 from proofsweep.model.redaction import Completed, RedactedObject, Redaction
 from proofsweep.store.prunings import completed_at, prunings_of

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from proofsweep.audit.findings import Findings
 from proofsweep.errors import ResultsError
 from proofsweep.model import layout
+from proofsweep.model.findings import Findings
 from proofsweep.model.pruning import Pruning
 from proofsweep.model.runs import Plan
 from proofsweep.store.plans_and_parts import Results

@@ -19,7 +19,6 @@ import pyarrow.compute as pc
 
 from proofsweep.answers.views.selected_rows import SelectedRows
 from proofsweep.audit.exceptions import read_redactions
-from proofsweep.audit.findings import Findings
 from proofsweep.audit.leg_receipts import LegReceipt, read_receipts
 from proofsweep.audit.prove import NO_RECEIPT, provable_part
 from proofsweep.audit.receipt_heads import ReceiptGraph, read_graph
@@ -27,6 +26,7 @@ from proofsweep.audit.signatures import newest_signed
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.model import layout
 from proofsweep.model.evidence import Contents, Wanted
+from proofsweep.model.findings import Findings
 from proofsweep.model.runs import shard_of
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.redactions import redactions_of

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from proofsweep.audit.findings import Findings
 from proofsweep.audit.leg_receipts import LegReceipt, read_receipts
 from proofsweep.audit.rows_of_item import read_object, rows_of_item
 from proofsweep.errors import ResultsError
 from proofsweep.model import layout
+from proofsweep.model.findings import Findings
 from proofsweep.model.redaction import Redaction
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.redactions import recorded_digests, redactions_of

@@ -11,10 +11,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from proofsweep.audit.findings import Findings
 from proofsweep.audit.leg_receipts import LegReceipt
 from proofsweep.model import layout
 from proofsweep.model.exchanges import Call
+from proofsweep.model.findings import Findings
 from proofsweep.model.redaction import MARKER
 from proofsweep.model.runs import Plan, rows_of_shard
 from proofsweep.model.tables.runs import stored_row

@@ -16,10 +16,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
 
 from proofsweep import __version__
-from proofsweep.audit.findings import Audit, Findings
 from proofsweep.audit.receipt_heads import ReceiptGraph, check_head, checked_head
 from proofsweep.errors import UsageError
 from proofsweep.model import layout
+from proofsweep.model.findings import Audit, Findings
 from proofsweep.store.store import Store, json_bytes
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"

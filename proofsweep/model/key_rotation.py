@@ -1,8 +1,10 @@
 """A rotation of the key as values: what was intended, what was answered, and what a refusal means. Pure."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 
+from proofsweep.contract.models import KeyRecord
 from proofsweep.model.operations import Operation, OperationKind
 from proofsweep.model.tables.columns import Row
 
@@ -107,3 +109,22 @@ def why_conflict(intent: RotationIntent, now: datetime, *, was_asked_before: boo
 
 def _hours(window: timedelta) -> int:
     return int(window.total_seconds() // 3600)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretBlocks:
+    """Reads, writes and deletes secret blocks of the orchestrator; each raises ConfigError when it cannot."""
+
+    read: Callable[[str], str]
+    write: Callable[[str, str], None]
+    delete: Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedKey:
+    """One key as the service lists it."""
+
+    record: KeyRecord
+    is_in_use: bool | None = None  # whether it is the key of this call; None if no recorded rotation tells
+    rotation: Rotation | None = None  # the recorded rotation that made it, if there is one
+    replaced_by: Rotation | None = None  # the recorded rotation that replaced it, if there is one

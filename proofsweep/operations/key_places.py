@@ -1,6 +1,6 @@
 """Where a new key is kept: beside its place until it is tested, then in its place. It is never shown."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +9,7 @@ from pydantic import SecretStr
 
 from proofsweep.durable import sync_folder
 from proofsweep.errors import ConfigError
+from proofsweep.model.key_rotation import SecretBlocks
 from proofsweep.partner.keys import drafts_beside, key_block, key_file, settle_drafts, waiting_file, write_draft
 
 # Bytes that a test of the folder writes: a disk must have room for a key. Chosen: any key is shorter (partner/keys.py).
@@ -102,15 +103,6 @@ class KeyFilePlace:
     @property
     def _waiting(self) -> Path:
         return waiting_file(self.path)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecretBlocks:
-    """Reads, writes and deletes secret blocks of the orchestrator; each raises ConfigError when it cannot."""
-
-    read: Callable[[str], str]
-    write: Callable[[str, str], None]
-    delete: Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)

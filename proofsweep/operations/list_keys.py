@@ -1,22 +1,11 @@
 """List all keys of the partner, with what the rotations of this store add."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from proofsweep.contract.models import KeyRecord
 from proofsweep.errors import CallFailed
-from proofsweep.model.key_rotation import Rotation
+from proofsweep.model.key_rotation import ListedKey, Rotation
 from proofsweep.partner.partner import Partner
-
-
-@dataclass(frozen=True, slots=True)
-class ListedKey:
-    """One key as the service lists it."""
-
-    record: KeyRecord
-    is_in_use: bool | None = None  # whether it is the key of this call; None if no recorded rotation tells
-    rotation: Rotation | None = None  # the recorded rotation that made it, if there is one
-    replaced_by: Rotation | None = None  # the recorded rotation that replaced it, if there is one
 
 
 def list_keys(partner: Partner, rotations: Iterable[Rotation], key_fingerprint: str) -> list[ListedKey]:

@@ -17,11 +17,11 @@ from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 
+from proofsweep.background import background_thread
 from proofsweep.errors import NameTaken, ResultsError, RunIsActive
 from proofsweep.model import layout
 from proofsweep.model.runs import HEARTBEAT_SECONDS, STALE_SECONDS, Claim, ClockReading, is_fresh
 from proofsweep.model.tables.columns import Row
-from proofsweep.store.background import background_thread
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.receipts import has_claim, last_leg, receipt_of
 from proofsweep.store.store import Store, json_bytes

@@ -1,7 +1,7 @@
-"""Operations, watched folders and audits: what each needs, from the settings."""
+"""Operations, audits and questions about rows: what each needs, from the settings."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -14,36 +14,31 @@ from proofsweep.audit.pack_evidence import write_evidence
 from proofsweep.audit.redact import redact_alone
 from proofsweep.errors import ConfigError
 from proofsweep.files.files import Files
-from proofsweep.files.new_file import new_file
-from proofsweep.ingest import watched_folder as watching
-from proofsweep.ingest.watched_folder import IngestContext, WatchedFolder
 from proofsweep.model.evidence import Contents, Wanted
-from proofsweep.model.ingest import IngestRules
-from proofsweep.model.key_rotation import RotationIntent
+from proofsweep.model.key_rotation import ListedKey, RotationIntent, SecretBlocks
 from proofsweep.model.operations import OperationKind
 from proofsweep.model.proofs import Erasure, Inventory, NotesRefreshed, ProofList, Recovered, RecoveryRequest
 from proofsweep.model.redaction import Redaction
 from proofsweep.model.run_records import OUTCOMES
 from proofsweep.model.runs import Plan
-from proofsweep.model.selection import ALL_ROWS, Selection
+from proofsweep.model.selection import Selection
+from proofsweep.new_file import new_file
 from proofsweep.operations import erase_proofs as erasing
 from proofsweep.operations import reconcile, recovery, refresh_notes
-from proofsweep.operations.key_places import KeyPlace, SecretBlocks, place_of_new_key
-from proofsweep.operations.list_keys import ListedKey, list_keys
+from proofsweep.operations.key_places import KeyPlace, place_of_new_key
+from proofsweep.operations.list_keys import list_keys
 from proofsweep.operations.operation_work import OperationContext
 from proofsweep.operations.rotate_key import Rotated, RotateKey, new_idempotency_key
 from proofsweep.operations.rotate_key import unfinished_rotation as told_of_rotation
 from proofsweep.operations.rotation_log import RotationLog
 from proofsweep.partner.keys import fingerprint
 from proofsweep.settings import Settings
-from proofsweep.store.claims import LaneClaim
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.rotations import Rotations
-from proofsweep.store.watches import ingest_store
 from proofsweep.text import printable
-from proofsweep.wiring.engines import ReadBlock, build_engine, engine_for, limits_for, utc_now
-from proofsweep.wiring.runs import catalog_for, plan_listed
+from proofsweep.wiring.engines import ReadBlock, build_engine, engine_for, utc_now
+from proofsweep.wiring.runs import plan_listed
 from proofsweep.wiring.stores import results_for
 
 
@@ -173,39 +168,6 @@ def _try_key(settings: Settings, log: RotationLog, key: SecretStr) -> None:
         engine.close()
 
 
-def watched_folder(
-    settings: Settings, location: str, read_block: ReadBlock | None, selection: Selection = ALL_ROWS
-) -> AbstractContextManager[WatchedFolder]:
-    """Watch a folder or a bucket's prefix, whose files of a selection are taken."""
-    ingest = settings.ingest
-    context = IngestContext(
-        results=results_for(settings),
-        store=ingest_store(settings.results.url),
-        environment=settings.service.environment,
-        rules=_rules(settings),
-        selection=selection,
-        accepted=ingest.accepted,
-        quarantine=ingest.quarantine,
-        supplier_tag=ingest.supplier_tag,
-        limits=limits_for(settings),
-        lane=partial(lane_claim, settings, read_block),
-        open_catalog=partial(catalog_for, settings),
-        plan=lambda catalog, run_id: plan_listed(settings, catalog, read_block, selection=selection, run_id=run_id),
-        clock=utc_now,
-    )
-    return watching.watched_folder(context, location)
-
-
-def given_up_items(settings: Settings) -> set[str]:
-    """Return the items of all watched folders that no pass tries again; ResultsError if the store cannot be read."""
-    return watching.given_up_items(ingest_store(settings.results.url), _rules(settings))
-
-
-def lane_claim(settings: Settings, read_block: ReadBlock | None) -> LaneClaim:
-    """Return the claim of ingest passes on the lane of the key in use."""
-    return LaneClaim(ingest_store(settings.results.url), engine_for(settings, read_block).key_fingerprint)
-
-
 def selected_rows(
     settings: Settings, run_id: str | None, outcomes: Sequence[str] = OUTCOMES, reasons: Sequence[str] | None = None
 ) -> SelectedRows:
@@ -238,16 +200,3 @@ def pack_evidence(settings: Settings, run_id: str | None, tags: Mapping[str, str
     wanted = Wanted(environment=selected.environment, run_id=run_id, tags=known)
     with new_file(path) as file:
         return write_evidence(selected, wanted, file, evidence_page)
-
-
-def _rules(settings: Settings) -> IngestRules:
-    ingest = settings.ingest
-    return IngestRules(
-        settle_seconds=ingest.settle_seconds,
-        pair_seconds=ingest.pair_seconds,
-        first_retry_seconds=ingest.first_retry_seconds,
-        tries=ingest.tries,
-        ask_again_seconds=ingest.ask_again_seconds,
-        unfinished_names=ingest.unfinished_names,
-        credential_chunks=ingest.credential_chunks,
-    )

@@ -12,6 +12,8 @@ from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.contract.limits import CALLS_PER_ITEM
 from proofsweep.files.locations import is_bucket
 from proofsweep.model.bounds import Bounds, closing_of
+from proofsweep.model.coverage import Coverage
+from proofsweep.model.forecast import Forecast, Measurement, Need, Quota
 from proofsweep.model.run_records import OUTCOMES
 from proofsweep.model.runs import INGEST, Plan, new_run_id
 from proofsweep.model.selection import ALL_ROWS, Selection
@@ -27,10 +29,8 @@ from proofsweep.verify.leg.note_leg import note_run
 from proofsweep.verify.leg.open import settle_last_leg
 from proofsweep.verify.leg.remaining import RemainingItems
 from proofsweep.verify.plan import plan_run as planning
-from proofsweep.verify.plan.coverage import Coverage
 from proofsweep.verify.plan.due_rows import DueRows, coverage_of
 from proofsweep.verify.plan.examine_service import ServiceStatus
-from proofsweep.verify.plan.forecast import Forecast, Measurement, Need, Quota
 from proofsweep.verify.plan.history import forecast_by_history
 from proofsweep.verify.plan.plan_run import PlanRequest, plan_run
 from proofsweep.verify.plan.sample import measure_sample, remembered, spread

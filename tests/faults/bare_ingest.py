@@ -17,7 +17,7 @@ from proofsweep.settings import load_settings
 from proofsweep.verify.leg.work import verify_slice, work_last
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import claimed_next_leg
-from proofsweep.wiring.operations import watched_folder
+from proofsweep.wiring.watching import watched_folder
 
 from .job_server import serve
 

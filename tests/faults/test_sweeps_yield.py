@@ -12,8 +12,8 @@ from proofsweep.store.plans_and_parts import Results
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import claimed_next_leg
-from proofsweep.wiring.operations import lane_claim
 from proofsweep.wiring.runs import plan_catalog
+from proofsweep.wiring.watching import lane_claim
 
 from ..servers.foreign_service import answer_after
 from ..worlds.foreign_world import ForeignWorld

@@ -6,12 +6,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from proofsweep.allocators import give_memory_back
+from proofsweep.background import background_thread
 from proofsweep.endings import EndedBy
 from proofsweep.errors import CallFailed, RunMustStop
 from proofsweep.logs import Event, log
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables.columns import Row
-from proofsweep.store.background import background_thread
 from proofsweep.store.key_bindings import bind_key
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
@@ -89,8 +89,8 @@ def leg_session(request: LegRequest, claimed: ClaimedLeg, leg: LegContext) -> It
         leg.budget.take_snapshot(request.service.headroom, request.service.quota_reset)
         leg.trail.write_unattributed()
         with (
-            background_thread("heartbeat", leg.heartbeat.keep, leg.stop),  # (3)
-            background_thread("quota", leg.budget.keep_probing, leg.stop),
+            background_thread("heartbeat", leg.heartbeat.keep, leg.stop.pull),  # (3)
+            background_thread("quota", leg.budget.keep_probing, leg.stop.pull),
         ):
             settle_legs_before(results, plan, request.clock, leg.leg)  # (4)
             send_canaries(leg, request.canaries)

@@ -9,12 +9,12 @@ from functools import partial
 from pathlib import Path
 
 from proofsweep import __version__
+from proofsweep.background import background_thread
 from proofsweep.endings import EndedBy
 from proofsweep.errors import ConfigError, NameTaken, ResultsError, RunMustStop
 from proofsweep.files.locations import is_bucket
 from proofsweep.model import layout
 from proofsweep.model.runs import Plan
-from proofsweep.store.background import background_thread
 from proofsweep.store.journal import FLUSH_SECONDS, Segments
 from proofsweep.verify.budget.budget import Shortage
 from proofsweep.verify.budget.budget_guard import BudgetGuard
@@ -97,7 +97,7 @@ class WorkerProcess:
 
     def follow(self) -> None:
         """Keep the journal and tell counts until the leg is over; then let the items in flight end."""
-        with background_thread("heartbeat", self.leg.heartbeat.keep, self.leg.stop):
+        with background_thread("heartbeat", self.leg.heartbeat.keep, self.leg.stop.pull):
             while self.leg.stop.reason is None:
                 self._tell(FLUSH_SECONDS)
             timer = threading.Timer(self.drain_seconds, self.abort)

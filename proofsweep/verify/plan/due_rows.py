@@ -10,11 +10,11 @@ from proofsweep.catalog.catalog import Catalog, PartOfCatalog
 from proofsweep.catalog.row_choice import RowChoice
 from proofsweep.contract.limits import CALLS_PER_ITEM
 from proofsweep.errors import NothingDue
+from proofsweep.model.coverage import Coverage
 from proofsweep.model.items import FileFacts, ManifestRow, Unlisted, item_id_of
 from proofsweep.model.selection import ANY_AGE, Selection
 from proofsweep.store.plans_and_parts import ListedItems
 from proofsweep.verify.budget.budget import CALLS_TO_BEGIN
-from proofsweep.verify.plan.coverage import Coverage
 
 TriedAt = Callable[[str, str | None, str | None], datetime | None]
 """Says when an item was tried with these versions of its audio and sidecar; None if it was not."""

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from proofsweep.model import layout
 from proofsweep.model.exchanges import Call
+from proofsweep.model.forecast import Forecast, Measurement, Need, Quota, forecast
 from proofsweep.model.layout import sample_name
 from proofsweep.model.run_records import LegRecord
 from proofsweep.model.runs import Plan
@@ -17,7 +18,6 @@ from proofsweep.model.tables.runs import stored_row
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
 from proofsweep.store.store import Store
-from proofsweep.verify.plan.forecast import Forecast, Measurement, Need, Quota, forecast
 
 
 def remember_sample(store: Store, environment: str, sample: Measurement, now: datetime) -> None:

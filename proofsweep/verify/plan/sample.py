@@ -8,13 +8,13 @@ from datetime import datetime
 
 from proofsweep.errors import CallFailed, ResultsError
 from proofsweep.model.exchanges import Call, Exchange
+from proofsweep.model.forecast import Measurement
 from proofsweep.model.items import WorkItem
 from proofsweep.model.outcomes import Finished
 from proofsweep.partner.partner import Partner
 from proofsweep.partner.stop import StopSwitch
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.verify.item.verify_item import VerifyContext, verify_item
-from proofsweep.verify.plan.forecast import Measurement
 from proofsweep.verify.plan.history import remember_sample
 
 _QUOTA_PROBES = 2

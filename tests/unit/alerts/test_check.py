@@ -8,20 +8,20 @@ import pytest
 from proofsweep.alerts.events import Severity
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.exchanges import Call
+from proofsweep.model.key_rotation import SecretBlocks
 from proofsweep.model.runs import new_run_id
-from proofsweep.operations.key_places import SecretBlocks
 from proofsweep.settings import Settings, load_settings
 from proofsweep.store.legs import Legs
 from proofsweep.store.operations import Operations
 from proofsweep.verify.leg.open import supersede
 from proofsweep.verify.leg.work import verify_slice
-from proofsweep.wiring import alerts
-from proofsweep.wiring.alerts import check_for
+from proofsweep.wiring import watching
 from proofsweep.wiring.engines import engine_for, utc_now
 from proofsweep.wiring.legs import claimed_next_leg
 from proofsweep.wiring.operations import rotate_key
 from proofsweep.wiring.runs import plan_catalog
 from proofsweep.wiring.stores import results_for
+from proofsweep.wiring.watching import check_for
 
 from ..ended_operations import leave_operation, operation_named
 from ..left_behind import let_holder_die
@@ -47,7 +47,7 @@ def found(settings: Settings, *catalogs: str) -> list[str]:
 def pass_hours(monkeypatch: pytest.MonkeyPatch, hours: float) -> None:
     """Let a check be made so much later."""
     later = utc_now() + timedelta(hours=hours)
-    monkeypatch.setattr(alerts, "utc_now", lambda: later)
+    monkeypatch.setattr(watching, "utc_now", lambda: later)
 
 
 def test_after_a_good_night_nothing_is_found(settings: Settings, config: str, catalog: str) -> None:

@@ -13,14 +13,14 @@ from proofsweep.model.ingest import PassReport
 from proofsweep.settings import Settings, load_settings
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.verify.plan.examine_service import ServiceStatus
-from proofsweep.wiring.alerts import (
-    alert_scope,
-    tell,
-)
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import claimed_next_leg
 from proofsweep.wiring.runs import plan_catalog
 from proofsweep.wiring.stores import results_for
+from proofsweep.wiring.watching import (
+    alert_scope,
+    tell,
+)
 
 from ..wired import Change, Inbox
 

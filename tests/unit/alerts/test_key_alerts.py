@@ -11,8 +11,8 @@ from proofsweep.alerts.key_alerts import (
     unexplained_usage,
 )
 from proofsweep.model.bounds import Bounds
+from proofsweep.model.forecast import Need, Quota, forecast
 from proofsweep.model.key_rotation import Rotation
-from proofsweep.verify.plan.forecast import Need, Quota, forecast
 
 from ..ended_runs import plan_of_run
 

@@ -7,9 +7,9 @@ from proofsweep.errors import ResultsError
 from proofsweep.model.exchanges import Call
 from proofsweep.settings import Settings
 from proofsweep.store.probes import read_probes
-from proofsweep.wiring import alerts
-from proofsweep.wiring.alerts import monitor_service
+from proofsweep.wiring import watching
 from proofsweep.wiring.stores import results_for
+from proofsweep.wiring.watching import monitor_service
 
 from ..scripted_service import NOW, Scripted, ScriptedService
 
@@ -19,7 +19,7 @@ def test_a_lasting_failure_is_told_after_the_third_round(
 ) -> None:
     """Each pass is an object and no operation; a probe is never held back by what failed before."""
     service.usual[Call.HEALTH] = Scripted(status=500)
-    monkeypatch.setattr(alerts, "utc_now", lambda: NOW)
+    monkeypatch.setattr(watching, "utc_now", lambda: NOW)
 
     rounds = [monitor_service(settings) for _ in range(3)]
 

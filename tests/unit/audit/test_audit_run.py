@@ -8,7 +8,7 @@ import pytest
 
 from proofsweep.audit.audit_run import Known, audit_run
 from proofsweep.audit.exceptions import Redactions
-from proofsweep.audit.findings import Checked, Findings
+from proofsweep.model.findings import Checked, Findings
 from proofsweep.store.plans_and_parts import Results, parquet_of
 
 from ...worlds.audited_store import NOW, TWO_LEGS

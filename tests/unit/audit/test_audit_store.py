@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from proofsweep.audit.audit_store import audit_store
-from proofsweep.audit.findings import Audit
 from proofsweep.errors import ResultsError
+from proofsweep.model.findings import Audit
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from proofsweep.audit.audit_store import audit_store
-from proofsweep.audit.findings import Audit
 from proofsweep.model.exchanges import Call
+from proofsweep.model.findings import Audit
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results, parquet_of
 from proofsweep.store.row_digests import merkle_root, with_merkle_root

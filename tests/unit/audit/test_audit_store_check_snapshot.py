@@ -9,7 +9,7 @@ import pytest
 from proofsweep.audit import audit_store as snapshot
 from proofsweep.audit.audit_store import check_snapshot
 from proofsweep.audit.compact import compact
-from proofsweep.audit.findings import Findings
+from proofsweep.model.findings import Findings
 from proofsweep.store.plans_and_parts import Results, parquet_of
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from proofsweep.audit.check_parts import PartAuditor, with_all_columns
 from proofsweep.audit.exceptions import Redactions
-from proofsweep.audit.findings import Checked, Findings
 from proofsweep.audit.leg_receipts import LegReceipt, read_receipts
+from proofsweep.model.findings import Checked, Findings
 from proofsweep.model.pruning import PrunedObject
 from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.store.plans_and_parts import Results, parquet_of

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from proofsweep.audit.exceptions import read_prunings, read_redactions
-from proofsweep.audit.findings import Findings
 from proofsweep.audit.redact import redact
+from proofsweep.model.findings import Findings
 from proofsweep.store.plans_and_parts import Results
 
 from ...worlds.audited_store import NEWEST, NOW, PRUNED

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.audit.findings import Findings
 from proofsweep.audit.leg_receipts import check_chain, leg_numbers, read_receipts
+from proofsweep.model.findings import Findings
 from proofsweep.store.plans_and_parts import Results
 
 from ...worlds.audited_store import TWO_LEGS

@@ -5,8 +5,8 @@ from datetime import datetime
 
 import pytest
 
-from proofsweep.audit.findings import Findings
 from proofsweep.audit.leg_receipts import check_claims, read_receipts
+from proofsweep.model.findings import Findings
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.prunings import prunings_of
 

@@ -9,7 +9,7 @@ from proofsweep.errors import CatalogError, ConfigError, RunIsActive, UsageError
 from proofsweep.ingest.watched_folder import WatchedFolder
 from proofsweep.model.selection import Selection
 from proofsweep.settings import load_settings
-from proofsweep.wiring.operations import lane_claim, watched_folder
+from proofsweep.wiring.watching import lane_claim, watched_folder
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,9 @@ import pytest
 from pydantic import SecretStr
 
 from proofsweep.errors import ConfigError
+from proofsweep.model.key_rotation import SecretBlocks
 from proofsweep.operations import key_places
-from proofsweep.operations.key_places import KeyBlockPlace, KeyFilePlace, KeyPlace, SecretBlocks
+from proofsweep.operations.key_places import KeyBlockPlace, KeyFilePlace, KeyPlace
 from proofsweep.partner import keys
 from proofsweep.partner.keys import key_file
 

@@ -6,7 +6,7 @@ import pytest
 
 from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.model.exchanges import Call
-from proofsweep.operations.key_places import SecretBlocks
+from proofsweep.model.key_rotation import SecretBlocks
 from proofsweep.settings import Settings
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.operations import listed_keys, place_for, rotate_key

@@ -8,12 +8,12 @@ import pytest
 
 from proofsweep.errors import CatalogError, ConfigError, ResultsError, RunIsActive, RunMustStop, UsageError
 from proofsweep.model.bounds import Bounds
+from proofsweep.model.coverage import Coverage
 from proofsweep.model.exchanges import Call
 from proofsweep.model.items import item_id_of
 from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings
 from proofsweep.store.legs import Legs
-from proofsweep.verify.plan.coverage import Coverage
 from proofsweep.verify.plan.due_rows import DueRows
 from proofsweep.verify.plan.survey import items_of
 from proofsweep.wiring.engines import limits_for

@@ -8,9 +8,9 @@ import pytest
 from proofsweep.errors import RunMustStop
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.exchanges import Call
+from proofsweep.model.forecast import Measurement, Need
 from proofsweep.settings import Settings
 from proofsweep.verify.plan.examine_service import ServiceStatus
-from proofsweep.verify.plan.forecast import Measurement, Need
 from proofsweep.wiring.engines import engine_for, utc_now
 from proofsweep.wiring.runs import catalog_for, forecast_for, sample_of
 from proofsweep.wiring.stores import results_for

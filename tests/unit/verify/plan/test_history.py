@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.model.forecast import Measurement, Need
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store
-from proofsweep.verify.plan.forecast import Measurement, Need
 from proofsweep.verify.plan.history import measured_legs, remember_sample, sample_since_last_leg
 
 from ...ended_runs import end_leg, plan_of_run

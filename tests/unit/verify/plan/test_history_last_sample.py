@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.model.forecast import Measurement
 from proofsweep.model.layout import sample_name
 from proofsweep.store.store import open_store
-from proofsweep.verify.plan.forecast import Measurement
 from proofsweep.verify.plan.history import remember_sample, remembered_sample
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -7,7 +7,7 @@ import pytest
 from proofsweep.alerts.ends import stop_before_leg
 from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.settings import Settings
-from proofsweep.wiring.alerts import alert_scope, notifier_for, receivers_for, tell
+from proofsweep.wiring.watching import alert_scope, notifier_for, receivers_for, tell
 
 from ..wired import Change, Inbox
 

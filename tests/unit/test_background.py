@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
+from proofsweep.background import background_thread
 from proofsweep.partner.stop import StopSwitch
-from proofsweep.store.background import background_thread
 
 from ...worlds.waiting import wait_for
 
@@ -68,7 +68,7 @@ def test_an_error_in_the_thread_ends_the_work_at_once_and_is_raised_at_the_end()
     def work(_over: threading.Event) -> None:
         raise error
 
-    with pytest.raises(ZeroDivisionError) as raised, background_thread("companion", work, stop):
+    with pytest.raises(ZeroDivisionError) as raised, background_thread("companion", work, stop.pull):
         wait_for(lambda: stop.reason is not None)
 
     assert stop.reason is not None
@@ -82,7 +82,7 @@ def test_an_error_in_the_thread_comes_before_one_that_follows_from_it() -> None:
     def work(_over: threading.Event) -> None:
         raise ZeroDivisionError
 
-    with pytest.raises(ZeroDivisionError) as raised, background_thread("companion", work, StopSwitch()):
+    with pytest.raises(ZeroDivisionError) as raised, background_thread("companion", work, StopSwitch().pull):
         raise ValueError("stopped")
 
     assert isinstance(raised.value.__context__, ValueError)

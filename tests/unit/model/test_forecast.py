@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from proofsweep.model.bounds import Bounds
-from proofsweep.verify.plan.forecast import Bind, Measurement, Need, Quota, calls_of_row, cost_of_row, forecast
+from proofsweep.model.forecast import Bind, Measurement, Need, Quota, calls_of_row, cost_of_row, forecast
 
 NOW = datetime(2026, 11, 20, 21, 0, tzinfo=UTC)
 DECEMBER = datetime(2026, 12, 1, tzinfo=UTC)

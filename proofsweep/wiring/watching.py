@@ -1,6 +1,7 @@
-"""What alerts need, from the settings: who is told, and what is looked at."""
+"""Watched folders and alerts: what each needs, from the settings."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 
 from proofsweep.alerts.check import Check
@@ -11,11 +12,16 @@ from proofsweep.alerts.monitoring_alerts import MonitorRules
 from proofsweep.alerts.notifier import Channel, Delivery, Gather, Notifier, complaints_of
 from proofsweep.alerts.receivers import Receivers, UrlSource, url_file, url_variable
 from proofsweep.errors import ConfigError, RunMustStop
-from proofsweep.model.ingest import PassReport
+from proofsweep.ingest import watched_folder as folders
+from proofsweep.ingest.watched_folder import IngestContext, WatchedFolder
+from proofsweep.model.ingest import IngestRules, PassReport
+from proofsweep.model.selection import ALL_ROWS, Selection
 from proofsweep.operations.probe_service import ProbeBatch, probe_service
 from proofsweep.settings import Settings, environment
-from proofsweep.wiring.engines import ReadBlock, build_engine, engine_for, utc_now
-from proofsweep.wiring.runs import bounds_for
+from proofsweep.store.claims import LaneClaim
+from proofsweep.store.watches import ingest_store
+from proofsweep.wiring.engines import ReadBlock, build_engine, engine_for, limits_for, utc_now
+from proofsweep.wiring.runs import bounds_for, catalog_for, plan_listed
 from proofsweep.wiring.stores import results_for
 
 _NOBODY = "Nobody would be told: set alerts.urls_file, alerts.urls_env or alerts.urls_block; see docs/alerts.md."
@@ -139,3 +145,49 @@ def _url_source(settings: Settings, read_block: ReadBlock | None) -> tuple[UrlSo
         raise ConfigError("The settings keep the alert URLs in a Prefect Secret block, which cannot be read here.")
     name = alerts.urls_block
     return lambda: read_block(name), f"The secret block {name}"
+
+
+def watched_folder(
+    settings: Settings, location: str, read_block: ReadBlock | None, selection: Selection = ALL_ROWS
+) -> AbstractContextManager[WatchedFolder]:
+    """Watch a folder or a bucket's prefix, whose files of a selection are taken."""
+    ingest = settings.ingest
+    context = IngestContext(
+        results=results_for(settings),
+        store=ingest_store(settings.results.url),
+        environment=settings.service.environment,
+        rules=_rules(settings),
+        selection=selection,
+        accepted=ingest.accepted,
+        quarantine=ingest.quarantine,
+        supplier_tag=ingest.supplier_tag,
+        limits=limits_for(settings),
+        lane=partial(lane_claim, settings, read_block),
+        open_catalog=partial(catalog_for, settings),
+        plan=lambda catalog, run_id: plan_listed(settings, catalog, read_block, selection=selection, run_id=run_id),
+        clock=utc_now,
+    )
+    return folders.watched_folder(context, location)
+
+
+def given_up_items(settings: Settings) -> set[str]:
+    """Return the items of all watched folders that no pass tries again; ResultsError if the store cannot be read."""
+    return folders.given_up_items(ingest_store(settings.results.url), _rules(settings))
+
+
+def lane_claim(settings: Settings, read_block: ReadBlock | None) -> LaneClaim:
+    """Return the claim of ingest passes on the lane of the key in use."""
+    return LaneClaim(ingest_store(settings.results.url), engine_for(settings, read_block).key_fingerprint)
+
+
+def _rules(settings: Settings) -> IngestRules:
+    ingest = settings.ingest
+    return IngestRules(
+        settle_seconds=ingest.settle_seconds,
+        pair_seconds=ingest.pair_seconds,
+        first_retry_seconds=ingest.first_retry_seconds,
+        tries=ingest.tries,
+        ask_again_seconds=ingest.ask_again_seconds,
+        unfinished_names=ingest.unfinished_names,
+        credential_chunks=ingest.credential_chunks,
+    )

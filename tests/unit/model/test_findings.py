@@ -1,6 +1,6 @@
 """What is wrong and what is only worth to know are kept apart."""
 
-from proofsweep.audit.findings import AuditFinding, Findings
+from proofsweep.model.findings import AuditFinding, Findings
 
 
 def test_notes_are_not_wrong() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from proofsweep.errors import UsageError
-from proofsweep.files.new_file import new_file
+from proofsweep.new_file import new_file
 
 
 def write(path: Path, content: bytes = b"new") -> None:

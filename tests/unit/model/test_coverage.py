@@ -2,7 +2,7 @@
 
 import pytest
 
-from proofsweep.verify.plan.coverage import Coverage
+from proofsweep.model.coverage import Coverage
 
 
 @pytest.mark.parametrize(

@@ -6,17 +6,16 @@ from contextlib import contextmanager
 
 from proofsweep.endings import EndedBy
 from proofsweep.errors import RunMustStop
-from proofsweep.partner.stop import StopSwitch
 
 
 @contextmanager
 def background_thread(
-    name: str, work: Callable[[threading.Event], None], stop: StopSwitch | None = None
+    name: str, work: Callable[[threading.Event], None], stop: Callable[[RunMustStop], object] | None = None
 ) -> Iterator[Callable[[], None]]:
     """Run `work(over)` in a daemon thread; at the end, set `over` and wait for the thread. Yields what ends it early.
 
-    An error in the thread ends the main work, and is raised in place of the main work's own. It pulls `stop` at once;
-    without one the main work goes on.
+    An error in the thread ends the main work, and is raised in place of the main work's own. It calls `stop` at once;
+    without it the main work goes on.
     """
     over, errors = threading.Event(), list[BaseException]()
 
@@ -28,7 +27,7 @@ def background_thread(
                 raise
             errors.append(error)
             broken = f"The thread {name} failed through a mistake of this program ({type(error).__name__})."
-            stop.pull(RunMustStop(broken, ended_by=EndedBy.ERROR))
+            stop(RunMustStop(broken, ended_by=EndedBy.ERROR))
 
     thread = threading.Thread(target=run, name=name, daemon=True)
     thread.start()
