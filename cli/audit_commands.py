@@ -10,12 +10,9 @@ from rich.console import Console
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, counted, print_json, styled
-from proofsweep.audit.audit_store import audit_store
-from proofsweep.audit.receipt_heads import checked_head
-from proofsweep.audit.signatures import private_key, public_key, sign_audit
 from proofsweep.model.findings import Audit, AuditFinding
 from proofsweep.settings import load_settings
-from proofsweep.wiring.engines import utc_now
+from proofsweep.wiring.operations import audited
 from proofsweep.wiring.stores import results_for
 
 # Chosen: a screen shows as many lines; --json lists all.
@@ -53,17 +50,15 @@ def audit(
 
     Example: proofsweep audit --head 3f1c… --results s3://bucket/results
     """
-    wanted = None if head is None else checked_head(head)
-    signer, checker = (None if sign is None else private_key(sign)), (None if verify is None else public_key(verify))
-    store, out = results_for(load_settings(config, results)), console(to_stderr=as_json)
+    settings, out = load_settings(config, results), console(to_stderr=as_json)
     with out.status("reading receipts …") if out.is_terminal else nullcontext() as status:
         tell = (lambda run: status.update(f"reading {run} …")) if status else (lambda _: None)
-        done = audit_store(store, None if run_id == _ALL else run_id, wanted, checker, tell)
-    signed = None if signer is None or done.wrong else sign_audit(store.store, done, signer, utc_now())
+        run = None if run_id == _ALL else run_id
+        done, signed = audited(settings, run, head=head, sign=sign, verify=verify, progress=tell)
     if as_json:
-        print_json(_json_of(done) | {"signed": signed})
+        print_json(done.document() | {"signed": signed})
     else:
-        _print(out, done, store.store.url)
+        _print(out, done, results_for(settings).store.url)
         if sign is not None:
             out.print("Nothing was signed." if signed is None else f"Signed: {signed}", soft_wrap=True)
     return ExitCode.REJECTED if done.wrong else ExitCode.ACCEPTED
@@ -93,21 +88,3 @@ def _print_findings(out: Console, word: str, style: str, found: Sequence[AuditFi
         out.print(styled(f"{word}: ", style) + styled(f"{finding.where} {finding.what}", ""), soft_wrap=True)
     if len(found) > _SHOWN:
         out.print(f"and {len(found) - _SHOWN:,} more; --json lists all")
-
-
-def _json_of(done: Audit) -> dict[str, object]:
-    checked = done.checked
-    return {
-        "ok": not done.wrong,
-        "head": done.head,
-        "runs": checked.runs,
-        "legs": checked.legs,
-        "operations": checked.operations,
-        "parts": checked.parts,
-        "rows": checked.rows,
-        "rows_proved": checked.rows_proved,
-        "rows_redacted": checked.redacted,
-        "parts_pruned": checked.pruned_parts,
-        "wrong": [{"where": each.where, "what": each.what} for each in done.wrong],
-        "notes": [{"where": each.where, "what": each.what} for each in done.notes],
-    }

@@ -8,13 +8,12 @@ from cli.options import AsJson, Config
 from cli.screen import COLOURS, console, print_json
 from proofsweep.contract.verdicts import MEANING_OF_VALID
 from proofsweep.errors import ConfigError
-from proofsweep.model.outcomes import Deferred, Failed, Finished, word_for
+from proofsweep.model.outcomes import Finished, word_for
 from proofsweep.model.reasons import remedy_for
 from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.verdicts import RowContext, row_of
-from proofsweep.settings import Settings, load_settings
-from proofsweep.verify.item.check_file import check_file
-from proofsweep.wiring.engines import engine_for, utc_now
+from proofsweep.settings import load_settings
+from proofsweep.wiring.engines import checked_file
 
 _CODES = {
     "accepted": ExitCode.ACCEPTED,
@@ -44,25 +43,13 @@ def check(
     settings = load_settings(config)
     if sidecar is not None and settings.service.sidecar_field is None:
         raise ConfigError("The sidecar's wire name is not set: ask the partner for it and set service.sidecar_field.")
-    done = verify_file(audio, sidecar, settings)
+    done = checked_file(settings, read_block, audio, sidecar)
     row = row_of(done, RowContext("check", 0, settings.service.environment))
     if as_json:
         print_json({name: value for name, value in row.items() if name not in {"run_id", "leg", "row_salt"}})
     else:
         _print(row, done)
     return _CODES[word_for(done.outcome)]
-
-
-def verify_file(audio: str, sidecar: str | None, settings: Settings) -> Finished:
-    """Verify one file or pair; ConfigError, ResultsError or RunMustStop if no answer can be had."""
-    engine = engine_for(settings, read_block)
-    done = check_file(audio, sidecar, engine.partner, engine.limits, engine.files, clock=utc_now)
-    if isinstance(done, Deferred):
-        engine.stop.check()
-        raise ConfigError("The service gave no answer.")
-    if isinstance(done.outcome, Failed):
-        engine.usable_service()  # raises if the service fails for all files, not only for this one
-    return done
 
 
 def _print(row: Row, done: Finished) -> None:

@@ -35,9 +35,8 @@ from conformance import (
 )
 from proofsweep.endings import EndedBy
 from proofsweep.errors import ConfigError, RunMustStop
-from proofsweep.partner.keys import key_file as kept_in
 from proofsweep.settings import ServiceSettings, load_settings
-from proofsweep.wiring.engines import engine_for
+from proofsweep.wiring.engines import engine_for, key_in_file
 
 _RISKY_CHECKS_IN = ("beta", "sandbox")
 
@@ -132,7 +131,7 @@ def _service(
         url = ServiceSettings(base_url=base_url, environment=environment or "unknown").base_url
     except ValidationError as error:
         raise ConfigError(f"--base-url {error.errors()[0]['msg'].removeprefix('Value error, ')}.") from None
-    return ExaminedService(base_url=url, key=kept_in(key_file)(), environment=environment or "", sidecar_field=None)
+    return ExaminedService(base_url=url, key=key_in_file(key_file), environment=environment or "", sidecar_field=None)
 
 
 def _inputs(given: options.Given, sidecar_field: str | None) -> Inputs:
@@ -144,7 +143,7 @@ def _inputs(given: options.Given, sidecar_field: str | None) -> Inputs:
 
 
 def _secret(file: Path | None) -> str | None:
-    return None if file is None else kept_in(file)().get_secret_value()
+    return None if file is None else key_in_file(file).get_secret_value()
 
 
 def _permitted(checks: list[Check], named: set[str], inputs: Inputs, environment: str) -> list[Check]:

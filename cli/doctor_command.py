@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass
 
 import typer
 
-from cli.check_command import verify_file
 from cli.exit_codes import ExitCode, code_of_error
 from cli.key_block import BLOCKS, read_block
 from cli.options import AsJson, Config, ResultsUrl
@@ -15,10 +14,9 @@ from proofsweep.errors import ProofsweepError
 from proofsweep.model.outcomes import Accepted, Failed, Finished, Rejected
 from proofsweep.model.reasons import Ineligible
 from proofsweep.settings import Settings, load_settings
-from proofsweep.store.store import probe
-from proofsweep.wiring.engines import Engine, engine_for
+from proofsweep.wiring.engines import Engine, checked_file, engine_for
 from proofsweep.wiring.operations import unfinished_rotation
-from proofsweep.wiring.stores import results_for
+from proofsweep.wiring.stores import probed_store
 
 _ASK_FOR_NAME = "ask the partner for it and set service.sidecar_field"
 
@@ -95,9 +93,7 @@ def _finding_about(about: str, check: Callable[[], str]) -> Finding:
 
 
 def _check_store(settings: Settings) -> str:
-    store = results_for(settings).store
-    probe(store)
-    return f"{store.url} can be written"
+    return f"{probed_store(settings)} can be written"
 
 
 def _pairing(settings: Settings) -> str:
@@ -130,7 +126,7 @@ def _check_service(engine: Engine) -> str:
 
 def _check_pair(settings: Settings, audio: str, sidecar: str) -> Finding:
     try:
-        return _finding_of_pair(verify_file(audio, sidecar, settings))
+        return _finding_of_pair(checked_file(settings, read_block, audio, sidecar))
     except ProofsweepError as error:
         return Finding("pair", error.message, code_of_error(error))
 

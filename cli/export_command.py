@@ -14,7 +14,6 @@ from proofsweep.answers.export import export as export_rows
 from proofsweep.answers.views.screening import screening_columns
 from proofsweep.answers.views.selected_rows import SelectedRows
 from proofsweep.errors import UsageError
-from proofsweep.files.locations import path_of
 from proofsweep.model.run_records import OUTCOMES
 from proofsweep.settings import Settings, load_settings
 from proofsweep.text import did_you_mean, printable
@@ -106,9 +105,7 @@ def _path_of(file: Path | None, form: str | None, name: str) -> Path:
 
 def _verify_again(done: Exported, settings: Settings) -> list[str]:
     """Return the words of the command that verifies the first report, with the root that its files lie in."""
-    roots = {root for _, root in done.catalogs}
     command = ["verify", str(done.reports[0].path)]
-    if len(roots) != 1 or None in roots:
+    if done.root is None:
         return [*command, "--allow-outside"]
-    root = path_of(str(next(iter(roots))), "/")
-    return command if settings.catalog.root == root else [*command, "--root", root]
+    return command if settings.catalog.root == done.root else [*command, "--root", done.root]

@@ -1,6 +1,8 @@
 """`proofsweep ingest`: verify what was delivered into a folder since the last pass."""
 
 import time
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 
 import typer
 from rich.console import Console
@@ -17,7 +19,7 @@ from cli.run_request import RunRequest, report
 from cli.screen import print_error, print_json
 from cli.stop_told import stop_told
 from proofsweep.answers.letters import json_of_pass, line_of_pass, lines_of_unmoved, messages_of
-from proofsweep.ingest.watched_folder import WatchedFolder
+from proofsweep.model.ingest import PassReport
 from proofsweep.model.selection import Selection
 from proofsweep.wiring.engines import utc_now
 from proofsweep.wiring.watching import tell_of_pass, watched_folder
@@ -67,7 +69,9 @@ def ingest(
         try:
             while True:
                 with stop_told(settings):
-                    code = _one_pass(watched, request, letters)
+                    one_pass = watched.one_pass(letters)
+                    code = _verified(one_pass.runs(), watched.ahead_of_sweeps, request)
+                    code = max(code, _told(watched.path, one_pass.report, request))
                 if not watch or code in _LAST_PASS or STOP_ASKED.is_set():
                     return code
                 time.sleep(every or settings.ingest.watch_seconds)
@@ -77,27 +81,33 @@ def ingest(
             return code
 
 
-def _one_pass(watched: WatchedFolder, request: RunRequest, letters: str | None) -> ExitCode:
-    """Make one pass, and print what became of the files; give the highest exit code that applies."""
-    one_pass, code = watched.one_pass(letters), ExitCode.ACCEPTED
-    for run_id in one_pass.runs():
-        with prefect_api() as server, watched.ahead_of_sweeps():
+def _verified(
+    run_ids: Iterable[str], ahead_of_sweeps: Callable[[], AbstractContextManager[None]], request: RunRequest
+) -> ExitCode:
+    """Verify the runs of a pass; give the highest exit code that applies."""
+    code = ExitCode.ACCEPTED
+    for run_id in run_ids:
+        with prefect_api() as server, ahead_of_sweeps():
             run_leg(run_id, request, server)
         run = request.run_status(run_id)
         code = max(code, code_of_run(run))
         if not request.as_json:
             report(run, request)
-    done = one_pass.report
+    return code
+
+
+def _told(path: str, done: PassReport, request: RunRequest) -> ExitCode:
+    """Print and tell what became of the files."""
     if request.as_json:
-        print_json(json_of_pass(watched.path, done))
+        print_json(json_of_pass(path, done))
     else:
-        _print_pass(request.out, messages_of(done), line_of_pass(watched.path, done))
-    for path in done.letters:
-        request.out.print(f"  letter: {path}", soft_wrap=True)
+        _print_pass(request.out, messages_of(done), line_of_pass(path, done))
+    for letter in done.letters:
+        request.out.print(f"  letter: {letter}", soft_wrap=True)
     errors = lines_of_unmoved(done) + ([] if done.letters_error is None else [done.letters_error.message])
-    for line in [*errors, *tell_of_pass(request.settings, watched.path, done, read_block)]:
+    for line in [*errors, *tell_of_pass(request.settings, path, done, read_block)]:
         print_error(line)
-    return max(code, ExitCode.FAILED) if errors else code
+    return ExitCode.FAILED if errors else ExitCode.ACCEPTED
 
 
 def _print_pass(out: Console, messages: list[str], line: str) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from proofsweep.files.locations import path_of
+from proofsweep.wiring.stores import path_here
 
 Item = typer.Argument(
     ..., metavar="ITEM", help="The item's `item_id`, or the location of its audio; proofsweep explain prints both."
@@ -13,4 +13,4 @@ Item = typer.Argument(
 
 def item_of(text: str) -> str:
     """Return a file that is there by its whole location, as the tables have it; other text as it is."""
-    return path_of(text, str(Path.cwd())) if Path(text).is_file() else text
+    return path_here(text) if Path(text).is_file() else text

@@ -13,9 +13,8 @@ from rich.text import Text
 
 from cli.screen import COLOURS, duration_text, size_text, styled
 from proofsweep.background import background_thread
-from proofsweep.partner.pacing.dispatcher import LaneStatus
-from proofsweep.verify.leg.leg_context import LegContext
-from proofsweep.wiring.engines import active_leg
+from proofsweep.model.runs import LegProgress
+from proofsweep.wiring.engines import leg_progress
 
 # Bounds how old the live line is. Chosen: twice looks stuck, half only redraws more often.
 _LIVE_SECONDS = 0.25
@@ -118,7 +117,7 @@ def _show_live(out: Console, over: threading.Event, items: int, finished_before:
         out.show_cursor()  # a second Ctrl-C ends the process at once; a hidden cursor would stay hidden
         began = time.monotonic()
         while not over.wait(_LIVE_SECONDS):
-            leg = active_leg()
+            leg = leg_progress()
             if leg is not None:
                 live.update(line_of(_progress_of(leg, items, finished_before, time.monotonic() - began), out.width))
 
@@ -126,30 +125,30 @@ def _show_live(out: Console, over: threading.Event, items: int, finished_before:
 def _show_plainly(out: Console, over: threading.Event, items: int, finished_before: int) -> None:
     began = time.monotonic()
     while not over.wait(_PLAIN_SECONDS):
-        leg = active_leg()
+        leg = leg_progress()
         if leg is not None:
             out.print(plain_line(_progress_of(leg, items, finished_before, time.monotonic() - began)))
 
 
-def _progress_of(leg: LegContext, items: int, finished_before: int, seconds: float) -> Progress:
-    done = leg.counters.rows.total()
+def _progress_of(leg: LegProgress, items: int, finished_before: int, seconds: float) -> Progress:
+    done = sum(leg.counts.values())
     return Progress(
         at=datetime.now().astimezone(),
         finished=finished_before + done,
         items=items,
         done=done,
         seconds=seconds,
-        counts=[(word, count) for word in COLOURS if (count := leg.counters.rows[word])],
-        sent_bytes=leg.counters.audio_bytes,
-        lane=_lane_text(leg.lane),
-        is_stopping=leg.stop.reason is not None,
+        counts=[(word, count) for word in COLOURS if (count := leg.counts[word])],
+        sent_bytes=leg.sent_bytes,
+        lane=_lane_text(leg),
+        is_stopping=leg.is_stopping,
     )
 
 
-def _lane_text(lane: LaneStatus) -> str:
+def _lane_text(leg: LegProgress) -> str:
     """Return what limits the rate, once that is known."""
-    if lane.is_outage:
+    if leg.is_outage:
         return "a control came out wrong; only controls go"
-    if lane.most is not None:
-        return f"at most {lane.most:,} calls at once"
-    return "" if lane.rate is None else f"lane {lane.rate:,.1f} calls/s"
+    if leg.most_at_once is not None:
+        return f"at most {leg.most_at_once:,} calls at once"
+    return "" if leg.rate is None else f"lane {leg.rate:,.1f} calls/s"

@@ -2,9 +2,7 @@
 
 import base64
 import binascii
-from collections.abc import Iterator
 from http import HTTPStatus
-from itertools import islice
 
 import typer
 from rich.table import Table
@@ -23,10 +21,9 @@ from proofsweep.errors import CallFailed, UsageError
 from proofsweep.logs import set_up_logs
 from proofsweep.model.proofs import Inventory, RecoveryRequest
 from proofsweep.model.runs import Plan
-from proofsweep.operations.reconcile import ProofListing
 from proofsweep.settings import load_settings
 from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.operations import inventory_proofs, masters_of, recover_sidecars
+from proofsweep.wiring.operations import inventory_proofs, masters_of, newest_proofs, recover_sidecars
 from proofsweep.wiring.runs import bounds_for, plan_catalog
 
 # Proofs that are shown without --limit. Chosen: a screen; half shows too little of a week, twice scrolls away.
@@ -56,14 +53,12 @@ def show_list(
 
     Example: `proofsweep proofs list --limit 10`
     """
-    partner = engine_for(load_settings(config), read_block).partner.in_new_session(lambda _: None)
-    listing = ProofListing(partner)
-    found = list(islice(_proofs(listing), limit))
+    found, problem = newest_proofs(load_settings(config), read_block, limit)
     if as_json:
-        print_json({"proofs": [proof.model_dump() for proof in found], "problem": listing.problem})
+        print_json({"proofs": [proof.model_dump() for proof in found], "problem": problem})
     else:
-        _print_list(found, listing)
-    return ExitCode.FAILED if listing.problem else ExitCode.ACCEPTED
+        _print_list(found, problem)
+    return ExitCode.FAILED if problem else ExitCode.ACCEPTED
 
 
 def show(
@@ -180,12 +175,7 @@ def verify(
     return max(code, ExitCode.REJECTED) if differ else code
 
 
-def _proofs(listing: ProofListing) -> Iterator[ProofSummary]:
-    for page in listing.pages():
-        yield from page
-
-
-def _print_list(found: list[ProofSummary], listing: ProofListing) -> None:
+def _print_list(found: list[ProofSummary], problem: str | None) -> None:
     out = console()
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for name in ("issued (UTC)", "classification", "proof", "song"):
@@ -195,8 +185,8 @@ def _print_list(found: list[ProofSummary], listing: ProofListing) -> None:
         table.add_row(issued, proof.classification or "", proof.proof_id or "", proof.song or "")
     out.print(table)
     out.print(f"{counted(len(found), 'proof')}, the newest first; pending ones are never listed.", soft_wrap=True)
-    if listing.problem:
-        out.print(f"The listing may not be whole: {listing.problem}.", style="yellow", soft_wrap=True)
+    if problem:
+        out.print(f"The listing may not be whole: {problem}.", style="yellow", soft_wrap=True)
 
 
 def _print_inventory(found: Inventory) -> None:

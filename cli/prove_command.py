@@ -6,8 +6,8 @@ from cli.exit_codes import ExitCode
 from cli.item_argument import Item, item_of
 from cli.options import Config, ResultsUrl
 from cli.screen import print_json
-from proofsweep.audit.prove import prove as prove_row
 from proofsweep.settings import load_settings
+from proofsweep.wiring.operations import prove as prove_row
 from proofsweep.wiring.stores import results_for
 
 

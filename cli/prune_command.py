@@ -12,12 +12,12 @@ from rich.table import Table
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, counted, print_json, size_text
-from proofsweep.audit.prune import Prunable, find_prunable
-from proofsweep.audit.prune import prune as prune_store
 from proofsweep.errors import UsageError
-from proofsweep.model.pruning import TABLES, Keep, Pruning, days_of
+from proofsweep.model.pruning import TABLES, Keep, Prunable, Pruning, days_of
 from proofsweep.settings import load_settings
 from proofsweep.wiring.engines import utc_now
+from proofsweep.wiring.operations import find_prunable
+from proofsweep.wiring.operations import prune as prune_store
 from proofsweep.wiring.stores import results_for
 
 # Chosen: a screen shows as many lines; half hides runs that would fit, twice scrolls the sums away.
@@ -51,12 +51,12 @@ def prune(
         raise UsageError("There is no terminal to ask on: add --yes to delete, or --dry-run to see what would go.")
     store, out, now = results_for(load_settings(config, results)), console(to_stderr=as_json), utc_now()
     with out.status("reading the snapshot and the receipts …") if out.is_terminal else nullcontext():
-        found = find_prunable(store, days, keep, now)
+        found = find_prunable(store, days, keep)
     out.print(f"{store.store.url}: what ended before {now - timedelta(days=days):%Y-%m-%d %H:%M} UTC")
     _print_prunable(out, found)
     is_agreed = bool(found.all) and not dry_run and (yes or typer.confirm("Delete?", err=as_json))
     with out.status("deleting …") if out.is_terminal and is_agreed else nullcontext():
-        done = prune_store(store, found, utc_now) if is_agreed else []
+        done = prune_store(store, found) if is_agreed else []
     out.print(_result(done) if is_agreed else "Nothing was deleted.")
     if as_json:
         print_json({"found": [_json_of(each) for each in found.all], "pruned": [each.run_id for each in done]})

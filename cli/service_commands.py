@@ -1,8 +1,5 @@
 """`proofsweep health` and `proofsweep usage`: ask the service now; nothing is stored."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import typer
 from rich.table import Table
 
@@ -13,12 +10,8 @@ from cli.screen import console, print_json
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.limits import USAGE_DAYS
 from proofsweep.contract.models import PartnerUsageResponse
-from proofsweep.errors import CallFailed
-from proofsweep.model.exchanges import Exchange
-from proofsweep.partner.partner import Partner
 from proofsweep.settings import load_settings
-from proofsweep.verify.plan.examine_service import explained
-from proofsweep.wiring.engines import engine_for
+from proofsweep.wiring.engines import asked
 
 # Chosen: as many days as the contract answers without the parameter; half hides a weekend's peak, twice fills a screen.
 _DAYS = 30
@@ -38,20 +31,17 @@ def health(config: str | None = Config, as_json: bool = AsJson) -> int:
 
     Example: `proofsweep health --config production`
     """
-    seen: list[Exchange] = []
-    partner = engine_for(load_settings(config), read_block).partner.in_new_session(seen.append)
-    with _failures_explained(partner):
-        answer = partner.with_attempts(_ATTEMPTS).health()
+    answer, call, url = asked(load_settings(config), read_block, lambda each: each.with_attempts(_ATTEMPTS).health())
     state = "well" if answer.ok else "not well" if answer.ok is False else "does not say whether it is well"
     if as_json:
-        print_json(answer.model_dump() | {"elapsed_ms": seen[-1].elapsed_ms, "request_id": seen[-1].request_id})
+        print_json(answer.model_dump() | {"elapsed_ms": call.elapsed_ms, "request_id": call.request_id})
     else:
         deployed = "" if answer.deployed_at is None else f", deployed {answer.deployed_at:%Y-%m-%d %H:%M} UTC"
         words = f"version {answer.version or 'unknown'}, commit {answer.commit or 'unknown'}{deployed}"
         out = console()
-        out.print(f"{partner.base_url}: {state}", style="green" if answer.ok else "yellow", soft_wrap=True)
-        out.print(f"  {words}; {seen[-1].elapsed_ms:,.0f} ms", soft_wrap=True)
-        out.print(f"  request ID: {seen[-1].request_id or 'none'}", soft_wrap=True)
+        out.print(f"{url}: {state}", style="green" if answer.ok else "yellow", soft_wrap=True)
+        out.print(f"  {words}; {call.elapsed_ms:,.0f} ms", soft_wrap=True)
+        out.print(f"  request ID: {call.request_id or 'none'}", soft_wrap=True)
     return ExitCode.BREAKER if answer.ok is False else ExitCode.ACCEPTED
 
 
@@ -66,25 +56,15 @@ def usage(
 
     Example: `proofsweep usage --days 7 --config production`
     """
-    seen: list[Exchange] = []
-    partner = engine_for(load_settings(config), read_block).partner.in_new_session(seen.append)
-    with _failures_explained(partner):
-        answer, headers = partner.with_attempts(_ATTEMPTS).usage(days=days)
+    (answer, headers), _, _ = asked(
+        load_settings(config), read_block, lambda each: each.with_attempts(_ATTEMPTS).usage(days=days)
+    )
     if as_json:
         left = {"headroom": headers.rate_remaining, "reset": headers.rate_reset, "request_id": headers.request_id}
         print_json(answer.model_dump() | left)
     else:
         _print(answer, headers)
     return ExitCode.ACCEPTED
-
-
-@contextmanager
-def _failures_explained(partner: Partner) -> Iterator[None]:
-    """Tell a wrong address from a service that is down."""
-    try:
-        yield
-    except CallFailed as failed:
-        raise explained(failed, partner) from failed
 
 
 def _print(answer: PartnerUsageResponse, headers: AnswerHeaders) -> None:

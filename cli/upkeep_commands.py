@@ -7,8 +7,8 @@ import typer
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, counted, print_json
-from proofsweep.audit.compact import compact as compact_store
 from proofsweep.settings import load_settings
+from proofsweep.wiring.operations import compact as compact_store
 from proofsweep.wiring.stores import results_for
 
 

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import typer
 
@@ -15,7 +14,6 @@ from cli.run_request import RunRequest, report
 from cli.work_on_runs import go_on, shown, verify_catalog
 from proofsweep.answers.describe_run import newest_run
 from proofsweep.errors import ResultsError, UsageError
-from proofsweep.files.locations import path_of, resolved_location
 from proofsweep.logs import set_up_logs
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.runs import Plan
@@ -30,6 +28,7 @@ from proofsweep.wiring.runs import (
     settle_dead_leg,
     supersede_older,
 )
+from proofsweep.wiring.stores import path_here, place_here
 
 
 def add_to(app: typer.Typer) -> None:
@@ -70,14 +69,14 @@ def verify(
         oldest_first=oldest_first,
         where=where,
         newer_than=newer_than,
-        root=root and resolved_location(_path(root)),
+        root=root and place_here(root),
         allow_outside=allow_outside,
     )
     refuse_bad_selection(settings, catalog, selection, request.bounds.max_calls)
     request = replace(request, coverage=partial(coverage_for, settings, catalog, selection))
     unfinished = None if anew else _unfinished(request, settings, catalog, selection)
     print_bounds(request.out, request.bounds, utc_now())
-    print_cautions(request.out, settings, _path(catalog))
+    print_cautions(request.out, settings, path_here(catalog))
 
     plan = partial(_planned, settings, catalog, selection, after=unfinished, anew=anew)
     return verify_catalog(request, settings, unfinished, plan)
@@ -125,7 +124,7 @@ def _unfinished(request: RunRequest, settings: Settings, catalog: str, selection
         plan = run_to_resume(settings, catalog)
     if plan is None:
         return None
-    is_elsewhere = resolved_location(plan.catalog) != resolved_location(_path(catalog))
+    is_elsewhere = place_here(plan.catalog) != place_here(catalog)
     if is_elsewhere or plan.selection != selection.text:
         rows = f"{plan.selection or 'all rows'}{f' of {plan.catalog}' if is_elsewhere else ''}"
         raise UsageError(
@@ -136,10 +135,6 @@ def _unfinished(request: RunRequest, settings: Settings, catalog: str, selection
         f"Run {plan.run_id} of this catalog is unfinished and goes on first (--anew would plan anew).", soft_wrap=True
     )
     return plan
-
-
-def _path(location: str) -> str:
-    return path_of(location, str(Path.cwd()))
 
 
 def _newest(request: RunRequest) -> str:

@@ -19,13 +19,11 @@ from cli.screen import counted, print_nothing_due
 from cli.stop_told import stop_told
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.answers.summary import unsent_pairs_note
-from proofsweep.endings import EndedBy
 from proofsweep.errors import NothingDue
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.forecast import Need
 from proofsweep.model.runs import Plan
 from proofsweep.settings import Settings
-from proofsweep.verify.budget.budget import seconds_after_reset
 from proofsweep.wiring.engines import engine_for, utc_now
 from proofsweep.wiring.runs import catalog_has_changed, forecast_for, runs_in_turn
 
@@ -113,8 +111,7 @@ def shown(out: Console, status: str) -> AbstractContextManager[object]:
 
 def wait_after_reset(out: Console, before: RunStatus, now: datetime, chance: float) -> None:
     """After a quota reset, wait for a drawn time, so that not all runs begin together; Ctrl-C begins at once."""
-    reset = before.legs[-1].quota_reset if before.legs and before.ended_by == EndedBy.QUOTA else None
-    wait_seconds = seconds_after_reset(reset, now, chance)
+    wait_seconds = before.seconds_after_reset(now, chance)
     if wait_seconds:
         out.print(
             f"The quota was reset just now. Other runs may begin too: waiting {wait_seconds:.1f} s; Ctrl-C begins now."

@@ -13,6 +13,7 @@ from proofsweep.answers.report_formats import GroupedRows, ReportRow, write_csv,
 from proofsweep.answers.views.screening import REPORTED, screened
 from proofsweep.answers.views.selected_rows import SelectedRows
 from proofsweep.errors import ResultsError, UsageError
+from proofsweep.files.locations import path_of
 from proofsweep.model.completion_report import COLUMNS, own_cells, own_header
 from proofsweep.model.reasons import advice_for_outcome
 from proofsweep.model.tables.columns import Row
@@ -42,6 +43,13 @@ class Exported:
     reports: Sequence[WrittenReport]
     # location and root of each; a root is a URL, or None if the files may lie anywhere.
     catalogs: frozenset[tuple[str, str | None]]
+
+    @property
+    def root(self) -> str | None:
+        """The one folder or prefix that all files lie in; None if they may lie anywhere."""
+        roots = {root for _, root in self.catalogs}
+        [only] = roots if len(roots) == 1 else [None]
+        return None if only is None else path_of(only, "/")
 
 
 def export(

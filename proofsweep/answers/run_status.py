@@ -6,6 +6,7 @@ from itertools import takewhile
 
 from proofsweep.endings import EndedBy, ending_of
 from proofsweep.model.runs import Plan
+from proofsweep.verify.budget.budget import seconds_after_reset
 
 NEED_ATTENTION = ("rejected", "failed", "ineligible")  # The outcomes that somebody must look at
 
@@ -101,6 +102,11 @@ class RunStatus:
     def is_in_doubt(self) -> bool:
         """Whether all rows that remain were tried in the last leg, and stayed in doubt."""
         return bool(self.legs) and 0 < self.remaining <= self.legs[-1].in_doubt
+
+    def seconds_after_reset(self, now: datetime, chance: float) -> float:
+        """Return how long to wait, by chance from 0 to 1, if the quota that ended the last leg has just reset."""
+        reset = self.legs[-1].quota_reset if self.legs and self.ended_by == EndedBy.QUOTA else None
+        return seconds_after_reset(reset, now, chance)
 
     @property
     def calls_if_done(self) -> int | None:

@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -13,8 +14,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from proofsweep.audit.audit_run import Known, audit_run
 from proofsweep.audit.check_parts import PartAuditor
 from proofsweep.audit.exceptions import Redactions, read_redactions
-from proofsweep.audit.receipt_heads import check_head, read_graph
-from proofsweep.audit.signatures import check_signatures
+from proofsweep.audit.receipt_heads import check_head, checked_head, read_graph
+from proofsweep.audit.signatures import check_signatures, private_key, public_key, sign_audit
 from proofsweep.errors import ResultsError
 from proofsweep.model import layout
 from proofsweep.model.findings import Audit, Checked, Findings
@@ -28,6 +29,26 @@ from proofsweep.store.receipts import Part
 from proofsweep.store.snapshot import COLUMNS, Snapshot, legs_in
 from proofsweep.store.store import Store, sha256_hex
 from proofsweep.verify.leg.note_leg import LegRows
+
+
+def audit_and_sign(
+    results: Results,
+    run_id: str | None,
+    *,
+    head: str | None,
+    sign: Path | None,
+    verify: Path | None,
+    progress: Callable[[str], None],
+    clock: Callable[[], datetime],
+) -> tuple[Audit, str | None]:
+    """Check a store, and write a signed statement with the key in `sign` if nothing is wrong; return its name, too.
+
+    UsageError, before anything is read, if the head or a key cannot be used.
+    """
+    wanted = None if head is None else checked_head(head)
+    signer, checker = (None if sign is None else private_key(sign)), (None if verify is None else public_key(verify))
+    done = audit_store(results, run_id, wanted, checker, progress)
+    return done, None if signer is None or done.wrong else sign_audit(results.store, done, signer, clock())
 
 
 def audit_store(

@@ -14,7 +14,7 @@ from functools import cache
 from proofsweep import __version__
 from proofsweep.errors import NameTaken, ResultsError
 from proofsweep.model import layout
-from proofsweep.model.pruning import Keep, PrunedObject, Pruning, ended_at, old_runs
+from proofsweep.model.pruning import Keep, Prunable, PrunedObject, Pruning, ended_at, old_runs
 from proofsweep.model.run_records import RunRecord
 from proofsweep.model.runs import Plan, shard_of
 from proofsweep.store.derived_log import Entry
@@ -32,20 +32,6 @@ from proofsweep.store.receipts import ended_parts, seal_prunings
 from proofsweep.store.run_index import IndexedRuns, RunIndex
 from proofsweep.store.snapshot import Snapshot, legs_in, missing_legs
 from proofsweep.store.store import REQUESTS_AT_ONCE
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prunable:
-    """What can be pruned."""
-
-    old_runs: int  # how many runs are old enough, those included of which nothing can go
-    begun: Sequence[Pruning]  # prunings that were decided before, and did not come to their end
-    new: Sequence[Pruning]  # prunings that are not decided yet; nothing of them is written
-
-    @property
-    def all(self) -> list[Pruning]:
-        """Return all of them."""
-        return [*self.begun, *self.new]
 
 
 def find_prunable(results: Results, days: int, keep: Keep, now: datetime) -> Prunable:

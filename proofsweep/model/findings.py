@@ -51,3 +51,21 @@ class Audit:
     checked: Checked
     wrong: Sequence[AuditFinding]
     notes: Sequence[AuditFinding]
+
+    def document(self) -> dict[str, object]:
+        """Return it as members of a JSON object."""
+        checked = self.checked
+        return {
+            "ok": not self.wrong,
+            "head": self.head,
+            "runs": checked.runs,
+            "legs": checked.legs,
+            "operations": checked.operations,
+            "parts": checked.parts,
+            "rows": checked.rows,
+            "rows_proved": checked.rows_proved,
+            "rows_redacted": checked.redacted,
+            "parts_pruned": checked.pruned_parts,
+            "wrong": [{"where": each.where, "what": each.what} for each in self.wrong],
+            "notes": [{"where": each.where, "what": each.what} for each in self.notes],
+        }

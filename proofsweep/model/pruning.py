@@ -1,7 +1,7 @@
 """What a pruning deletes of a run: decided before the first deletion, and written down. Pure."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -86,3 +86,17 @@ def old_runs(records: Iterable[RunRecord], days: int, now: datetime) -> list[Run
     """Choose the runs that are over and whose last leg ended at least so many days ago."""
     limit = now - timedelta(days=days)
     return [record for record in records if record.legs and record.is_over and ended_at(record) <= limit]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prunable:
+    """What can be pruned."""
+
+    old_runs: int  # how many runs are old enough, those included of which nothing can go
+    begun: Sequence[Pruning]  # prunings that were decided before, and did not come to their end
+    new: Sequence[Pruning]  # prunings that are not decided yet; nothing of them is written
+
+    @property
+    def all(self) -> list[Pruning]:
+        """Return all of them."""
+        return [*self.begun, *self.new]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from http import HTTPStatus
+from itertools import chain, islice
 
 import pyarrow as pa
 
@@ -209,3 +210,9 @@ def masters_of(results: Results, run_id: str) -> tuple[str | None, bool]:
     named = f": {', '.join(other[:_MOST_NAMED])}" if other else ""
     line = f"{len(masters) - len(other):,} assets are the masters, {len(other):,} are not{named}"
     return line if masters else None, bool(other)
+
+
+def newest_proofs(partner: Partner, limit: int) -> tuple[list[ProofSummary], str | None]:
+    """List the newest proofs, and say why the listing may not be whole; nothing is stored."""
+    listing = ProofListing(partner)
+    return list(islice(chain.from_iterable(listing.pages()), limit)), listing.problem

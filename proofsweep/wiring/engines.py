@@ -1,14 +1,13 @@
 """One engine per process and settings: everything that is shared between all that is done with one service."""
 
-import resource
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import SecretStr
 
@@ -18,6 +17,8 @@ from proofsweep.errors import ConfigError
 from proofsweep.files.files import Files
 from proofsweep.logs import Event, log
 from proofsweep.model.exchanges import Exchange
+from proofsweep.model.outcomes import Finished
+from proofsweep.model.runs import LegProgress
 from proofsweep.partner.keys import CurrentKey, KeySource, fingerprint, key_block, key_file, key_variable
 from proofsweep.partner.pacing.call_queue import CallQueue
 from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit
@@ -32,9 +33,12 @@ from proofsweep.partner.transport import Timeouts, Transport
 from proofsweep.settings import ServiceSettings, Settings, environment
 from proofsweep.store.key_bindings import check_key
 from proofsweep.store.store import open_store
-from proofsweep.verify.leg.workers import Workers
+from proofsweep.verify.item.check_file import answered_file
+from proofsweep.verify.item.verify_item import VerifyContext
+from proofsweep.verify.leg.workers import Workers, most_open_files, workers_that_fit
 from proofsweep.verify.plan.examine_service import (
     ServiceStatus,
+    asked_or_explained,
     await_service,
     examine_service,
     refuse_without_quota,
@@ -110,6 +114,7 @@ class Engine:
         return fingerprint(self.key.get())
 
 
+_Answer = TypeVar("_Answer")
 _lock = threading.RLock()
 _engines: dict[str, Engine] = {}
 
@@ -139,6 +144,38 @@ def close_engines() -> None:
 def active_leg() -> "LegContext | None":
     """Return the leg that this process holds and works on, for a display beside the work; it waits for no lock."""
     return next((engine.leg for engine in list(_engines.values()) if engine.leg is not None), None)
+
+
+def leg_progress() -> LegProgress | None:
+    """Return what a display beside the work shows of this process's leg; None before and after it."""
+    leg = active_leg()
+    return None if leg is None else leg.progress
+
+
+def checked_file(settings: Settings, read_block: ReadBlock, audio: str, sidecar: str | None) -> Finished:
+    """Verify one file or pair now; ConfigError, ResultsError or RunMustStop if no answer can be had."""
+    engine = engine_for(settings, read_block)
+    return answered_file(
+        audio,
+        sidecar,
+        VerifyContext(partner=engine.partner, limits=engine.limits, files=engine.files, clock=utc_now),
+        engine.stop,
+        engine.usable_service,
+    )
+
+
+def asked(
+    settings: Settings, read_block: ReadBlock, ask: Callable[[Partner], _Answer]
+) -> tuple[_Answer, Exchange, str]:
+    """Ask the service something; return the answer, its last exchange and the base URL."""
+    seen: list[Exchange] = []
+    partner = engine_for(settings, read_block).partner.in_new_session(seen.append)
+    return asked_or_explained(partner, ask), seen[-1], partner.base_url
+
+
+def key_in_file(path: Path) -> SecretStr:
+    """Read a key from a file; ConfigError if it holds none."""
+    return key_file(path)()
 
 
 def limits_for(settings: Settings) -> SizeLimits:
@@ -257,27 +294,6 @@ def _key_source(service: ServiceSettings, read_block: ReadBlock | None) -> KeySo
     if service.api_key_block is not None and read_block is not None:
         return key_block(service.api_key_block, read_block)
     raise ConfigError("The settings do not say where the API key is kept (service.api_key_file, _env or _block).")
-
-
-# What one worker holds open at most: its connections to the API, to the storage and for a download, and the audio.
-# Measured: 3 for each with local files, no download and 20 workers.
-_FILES_OF_A_WORKER = 4
-# All else: journal, Prefect, DuckDB, wakeups. Measured: 27 with one worker. Chosen: twice that, and some for a cluster.
-_FILES_OF_THE_PROCESS = 64
-
-
-def workers_that_fit(wanted: int, open_files: int) -> int:
-    """Return how many of the wanted workers have room for all that they open; at least one."""
-    return max(1, min(wanted, (open_files - _FILES_OF_THE_PROCESS) // _FILES_OF_A_WORKER))
-
-
-def most_open_files() -> int:
-    """Raise the limit of open files as far as the system allows without a privilege, and return it."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(ValueError, OSError):  # macOS names a limit that it does not accept
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return sys.maxsize if soft == resource.RLIM_INFINITY else soft
 
 
 def say_if_fewer(wanted: int, workers: int) -> None:

@@ -10,14 +10,22 @@ from pydantic import SecretStr
 from proofsweep.answers.redriven_rows import redriven_rows
 from proofsweep.answers.report.templates import evidence_page
 from proofsweep.answers.views.selected_rows import SelectedRows
+from proofsweep.audit import prune as pruning
+from proofsweep.audit.audit_store import audit_and_sign
+from proofsweep.audit.compact import Compacted
+from proofsweep.audit.compact import compact as compact_store
 from proofsweep.audit.pack_evidence import write_evidence
+from proofsweep.audit.prove import prove as prove_row
 from proofsweep.audit.redact import redact_alone
+from proofsweep.contract.models import ProofSummary
 from proofsweep.errors import ConfigError
 from proofsweep.files.files import Files
 from proofsweep.model.evidence import Contents, Wanted
+from proofsweep.model.findings import Audit
 from proofsweep.model.key_rotation import ListedKey, RotationIntent, SecretBlocks
 from proofsweep.model.operations import OperationKind
 from proofsweep.model.proofs import Erasure, Inventory, NotesRefreshed, ProofList, Recovered, RecoveryRequest
+from proofsweep.model.pruning import Keep, Prunable, Pruning
 from proofsweep.model.redaction import Redaction
 from proofsweep.model.run_records import OUTCOMES
 from proofsweep.model.runs import Plan
@@ -200,3 +208,42 @@ def pack_evidence(settings: Settings, run_id: str | None, tags: Mapping[str, str
     wanted = Wanted(environment=selected.environment, run_id=run_id, tags=known)
     with new_file(path) as file:
         return write_evidence(selected, wanted, file, evidence_page)
+
+
+def audited(
+    settings: Settings,
+    run_id: str | None,
+    *,
+    head: str | None,
+    sign: Path | None,
+    verify: Path | None,
+    progress: Callable[[str], None],
+) -> tuple[Audit, str | None]:
+    """Check the store or one run of it; return what was found, and the name of the signed statement if there is one."""
+    results = results_for(settings)
+    return audit_and_sign(results, run_id, head=head, sign=sign, verify=verify, progress=progress, clock=utc_now)
+
+
+def find_prunable(results: Results, days: int, keep: Keep) -> Prunable:
+    """Find what can go of runs that ended at least so many days ago; nothing is deleted."""
+    return pruning.find_prunable(results, days, keep, utc_now())
+
+
+def prune(results: Results, found: Prunable) -> list[Pruning]:
+    """Delete what was found."""
+    return pruning.prune(results, found, utc_now)
+
+
+def compact(results: Results) -> Compacted:
+    """Make the index of runs and the snapshot of newest answers anew."""
+    return compact_store(results)
+
+
+def prove(results: Results, item: str, run_id: str | None) -> dict[str, object]:
+    """Return what was recorded of one item, with its proof."""
+    return prove_row(results, item, run_id)
+
+
+def newest_proofs(settings: Settings, read_block: ReadBlock, limit: int) -> tuple[list[ProofSummary], str | None]:
+    """List the newest proofs; return also why the listing may not be whole."""
+    return reconcile.newest_proofs(engine_for(settings, read_block).partner.in_new_session(lambda _: None), limit)

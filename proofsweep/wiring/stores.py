@@ -1,16 +1,36 @@
 """The results store, from the settings; apart from what speaks to the service, so that reading it starts quickly."""
 
+from pathlib import Path
+
 from proofsweep.answers import meant_run as answers
 from proofsweep.answers.meant_run import MeantRun
+from proofsweep.files.locations import path_of, resolved_location
 from proofsweep.settings import Settings
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.store import open_store
+from proofsweep.store.store import open_store, probe
 from proofsweep.verify.plan.cautions import cautions_of
 
 
 def results_for(settings: Settings) -> Results:
     """Open the results store that the settings name."""
     return Results(open_store(settings.results.url))
+
+
+def probed_store(settings: Settings) -> str:
+    """See that the results store can be written, and return its URL; ResultsError if it cannot."""
+    store = open_store(settings.results.url)
+    probe(store)
+    return store.url
+
+
+def path_here(written: str) -> str:
+    """Return the absolute path or bucket URL of a location as seen from this folder."""
+    return path_of(written, str(Path.cwd()))
+
+
+def place_here(written: str) -> str:
+    """Return the same without links and `..`."""
+    return resolved_location(path_here(written))
 
 
 def meant_run(settings: Settings, run_id: str | None, catalog: str | None = None) -> MeantRun:

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from proofsweep.audit.prune import Prunable, find_prunable, prune
+from proofsweep.audit.prune import find_prunable, prune
 from proofsweep.model.layout import exchanges_name, runs_name, verdicts_name
-from proofsweep.model.pruning import Keep
+from proofsweep.model.pruning import Keep, Prunable
 from proofsweep.model.runs import Plan
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results

@@ -1,16 +1,18 @@
 """Verify one file now: the same steps as in a run, and the same row, but nothing is stored."""
 
 import posixpath
+from collections.abc import Callable
 from pathlib import Path
 
 from proofsweep.catalog.preflight import SizeLimits, work_item_of
-from proofsweep.errors import SourceError
+from proofsweep.errors import ConfigError, SourceError
 from proofsweep.files.files import Files
 from proofsweep.files.locations import path_of
 from proofsweep.model.items import FileFacts, ManifestRow, WorkItem
-from proofsweep.model.outcomes import Deferred, Finished
+from proofsweep.model.outcomes import Deferred, Failed, Finished
 from proofsweep.model.reasons import Ineligible, Reason
 from proofsweep.partner.partner import Partner
+from proofsweep.partner.stop import StopSwitch
 from proofsweep.verify.item.verify_item import Clock, VerifyContext, verify_item
 
 
@@ -48,3 +50,19 @@ def _facts(files: Files, location: str) -> tuple[FileFacts | None, Ineligible | 
         return files.facts(location), None
     except SourceError as error:
         return None, Ineligible(Reason(error.reason), error.message)
+
+
+def answered_file(
+    audio: str, sidecar: str | None, context: VerifyContext, stop: StopSwitch, examine: Callable[[], object]
+) -> Finished:
+    """Verify one file or pair, and return its outcome; ConfigError, ResultsError or RunMustStop if there is none.
+
+    `examine` raises if the service fails for all files, not only for this one.
+    """
+    done = check_file(audio, sidecar, context.partner, context.limits, context.files, clock=context.clock)
+    if isinstance(done, Deferred):
+        stop.check()
+        raise ConfigError("The service gave no answer.")
+    if isinstance(done.outcome, Failed):
+        examine()
+    return done

@@ -4,7 +4,7 @@ from collections.abc import Set as AbstractSet
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from proofsweep.model.runs import Plan
+from proofsweep.model.runs import LegProgress, Plan
 from proofsweep.model.tables.verdicts import RowContext
 from proofsweep.partner.pacing.dispatcher import Dispatcher, LaneStatus
 from proofsweep.partner.stop import StopSwitch
@@ -64,6 +64,19 @@ class LegContext:
     def row_context(self) -> RowContext:
         """What all rows of this leg share."""
         return RowContext(self.plan.run_id, self.leg, self.plan.environment, self.recovered, self.epoch)
+
+    @property
+    def progress(self) -> LegProgress:
+        """What a display shows of it."""
+        lane = self.lane
+        return LegProgress(
+            counts=self.counters.rows,
+            sent_bytes=self.counters.audio_bytes,
+            rate=lane.rate,
+            most_at_once=lane.most,
+            is_outage=lane.is_outage,
+            is_stopping=self.stop.reason is not None,
+        )
 
     @property
     def lane(self) -> LaneStatus:

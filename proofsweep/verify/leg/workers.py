@@ -1,9 +1,12 @@
 """Threads that start when items need them, and end when they are idle for a while."""
 
+import resource
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from queue import Empty, SimpleQueue
@@ -178,3 +181,24 @@ class Workers(Executor):
             self._idle.remove(inbox)
             self._threads.discard(threading.current_thread())
             return None
+
+
+# What one worker holds open at most: its connections to the API, to the storage and for a download, and the audio.
+# Measured: 3 for each with local files, no download and 20 workers.
+_FILES_OF_A_WORKER = 4
+# All else: journal, Prefect, DuckDB, wakeups. Measured: 27 with one worker. Chosen: twice that, and some for a cluster.
+_FILES_OF_THE_PROCESS = 64
+
+
+def workers_that_fit(wanted: int, open_files: int) -> int:
+    """Return how many of the wanted workers have room for all that they open; at least one."""
+    return max(1, min(wanted, (open_files - _FILES_OF_THE_PROCESS) // _FILES_OF_A_WORKER))
+
+
+def most_open_files() -> int:
+    """Raise the limit of open files as far as the system allows without a privilege, and return it."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):  # macOS names a limit that it does not accept
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return sys.maxsize if soft == resource.RLIM_INFINITY else soft

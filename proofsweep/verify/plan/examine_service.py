@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
+from typing import TypeVar
 
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.limits import USAGE_DAYS
@@ -17,6 +18,8 @@ from proofsweep.verify.budget.budget import CALLS_TO_BEGIN
 
 # Attempts of each call: a person waits for the result. Chosen: half fails at one lost connection; twice waits longer.
 _ATTEMPTS = 2
+
+_Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,3 +122,11 @@ def explained(failed: CallFailed, partner: Partner) -> ConfigError | RunMustStop
             "check service.base_url."
         )
     return RunMustStop(f"The service at {where} does not answer: {failed.message}", ended_by=EndedBy.BREAKER)
+
+
+def asked_or_explained(partner: Partner, ask: Callable[[Partner], _Answer]) -> _Answer:
+    """Ask the service something; ConfigError or RunMustStop if it does not answer."""
+    try:
+        return ask(partner)
+    except CallFailed as failed:
+        raise explained(failed, partner) from failed

@@ -4,7 +4,8 @@ import resource
 
 import pytest
 
-from proofsweep.wiring.engines import most_open_files, say_if_fewer, workers_that_fit
+from proofsweep.verify.leg.workers import most_open_files, workers_that_fit
+from proofsweep.wiring.engines import say_if_fewer
 
 
 @pytest.mark.parametrize(
