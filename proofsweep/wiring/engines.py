@@ -19,11 +19,10 @@ from proofsweep.files.files import Files
 from proofsweep.logs import Event, log
 from proofsweep.model.exchanges import Exchange
 from proofsweep.partner.keys import CurrentKey, KeySource, fingerprint, key_block, key_file, key_variable
-from proofsweep.partner.pacing.call_queue import CallQueue
+from proofsweep.partner.pacing.call_queue import CallQueue, ServiceHealth
 from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit
 from proofsweep.partner.pacing.dispatcher import Dispatcher, LaneStatus
 from proofsweep.partner.pacing.pacer import Pacer
-from proofsweep.partner.pacing.service_health import ServiceHealth
 from proofsweep.partner.partner import Partner
 from proofsweep.partner.retry import RetryPolicy
 from proofsweep.partner.session import ClientContext, Session

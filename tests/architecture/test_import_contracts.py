@@ -39,7 +39,7 @@ BREAKS = [
     ("pure", "proofsweep/contract/headers.py", "import time"),
     ("pure", "proofsweep/errors.py", "import structlog"),
     ("pacing", "proofsweep/partner/pacing/pacer.py", "import time"),
-    ("pacing", "proofsweep/partner/pacing/service_health.py", "import threading"),
+    ("pacing", "proofsweep/partner/pacing/call_queue.py", "import threading"),
     ("pacing", "proofsweep/partner/pacing/call_queue.py", "import proofsweep.partner.transport"),
     ("pacing", "proofsweep/partner/pacing/dispatcher.py", "import httpx"),
     ("pacing", "proofsweep/partner/retry.py", "import random"),

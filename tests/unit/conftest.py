@@ -16,10 +16,9 @@ from proofsweep.model.runs import Plan
 from proofsweep.model.tables import planned_items, schemas
 from proofsweep.model.tables.columns import Row
 from proofsweep.partner.keys import CurrentKey
-from proofsweep.partner.pacing.call_queue import CallQueue
+from proofsweep.partner.pacing.call_queue import CallQueue, ServiceHealth
 from proofsweep.partner.pacing.dispatcher import Dispatcher
 from proofsweep.partner.pacing.pacer import Pacer
-from proofsweep.partner.pacing.service_health import ServiceHealth
 from proofsweep.partner.partner import Partner
 from proofsweep.partner.retry import RetryPolicy
 from proofsweep.partner.session import ClientContext, Session

@@ -15,10 +15,9 @@ from proofsweep.operations.rotate_key import Rotated, RotateKey
 from proofsweep.operations.rotation_log import RotationLog
 from proofsweep.partner.keys import CurrentKey, fingerprint, key_file
 from proofsweep.partner.messages import Reply, Request
-from proofsweep.partner.pacing.call_queue import CallQueue
+from proofsweep.partner.pacing.call_queue import CallQueue, ServiceHealth
 from proofsweep.partner.pacing.dispatcher import Dispatcher
 from proofsweep.partner.pacing.pacer import Pacer
-from proofsweep.partner.pacing.service_health import ServiceHealth
 from proofsweep.partner.partner import Partner
 from proofsweep.partner.session import Session
 from proofsweep.partner.stop import StopSwitch

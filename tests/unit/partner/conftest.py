@@ -21,10 +21,9 @@ from proofsweep.contract.models import UploadResponse
 from proofsweep.model.exchanges import Exchange
 from proofsweep.model.items import FileFacts
 from proofsweep.partner.keys import CurrentKey, key_file
-from proofsweep.partner.pacing.call_queue import CallQueue
+from proofsweep.partner.pacing.call_queue import CallQueue, ServiceHealth
 from proofsweep.partner.pacing.dispatcher import Dispatcher
 from proofsweep.partner.pacing.pacer import Pacer
-from proofsweep.partner.pacing.service_health import ServiceHealth
 from proofsweep.partner.partner import Partner
 from proofsweep.partner.retry import RetryPolicy
 from proofsweep.partner.session import ClientContext, Session

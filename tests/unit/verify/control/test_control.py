@@ -16,10 +16,9 @@ from proofsweep.model.items import Mode, WorkItem
 from proofsweep.model.outcomes import Accepted, Answer, AudioRead, Failed, Finished, Outcome, outcome_of
 from proofsweep.model.reasons import Ineligible, Reason
 from proofsweep.model.tables.columns import Row
-from proofsweep.partner.pacing.call_queue import CallQueue
+from proofsweep.partner.pacing.call_queue import FAILURES_IN_A_ROW, CallQueue, ServiceHealth
 from proofsweep.partner.pacing.dispatcher import Dispatcher
 from proofsweep.partner.pacing.pacer import Pacer
-from proofsweep.partner.pacing.service_health import FAILURES_IN_A_ROW, ServiceHealth
 from proofsweep.partner.stop import StopSwitch
 from proofsweep.store.past_answers import PastAnswers
 from proofsweep.verify.control.calls import ControlCalls, Result
