@@ -54,7 +54,7 @@ def rotate_key(
     place = place_for(settings, blocks, new_key_file)
     engine, results = engine_for(settings, blocks.read), results_for(settings)
     log = RotationLog(Operations(results), partial(new_operation, settings, OperationKind.ROTATION), utc_now)
-    old_key = engine.key.get()
+    old_key = engine.key.current
     rotated = RotateKey(
         store=results.store,
         rotations=Rotations(results),

@@ -68,10 +68,10 @@ def partner(service: ScriptedService, stop: StopSwitch) -> Partner:
         transport=service,
         dispatcher=Dispatcher(CallQueue(Pacer(first_rate=10_000.0), None), health, stop),
         key=CurrentKey(lambda: SecretStr("pk_test")),
-        policy=RetryPolicy(attempts=2, first_wait_seconds=0.001, longest_wait_seconds=0.002),
         record_unattributed=lambda _exchange: None,
     )
-    return Partner(sidecar_field="sidecar", session=Session(context, lambda _exchange: None))
+    policy = RetryPolicy(attempts=2, first_wait_seconds=0.001, longest_wait_seconds=0.002)
+    return Partner(sidecar_field="sidecar", session=Session(context, lambda _exchange: None, policy))
 
 
 @pytest.fixture

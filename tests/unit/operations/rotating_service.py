@@ -19,7 +19,6 @@ from proofsweep.partner.pacing.call_queue import CallQueue, ServiceHealth
 from proofsweep.partner.pacing.dispatcher import Dispatcher
 from proofsweep.partner.pacing.pacer import Pacer
 from proofsweep.partner.partner import Partner
-from proofsweep.partner.session import Session
 from proofsweep.partner.stop import StopSwitch
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.operations import Operations
@@ -152,7 +151,7 @@ class Installation:
         context = self.partner.session.context
         dispatcher = Dispatcher(CallQueue(Pacer(first_rate=10_000.0), None), ServiceHealth(), StopSwitch())
         context = replace(context, key=CurrentKey(lambda: key), dispatcher=dispatcher)
-        return replace(self.partner, session=Session(context, log.note))
+        return replace(self.partner, session=replace(self.partner.session, context=context, record=log.note))
 
     def _later_operation(self) -> Operation:
         return replace(self._intent(SecretStr("pk_none"), "").operation, operation_id="20261121T120000Z_000aa")

@@ -218,10 +218,10 @@ def new_client(api: ScriptedServer, key_path: Path, transport: Transport) -> New
             transport=transport,
             dispatcher=dispatcher,
             key=CurrentKey(key_file(key_path)),
-            policy=RetryPolicy(attempts=attempts, first_wait_seconds=0.001, longest_wait_seconds=0.002),
             record_unattributed=unattributed.append,
         )
-        partner = Partner(sidecar_field=sidecar_field, session=Session(context, exchanges.append))
+        policy = RetryPolicy(attempts=attempts, first_wait_seconds=0.001, longest_wait_seconds=0.002)
+        partner = Partner(sidecar_field=sidecar_field, session=Session(context, exchanges.append, policy))
         return Client(partner, stop, dispatcher, exchanges, unattributed)
 
     return make
