@@ -29,6 +29,7 @@ from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.budget.budget_guard import BudgetGuard
 from proofsweep.verify.control.calls import ControlCalls
 from proofsweep.verify.control.control import Control
+from proofsweep.verify.control.evidence import KnownFiles
 from proofsweep.verify.control.source_control import SourceControl
 from proofsweep.verify.item.duplicates import DuplicateCache
 from proofsweep.verify.item.verify_item import VerifyContext
@@ -234,13 +235,14 @@ def _root_of(plan: Plan) -> str | None:
 def _control_calls(
     engine: Engine, results: Results, plan: Plan, verify: VerifyContext, trail: AuditTrail
 ) -> ControlCalls:
-    past = PastAnswers(results, plan)
+    past, known = PastAnswers(results, plan), KnownFiles(_root_of(plan))
     return ControlCalls(
         verify=verify,
         budget=trail.budget,
         record=trail.of_row(None),
         past=past,
-        source=SourceControl(files=verify.files, past=past, root=_root_of(plan)),
+        source=SourceControl(files=verify.files, past=past, known=known),
+        known=known,
         canaries=[each.item for each in canaries_for(engine.settings) if each.expect in {"accepted", Verdict.VALID}],
     )
 
@@ -252,6 +254,7 @@ def _control(
     retry, duplicates = engine.settings.retry, calls.verify.duplicates
     return Control(
         calls=calls,
+        known=calls.known,
         dispatcher=engine.dispatcher,
         stop=engine.stop,
         write=write,

@@ -32,6 +32,7 @@ from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.budget.budget_guard import BudgetGuard
 from proofsweep.verify.control.calls import ControlCalls
 from proofsweep.verify.control.control import Control
+from proofsweep.verify.control.evidence import KnownFiles
 from proofsweep.verify.control.source_control import SourceControl
 from proofsweep.verify.item.verify_item import VerifyContext
 from proofsweep.verify.leg.audit_trail import AuditTrail
@@ -145,6 +146,7 @@ class LegBuilder:
         budget = BudgetGuard(bounds or Bounds(), partner.for_control(), self.stop, lambda: NOW)
         trail = AuditTrail(journal, budget, self.unattributed)
         past, counters = PastAnswers(self.results, plan), Counters()
+        known = KnownFiles(str(self.folder))
         verify = replace(self.verify, partner=partner)
 
         def write(done: Finished, row: Row) -> None:
@@ -157,8 +159,10 @@ class LegBuilder:
                 budget=budget,
                 record=trail.of_row(None),
                 past=past,
-                source=SourceControl(files=verify.files, past=past, root=str(self.folder)),
+                source=SourceControl(files=verify.files, past=past, known=known),
+                known=known,
             ),
+            known=known,
             dispatcher=self.partner.session.context.dispatcher,
             stop=self.stop,
             write=write,
