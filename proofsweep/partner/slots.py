@@ -1,7 +1,8 @@
 """The slot's form POST: every field in the order received, then the file (contract, Core flow 2)."""
 
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Protocol
 
 from proofsweep.contract.models import UploadResponse
@@ -10,6 +11,8 @@ from proofsweep.model.items import FileFacts
 from proofsweep.partner.messages import Request
 
 _FILE_NAME = "audio"  # the same for all files: the local name stays here
+# In a field's name, as HTML forms do it.
+_ESCAPES = str.maketrans({"\r": "%0D", "\n": "%0A", '"': "%22"})
 
 
 class AudioBody(Protocol):
@@ -28,7 +31,9 @@ def slot_request(slot: UploadResponse, audio: AudioBody) -> Request:
     Object storage refuses chunked transfer, so it needs Content-Length.
     """
     boundary = secrets.token_hex(16)
-    head = _head(boundary, slot.fields)
+    parts = [_part(boundary, f'name="{name.translate(_ESCAPES)}"', value) for name, value in slot.fields.items()]
+    file = _part(boundary, f'name="file"; filename="{_FILE_NAME}"\r\nContent-Type: application/octet-stream', "")
+    head = ("".join(parts) + file.removesuffix("\r\n")).encode("utf-8", "replace")
     tail = f"\r\n--{boundary}--\r\n".encode()
     return Request(
         call=Call.SLOT,
@@ -40,29 +45,20 @@ def slot_request(slot: UploadResponse, audio: AudioBody) -> Request:
     )
 
 
-class _FormBody(Iterable[bytes]):
-    """Head, audio and tail; each attempt reads them from the start."""
-
-    def __init__(self, head: bytes, audio: AudioBody, tail: bytes) -> None:
-        self._head, self._audio, self._tail = head, audio, tail
-
-    def __iter__(self) -> Iterator[bytes]:
-        pieces = self._audio.chunks()
-        yield self._head + next(pieces, b"")  # in one packet: a small file waits mostly for the network
-        yield from pieces
-        yield self._tail
-
-
-def _head(boundary: str, fields: dict[str, str]) -> bytes:
-    parts = [_part(boundary, f'name="{_quoted(name)}"', value) for name, value in fields.items()]
-    file = _part(boundary, f'name="file"; filename="{_FILE_NAME}"\r\nContent-Type: application/octet-stream', "")
-    return ("".join(parts) + file.removesuffix("\r\n")).encode("utf-8", "replace")
-
-
 def _part(boundary: str, disposition: str, value: str) -> str:
     return f"--{boundary}\r\nContent-Disposition: form-data; {disposition}\r\n\r\n{value}\r\n"
 
 
-def _quoted(name: str) -> str:
-    """Escape a field's name as HTML forms do."""
-    return name.replace("\r", "%0D").replace("\n", "%0A").replace('"', "%22")
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class _FormBody:
+    """Head, audio and tail; each attempt reads them from the start."""
+
+    head: bytes
+    audio: AudioBody
+    tail: bytes
+
+    def __iter__(self) -> Iterator[bytes]:
+        pieces = self.audio.chunks()
+        yield self.head + next(pieces, b"")  # in one packet: a small file waits mostly for the network
+        yield from pieces
+        yield self.tail
