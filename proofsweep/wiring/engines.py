@@ -149,9 +149,8 @@ def limits_for(settings: Settings) -> SizeLimits:
     )
 
 
-def utc_now() -> datetime:
-    """Return the time; the one wall clock that everything else is given."""
-    return datetime.now(UTC)
+utc_now = partial(datetime.now, UTC)
+"""Returns the time; the one wall clock that everything else is given."""
 
 
 def build_engine(settings: Settings, read_block: ReadBlock | None, *, key: KeySource | None = None) -> Engine:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 
 from proofsweep import __version__
 from proofsweep.contract.verdicts import Verdict
@@ -16,6 +17,7 @@ from proofsweep.model.items import Mode
 from proofsweep.model.outcomes import Finished
 from proofsweep.model.runs import INGEST, Plan
 from proofsweep.model.tables.columns import Row
+from proofsweep.model.tables.verdicts import RowContext
 from proofsweep.settings import Settings
 from proofsweep.store.claims import LaneClaim
 from proofsweep.store.journal import Journal
@@ -34,11 +36,10 @@ from proofsweep.verify.control.source_control import SourceControl
 from proofsweep.verify.item.duplicates import DuplicateCache
 from proofsweep.verify.item.verify_item import VerifyContext
 from proofsweep.verify.leg.audit_trail import AuditTrail
-from proofsweep.verify.leg.counters import Counters
 from proofsweep.verify.leg.heartbeat import Heartbeat
-from proofsweep.verify.leg.last_rate import last_rate
 from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.leg_session import LegRequest, claimed_leg, leg_session
+from proofsweep.verify.leg.note_leg import last_rate
 from proofsweep.verify.leg.remaining import RemainingItems
 from proofsweep.wiring.engines import Engine, close_engines, say_if_fewer, utc_now
 from proofsweep.wiring.runs import bounds_for, canaries_for
@@ -166,15 +167,11 @@ def build_context(handle: LegHandle, engine: Engine, budget: BudgetGuard, *, is_
     results = results_for(engine.settings)
     plan, stop, retry = results.plan(handle.run_id), engine.stop, engine.settings.retry
     journal = Journal(results, handle.run_id, handle.leg, writer=f"{os.getpid()}_{secrets.token_hex(4)}")
-    trail, counters = AuditTrail(journal, budget, engine.unattributed), Counters()
+    trail = AuditTrail(journal, budget, engine.unattributed)
     legs, verify = Legs(results, handle.run_id, utc_now), _verify_context(handle, engine, plan)
-
-    def write(done: Finished, row: Row) -> None:
-        counters.note(done)
-        journal.add(row, [])
-
     calls = _control_calls(engine, results, plan, verify, trail)
-    control = _control(handle, engine, plan, calls, write)
+    control = _control(handle, engine, plan, calls, trail.write)
+    recovered = recovered_sidecars(results) if plan.pairs else frozenset()
     return LegContext(
         plan=plan,
         leg=handle.leg,
@@ -199,10 +196,9 @@ def build_context(handle: LegHandle, engine: Engine, budget: BudgetGuard, *, is_
             is_holder=is_holder,
             on_beat=_look_for_ingest(plan, engine, legs),
         ),
-        counters=counters,
+        counters=trail.counters,
+        row_context=RowContext(plan.run_id, handle.leg, plan.environment, recovered, legs.epoch(handle.leg)),
         in_doubt_before=legs.in_doubt_before(handle.leg),
-        recovered=recovered_sidecars(results) if plan.pairs else frozenset(),
-        epoch=legs.epoch(handle.leg),
     )
 
 
@@ -239,7 +235,7 @@ def _control_calls(
     return ControlCalls(
         verify=verify,
         budget=trail.budget,
-        record=trail.of_row(None),
+        record=partial(trail.note, None),
         past=past,
         source=SourceControl(files=verify.files, past=past, known=known),
         known=known,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,9 @@ from proofsweep.catalog.preflight import SizeLimits
 from proofsweep.files.files import Files
 from proofsweep.model.exchanges import Exchange
 from proofsweep.model.items import Mode, WorkItem
-from proofsweep.model.outcomes import Finished
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables import planned_items, schemas
-from proofsweep.model.tables.columns import Row
+from proofsweep.model.tables.verdicts import RowContext
 from proofsweep.partner.keys import CurrentKey
 from proofsweep.partner.pacing.call_queue import CallQueue, ServiceHealth
 from proofsweep.partner.pacing.dispatcher import Dispatcher
@@ -36,7 +36,6 @@ from proofsweep.verify.control.evidence import KnownFiles
 from proofsweep.verify.control.source_control import SourceControl
 from proofsweep.verify.item.verify_item import VerifyContext
 from proofsweep.verify.leg.audit_trail import AuditTrail
-from proofsweep.verify.leg.counters import Counters
 from proofsweep.verify.leg.heartbeat import Heartbeat
 from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.remaining import RemainingItems
@@ -145,19 +144,14 @@ class LegBuilder:
         partner = self.partner.in_new_session(self.unattributed.append)
         budget = BudgetGuard(bounds or Bounds(), partner.for_control(), self.stop, lambda: NOW)
         trail = AuditTrail(journal, budget, self.unattributed)
-        past, counters = PastAnswers(self.results, plan), Counters()
-        known = KnownFiles(str(self.folder))
+        past, known = PastAnswers(self.results, plan), KnownFiles(str(self.folder))
         verify = replace(self.verify, partner=partner)
-
-        def write(done: Finished, row: Row) -> None:
-            counters.note(done)
-            journal.add(row, [])
 
         control = Control(
             calls=ControlCalls(
                 verify=verify,
                 budget=budget,
-                record=trail.of_row(None),
+                record=partial(trail.note, None),
                 past=past,
                 source=SourceControl(files=verify.files, past=past, known=known),
                 known=known,
@@ -165,7 +159,7 @@ class LegBuilder:
             known=known,
             dispatcher=self.partner.session.context.dispatcher,
             stop=self.stop,
-            write=write,
+            write=trail.write,
             mode=Mode.ONE_FILE,
             outage_seconds=self.outage_seconds,
             first_wait_seconds=0.01,
@@ -193,7 +187,8 @@ class LegBuilder:
                 stop=self.stop,
                 store_outage_seconds=1.0,
             ),
-            counters=counters,
+            counters=trail.counters,
+            row_context=RowContext(plan.run_id, number, plan.environment),
         )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 
 from proofsweep.catalog.catalog import Catalog
@@ -62,7 +63,7 @@ def send_canaries(leg: LegContext, canaries: Sequence[Canary]) -> None:
     for canary in canaries:
         if not leg.budget.admits(_NO_ROW):
             return
-        done = verify_item(canary.item, anywhere, leg.trail.of_row(None))
+        done = verify_item(canary.item, anywhere, partial(leg.trail.note, None))
         leg.budget.release(_NO_ROW)
         if isinstance(done, Deferred):
             return

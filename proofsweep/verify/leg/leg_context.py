@@ -13,8 +13,7 @@ from proofsweep.store.plans_and_parts import Results
 from proofsweep.verify.budget.budget_guard import BudgetGuard
 from proofsweep.verify.control.control import Control
 from proofsweep.verify.item.verify_item import VerifyContext
-from proofsweep.verify.leg.audit_trail import AuditTrail
-from proofsweep.verify.leg.counters import Counters
+from proofsweep.verify.leg.audit_trail import AuditTrail, Counters
 from proofsweep.verify.leg.heartbeat import Heartbeat
 from proofsweep.verify.leg.remaining import RemainingItems
 
@@ -34,8 +33,7 @@ class LegContext:
         heartbeat: keeps the leg alive, and knows whether the results store can be written.
         counters: what was done so far, for a progress display.
         in_doubt_before: rows that were in doubt when the last leg ended; they come last.
-        recovered: location and hex sha256 of each sidecar that a recovery has written.
-        epoch: of the leg.
+        row_context: what all rows of this leg share.
     """
 
     plan: Plan
@@ -52,18 +50,12 @@ class LegContext:
     trail: AuditTrail
     heartbeat: Heartbeat
     counters: Counters
+    row_context: RowContext
     in_doubt_before: AbstractSet[int] = frozenset()
-    recovered: AbstractSet[tuple[str, str]] = frozenset()
-    epoch: int = 0
 
     def __repr__(self) -> str:
         """Return its run and number alone: an orchestrator may show what a task is given."""
         return f"LegContext(run_id={self.plan.run_id!r}, leg={self.leg})"
-
-    @property
-    def row_context(self) -> RowContext:
-        """What all rows of this leg share."""
-        return RowContext(self.plan.run_id, self.leg, self.plan.environment, self.recovered, self.epoch)
 
     @property
     def lane(self) -> LaneStatus:

@@ -42,14 +42,12 @@ class RemainingItems:
     def items(self, piece: Slice) -> Iterator[WorkItem]:
         """Return the items of a slice that remain, one by one. A run of one shard reads it once, for all its slices."""
         wanted = self.rows(piece)
-        items = self._only_shard() if self._plan.shards == 1 else self._items_of_shard(piece.shard)
-        return (item for item in items if item.manifest_row in wanted)
-
-    def _only_shard(self) -> Sequence[WorkItem]:
+        if self._plan.shards > 1:
+            return (item for item in self._items_of_shard(piece.shard) if item.manifest_row in wanted)
         with self._lock:
             if self._first_shard is None:
                 self._first_shard = list(self._items_of_shard(0))
-            return self._first_shard
+        return (item for item in self._first_shard if item.manifest_row in wanted)
 
     def _is_finished(self, shard: int) -> bool:
         return self._results.is_finished(self._plan, shard, self._parts.get(shard, []))

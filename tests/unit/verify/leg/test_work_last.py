@@ -125,7 +125,7 @@ def test_a_source_that_is_away_ends_the_leg_with_its_name(new_leg: LegBuilder) -
     leg = new_leg.leg(new_leg.plan(3))
     root = str(new_leg.folder / "mount")
     leg.control.known.root = root
-    for item in leg.remaining._only_shard():
+    for item in list(leg.remaining.all_items()):
         object.__setattr__(item, "audio", f"{root}/{item.item_id}.wav")
 
     work(leg)

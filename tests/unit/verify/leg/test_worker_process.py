@@ -259,7 +259,7 @@ def test_a_worker_gives_no_sign_of_life_for_the_leg(worker: Worker) -> None:
 def test_exchanges_that_come_after_the_receipt_are_published(worker: Worker) -> None:
     """The process was taken for lost, and its leg settled without it; no request ID is lost."""
     leg = worker.leg
-    leg.trail.of_row(1)(exchange())
+    leg.trail.note(1, exchange())
     leg.heartbeat.legs.write_receipt(1, {"parts": []})
 
     worker.end()
