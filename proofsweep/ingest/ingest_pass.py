@@ -25,7 +25,7 @@ from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.watches import Watch
 from proofsweep.verify.item.verify_item import Clock
-from proofsweep.verify.leg.open import settle_last_leg
+from proofsweep.verify.leg.leg_session import settle_last_leg
 from proofsweep.verify.leg.remaining import RemainingItems
 
 WriteLetters = Callable[[str, Sequence[Row]], list[str]]

@@ -106,13 +106,13 @@ def held_leg(
             clock=utc_now,
         )
         remember_rate(engine, results)
-        with claimed_leg(request) as claimed:
-            handle = _handle_of(settings, run_id, claimed.leg, bounds, options)
+        with claimed_leg(request) as (number, facts):
+            handle = _handle_of(settings, run_id, number, bounds, options)
             budget = BudgetGuard(
                 bounds, engine.partner.for_control(), engine.stop, utc_now, settings.bounds.ask_seconds
             )
-            engine.leg = leg = build_context(handle, engine, budget, is_holder=True)
-        with leg_session(request, claimed, leg):
+            engine.leg = leg = build_context(handle, engine, budget, is_claimant=True)
+        with leg_session(request, facts, leg):
             yield handle, leg
     finally:
         engine.leg = None
@@ -161,7 +161,7 @@ def _plan_for(results: Results, run_id: str, settings: Settings) -> Plan:
     return plan
 
 
-def build_context(handle: LegHandle, engine: Engine, budget: BudgetGuard, *, is_holder: bool) -> LegContext:
+def build_context(handle: LegHandle, engine: Engine, budget: BudgetGuard, *, is_claimant: bool) -> LegContext:
     """Make one process's context of a leg, with a journal of its own."""
     say_if_fewer(engine.settings.pace.workers, engine.workers.most)
     results = results_for(engine.settings)
@@ -193,7 +193,7 @@ def build_context(handle: LegHandle, engine: Engine, budget: BudgetGuard, *, is_
             budget=budget,
             stop=stop,
             store_outage_seconds=retry.breaker_seconds,
-            is_holder=is_holder,
+            is_claimant=is_claimant,
             on_beat=_look_for_ingest(plan, engine, legs),
         ),
         counters=trail.counters,

@@ -13,8 +13,7 @@ from proofsweep.model.runs import Plan
 from proofsweep.settings import Settings
 from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.budget.budget import LAST_PROBE_CALLS
-from proofsweep.verify.leg.slice_queue import GrantedSlice, SliceResult
-from proofsweep.verify.leg.worker_process import GrantedBudget, IsOver, WorkerProcess
+from proofsweep.verify.leg.worker_process import GrantedBudget, GrantedSlice, IsOver, SliceResult, WorkerProcess
 from proofsweep.wiring.engines import Engine, ReadBlock, build_engine, utc_now
 from proofsweep.wiring.legs import LegHandle, build_context, remember_rate
 
@@ -46,7 +45,7 @@ def _begin(handle: LegHandle, is_over: IsOver, read_block: ReadBlock | None) -> 
     engine = build_engine(_share_of(handle.settings, handle.processes), read_block)
     bounds = Bounds(closes_at=handle.bounds.closes_at, max_calls=LAST_PROBE_CALLS)  # others come with slices
     budget = GrantedBudget(bounds, engine.partner.for_control(), engine.stop, utc_now)
-    leg = build_context(handle, engine, budget, is_holder=False)
+    leg = build_context(handle, engine, budget, is_claimant=False)
     _refuse_missing_catalog(leg.plan)
     remember_rate(engine, leg.results, handle.processes)
     drain_seconds = engine.settings.bounds.drain_seconds

@@ -145,8 +145,9 @@ class CallQueue:
         ticket = self.first()
         if ticket is None or (self.is_held and ticket.priority is not Priority.CONTROL):
             return None
-        is_new = ticket.priority is Priority.NEW_SLOT
-        return None if is_new and (now < self._slot_due_at or self._slots_are_enough(now)) else ticket
+        if ticket.priority is Priority.NEW_SLOT and (now < self._slot_due_at or self._slots_are_enough(now)):
+            return None
+        return ticket
 
     def wake_at(self, now: float) -> float:
         """Return the time at which the next call may go; infinite when it must wait for another to end."""

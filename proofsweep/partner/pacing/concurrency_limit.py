@@ -154,8 +154,7 @@ class UploadLimit:
             self._at_once.append(at_once)
             self._bytes += size_bytes
             self._seconds += seconds
-        enough = _RAMP_SAMPLES if self._is_ramp else max(_LEAST_SAMPLES, _SAMPLE_SHARE * self.most)
-        if len(self._at_once) >= enough and self._seconds:
+        if self._seconds and len(self._at_once) >= self._enough:
             self._judge(sum(self._at_once) / len(self._at_once) * self._bytes / self._seconds, now)
             self._at_once.clear()
             self._bytes = self._seconds = 0.0
@@ -164,6 +163,10 @@ class UploadLimit:
     def _is_ramp(self) -> bool:
         """Return whether more have always carried more so far."""
         return self._trial_after == _FIRST_TRIAL_SECONDS
+
+    @property
+    def _enough(self) -> float:
+        return _RAMP_SAMPLES if self._is_ramp else max(_LEAST_SAMPLES, _SAMPLE_SHARE * self.most)
 
     @property
     def _step(self) -> float:

@@ -26,7 +26,7 @@ class Heartbeat:
 
     Attributes:
         store_outage_seconds: how long the results store may fail before the leg ends.
-        is_holder: whether this process holds the leg; else it only keeps its journal, and gives no sign of life.
+        is_claimant: whether this process claimed the leg; else it only keeps its journal, and gives no sign of life.
         on_beat: called at each heartbeat; ResultsError counts as a store that fails.
     """
 
@@ -37,7 +37,7 @@ class Heartbeat:
     budget: BudgetGuard
     stop: StopSwitch
     store_outage_seconds: float
-    is_holder: bool = True
+    is_claimant: bool = True
     on_beat: Callable[[], None] = lambda: None
     _beaten_at: ClockReading = field(init=False)
     _writing_since: float | None = None
@@ -114,7 +114,7 @@ class Heartbeat:
         return is_due(self._beaten_at, self.legs.now())
 
     def _beat(self) -> None:
-        if self.is_holder:
+        if self.is_claimant:
             self.legs.beat(self.leg)
         self._beaten_at = self.legs.now()
 

@@ -13,7 +13,7 @@ from proofsweep.settings import Settings, load_settings
 from proofsweep.store.legs import Legs
 from proofsweep.store.operations import Operations
 from proofsweep.verify.budget.bounds import Bounds
-from proofsweep.verify.leg.open import supersede
+from proofsweep.verify.leg.leg_session import supersede
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.wiring import alerts_check
 from proofsweep.wiring.alerts_check import Check

@@ -12,7 +12,7 @@ from proofsweep.errors import ConfigError, ResultsError, RunMustStop
 from proofsweep.model.runs import Slice
 from proofsweep.settings import Settings, load_settings
 from proofsweep.store.legs import Legs
-from proofsweep.verify.leg.slice_queue import GrantedSlice, SliceResult
+from proofsweep.verify.leg.worker_process import GrantedSlice, SliceResult
 from proofsweep.wiring import worker_processes
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import LegHandle, held_leg

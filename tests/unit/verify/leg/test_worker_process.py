@@ -15,8 +15,7 @@ from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.leg.audit_trail import AuditTrail
 from proofsweep.verify.leg.heartbeat import Heartbeat
 from proofsweep.verify.leg.leg_context import LegContext
-from proofsweep.verify.leg.slice_queue import GrantedSlice, SliceResult
-from proofsweep.verify.leg.worker_process import GrantedBudget, WorkerProcess
+from proofsweep.verify.leg.worker_process import GrantedBudget, GrantedSlice, SliceResult, WorkerProcess
 
 from ....worlds.waiting import wait_for
 from ...conftest import LegBuilder
@@ -81,7 +80,7 @@ def worker(new_leg: LegBuilder) -> Iterator[Worker]:
         budget=budget,
         stop=leg.stop,
         store_outage_seconds=1.0,
-        is_holder=False,
+        is_claimant=False,
     )
     link, aborts = Link(), list[bool]()
     process = WorkerProcess(
