@@ -184,7 +184,9 @@ class Session:
             self._stop_if_used_up(exchange)
         else:
             history.failures += 1
-            self._ask_control(exchange)
+            # It fails for many items: whose fault is it? The item gives up where a control cannot be made yet.
+            if self.control is not None and self.context.dispatcher.is_doubtful(exchange.call) and not self.control():
+                _give_up(exchange)
         decision = decide(
             exchange,
             self.policy,
@@ -237,11 +239,6 @@ class Session:
             return unattributed.ask_usage(days=1).exchange.headers.rate_remaining
         except CallFailed:
             return None
-
-    def _ask_control(self, exchange: Exchange) -> None:
-        """Ask whose fault it is when this call fails for many items; give up where a control cannot be made yet."""
-        if self.control is not None and self.context.dispatcher.is_doubtful(exchange.call) and not self.control():
-            _give_up(exchange)
 
     def _renew_key(self, exchange: Exchange) -> None:
         """Go on with another key if its source now holds one; else a control decides (contract, Authentication 3).

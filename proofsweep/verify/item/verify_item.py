@@ -112,7 +112,10 @@ class ItemWork:
         """Open the item's audio, or download the asset of its proof, once; SourceError when it cannot be read."""
         proof_id = proof_id_of(self._item.audio)
         if proof_id is not None:
-            return nullcontext(self._asset or self._downloaded(proof_id))
+            if self._asset is None:
+                asset = download_asset(self.partner, proof_id, self._context.assets, self._context.limits.one_file)
+                self._audio = self._asset = self._kept.enter_context(asset)
+            return nullcontext(self._asset)
         with ExitStack() as unless_kept:
             audio = unless_kept.enter_context(open_audio(self._item.audio, self._context.files, is_sent=True))
             if self._context.is_as_planned:
@@ -120,11 +123,6 @@ class ItemWork:
             unless_kept.pop_all()
         self._audio = audio
         return audio
-
-    def _downloaded(self, proof_id: str) -> AudioFile:
-        asset = download_asset(self.partner, proof_id, self._context.assets, self._context.limits.one_file)
-        self._audio = self._asset = self._kept.enter_context(asset)
-        return asset
 
     def outcome_without_call(self, audio: AudioFile) -> Outcome | None:
         """Judge the files by their content and look for an answer to the same bytes; None when the service must say."""

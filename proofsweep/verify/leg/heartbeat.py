@@ -90,7 +90,8 @@ class Heartbeat:
         try:
             if self._is_due():
                 self._beat()
-                self._stop_if_superseded()
+                if self.legs.is_superseded(self.leg):
+                    self.stop.pull(RunMustStop("Another process took this leg over.", ended_by=EndedBy.ERROR))
                 self.on_beat()
             self.trail.write_unattributed()
             self.journal.flush()
@@ -117,10 +118,6 @@ class Heartbeat:
         if self.is_claimant:
             self.legs.beat(self.leg)
         self._beaten_at = self.legs.now()
-
-    def _stop_if_superseded(self) -> None:
-        if self.legs.is_superseded(self.leg):
-            self.stop.pull(RunMustStop("Another process took this leg over.", ended_by=EndedBy.ERROR))
 
 
 def _complaint(error: ProofsweepError) -> str:

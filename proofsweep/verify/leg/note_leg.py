@@ -106,12 +106,8 @@ def _note_rows(results: Results, plan: Plan) -> None:
         if rows.legs:
             snapshot.add(reduced(rows), {plan.run_id: rows.legs})
     finally:
-        index.add([_measured(results, record, rows)])
-
-
-def _measured(results: Results, record: RunRecord, rows: LegRows) -> RunRecord:
-    """Add what was counted while the rows were read."""
-    return replace(record, legs=[measured_leg(results, record.plan, leg, rows) for leg in record.legs])
+        legs = [measured_leg(results, record.plan, leg, rows) for leg in record.legs]
+        index.add([replace(record, legs=legs)])
 
 
 def measured_leg(results: Results, plan: Plan, leg: LegRecord, rows: LegRows) -> LegRecord:

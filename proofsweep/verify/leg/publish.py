@@ -130,15 +130,14 @@ def _waiting_rows(
     wanted = range(first, first + rows_of_shard(plan, shard))
     found = [rows for name in names if (rows := segments.table(name)) is not None]
     places: dict[int, int] = {}
-    waiting = [table.filter(_mask(table, wanted, published)) for table in found]
-    rows = pa.concat_tables([SCHEMAS["verdicts"].empty_table(), *waiting])
+    waiting = [SCHEMAS["verdicts"].empty_table()]
+    for table in found:
+        is_waiting = [number in wanted and not published.has(number) for number in _numbers(table)]
+        waiting.append(table.filter(pa.array(is_waiting, pa.bool_())))
+    rows = pa.concat_tables(waiting)
     for place, number in enumerate(_numbers(rows)):
         places.setdefault(number, place)
     return rows.take(pa.array([places[number] for number in sorted(places)], pa.int64()))
-
-
-def _mask(table: pa.Table, wanted: range, published: PublishedRows) -> pa.BooleanArray:
-    return pa.array([number in wanted and not published.has(number) for number in _numbers(table)], pa.bool_())
 
 
 def _numbers(verdicts: pa.Table) -> list[int]:

@@ -31,8 +31,10 @@ class RemainingItems:
 
     def slices(self) -> list[Slice]:
         """Cut what remains into Prefect tasks."""
-        unfinished = {shard for shard in range(self._plan.shards) if not self._is_finished(shard)}
-        pieces = [piece for piece in slices_of(self._plan) if piece.shard in unfinished]
+        plan, parts = self._plan, self._parts
+        shards = range(plan.shards)
+        unfinished = {shard for shard in shards if not self._results.is_finished(plan, shard, parts.get(shard, []))}
+        pieces = [piece for piece in slices_of(plan) if piece.shard in unfinished]
         return [piece for piece in pieces if any(self.items(piece))] if self._plan.shards == 1 else pieces
 
     def all_items(self) -> Iterator[WorkItem]:
@@ -48,9 +50,6 @@ class RemainingItems:
             if self._first_shard is None:
                 self._first_shard = list(self._items_of_shard(0))
         return (item for item in self._first_shard if item.manifest_row in wanted)
-
-    def _is_finished(self, shard: int) -> bool:
-        return self._results.is_finished(self._plan, shard, self._parts.get(shard, []))
 
     def rows(self, piece: Slice) -> range:
         """Return the rows of a slice, whether they remain or not."""
