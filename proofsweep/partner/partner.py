@@ -2,9 +2,10 @@
 
 import base64
 import json
-from collections.abc import Callable
+import secrets
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Protocol, TypeVar
 from urllib.parse import quote
 
 from pydantic import SecretStr, ValidationError
@@ -28,15 +29,24 @@ from proofsweep.contract.models import (
 )
 from proofsweep.errors import CallFailed, UsageError
 from proofsweep.model.exchanges import Call, Exchange
-from proofsweep.model.items import NO_PROOF_IDS
+from proofsweep.model.items import NO_PROOF_IDS, FileFacts
 from proofsweep.model.outcomes import Answer
 from proofsweep.partner.messages import Reply, Request, TakeBody
 from proofsweep.partner.session import Session
-from proofsweep.partner.slots import AudioBody, slot_request
 
 _Resource = TypeVar("_Resource", bound=Resource)
 # Attempts of a control's calls. Chosen: half takes one lost connection for an outage; twice delays all that wait.
 _CONTROL_ATTEMPTS = 2
+
+
+class AudioBody(Protocol):
+    """Audio to send: as many bytes as its facts say, which can be read again from the start."""
+
+    facts: FileFacts
+
+    def chunks(self) -> Iterator[bytes]:
+        """Read from the start; raises SourceError when the source has changed."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,3 +233,47 @@ def _read(kind: type[_Resource], reply: Reply) -> _Resource:
             status=reply.exchange.status,
             request_id=reply.exchange.request_id,
         ) from None
+
+
+_FILE_NAME = "audio"  # the same for all files: the local name stays here
+# In a field's name, as HTML forms do it.
+_ESCAPES = str.maketrans({"\r": "%0D", "\n": "%0A", '"': "%22"})
+
+
+def slot_request(slot: UploadResponse, audio: AudioBody) -> Request:
+    """Make the multipart form of one slot: streamed, with a known length.
+
+    Object storage refuses chunked transfer, so it needs Content-Length.
+    """
+    boundary = secrets.token_hex(16)
+    parts = [_part(boundary, f'name="{name.translate(_ESCAPES)}"', value) for name, value in slot.fields.items()]
+    file = _part(boundary, f'name="file"; filename="{_FILE_NAME}"\r\nContent-Type: application/octet-stream', "")
+    head = ("".join(parts) + file.removesuffix("\r\n")).encode("utf-8", "replace")
+    tail = f"\r\n--{boundary}--\r\n".encode()
+    return Request(
+        call=Call.SLOT,
+        method="POST",
+        url=slot.url.get_secret_value(),
+        headers={"Content-Type": f"multipart/form-data; boundary={boundary}"},
+        content=_FormBody(head, audio, tail),
+        content_bytes=len(head) + audio.facts.size_bytes + len(tail),
+    )
+
+
+def _part(boundary: str, disposition: str, value: str) -> str:
+    return f"--{boundary}\r\nContent-Disposition: form-data; {disposition}\r\n\r\n{value}\r\n"
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class _FormBody:
+    """Head, audio and tail; each attempt reads them from the start."""
+
+    head: bytes
+    audio: AudioBody
+    tail: bytes
+
+    def __iter__(self) -> Iterator[bytes]:
+        pieces = self.audio.chunks()
+        yield self.head + next(pieces, b"")  # in one packet: a small file waits mostly for the network
+        yield from pieces
+        yield self.tail

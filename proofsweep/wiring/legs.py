@@ -37,10 +37,9 @@ from proofsweep.verify.item.duplicates import DuplicateCache
 from proofsweep.verify.item.verify_item import VerifyContext
 from proofsweep.verify.leg.audit_trail import AuditTrail
 from proofsweep.verify.leg.heartbeat import Heartbeat
-from proofsweep.verify.leg.leg_context import LegContext
+from proofsweep.verify.leg.leg_context import LegContext, RemainingItems
 from proofsweep.verify.leg.leg_session import LegRequest, claimed_leg, leg_session
 from proofsweep.verify.leg.note_leg import last_rate
-from proofsweep.verify.leg.remaining import RemainingItems
 from proofsweep.wiring.engines import Engine, close_engines, say_if_fewer, utc_now
 from proofsweep.wiring.runs import bounds_for, canaries_for
 from proofsweep.wiring.stores import results_for

@@ -18,9 +18,9 @@ from proofsweep.store.known_rows import AnswerTimes, HashedItems
 from proofsweep.store.store import probe
 from proofsweep.verify.budget.bounds import Bounds, closing_of
 from proofsweep.verify.leg.canaries import Canary, read_canaries
+from proofsweep.verify.leg.leg_context import RemainingItems
 from proofsweep.verify.leg.leg_session import settle_last_leg
 from proofsweep.verify.leg.note_leg import note_run
-from proofsweep.verify.leg.remaining import RemainingItems
 from proofsweep.verify.plan.coverage import Coverage
 from proofsweep.verify.plan.due_rows import DueRows
 from proofsweep.verify.plan.plan_run import PlanRequest, plan_run

@@ -11,8 +11,8 @@ from proofsweep.model.runs import INGEST, PARTIAL_KINDS, Plan, new_run_id
 from proofsweep.settings import Settings
 from proofsweep.store.known_rows import are_known_since
 from proofsweep.verify.budget.bounds import Bounds, left_of
+from proofsweep.verify.leg.leg_context import RemainingItems
 from proofsweep.verify.leg.leg_session import settle_last_leg, supersede
-from proofsweep.verify.leg.remaining import RemainingItems
 from proofsweep.verify.plan.selection import ALL_ROWS, Selection
 from proofsweep.wiring.engines import ReadBlock, utc_now
 from proofsweep.wiring.runs import catalog_for, identity_of, plan_catalog, refuse_bad_selection

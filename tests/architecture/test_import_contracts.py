@@ -29,7 +29,7 @@ BREAKS = [
     ("core", "proofsweep/store/store.py", "import proofsweep.catalog.ignored"),
     ("core", "proofsweep/files/source.py", "import proofsweep.store.store"),
     ("core", "proofsweep/ingest/look.py", "import proofsweep.audit.prune"),
-    ("core", "proofsweep/partner/slots.py", "import proofsweep.files.source"),
+    ("core", "proofsweep/partner/partner.py", "import proofsweep.files.source"),
     ("circles", "proofsweep/verify/control/rules.py", "import proofsweep.verify.leg.work"),
     ("circles", "proofsweep/store/receipts.py", "import proofsweep.store.plans_and_parts"),
     ("orchestrator", "proofsweep/verify/plan/plan_run.py", "import prefect"),

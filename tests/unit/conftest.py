@@ -37,8 +37,7 @@ from proofsweep.verify.control.source_control import SourceControl
 from proofsweep.verify.item.verify_item import VerifyContext
 from proofsweep.verify.leg.audit_trail import AuditTrail
 from proofsweep.verify.leg.heartbeat import Heartbeat
-from proofsweep.verify.leg.leg_context import LegContext
-from proofsweep.verify.leg.remaining import RemainingItems
+from proofsweep.verify.leg.leg_context import LegContext, RemainingItems
 from proofsweep.verify.leg.workers import Workers
 
 from .scripted_service import NOW, ScriptedService

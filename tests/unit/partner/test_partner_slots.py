@@ -19,7 +19,7 @@ from python_multipart import parse_form
 from proofsweep.contract.models import UploadResponse
 from proofsweep.errors import CallFailed, SlotRefused, SlotSpent, SourceError
 from proofsweep.model.items import FileFacts
-from proofsweep.partner.slots import slot_request
+from proofsweep.partner.partner import slot_request
 from proofsweep.partner.transport import Timeouts, Transport
 
 from .conftest import Bytes
