@@ -48,7 +48,7 @@ class StallGuard:
         self._quiet_since = now
 
     def is_stalled(self, now: float, in_flight: int) -> bool:
-        """Return whether no more calls should go until one of those in flight is over."""
+        """Whether no more calls should go until one of those in flight is over."""
         silence = now - self._quiet_since
         is_unusual = _GAPS * self._usual_gap + _LEAST_SECONDS < silence < _LONGEST_SECONDS
         return in_flight >= _LEAST_IN_FLIGHT and is_unusual

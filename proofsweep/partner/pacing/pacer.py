@@ -210,7 +210,7 @@ class Pacer:
 
     @property
     def _is_frequent(self) -> bool:
-        """Return whether 429s come so often, at any pace, that a single one shows nothing about the bucket."""
+        """Whether 429s come so often, at any pace, that a single one shows nothing about the bucket."""
         least = 0.0 if self._contention.is_chance else _LEAST_FREQUENT
         return least < self._refusals.usual_calls < _MOST_FREQUENT
 

@@ -154,12 +154,12 @@ class Contention:
 
     @property
     def is_shared(self) -> bool:
-        """Return whether others seem to use the lane too."""
+        """Whether others seem to use the lane too."""
         return self._balance > _SHARED and not self.is_chance
 
     @property
     def is_chance(self) -> bool:
-        """Return whether a share of 429s is accepted because chance refuses them."""
+        """Whether a share of 429s is accepted because chance refuses them."""
         return self._accepted_share is not None
 
     def accept(self, share: float | None) -> None:
@@ -226,12 +226,12 @@ class ChanceTest:
 
     @property
     def has_begun(self) -> bool:
-        """Return whether calls have been sent in groups."""
+        """Whether calls have been sent in groups."""
         return bool(self._groups)
 
     @property
     def is_proven(self) -> bool:
-        """Return whether chance refuses the calls."""
+        """Whether chance refuses the calls."""
         return self._evidence > _PROOF
 
     @property

@@ -73,7 +73,7 @@ class ControlCalls:
     canaries: Sequence[WorkItem] = ()
 
     def was_accepted(self, mode: Mode, audio_sha256: str, sidecar_sha256: str | None) -> bool:
-        """Return whether the service accepted the same bytes before; ResultsError if that cannot be read."""
+        """Whether the service accepted the same bytes before; ResultsError if that cannot be read."""
         return self.past.was_accepted(mode, audio_sha256, sidecar_sha256)
 
     def make(self, subject: Subject, suspects: Iterable[Finished]) -> Result:

@@ -48,12 +48,12 @@ class Heartbeat:
 
     @property
     def store_is_well(self) -> bool:
-        """Return whether the results store takes what is written; read by threads beside the one that writes."""
+        """Whether the results store takes what is written; read by threads beside the one that writes."""
         since = self._writing_since
         return self._failing_since is None and (since is None or time.monotonic() - since < _SLOW_WRITE_SECONDS)
 
     def is_settled(self) -> bool:
-        """Return whether the leg has its receipt."""
+        """Whether the leg has its receipt."""
         return self.legs.receipt(self.leg) is not None
 
     def keep(self, over: threading.Event) -> None:

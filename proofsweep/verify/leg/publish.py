@@ -34,7 +34,7 @@ class PublishedRows:
         self._read: set[int] = set()
 
     def has(self, row: int) -> bool:
-        """Return whether a part holds a row; the first question about a shard reads its parts."""
+        """Whether a part holds a row; the first question about a shard reads its parts."""
         shard = shard_of(self._plan, row)
         if shard not in self._read:
             self._read.add(shard)
@@ -43,7 +43,7 @@ class PublishedRows:
         return bool(self._is_published[row])
 
     def is_finished(self, shard: int) -> bool:
-        """Return whether no row of a shard remains."""
+        """Whether no row of a shard remains."""
         return self._results.is_finished(self._plan, shard, self._parts.get(shard, []))
 
     def publish(self, shard: int, leg: int, rows: pa.Table) -> None:
