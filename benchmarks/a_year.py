@@ -33,9 +33,8 @@ from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
 from proofsweep.store.store import probe
-from proofsweep.verify.leg.last_rate import last_rate
-from proofsweep.verify.leg.note_leg import note_leg, note_run
-from proofsweep.verify.leg.open import open_leg
+from proofsweep.verify.leg.leg_session import open_leg
+from proofsweep.verify.leg.note_leg import last_rate, note_leg, note_run
 from proofsweep.verify.plan.history import measured_legs
 
 URL = "https://partner.example/v1"

@@ -66,9 +66,9 @@ def _take(step: str, store: Path) -> None:
     from proofsweep.answers.describe_run import describe_run  # noqa: PLC0415
     from proofsweep.endings import EndedBy  # noqa: PLC0415 - the measuring process stays small
     from proofsweep.store.legs import Legs  # noqa: PLC0415
+    from proofsweep.verify.leg.leg_context import RemainingItems  # noqa: PLC0415
+    from proofsweep.verify.leg.leg_session import open_leg, settle_last_leg  # noqa: PLC0415
     from proofsweep.verify.leg.note_leg import note_leg  # noqa: PLC0415
-    from proofsweep.verify.leg.open import open_leg, settle_last_leg  # noqa: PLC0415
-    from proofsweep.verify.leg.remaining import RemainingItems  # noqa: PLC0415
     from proofsweep.verify.leg.settle import LegEnd, settle_leg  # noqa: PLC0415
 
     results = results_at(store)

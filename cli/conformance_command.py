@@ -118,7 +118,7 @@ def _service(
         configured = settings.service
         if environment not in {None, configured.environment}:
             raise ConfigError(f"The config's service is {configured.environment!r}, not {environment!r}.")
-        key = engine_for(settings, read_block).key.get()
+        key = engine_for(settings, read_block).key.current
         return ExaminedService(
             base_url=configured.base_url,
             key=key,

@@ -15,7 +15,7 @@ _ASK_SECONDS = 10.0
 
 
 def is_cancelled_in_prefect() -> bool:
-    """Return whether somebody cancels this process's flow run; then its worker sends SIGTERM, as at its own end."""
+    """Whether somebody cancels this process's flow run; then its worker sends SIGTERM, as at its own end."""
     flow_run_id = flow_run.get_id()  # a thread without context: the one that the worker has started, no part of it
     if flow_run_id is None:
         return False

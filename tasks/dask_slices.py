@@ -11,7 +11,7 @@ from proofsweep.background import background_thread
 from proofsweep.endings import EndedBy
 from proofsweep.errors import RunMustStop
 from proofsweep.verify.leg.leg_context import LegContext
-from proofsweep.verify.leg.slice_queue import GrantedSlice, SliceQueue
+from proofsweep.verify.leg.worker_process import GrantedSlice, SliceQueue
 from proofsweep.wiring.legs import LegHandle
 from tasks.dask_link import UNREACHABLE, name_of
 from tasks.upload_then_verify import title_of, upload_then_verify

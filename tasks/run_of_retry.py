@@ -10,7 +10,7 @@ def retried_flow_run() -> str | None:
 
 
 def tries_left() -> bool:
-    """Return whether Prefect would try this flow run again if it failed."""
+    """Whether Prefect would try this flow run again if it failed."""
     context = FlowRunContext.get()
     retries = context.flow.retries if context is not None and context.flow is not None else 0
     return 0 < flow_run.get_run_count() <= retries

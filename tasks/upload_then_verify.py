@@ -14,9 +14,8 @@ from proofsweep.model.items import WorkItem, proof_id_of
 from proofsweep.model.runs import Slice
 from proofsweep.text import printable
 from proofsweep.verify.leg.leg_context import LegContext
-from proofsweep.verify.leg.slice_queue import GrantedSlice, SliceResult
 from proofsweep.verify.leg.work import verify_slice
-from proofsweep.verify.leg.worker_process import SHARDS_AT_ONCE
+from proofsweep.verify.leg.worker_process import SHARDS_AT_ONCE, GrantedSlice, SliceResult
 from proofsweep.wiring.legs import LegHandle, verify_granted
 from tasks.dask_link import worker_link
 from tasks.end_states import state_of_error

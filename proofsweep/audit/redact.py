@@ -44,7 +44,7 @@ from proofsweep.store.redactions import (
 from proofsweep.store.row_digests import ROOT_KEY, root_of
 from proofsweep.store.store import sha256_hex
 from proofsweep.store.watches import Watch, forget_files, ingest_store, watched_ids
-from proofsweep.verify.leg.open import settle_last_leg
+from proofsweep.verify.leg.leg_session import settle_last_leg
 
 _OF_ITEMS = (OperationKind.INVENTORY, OperationKind.INTERPRETATIONS, OperationKind.RECOVERY)
 

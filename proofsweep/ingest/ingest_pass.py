@@ -25,8 +25,8 @@ from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.watches import Watch
 from proofsweep.verify.item.verify_item import Clock
-from proofsweep.verify.leg.open import settle_last_leg
-from proofsweep.verify.leg.remaining import RemainingItems
+from proofsweep.verify.leg.leg_context import RemainingItems
+from proofsweep.verify.leg.leg_session import settle_last_leg
 
 WriteLetters = Callable[[str, Sequence[Row]], list[str]]
 """Writes the letters about rows; its first argument distinguishes their names from those of other letters."""

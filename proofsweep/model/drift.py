@@ -64,10 +64,9 @@ def drift_in(call: Call, document: object, *, is_success: bool) -> tuple[str, ..
     return tuple(map(_short, islice(chain(_unknown_words(call, answer, is_success=is_success), fields), _MOST_NAMES)))
 
 
-def cell_of(names: Iterable[str]) -> str | None:
-    """Write such names as a cell; null if there are none."""
-    listed = list(names)
-    return json.dumps(listed, ensure_ascii=False) if listed else None
+def cell_of(names: Iterable[str]) -> str:
+    """Write such names as a cell."""
+    return json.dumps(list(names), ensure_ascii=False)
 
 
 def names_in(cell: str) -> Iterator[tuple[str, str]]:

@@ -67,23 +67,19 @@ def fingerprint(key: SecretStr) -> str:
 
 
 class CurrentKey:
-    """The key in use; it is read again when the service refuses it, so that a rotated key replaces it."""
+    """The `current` key; it is read again when the service refuses it, so that a rotated key replaces it."""
 
     def __init__(self, source: KeySource) -> None:
         self._source = source
         self._lock = threading.Lock()
-        self._key = source()
-
-    def get(self) -> SecretStr:
-        """Return the key that was read last."""
-        return self._key
+        self.current = source()
 
     def renew(self, refused: SecretStr) -> bool:
         """Read the key again after `refused` was refused; say whether there is now another one."""
         with self._lock:
-            if self._key == refused:
-                self._key = self._source()
-            return self._key != refused
+            if self.current == refused:
+                self.current = self._source()
+            return self.current != refused
 
 
 _ACL = "system.posix_acl_access"

@@ -2,9 +2,10 @@
 
 import base64
 import json
-from collections.abc import Callable
+import secrets
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Protocol, TypeVar
 from urllib.parse import quote
 
 from pydantic import SecretStr, ValidationError
@@ -28,13 +29,24 @@ from proofsweep.contract.models import (
 )
 from proofsweep.errors import CallFailed, UsageError
 from proofsweep.model.exchanges import Call, Exchange
-from proofsweep.model.items import NO_PROOF_IDS
+from proofsweep.model.items import NO_PROOF_IDS, FileFacts
 from proofsweep.model.outcomes import Answer
 from proofsweep.partner.messages import Reply, Request, TakeBody
 from proofsweep.partner.session import Session
-from proofsweep.partner.slots import AudioBody, slot_request
 
 _Resource = TypeVar("_Resource", bound=Resource)
+# Attempts of a control's calls. Chosen: half takes one lost connection for an outage; twice delays all that wait.
+_CONTROL_ATTEMPTS = 2
+
+
+class AudioBody(Protocol):
+    """Audio to send: as many bytes as its facts say, which can be read again from the start."""
+
+    facts: FileFacts
+
+    def chunks(self) -> Iterator[bytes]:
+        """Read from the start; raises SourceError when the source has changed."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,28 +63,31 @@ class Partner:
 
     def in_new_session(self, record: Callable[[Exchange], None]) -> "Partner":
         """Return the same partner with attempts counted anew, and its exchanges recorded elsewhere."""
-        return replace(self, session=Session(self.session.context, record, self.session.is_control))
+        return replace(self, session=replace(self.session, record=record))
 
     def with_control(self, control: Callable[[], bool]) -> "Partner":
         """Return the same partner for a leg's items; `control` is asked when calls fail for many of them."""
-        return replace(self, session=self.session.with_control(control))
+        return replace(self, session=replace(self.session, control=control))
 
     def for_control(self) -> "Partner":
         """Return the same partner for a control: its calls go before all others, also while those are held."""
-        return replace(self, session=self.session.for_control())
+        policy = replace(self.session.policy, attempts=_CONTROL_ATTEMPTS)
+        return replace(self, session=replace(self.session, policy=policy, control=lambda: True, is_control=True))
 
     def with_attempts(self, attempts: int) -> "Partner":
         """Return the same partner, which gives a call up after so many attempts."""
-        return replace(self, session=self.session.with_attempts(attempts))
+        return replace(self, session=replace(self.session, policy=replace(self.session.policy, attempts=attempts)))
 
     def asking_once(self) -> "Partner":
-        """Return the same partner, which repeats nothing."""
-        return replace(self, session=self.session.asking_once())
+        """Return the same partner, which repeats nothing, not even a throttled call for the usage."""
+        return replace(
+            self, session=replace(self.session, policy=replace(self.session.policy, attempts=1, repeats_usage=False))
+        )
 
     @property
     def base_url(self) -> str:
         """Where the service is; ends in `/v1`."""
-        return self.session.base_url
+        return self.session.context.base_url
 
     def health(self) -> HealthResponse:
         """GET /health, the one public endpoint: no key is sent."""
@@ -89,7 +104,7 @@ class Partner:
         """
         if len(idempotency_key) not in IDEMPOTENCY_KEY_LENGTH or not idempotency_key.isascii():
             raise UsageError("An Idempotency-Key has 16 to 128 characters, all of them ASCII.")
-        request = self._request(Call.ROTATE, "/partner/keys/rotate", "POST")
+        request = self.session.request(Call.ROTATE, "/partner/keys/rotate", "POST")
         reply = self.session.ask(replace(request, headers={"Idempotency-Key": idempotency_key}))
         return _read(RotatedKeyResponse, reply), reply.exchange.headers
 
@@ -104,19 +119,19 @@ class Partner:
 
     def proof(self, proof_id: str) -> GetProofResponse:
         """GET /proofs/{proofId}: the sidecar stays base64, as received."""
-        reply = self.session.ask(self._request(Call.PROOF, _proof_path(proof_id)))
+        reply = self.session.ask(self.session.request(Call.PROOF, _proof_path(proof_id)))
         members = object_of(reply.document)
         sidecar = None if self.sidecar_field is None else text_of(members.get(self.sidecar_field))
         return _read(GetProofResponse, replace(reply, document=members | {"sidecar": sidecar}))
 
     def erase(self, proof_id: str) -> tuple[EraseProofResponse, AnswerHeaders]:
         """DELETE /proofs/{proofId}: idempotent; removes the record, so that later verifies are `unregistered`."""
-        reply = self.session.ask(self._request(Call.ERASE, _proof_path(proof_id), "DELETE"))
+        reply = self.session.ask(self.session.request(Call.ERASE, _proof_path(proof_id), "DELETE"))
         return _read(EraseProofResponse, reply), reply.exchange.headers
 
     def asset(self, proof_id: str) -> EmbeddedAssetResponse:
         """GET /proofs/{proofId}/asset: all members as received, since the contract does not name them."""
-        reply = self.session.ask(self._request(Call.ASSET, f"{_proof_path(proof_id)}/asset"))
+        reply = self.session.ask(self.session.request(Call.ASSET, f"{_proof_path(proof_id)}/asset"))
         return _read(EmbeddedAssetResponse, replace(reply, document={"members": reply.document}))
 
     def asset_url(self, proof_id: str) -> SecretStr:
@@ -147,7 +162,7 @@ class Partner:
         A slot that lacks a part is no answer, nor is one whose URL is not to be used: it says nothing about the item,
         and the call is repeated.
         """
-        request = self._request(Call.UPLOADS, "/uploads", "POST", purpose="verify")
+        request = self.session.request(Call.UPLOADS, "/uploads", "POST", purpose="verify")
         return _read(UploadResponse, self.session.ask(replace(request, flaw=self._flaw_of_slot)))
 
     def fill_slot(self, slot: UploadResponse, audio: AudioBody) -> None:
@@ -164,7 +179,7 @@ class Partner:
             body[self._sidecar_name()] = base64.b64encode(sidecar).decode()
         content = json.dumps(body).encode()
         request = replace(
-            self._request(Call.VERIFY, "/verify", "POST"),
+            self.session.request(Call.VERIFY, "/verify", "POST"),
             headers={"Content-Type": "application/json"},
             content=content,
             content_bytes=len(content),
@@ -181,7 +196,8 @@ class Partner:
 
     def _may_lead_to(self, url: str) -> bool:
         """Whether a URL that the service gave may be used: plain http only if the base URL is plain http too."""
-        schemes = ("https://", "http://") if self.base_url.lower().startswith("http:") else ("https://",)
+        is_plain = self.base_url.lower().startswith("http:")
+        schemes = ("https://", "http://") if is_plain else ("https://",)
         return url.lower().startswith(schemes)
 
     def _sidecar_name(self) -> str:
@@ -190,11 +206,7 @@ class Partner:
         return self.sidecar_field
 
     def _get(self, kind: type[_Resource], call: Call, path: str, **params: str | int) -> _Resource:
-        return _read(kind, self.session.ask(self._request(call, path, **params)))
-
-    def _request(self, call: Call, path: str, method: str = "GET", /, **params: str | int) -> Request:
-        url = self.base_url + path  # not urljoin: that would drop the path of the base URL
-        return Request(call=call, method=method, url=url, params=params)
+        return _read(kind, self.session.ask(self.session.request(call, path, **params)))
 
 
 def _proof_path(proof_id: str) -> str:
@@ -221,3 +233,47 @@ def _read(kind: type[_Resource], reply: Reply) -> _Resource:
             status=reply.exchange.status,
             request_id=reply.exchange.request_id,
         ) from None
+
+
+_FILE_NAME = "audio"  # the same for all files: the local name stays here
+# In a field's name, as HTML forms do it.
+_ESCAPES = str.maketrans({"\r": "%0D", "\n": "%0A", '"': "%22"})
+
+
+def slot_request(slot: UploadResponse, audio: AudioBody) -> Request:
+    """Make the multipart form of one slot: streamed, with a known length.
+
+    Object storage refuses chunked transfer, so it needs Content-Length.
+    """
+    boundary = secrets.token_hex(16)
+    parts = [_part(boundary, f'name="{name.translate(_ESCAPES)}"', value) for name, value in slot.fields.items()]
+    file = _part(boundary, f'name="file"; filename="{_FILE_NAME}"\r\nContent-Type: application/octet-stream', "")
+    head = ("".join(parts) + file.removesuffix("\r\n")).encode("utf-8", "replace")
+    tail = f"\r\n--{boundary}--\r\n".encode()
+    return Request(
+        call=Call.SLOT,
+        method="POST",
+        url=slot.url.get_secret_value(),
+        headers={"Content-Type": f"multipart/form-data; boundary={boundary}"},
+        content=_FormBody(head, audio, tail),
+        content_bytes=len(head) + audio.facts.size_bytes + len(tail),
+    )
+
+
+def _part(boundary: str, disposition: str, value: str) -> str:
+    return f"--{boundary}\r\nContent-Disposition: form-data; {disposition}\r\n\r\n{value}\r\n"
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class _FormBody:
+    """Head, audio and tail; each attempt reads them from the start."""
+
+    head: bytes
+    audio: AudioBody
+    tail: bytes
+
+    def __iter__(self) -> Iterator[bytes]:
+        pieces = self.audio.chunks()
+        yield self.head + next(pieces, b"")  # in one packet: a small file waits mostly for the network
+        yield from pieces
+        yield self.tail

@@ -11,6 +11,7 @@ from pydantic import SecretStr
 
 from proofsweep.endings import EndedBy
 from proofsweep.errors import CallFailed, RunMustStop, SlotRefused, SlotSpent, UsageError
+from proofsweep.logs import Event, log
 from proofsweep.model.exchanges import Call, Exchange
 from proofsweep.partner.keys import CurrentKey
 from proofsweep.partner.messages import Reply, Request
@@ -57,9 +58,7 @@ class ClientContext:
     Attributes:
         base_url: ends in `/v1`, without a slash after it.
         record_unattributed: takes the exchanges that belong to no row.
-        watch: is told of every exchange.
-        control: asked when calls fail for many items. It returns when the service works, and says whether the item may
-            go on with its tries. None where there is only one purpose, so that a refused key ends everything.
+        unreadable_headers: those of the quota that were logged; each is logged once.
         headroom_check: asks for the calls that are left, on behalf of all sessions.
     """
 
@@ -67,10 +66,8 @@ class ClientContext:
     transport: Transport
     dispatcher: Dispatcher
     key: CurrentKey
-    policy: RetryPolicy
     record_unattributed: Callable[[Exchange], None]
-    watch: Callable[[Exchange], None] = lambda _exchange: None
-    control: Callable[[], bool] | None = None
+    unreadable_headers: set[str] = field(default_factory=set)
     headroom_check: SingleFlight[int | None] = field(default_factory=SingleFlight)
 
 
@@ -78,8 +75,6 @@ class ClientContext:
 _LONG_WAIT_SECONDS = 120.0
 # How long an answer on behalf of all holds. Chosen: half would double such calls; twice would notice a change later.
 _ANSWER_HOLDS_SECONDS = 10.0
-# Attempts of a control's calls. Chosen: half takes one lost connection for an outage; twice delays all that wait.
-_CONTROL_ATTEMPTS = 2
 KEY_REFUSED = "The service refused the key (403): is it a key of this very service, and has it not expired?"
 
 
@@ -92,62 +87,37 @@ class _History:
     fresh_slots: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Attempt:
-    """One exchange, the key in use when it was sent, and when it ended in monotonic seconds."""
-
-    reply: Reply
-    key: SecretStr
-    ended_at: float
-
-    @property
-    def exchange(self) -> Exchange:
-        return self.reply.exchange
-
-
 @dataclass(slots=True)
 class Session:
-    """All exchanges for one item, or for one purpose; used by one thread at a time.
+    """All exchanges for one item, or for one purpose; used by one thread at a time. A copy begins anew.
 
     Attributes:
+        control: asked when calls fail for many items. It returns when the service works, and says whether the item may
+            go on with its tries. None where there is only one purpose, so that a refused key ends everything.
         is_control: its calls go before all others, and also while those are held.
     """
 
     context: ClientContext
     record: Callable[[Exchange], None]
+    policy: RetryPolicy
+    control: Callable[[], bool] | None = None
     is_control: bool = False
-    _history: defaultdict[Call, _History] = field(default_factory=lambda: defaultdict(_History))
-    _holder: object = field(default_factory=object)
-    _ticket: Ticket | None = None
-
-    @property
-    def base_url(self) -> str:
-        """The service's base URL."""
-        return self.context.base_url
+    _history: defaultdict[Call, _History] = field(init=False, default_factory=lambda: defaultdict(_History))
+    _holder: object = field(init=False, default_factory=object)
+    # Of the last attempt: its ticket, the key in use when it was sent, and when it ended in monotonic seconds.
+    _ticket: Ticket | None = field(init=False, default=None)
+    _key: SecretStr = field(init=False, default=SecretStr(""))
+    _ended_at: float = field(init=False, default=0.0)
 
     @property
     def stop(self) -> StopSwitch:
         """The switch that ends the leg."""
         return self.context.dispatcher.stop
 
-    def with_attempts(self, attempts: int) -> "Session":
-        """Return a new session whose calls are given up after so many attempts; its exchanges go to the same record."""
-        policy = replace(self.context.policy, attempts=attempts)
-        return Session(replace(self.context, policy=policy), self.record, self.is_control)
-
-    def asking_once(self) -> "Session":
-        """Give a new session that repeats nothing, not even a throttled call for the usage; for a monitor's probes."""
-        policy = replace(self.context.policy, attempts=1, repeats_usage=False)
-        return Session(replace(self.context, policy=policy), self.record)
-
-    def with_control(self, control: Callable[[], bool]) -> "Session":
-        """Return a new session for a leg's items; `control` is asked when calls fail for many of them."""
-        return Session(replace(self.context, control=control), self.record)
-
-    def for_control(self) -> "Session":
-        """Return a new session for a control of the leg, which spends few tries."""
-        policy = replace(self.context.policy, attempts=_CONTROL_ATTEMPTS)
-        return Session(replace(self.context, policy=policy, control=lambda: True), self.record, is_control=True)
+    def request(self, call: Call, path: str, method: str = "GET", /, **params: str | int) -> Request:
+        """Return a request to the service."""
+        url = self.context.base_url + path  # not urljoin: that would drop the path of the base URL
+        return Request(call=call, method=method, url=url, params=params)
 
     def ask(self, request: Request) -> Reply:
         """Make a call until it is answered with a 2xx that can be read.
@@ -159,11 +129,11 @@ class Session:
         """
         try:
             while True:
-                attempt = self._attempt(request)
-                if attempt.exchange.is_success:
+                reply = self._attempt(request)
+                if reply.exchange.is_success:
                     self._history[request.call].failures = 0
-                    return attempt.reply
-                self._obey(attempt)
+                    return reply
+                self._apply_decision(reply.exchange)
         except BaseException:
             self.context.dispatcher.drop(self._holder, self._ticket)
             raise
@@ -171,9 +141,9 @@ class Session:
     def ask_usage(self, days: int | None) -> Reply:
         """GET /partner/usage for so many days; the contract's default when None."""
         params: Mapping[str, int] = {} if days is None else {"days": days}
-        return self.ask(Request(call=Call.USAGE, method="GET", url=f"{self.base_url}/partner/usage", params=params))
+        return self.ask(self.request(Call.USAGE, "/partner/usage", **params))
 
-    def _attempt(self, request: Request) -> _Attempt:
+    def _attempt(self, request: Request) -> Reply:
         """Send once, when the dispatcher lets the call go.
 
         Keyed calls share a lane; rotation has its own (contract, Endpoints 3).
@@ -185,31 +155,41 @@ class Session:
                 request.call, self._holder, is_retry=is_retry, is_control=self.is_control
             )
         history.attempts += 1
-        key = self.context.key.get()
-        sent_key = key if request.call.is_keyed else None
+        self._key = self.context.key.current
+        sent_key = self._key if request.call.is_keyed else None
         reply = self.context.transport.send(request, attempt=history.attempts, key=sent_key)
-        ended_at = dispatcher.clock()
+        self._ended_at = dispatcher.clock()
         self.record(reply.exchange)
-        self.context.watch(reply.exchange)
+        if reply.exchange.headers.unreadable:
+            self._log_unreadable(reply.exchange)
         dispatcher.note(reply.exchange, self._ticket, self._holder)
-        return _Attempt(reply, key, ended_at)
+        return reply
 
-    def _obey(self, attempt: _Attempt) -> None:
+    def _log_unreadable(self, exchange: Exchange) -> None:
+        known = self.context.unreadable_headers
+        for header in exchange.headers.unreadable:
+            if header not in known:
+                known.add(header)
+                log(Event.HEADER_IGNORED, header=header, call=exchange.call)
+
+    def _apply_decision(self, exchange: Exchange) -> None:
         """Do what the retry rule says: return to repeat the call, or raise.
 
         A call that was aborted because the leg ends says nothing about the item.
         """
-        exchange, history, stop = attempt.exchange, self._history[attempt.exchange.call], self.stop
+        history, stop = self._history[exchange.call], self.stop
         if exchange.failure is not None and stop.is_aborted:
             stop.check()
         if exchange.is_throttled:
-            self._stop_if_used_up(attempt)
+            self._stop_if_used_up(exchange)
         else:
             history.failures += 1
-            self._ask_control(exchange)
+            # It fails for many items: whose fault is it? The item gives up where a control cannot be made yet.
+            if self.control is not None and self.context.dispatcher.is_doubtful(exchange.call) and not self.control():
+                _give_up(exchange)
         decision = decide(
             exchange,
-            self.context.policy,
+            self.policy,
             failures=history.failures,
             fresh_slots=history.fresh_slots,
             jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
@@ -221,27 +201,29 @@ class Session:
                 self.context.dispatcher.pause_all(exchange, self._ticket, wait_seconds)
                 stop.rest(wait_seconds)
             case RenewKey():
-                self._renew_key(attempt)
+                self._renew_key(exchange)
             case FreshSlot(wait_seconds):
-                self._release_slot(exchange, wait_seconds)
+                history.fresh_slots += 1
+                stop.rest(wait_seconds)
+                raise call_error(SlotSpent, exchange, "slot_refused")
             case GiveUp():
                 _give_up(exchange)
             case _:
                 assert_never(decision)
 
-    def _stop_if_used_up(self, attempt: _Attempt) -> None:
+    def _stop_if_used_up(self, exchange: Exchange) -> None:
         """Tell a busy lane from a used-up quota; both answer 429 with the same code (contract, Errors 5).
 
         The headroom of GET /partner/usage is the authoritative one (contract, Limits). Other calls may report zero for
         long, and each check costs a call, so an answer of the last seconds is recent enough.
         """
-        exchange, headers = attempt.exchange, attempt.exchange.headers
+        headers = exchange.headers
         is_long = (headers.retry_after_seconds or 0.0) > _LONG_WAIT_SECONDS
         if exchange.call is Call.ROTATE or not (is_long or headers.rate_remaining == 0):
             return
         headroom = headers.rate_remaining
         if exchange.call is not Call.USAGE:
-            dispatcher, since = self.context.dispatcher, attempt.ended_at - (0.0 if is_long else _ANSWER_HOLDS_SECONDS)
+            dispatcher, since = self.context.dispatcher, self._ended_at - (0.0 if is_long else _ANSWER_HOLDS_SECONDS)
             dispatcher.drop(None, self._ticket)  # the call is over; in an outage the check could not go before that
             headroom = self.context.headroom_check.result(since, dispatcher.clock, self._ask_headroom)
         if headroom is not None and headroom <= 0:
@@ -251,40 +233,30 @@ class Session:
     def _ask_headroom(self) -> int | None:
         """Ask for the calls that are left in this quota period; None when there is no answer."""
         self.stop.check()
-        unattributed = Session(self.context, self.context.record_unattributed, is_control=True)  # a control may wait
+        # Before others, since a control may wait for it.
+        unattributed = replace(self, record=self.context.record_unattributed, is_control=True)
         try:
             return unattributed.ask_usage(days=1).exchange.headers.rate_remaining
         except CallFailed:
             return None
 
-    def _ask_control(self, exchange: Exchange) -> None:
-        """Ask whose fault it is when this call fails for many items; give up where a control cannot be made yet."""
-        context = self.context
-        if context.control is not None and context.dispatcher.is_doubtful(exchange.call) and not context.control():
-            _give_up(exchange)
-
-    def _renew_key(self, attempt: _Attempt) -> None:
+    def _renew_key(self, exchange: Exchange) -> None:
         """Go on with another key if its source now holds one; else a control decides (contract, Authentication 3).
 
         Where there is no control, the leg ends.
         """
         try:
-            is_renewed = self.context.key.renew(attempt.key)
+            is_renewed = self.context.key.renew(self._key)
         except UsageError:
             is_renewed = False
-        if not is_renewed and self.context.control is not None:
-            _give_up(attempt.exchange)
+        if not is_renewed and self.control is not None:
+            _give_up(exchange)
         if not is_renewed:
             self._stop(RunMustStop(KEY_REFUSED, ended_by=EndedBy.KEY_REFUSED))
 
     def _stop(self, reason: RunMustStop) -> NoReturn:
         self.stop.pull(reason)
         raise reason
-
-    def _release_slot(self, exchange: Exchange, wait_seconds: float) -> None:
-        self._history[exchange.call].fresh_slots += 1
-        self.stop.rest(wait_seconds)
-        raise call_error(SlotSpent, exchange, "slot_refused")
 
 
 def _give_up(exchange: Exchange) -> NoReturn:

@@ -6,31 +6,26 @@ from proofsweep.errors import RunMustStop
 
 
 class StopSwitch:
-    """Keeps the first reason to stop; `is_aborted` if calls in flight are aborted, too. Thread-safe."""
+    """Keeps the first `reason` to stop; `is_aborted` if calls in flight are aborted, too. Thread-safe."""
 
     def __init__(self) -> None:
         self._pulled = threading.Event()
-        self._reason: RunMustStop | None = None
+        self.reason: RunMustStop | None = None
         self.is_aborted = False
 
     def pull(self, reason: RunMustStop) -> None:
         """Let all threads begin nothing new; the first reason stays."""
-        if self._reason is None:
-            self._reason = reason
+        if self.reason is None:
+            self.reason = reason
         self._pulled.set()
 
     def abort(self) -> None:
         """Let all threads abandon work in hand, too, if the switch was pulled."""
         self.is_aborted = self._pulled.is_set()
 
-    @property
-    def reason(self) -> RunMustStop | None:
-        """Why the switch was pulled; None before."""
-        return self._reason if self._pulled.is_set() else None
-
     def check(self) -> None:
         """Raise RunMustStop if the switch was pulled."""
-        why = self._reason
+        why = self.reason
         if why is not None:  # a new error: several threads may raise at once
             raise RunMustStop(why.message, ended_by=why.ended_by, quota_reset=why.quota_reset)
 

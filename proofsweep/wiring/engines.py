@@ -20,11 +20,10 @@ from proofsweep.model.exchanges import Exchange
 from proofsweep.model.outcomes import Finished
 from proofsweep.model.runs import LegProgress
 from proofsweep.partner.keys import CurrentKey, KeySource, fingerprint, key_block, key_file, key_variable
-from proofsweep.partner.pacing.call_queue import CallQueue
+from proofsweep.partner.pacing.call_queue import CallQueue, ServiceHealth
 from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit
 from proofsweep.partner.pacing.dispatcher import Dispatcher, LaneStatus
 from proofsweep.partner.pacing.pacer import Pacer
-from proofsweep.partner.pacing.service_health import ServiceHealth
 from proofsweep.partner.partner import Partner
 from proofsweep.partner.retry import RetryPolicy
 from proofsweep.partner.session import ClientContext, Session
@@ -111,7 +110,7 @@ class Engine:
     @property
     def key_fingerprint(self) -> str:
         """Tell the key in use from others."""
-        return fingerprint(self.key.get())
+        return fingerprint(self.key.current)
 
 
 _Answer = TypeVar("_Answer")
@@ -187,9 +186,8 @@ def limits_for(settings: Settings) -> SizeLimits:
     )
 
 
-def utc_now() -> datetime:
-    """Return the time; the one wall clock that everything else is given."""
-    return datetime.now(UTC)
+utc_now = partial(datetime.now, UTC)
+"""Returns the time; the one wall clock that everything else is given."""
 
 
 def build_engine(settings: Settings, read_block: ReadBlock | None, *, key: KeySource | None = None) -> Engine:
@@ -210,19 +208,18 @@ def build_engine(settings: Settings, read_block: ReadBlock | None, *, key: KeySo
         transport=transport,
         dispatcher=dispatcher,
         key=current_key,
-        policy=RetryPolicy(
-            attempts=retry.attempts,
-            first_wait_seconds=retry.first_wait_seconds,
-            longest_wait_seconds=retry.longest_wait_seconds,
-        ),
         record_unattributed=unattributed.append,
-        watch=_HeaderWatch(),
+    )
+    policy = RetryPolicy(
+        attempts=retry.attempts,
+        first_wait_seconds=retry.first_wait_seconds,
+        longest_wait_seconds=retry.longest_wait_seconds,
     )
     return Engine(
         settings=settings,
         partner=Partner(
             sidecar_field=settings.service.sidecar_field,
-            session=Session(context, unattributed.append),
+            session=Session(context, unattributed.append, policy),
             asset_field=settings.service.asset_field,
         ),
         dispatcher=dispatcher,
@@ -256,22 +253,6 @@ def _log_lane(workers: Workers, lane: LaneStatus) -> None:
         why=lane.rate_change,
         outage=lane.is_outage,
     )
-
-
-class _HeaderWatch:
-    """Logs the name of each header of the quota that cannot be read, once."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._logged: set[str] = set()
-
-    def __call__(self, exchange: Exchange) -> None:
-        for header in exchange.headers.unreadable:
-            with self._lock:
-                is_new = header not in self._logged
-                self._logged.add(header)
-            if is_new:
-                log(Event.HEADER_IGNORED, header=header, call=exchange.call)
 
 
 def _own_key(settings: Settings, read_block: ReadBlock | None) -> KeySource:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 
 from proofsweep import __version__
 from proofsweep.contract.verdicts import Verdict
@@ -17,6 +18,7 @@ from proofsweep.model.items import Mode
 from proofsweep.model.outcomes import Finished
 from proofsweep.model.runs import INGEST, Plan
 from proofsweep.model.tables.columns import Row
+from proofsweep.model.tables.verdicts import RowContext
 from proofsweep.settings import Settings
 from proofsweep.store.claims import LaneClaim
 from proofsweep.store.journal import Journal
@@ -30,22 +32,21 @@ from proofsweep.verify.budget.budget import LAST_PROBE_CALLS
 from proofsweep.verify.budget.budget_guard import BudgetGuard
 from proofsweep.verify.control.calls import ControlCalls
 from proofsweep.verify.control.control import Control
+from proofsweep.verify.control.evidence import KnownFiles
 from proofsweep.verify.control.source_control import SourceControl
 from proofsweep.verify.item.duplicates import DuplicateCache
 from proofsweep.verify.item.verify_item import VerifyContext
 from proofsweep.verify.leg.audit_trail import AuditTrail
-from proofsweep.verify.leg.counters import Counters
 from proofsweep.verify.leg.heartbeat import Heartbeat
-from proofsweep.verify.leg.last_rate import last_rate
-from proofsweep.verify.leg.leg_context import LegContext
-from proofsweep.verify.leg.leg_session import LegRequest, claimed_leg, leg_session
-from proofsweep.verify.leg.open import plan_to_work_on
-from proofsweep.verify.leg.remaining import RemainingItems
-from proofsweep.verify.leg.slice_queue import GrantedSlice, SliceResult
+from proofsweep.verify.leg.leg_context import LegContext, RemainingItems
+from proofsweep.verify.leg.leg_session import LegRequest, claimed_leg, leg_session, plan_to_work_on
+from proofsweep.verify.leg.note_leg import last_rate
 from proofsweep.verify.leg.worker_process import (
     Close,
     GrantedBudget,
+    GrantedSlice,
     IsOver,
+    SliceResult,
     WorkerProcess,
     WorkerProcesses,
     refuse_missing_catalog,
@@ -116,13 +117,13 @@ def claimed_next_leg(
             clock=utc_now,
         )
         remember_rate(engine, results)
-        with claimed_leg(request) as claimed:
-            handle = _handle_of(settings, run_id, claimed.leg, bounds, options)
+        with claimed_leg(request) as (number, facts):
+            handle = _handle_of(settings, run_id, number, bounds, options)
             budget = BudgetGuard(
                 bounds, engine.partner.for_control(), engine.stop, utc_now, settings.bounds.ask_seconds
             )
-            engine.leg = leg = build_context(handle, engine, budget, is_holder=True)
-        with leg_session(request, claimed, leg):
+            engine.leg = leg = build_context(handle, engine, budget, is_claimant=True)
+        with leg_session(request, facts, leg):
             yield handle, leg
     finally:
         engine.leg = None
@@ -155,21 +156,17 @@ def _anywhere(settings: Settings) -> Settings:
     )
 
 
-def build_context(handle: LegHandle, engine: Engine, budget: BudgetGuard, *, is_holder: bool) -> LegContext:
+def build_context(handle: LegHandle, engine: Engine, budget: BudgetGuard, *, is_claimant: bool) -> LegContext:
     """Make one process's context of a leg, with a journal of its own."""
     say_if_fewer(engine.settings.pace.workers, engine.workers.most)
     results = results_for(engine.settings)
     plan, stop, retry = results.plan(handle.run_id), engine.stop, engine.settings.retry
     journal = Journal(results, handle.run_id, handle.leg, writer=f"{os.getpid()}_{secrets.token_hex(4)}")
-    trail, counters = AuditTrail(journal, budget, engine.unattributed), Counters()
+    trail = AuditTrail(journal, budget, engine.unattributed)
     legs, verify = Legs(results, handle.run_id, utc_now), _verify_context(handle, engine, plan)
-
-    def write(done: Finished, row: Row) -> None:
-        counters.note(done)
-        journal.add(row, [])
-
     calls = _control_calls(engine, results, plan, verify, trail)
-    control = _control(handle, engine, plan, calls, write)
+    control = _control(handle, engine, plan, calls, trail.write)
+    recovered = recovered_sidecars(results) if plan.pairs else frozenset()
     return LegContext(
         plan=plan,
         leg=handle.leg,
@@ -191,13 +188,12 @@ def build_context(handle: LegHandle, engine: Engine, budget: BudgetGuard, *, is_
             budget=budget,
             stop=stop,
             store_outage_seconds=retry.breaker_seconds,
-            is_holder=is_holder,
+            is_claimant=is_claimant,
             on_beat=_look_for_ingest(plan, engine, legs),
         ),
-        counters=counters,
+        counters=trail.counters,
+        row_context=RowContext(plan.run_id, handle.leg, plan.environment, recovered, legs.epoch(handle.leg)),
         in_doubt_before=legs.in_doubt_before(handle.leg),
-        recovered=recovered_sidecars(results) if plan.pairs else frozenset(),
-        epoch=legs.epoch(handle.leg),
     )
 
 
@@ -230,13 +226,14 @@ def _root_of(plan: Plan) -> str | None:
 def _control_calls(
     engine: Engine, results: Results, plan: Plan, verify: VerifyContext, trail: AuditTrail
 ) -> ControlCalls:
-    past = PastAnswers(results, plan)
+    past, known = PastAnswers(results, plan), KnownFiles(_root_of(plan))
     return ControlCalls(
         verify=verify,
         budget=trail.budget,
-        record=trail.of_row(None),
+        record=partial(trail.note, None),
         past=past,
-        source=SourceControl(files=verify.files, past=past, root=_root_of(plan)),
+        source=SourceControl(files=verify.files, past=past, known=known),
+        known=known,
         canaries=[each.item for each in canaries_for(engine.settings) if each.expect in {"accepted", Verdict.VALID}],
     )
 
@@ -248,6 +245,7 @@ def _control(
     retry, duplicates = engine.settings.retry, calls.verify.duplicates
     return Control(
         calls=calls,
+        known=calls.known,
         dispatcher=engine.dispatcher,
         stop=engine.stop,
         write=write,
@@ -279,7 +277,7 @@ def _begin(handle: LegHandle, is_over: IsOver, read_block: ReadBlock | None) -> 
     engine = build_engine(_share_of(handle.settings, handle.processes), read_block)
     bounds = Bounds(closes_at=handle.bounds.closes_at, max_calls=LAST_PROBE_CALLS)  # others come with slices
     budget = GrantedBudget(bounds, engine.partner.for_control(), engine.stop, utc_now)
-    leg = build_context(handle, engine, budget, is_holder=False)
+    leg = build_context(handle, engine, budget, is_claimant=False)
     refuse_missing_catalog(leg.plan)
     remember_rate(engine, leg.results, handle.processes)
     drain_seconds = engine.settings.bounds.drain_seconds

@@ -140,7 +140,7 @@ def rotate_key(
     place = place_for(settings, blocks, new_key_file)
     engine, results = engine_for(settings, blocks.read), results_for(settings)
     new_operation = partial(operation_context(settings, blocks.read).new_operation, OperationKind.ROTATION)
-    log, old_key = RotationLog(Operations(results), new_operation, utc_now), engine.key.get()
+    log, old_key = RotationLog(Operations(results), new_operation, utc_now), engine.key.current
     rotated = RotateKey(
         store=results.store,
         rotations=Rotations(results),

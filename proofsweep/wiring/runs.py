@@ -25,9 +25,9 @@ from proofsweep.store.store import probe
 from proofsweep.verify.item.verify_item import VerifyContext
 from proofsweep.verify.leg import unfinished_runs as unfinished
 from proofsweep.verify.leg.canaries import Canary, read_canaries
+from proofsweep.verify.leg.leg_context import RemainingItems
+from proofsweep.verify.leg.leg_session import settle_last_leg
 from proofsweep.verify.leg.note_leg import note_run
-from proofsweep.verify.leg.open import settle_last_leg
-from proofsweep.verify.leg.remaining import RemainingItems
 from proofsweep.verify.plan import plan_run as planning
 from proofsweep.verify.plan.due_rows import DueRows, coverage_of
 from proofsweep.verify.plan.examine_service import ServiceStatus

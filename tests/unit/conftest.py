@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,15 +13,13 @@ from proofsweep.files.files import Files
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.exchanges import Exchange
 from proofsweep.model.items import Mode, WorkItem
-from proofsweep.model.outcomes import Finished
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables import planned_items, schemas
-from proofsweep.model.tables.columns import Row
+from proofsweep.model.tables.verdicts import RowContext
 from proofsweep.partner.keys import CurrentKey
-from proofsweep.partner.pacing.call_queue import CallQueue
+from proofsweep.partner.pacing.call_queue import CallQueue, ServiceHealth
 from proofsweep.partner.pacing.dispatcher import Dispatcher
 from proofsweep.partner.pacing.pacer import Pacer
-from proofsweep.partner.pacing.service_health import ServiceHealth
 from proofsweep.partner.partner import Partner
 from proofsweep.partner.retry import RetryPolicy
 from proofsweep.partner.session import ClientContext, Session
@@ -33,13 +32,12 @@ from proofsweep.store.plans_and_parts import Results
 from proofsweep.verify.budget.budget_guard import BudgetGuard
 from proofsweep.verify.control.calls import ControlCalls
 from proofsweep.verify.control.control import Control
+from proofsweep.verify.control.evidence import KnownFiles
 from proofsweep.verify.control.source_control import SourceControl
 from proofsweep.verify.item.verify_item import VerifyContext
 from proofsweep.verify.leg.audit_trail import AuditTrail
-from proofsweep.verify.leg.counters import Counters
 from proofsweep.verify.leg.heartbeat import Heartbeat
-from proofsweep.verify.leg.leg_context import LegContext
-from proofsweep.verify.leg.remaining import RemainingItems
+from proofsweep.verify.leg.leg_context import LegContext, RemainingItems
 from proofsweep.verify.leg.workers import Workers
 
 from .scripted_service import NOW, ScriptedService
@@ -69,10 +67,10 @@ def partner(service: ScriptedService, stop: StopSwitch) -> Partner:
         transport=service,
         dispatcher=Dispatcher(CallQueue(Pacer(first_rate=10_000.0), None), health, stop),
         key=CurrentKey(lambda: SecretStr("pk_test")),
-        policy=RetryPolicy(attempts=2, first_wait_seconds=0.001, longest_wait_seconds=0.002),
         record_unattributed=lambda _exchange: None,
     )
-    return Partner(sidecar_field="sidecar", session=Session(context, lambda _exchange: None))
+    policy = RetryPolicy(attempts=2, first_wait_seconds=0.001, longest_wait_seconds=0.002)
+    return Partner(sidecar_field="sidecar", session=Session(context, lambda _exchange: None, policy))
 
 
 @pytest.fixture
@@ -145,24 +143,22 @@ class LegBuilder:
         partner = self.partner.in_new_session(self.unattributed.append)
         budget = BudgetGuard(bounds or Bounds(), partner.for_control(), self.stop, lambda: NOW)
         trail = AuditTrail(journal, budget, self.unattributed)
-        past, counters = PastAnswers(self.results, plan), Counters()
+        past, known = PastAnswers(self.results, plan), KnownFiles(str(self.folder))
         verify = replace(self.verify, partner=partner)
-
-        def write(done: Finished, row: Row) -> None:
-            counters.note(done)
-            journal.add(row, [])
 
         control = Control(
             calls=ControlCalls(
                 verify=verify,
                 budget=budget,
-                record=trail.of_row(None),
+                record=partial(trail.note, None),
                 past=past,
-                source=SourceControl(files=verify.files, past=past, root=str(self.folder)),
+                source=SourceControl(files=verify.files, past=past, known=known),
+                known=known,
             ),
+            known=known,
             dispatcher=self.partner.session.context.dispatcher,
             stop=self.stop,
-            write=write,
+            write=trail.write,
             mode=Mode.ONE_FILE,
             outage_seconds=self.outage_seconds,
             first_wait_seconds=0.01,
@@ -190,7 +186,8 @@ class LegBuilder:
                 stop=self.stop,
                 store_outage_seconds=1.0,
             ),
-            counters=counters,
+            counters=trail.counters,
+            row_context=RowContext(plan.run_id, number, plan.environment),
         )
 
 

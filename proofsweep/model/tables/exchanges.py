@@ -69,5 +69,5 @@ def exchange_row(
         "partner_date": headers.partner_date,
         "sunset": headers.sunset,
         "environment": environment,
-        "unnamed": cell_of(exchange.unnamed),
+        "unnamed": cell_of(exchange.unnamed) if exchange.unnamed else None,
     }

@@ -10,7 +10,7 @@ from proofsweep.contract.lenient import canonical_json, flag_of, number_of, obje
 from proofsweep.contract.verdicts import Action
 from proofsweep.model.exchanges import Call, Exchange
 from proofsweep.model.items import WorkItem, printable
-from proofsweep.model.outcomes import Accepted, Answer, AudioRead, Failed, Finished, Outcome, Rejected, word_for
+from proofsweep.model.outcomes import Accepted, Answer, Failed, Finished, Outcome, Rejected, word_for
 from proofsweep.model.reasons import Ineligible, Reason
 from proofsweep.model.tables.columns import FLAG, INT, REAL, SMALL, STATUS, TEXT, TIME, Column, Row, Table, empty_row
 
@@ -124,8 +124,10 @@ def row_of(finished: Finished, context: RowContext) -> Row:
     row: Row = empty_row(COLUMNS)
     row |= {"run_id": context.run_id, "leg": context.leg, "environment": context.environment, "epoch": context.epoch}
     row |= _item_cells(finished.item)
-    if finished.read is not None:
-        row |= _read_cells(finished.read)
+    read = finished.read
+    if read is not None:
+        row |= {"audio_format": read.audio_format, "audio_bytes": read.size_bytes, "audio_version": read.version}
+        row |= {"audio_sha256": read.sha256, "sidecar_sha256": read.sidecar_sha256}
     if (row["sidecar"], row["sidecar_sha256"]) in context.recovered:
         row["sidecar_source"] = "recovered"
     row |= _exchange_cells(finished.exchanges)
@@ -139,34 +141,21 @@ def row_of(finished: Finished, context: RowContext) -> Row:
 
 
 def _item_cells(item: WorkItem) -> Row:
+    """Return the cells of an item; a folder has no mode, nor has audio whose sidecar is ambiguous."""
+    is_ambiguous = item.ineligible is not None and item.ineligible.reason is Reason.AMBIGUOUS_SIDECAR
+    has_mode = item.audio and not item.audio.endswith("/") and not is_ambiguous
     return {
         "manifest_row": item.manifest_row,
         "item_id": item.item_id,
         "audio": printable(item.audio),
         "sidecar": None if item.sidecar is None else printable(item.sidecar),
         "sidecar_source": None if item.sidecar is None else "given",
-        "mode": str(item.mode) if item.audio and not _has_no_mode(item) else None,
+        "mode": str(item.mode) if has_mode else None,
         "audio_bytes": item.audio_bytes,
         "audio_version": item.audio_version,
         "tags": item.tags_json,
         "sidecar_version": item.sidecar_version,
         "relative_path": item.relative_path,
-    }
-
-
-def _has_no_mode(item: WorkItem) -> bool:
-    """Return whether the row stands for a folder, or for audio whose sidecar is ambiguous."""
-    is_ambiguous = item.ineligible is not None and item.ineligible.reason is Reason.AMBIGUOUS_SIDECAR
-    return is_ambiguous or item.audio.endswith("/")
-
-
-def _read_cells(read: AudioRead) -> Row:
-    return {
-        "audio_format": read.audio_format,
-        "audio_bytes": read.size_bytes,
-        "audio_version": read.version,
-        "audio_sha256": read.sha256,
-        "sidecar_sha256": read.sidecar_sha256,
     }
 
 
@@ -211,7 +200,7 @@ def _outcome_cells(outcome: Outcome) -> Row:
         case Accepted(answer):
             return cells | _answer_cells(answer) | {"action": str(Action.ACCEPT)}
         case Rejected(answer, reason, detail, action):
-            said = {"action": str(action), "reason": _clean(reason), "detail": detail}
+            said = {"action": str(action), "reason": text_of(reason) or "", "detail": detail}
             return cells | _answer_cells(answer) | said
         case Failed(reason=reason, detail=detail, error_code=code):
             said = {"action": str(Action.TRY_AGAIN), "reason": str(reason), "detail": detail}
@@ -223,15 +212,19 @@ def _outcome_cells(outcome: Outcome) -> Row:
 
 
 def _answer_cells(answer: Answer) -> Row:
-    response = answer.response
+    response, grade = answer.response, object_of(answer.response.grade)
     return {
-        "verdict": _clean(response.verdict),
+        "verdict": text_of(response.verdict) or "",
         "good": response.good,
         "proof_id": response.proof_id,
         "song": response.song,
         "issued_at": response.issued_at,
         "classification": response.classification,
-        **_grade_cells(response.grade),
+        "grade_human": number_of(grade.get("human")),
+        "grade_ai": number_of(grade.get("ai")),
+        "grade_unknown": number_of(grade.get("unknown")),
+        "grade_risk_category": _word(grade.get("riskCategory")),
+        "grade_rubric_version": _word(grade.get("rubricVersion")),
         "grade_json": _json(response.grade),
         "interpretation_json": _json(response.interpretation),
         "embedded_credential_json": _json(response.embedded_credential),
@@ -240,24 +233,9 @@ def _answer_cells(answer: Answer) -> Row:
     }
 
 
-def _grade_cells(grade: object) -> Row:
-    members = object_of(grade)
-    return {
-        "grade_human": number_of(members.get("human")),
-        "grade_ai": number_of(members.get("ai")),
-        "grade_unknown": number_of(members.get("unknown")),
-        "grade_risk_category": _word(members.get("riskCategory")),
-        "grade_rubric_version": _word(members.get("rubricVersion")),
-    }
-
-
 def _word(member: object) -> str | None:
     """Keep text; write a number or a boolean as JSON."""
     return json.dumps(member) if isinstance(member, bool | int | float) else text_of(member)
-
-
-def _clean(text: str) -> str:
-    return text_of(text) or ""
 
 
 def _json(value: object) -> str | None:

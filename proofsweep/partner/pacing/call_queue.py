@@ -1,4 +1,4 @@
-"""Which call goes next. Pure: the time is an argument.
+"""Which call goes next, and whether the service fails or delays the calls of all items. Pure: the time is an argument.
 
 A verify call goes before a retried slot, and a retried slot before a new one: slots are short-lived, so work in hand is
 finished first. The number of unused slots is bounded, so that none is requested that cannot be used soon, and so is the
@@ -6,13 +6,14 @@ number of uploads, so that they do not share a full link.
 """
 
 import math
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
+from proofsweep.model.exchanges import Call, Exchange, may_be_outage
 from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit, UploadLimit
-from proofsweep.partner.pacing.cycles import Sent
+from proofsweep.partner.pacing.lane_model import Sent
 from proofsweep.partner.pacing.pacer import Pacer
 
 # All chosen, and checked together in benchmarks/simulation.
@@ -47,7 +48,7 @@ class StallGuard:
         self._quiet_since = now
 
     def is_stalled(self, now: float, in_flight: int) -> bool:
-        """Return whether no more calls should go until one of those in flight is over."""
+        """Whether no more calls should go until one of those in flight is over."""
         silence = now - self._quiet_since
         is_unusual = _GAPS * self._usual_gap + _LEAST_SECONDS < silence < _LONGEST_SECONDS
         return in_flight >= _LEAST_IN_FLIGHT and is_unusual
@@ -137,13 +138,16 @@ class CallQueue:
 
     def head(self, now: float) -> Ticket | None:
         """Return the call that goes next; None when there is none, or when it must wait for others to end."""
-        if self.in_flight >= self._limit(now) or self._stalls.is_stalled(now, self.in_flight):
+        if self.limit is not None and self.in_flight >= self.limit.allowed(now):
+            return None
+        if self._stalls.is_stalled(now, self.in_flight):
             return None
         ticket = self.first()
         if ticket is None or (self.is_held and ticket.priority is not Priority.CONTROL):
             return None
-        is_new = ticket.priority is Priority.NEW_SLOT
-        return None if is_new and (now < self._slot_due_at or self._slots_are_enough(now)) else ticket
+        if ticket.priority is Priority.NEW_SLOT and (now < self._slot_due_at or self._slots_are_enough(now)):
+            return None
+        return ticket
 
     def wake_at(self, now: float) -> float:
         """Return the time at which the next call may go; infinite when it must wait for another to end."""
@@ -206,9 +210,6 @@ class CallQueue:
         if self.pacer.learned_rate is None:
             self.pacer = Pacer(rate)
 
-    def _limit(self, now: float) -> float:
-        return math.inf if self.limit is None else self.limit.allowed(now)
-
     def _close(self, ticket: Ticket, now: float) -> None:
         if not ticket.is_over:
             self.in_flight -= 1
@@ -228,3 +229,41 @@ class CallQueue:
         if now - self._slots[oldest] > _LOST_SLOT_SECONDS:  # its holder never reported its end
             self.drop(oldest, None, now)
         return True
+
+
+# So many failures of a call in a row ask for a control. Chosen: any value from 5 to 20 does.
+FAILURES_IN_A_ROW = 10
+_CALLS_FOR_ITEMS = frozenset({Call.ASSET, Call.UPLOADS, Call.SLOT, Call.VERIFY})
+
+
+@dataclass(slots=True, kw_only=True)
+class ServiceHealth:
+    """Watches each call for all items: a service may give slots and verify nothing. Times are monotonic seconds."""
+
+    longest_pause_seconds: float = 120.0  # how long the service may make a call wait
+    _failures: defaultdict[Call, int] = field(default_factory=lambda: defaultdict(int))
+    _waits_since: dict[Call, float] = field(default_factory=dict)
+
+    def note(self, exchange: Exchange) -> None:
+        """Take note of an exchange of some item. A 429 is neither an answer nor a failure."""
+        if exchange.is_throttled:
+            return
+        if exchange.status is not None:
+            self._waits_since.pop(exchange.call, None)
+        if exchange.is_success or not may_be_outage(exchange):
+            self._failures[exchange.call] = 0
+        elif exchange.call in _CALLS_FOR_ITEMS:
+            self._failures[exchange.call] += 1
+
+    def is_doubtful(self, call: Call) -> bool:
+        """Whether this call has failed so often in a row that a control must say whose fault it is."""
+        return self._failures[call] >= FAILURES_IN_A_ROW
+
+    def trust(self) -> None:
+        """Count anew: a control came out right."""
+        self._failures.clear()
+
+    def told_to_wait(self, call: Call, wait_seconds: float, now: float) -> bool:
+        """Take note that the service asks for a wait. Whether it has made this call wait for too long."""
+        since = self._waits_since.setdefault(call, now)
+        return max(now - since, wait_seconds) > self.longest_pause_seconds

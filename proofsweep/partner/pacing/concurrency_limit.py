@@ -78,7 +78,7 @@ class ConcurrencyLimit:
         return False
 
     def _is_sharp(self, lowest: int) -> bool:
-        """Return whether calls are refused from a number on.
+        """Whether calls are refused from a number on.
 
         Fewer bursts show it if none has gone through there, or if the number is small: then it recurs only by a limit.
         """
@@ -137,7 +137,7 @@ class UploadLimit:
 
     @property
     def is_reached(self) -> bool:
-        """Return whether no more uploads should begin."""
+        """Whether no more uploads should begin."""
         return len(self._began) >= int(self.most)
 
     def began(self, holder: Hashable) -> None:
@@ -154,14 +154,14 @@ class UploadLimit:
             self._at_once.append(at_once)
             self._bytes += size_bytes
             self._seconds += seconds
-        if len(self._at_once) >= self._enough and self._seconds:
+        if self._seconds and len(self._at_once) >= self._enough:
             self._judge(sum(self._at_once) / len(self._at_once) * self._bytes / self._seconds, now)
             self._at_once.clear()
             self._bytes = self._seconds = 0.0
 
     @property
     def _is_ramp(self) -> bool:
-        """Return whether more have always carried more so far."""
+        """Whether more have always carried more so far."""
         return self._trial_after == _FIRST_TRIAL_SECONDS
 
     @property

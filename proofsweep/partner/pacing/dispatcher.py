@@ -12,9 +12,8 @@ from proofsweep.contract.limits import CALLS_PER_ITEM
 from proofsweep.endings import EndedBy
 from proofsweep.errors import RunMustStop
 from proofsweep.model.exchanges import Call, Exchange
-from proofsweep.partner.pacing.call_queue import CallQueue, Priority, Ticket
+from proofsweep.partner.pacing.call_queue import CallQueue, Priority, ServiceHealth, Ticket
 from proofsweep.partner.pacing.lane_model import RateChange
-from proofsweep.partner.pacing.service_health import ServiceHealth
 from proofsweep.partner.stop import StopSwitch
 
 # How late the first call sees the end of the leg, and any call at the latest: the first wakes the others before that.
@@ -73,8 +72,12 @@ class Dispatcher:
         While the leg ends, no slot is requested and no control is made. Other calls go, to finish work in hand, unless
         they must wait for the end of a pause or an outage. RunMustStop if the leg ends, and the call is not made.
         """
+        priority = Priority.OTHER
+        if is_control:
+            priority = Priority.CONTROL
+        elif call is Call.UPLOADS:
+            priority = Priority.RETRIED_SLOT if is_retry else Priority.NEW_SLOT
         with self._locked():
-            priority = Priority.CONTROL if is_control else _priority_of(call, is_retry=is_retry)
             ticket = self._queue.enter(priority, holder, is_for_slot=call is Call.UPLOADS)
             changed = self._waiting[ticket] = threading.Condition(self._lock)
             try:
@@ -218,9 +221,3 @@ class Dispatcher:
         wait_seconds = self._queue.pacer.next_at - self.clock()
         if ticket.priority is not Priority.OTHER or wait_seconds > _DRAIN_SECONDS or self._is_abandoned:
             self.stop.check()
-
-
-def _priority_of(call: Call, *, is_retry: bool) -> Priority:
-    if call is not Call.UPLOADS:
-        return Priority.OTHER
-    return Priority.RETRIED_SLOT if is_retry else Priority.NEW_SLOT

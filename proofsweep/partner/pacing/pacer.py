@@ -13,10 +13,17 @@ then only growth that goes through proves a rate. Where they are by chance, thei
 import math
 from dataclasses import replace
 
-from proofsweep.partner.pacing.contention import ChanceTest, Contention
-from proofsweep.partner.pacing.cycles import Cycle, CycleRecorder, Sent, joined
-from proofsweep.partner.pacing.lane_model import Circumstances, LaneModel, RateChange, TokenBucket
-from proofsweep.partner.pacing.refusals import FIRST_QUIET_SECONDS, Refusals, quiet_seconds
+from proofsweep.partner.pacing.lane_model import (
+    Circumstances,
+    Cycle,
+    CycleRecorder,
+    LaneModel,
+    RateChange,
+    Sent,
+    TokenBucket,
+    joined,
+)
+from proofsweep.partner.pacing.refusals import FIRST_QUIET_SECONDS, ChanceTest, Contention, Refusals, quiet_seconds
 
 # All chosen, and checked together, not one by one, in benchmarks/simulation: goodput and 429s of many lanes. Where a
 # search begins, per second.
@@ -110,8 +117,9 @@ class Pacer:
         """Take note that a call goes now; it must not go before `next_at`."""
         late_seconds = now - self.next_at
         was_held_back = late_seconds < _SLACK_SECONDS
-        passed = self._recorder.seconds_since_last(now)
-        self._level = min(self.bucket.burst, self._level + self.bucket.rate * passed) - 1.0
+        last, bucket = self._recorder.last, self._model.bucket
+        passed = 0.0 if last is None else now - last.at
+        self._level = min(bucket.burst, self._level + bucket.rate * passed) - 1.0
         self._contention.sent()
         if not self._doublings:
             self._refusals.sent()
@@ -202,15 +210,17 @@ class Pacer:
 
     @property
     def _is_frequent(self) -> bool:
-        """Return whether 429s come so often, at any pace, that a single one shows nothing about the bucket."""
+        """Whether 429s come so often, at any pace, that a single one shows nothing about the bucket."""
         least = 0.0 if self._contention.is_chance else _LEAST_FREQUENT
         return least < self._refusals.usual_calls < _MOST_FREQUENT
 
     @property
     def _is_tested(self) -> bool:
-        """Return whether calls go in groups: where a share of 429s lowers the pace that may be by chance."""
-        most = math.inf if self._chance_test.has_begun else _FIRST_TEST_MARGIN
-        return 0.0 < self._contention.margin <= most and self._is_frequent and not self._contention.is_chance
+        """Whether calls go in groups: where a share of 429s lowers the pace that may be by chance."""
+        margin = self._contention.margin
+        if not margin or self._contention.is_chance or not self._is_frequent:
+            return False
+        return margin <= _FIRST_TEST_MARGIN or self._chance_test.has_begun
 
     def _search(self, cycle: Cycle, pause_seconds: float) -> None:
         if self._held_seconds < max(_BURST_SECONDS, cycle.seconds / 2):
@@ -229,7 +239,11 @@ class Pacer:
         if self._is_searching and self._pause_seconds <= _SHUT_SECONDS:
             elapsed = min(elapsed, max(0.0, now - self._opens_at))  # a pause shows nothing about the pace
         self._held_seconds += elapsed
-        self.pace = min(self._target_pace(elapsed), self.pace * math.exp2(min(30.0, elapsed / _DOUBLING_SECONDS)))
+        if self._is_searching:
+            target = self.pace if self._held_seconds < self._search_after else math.inf
+        else:
+            target = self._intended_pace(elapsed) * math.exp(self._model.log_excess - self._contention.margin)
+        self.pace = min(target, self.pace * math.exp2(min(30.0, elapsed / _DOUBLING_SECONDS)))
 
     def _note_idle(self, idle_seconds: float) -> None:
         """Take note of a time in which the bucket filled: a 429 is due only when these tokens are used too."""
@@ -237,13 +251,8 @@ class Pacer:
         held_seconds = min(self._held_seconds, self._quiet_seconds()) - filled_seconds / _CATCH_UP_SHARE
         self._held_seconds, self._doublings = max(0.0, held_seconds), 0.0
 
-    def _target_pace(self, elapsed: float) -> float:
-        """Return the pace for now, `elapsed` seconds after the last time."""
-        if self._is_searching:
-            return self.pace if self._held_seconds < self._search_after else math.inf
-        return self._intended_pace(elapsed) * math.exp(self._model.log_excess - self._contention.margin)
-
     def _intended_pace(self, elapsed: float) -> float:
+        """Return the pace for a lane of our own, `elapsed` seconds after the last time."""
         rate, quiet = self.bucket.rate, self._quiet_seconds()
         if self._held_seconds > quiet:
             self._doublings = min(30.0, self._doublings + elapsed / self._regrowth_seconds())

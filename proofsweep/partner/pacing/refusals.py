@@ -1,7 +1,9 @@
-"""Which 429s show that the bucket was empty? Pure.
+"""What 429s show: that the bucket was empty, that others use the lane too, or chance. Pure.
 
-A single 429 may have another cause: a neighbour, one node of several, chance. It is a hint. Several that came after
-about the same number of calls are proof, because chance spreads.
+A single 429 is a hint. Several that came after about the same number of calls are proof of an empty bucket, because
+chance spreads. Other users of the lane, and refusals at random, look alike to one client. So a small share of 429s is
+accepted without a slower pace, and a larger one is answered with a slower pace, but never with one that is a small part
+of the rate.
 """
 
 import math
@@ -9,7 +11,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from proofsweep.partner.pacing.cycles import Cycle, joined
+from proofsweep.partner.pacing.lane_model import Cycle, joined
 
 # All chosen, and checked together in benchmarks/simulation.
 # 429s that can agree. Two: chance often agrees.
@@ -18,7 +20,7 @@ _FEWEST_AGREEING = 3
 _CALLS_DIFFER = 6.0
 _CALLS_DIFFER_SHARE = 0.2
 # How many times likelier than chance is proof.
-_PROOF = 300.0
+_CYCLES_PROOF = 300.0
 # Calls between two 429s, before any were counted, and at least.
 _USUAL_CALLS = 300.0
 _LEAST_USUAL_CALLS = 5.0
@@ -79,7 +81,7 @@ class Refusals:
             if max(calls) - min(calls) > width:
                 break
             chance = (width / usual) ** (number - 1) * math.exp(-sum(calls) / usual)
-            if any(calls) and chance * _PROOF < 1.0:
+            if any(calls) and chance * _CYCLES_PROOF < 1.0:
                 return cycles[-number:]
         return ()
 
@@ -113,3 +115,167 @@ def quiet_seconds(
             full = max(_LEAST_NARROW_SECONDS, full / _NARROW_PART)
         full = min(full, max(_LEAST_QUIET_SECONDS, _QUIET_CYCLES * usual_calls / rate))
     return min(full, FIRST_QUIET_SECONDS * math.exp2(min(calm_cycles, 10)))
+
+
+# All chosen, and checked together in benchmarks/simulation.
+# How much one 429 lowers the pace, as its logarithm.
+_STEP = 0.03
+# Calls that raise it again by as much: the accepted share of 429s is one of so many. More: 1 % at random costs half of
+# a lane. Fewer: many clients are refused more often.
+_CALLS_PER_REFUSAL = 80
+# 429s without effect on the pace at first, and again after so many calls.
+_FREE_REFUSALS = 6
+# Two cycles of so few calls together lower the pace more, up to so many times.
+_SHORT_CALLS = 8
+_SHORT_FACTOR = 6
+# A 429 to the very first call after a pause lowers the pace more, so many times, until so many calls went through in a
+# row: others took the token that the service has announced.
+_NONE_FACTOR = 8
+_CALM_CALLS = 40
+# The most that it lowers the pace: to about a third.
+_MOST = 1.0
+# From here on other users of the lane are assumed.
+_SHARED = 0.1
+
+
+@dataclass(slots=True)
+class Contention:
+    """A balance: each 429 adds, each call takes away; `margin` is the logarithm of the rate over the pace."""
+
+    _balance: float = -_FREE_REFUSALS * _STEP
+    _calls_before: float = _SHORT_CALLS
+    _is_new: bool = True
+    _accepted_share: float | None = None
+
+    @property
+    def margin(self) -> float:
+        """The logarithm of how far below the rate the pace stays."""
+        return max(0.0, self._balance)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether others seem to use the lane too."""
+        return self._balance > _SHARED and not self.is_chance
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether a share of 429s is accepted because chance refuses them."""
+        return self._accepted_share is not None
+
+    def accept(self, share: float | None) -> None:
+        """Accept another share of 429s without a slower pace, since chance refuses them; None for the usual share."""
+        self._accepted_share = share
+        if share is not None:
+            self._balance = min(0.0, self._balance)
+
+    def sent(self) -> None:
+        """Take note of a call."""
+        share = self._accepted_share or 1 / _CALLS_PER_REFUSAL
+        self._balance = max(-_FREE_REFUSALS * _STEP, self._balance - _STEP * share)
+
+    def refused(self, calls: float) -> None:
+        """Take note of a 429 after so many calls; infinite if a faster pace has provoked it."""
+        shortness = max(0.0, 1.0 - (calls + self._calls_before) / _SHORT_CALLS)
+        self._is_new = self._is_new and calls < _CALM_CALLS
+        step = _STEP
+        if not self.is_chance:
+            step *= 1.0 + _SHORT_FACTOR * shortness + _NONE_FACTOR * (self._is_new and not calls)
+        self._calls_before = calls
+        self._balance = min(_MOST, self._balance + step)
+
+
+# All chosen, and checked together in benchmarks/simulation.
+# The time between two calls of a group: a part of the time until a 429 comes, so that it stops none of them, and at
+# most.
+_GAPS = 4
+_MOST_GAP_SECONDS = 0.008
+# A group that took longer shows nothing.
+_LONGEST_SECONDS = 0.05
+# Calls of a group: those of a second, within these.
+_FEWEST_CALLS, _MOST_CALLS = 2, 4
+# How often each next call goes through after a 429: by chance, and if others use the lane. Less apart: both are found
+# later. Further apart: they are mistaken for each other.
+_THROUGH_BY_CHANCE = 0.96
+_THROUGH_IF_SHARED = 0.6
+# The evidence that is proof, and that is disproof, as logarithms of how much likelier chance is.
+_PROOF = 4.0
+_DISPROOF = -2.5
+# 429s until groups are sent again.
+_REST = 20
+# Groups whose answers may still come.
+_MOST_GROUPS = 16
+
+
+@dataclass(slots=True)
+class ChanceTest:
+    """Are calls refused by chance, at any pace? It sends groups of calls and weighs what they show.
+
+    An empty bucket that others use too refuses the next calls of a group as well. Chance refuses one, and the next ones
+    go through. Several groups decide, by a sequential probability ratio test (Wald).
+    """
+
+    _evidence: float = 0.0
+    _resting: int = 0
+    _calls: int = 0
+    _refusals: int = 0
+    _size: int = 0
+    _gap: float = _MOST_GAP_SECONDS
+    _sent: list[float] = field(default_factory=list)
+    _groups: deque[list[float]] = field(default_factory=lambda: deque(maxlen=_MOST_GROUPS))
+    _next_ones: list[float] = field(default_factory=list)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether calls have been sent in groups."""
+        return bool(self._groups)
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether chance refuses the calls."""
+        return self._evidence > _PROOF
+
+    @property
+    def share(self) -> float:
+        """The share of 429s since the test began."""
+        return self._refusals / max(1, self._calls)
+
+    def gap_seconds(self, now: float, usual: float) -> float:
+        """Take note that a call goes, and give the time until the next one may; on average it is the usual one."""
+        if self._resting > 0:
+            return usual
+        self._calls += 1
+        if not self._sent:
+            self._size = max(_FEWEST_CALLS, min(_MOST_CALLS, int(1.0 / usual)))
+        self._sent.append(now)
+        if len(self._sent) < self._size:
+            return self._gap
+        if now - self._sent[0] < _LONGEST_SECONDS:
+            self._groups.append(self._sent)
+        self._sent = []
+        return max(0.0, self._size * usual - (self._size - 1) * self._gap)
+
+    def refused(self, sent_at: float, now: float) -> None:
+        """Take note of a 429, the first since the last pause."""
+        self._weigh(is_through=True)
+        self._gap = min(_MOST_GAP_SECONDS, (now - sent_at) / _GAPS)
+        group = next((group for group in self._groups if sent_at in group), [])
+        self._next_ones = [other for other in group if other > sent_at]
+        self._resting -= 1
+        self._refusals += 1
+
+    def refused_too(self, sent_at: float) -> None:
+        """Take note of a 429 that came together with another one."""
+        if sent_at in self._next_ones:
+            self._weigh(is_through=False)
+
+    def reject(self) -> None:
+        """Begin again after some time: it is no chance."""
+        self._evidence, self._resting, self._calls, self._refusals = 0.0, _REST, 0, 0
+
+    def _weigh(self, *, is_through: bool) -> None:
+        number, self._next_ones = len(self._next_ones), []
+        if number:
+            chance, shared = _THROUGH_BY_CHANCE**number, _THROUGH_IF_SHARED**number
+            self._evidence += math.log(chance / shared if is_through else (1 - chance) / (1 - shared))
+        if self._evidence < _DISPROOF:
+            self.reject()

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
 from http import HTTPStatus
 from itertools import chain
@@ -18,6 +18,7 @@ from proofsweep.model.reasons import Ineligible, Reason
 from proofsweep.partner.session import KEY_REFUSED
 from proofsweep.store.past_answers import AcceptedItem, PastAnswers
 from proofsweep.verify.budget.budget_guard import BudgetGuard
+from proofsweep.verify.control.evidence import ACCEPTED_KEPT, KnownFiles
 from proofsweep.verify.control.probe_audio import ProbeFiles, probe_item
 from proofsweep.verify.control.rules import ControlFinding, Doubt, Subject
 from proofsweep.verify.control.source_control import SourceControl
@@ -27,9 +28,6 @@ _SILENCE_ACCEPTED = "The service accepted silence, which has no credential: no a
 _NO_ROW = -1
 # Accepted items that are sent for one CONTENT control; most of them must be accepted again.
 _ACCEPTED_SENT = 3
-# Accepted items that are kept of each mode, and among which some are drawn. Chosen: half draws the same ones again and
-# again; twice draws larger files.
-_KEPT = 32
 # Statuses of POST /verify that speak of what was sent. A 403 speaks of the key, a 408 of the connection.
 _REFUSED_CONTENT = frozenset(range(400, 500)) - {HTTPStatus.FORBIDDEN, HTTPStatus.REQUEST_TIMEOUT}
 
@@ -62,6 +60,7 @@ class ControlCalls:
     Attributes:
         verify: what the leg's items are verified with.
         record: takes each exchange; controls have no row.
+        known: what this leg has read and accepted.
         canaries: items that the service must accept.
     """
 
@@ -70,25 +69,11 @@ class ControlCalls:
     record: Callable[[Exchange], None]
     past: PastAnswers
     source: SourceControl
+    known: KnownFiles
     canaries: Sequence[WorkItem] = ()
-    _accepted: list[AcceptedItem] = field(default_factory=list)
-
-    def note(self, done: Finished) -> None:
-        """Keep an accepted item, since it may serve as a control."""
-        item, read = done.item, done.read
-        if read is None or read.version is None:
-            return
-        self.source.note(item.audio)
-        if isinstance(done.outcome, Accepted) and done.original is None and read.sha256 is not None:
-            accepted = AcceptedItem(read.size_bytes, item.audio, item.sidecar, read.sha256, read.sidecar_sha256)
-            self._accepted = _ends([*self._accepted, accepted])
-
-    def root_of(self, location: str) -> str:
-        """Return the root in which a file lies, whose loss would explain that it cannot be read."""
-        return self.source.root_of(location)
 
     def was_accepted(self, mode: Mode, audio_sha256: str, sidecar_sha256: str | None) -> bool:
-        """Return whether the service accepted the same bytes before; ResultsError if that cannot be read."""
+        """Whether the service accepted the same bytes before; ResultsError if that cannot be read."""
         return self.past.was_accepted(mode, audio_sha256, sidecar_sha256)
 
     def make(self, subject: Subject, suspects: Iterable[Finished]) -> Result:
@@ -159,13 +144,13 @@ class ControlCalls:
         canaries = [item for item in self.canaries if item.mode is mode]
         for canary in random.sample(canaries, len(canaries)):
             yield self._sent(canary, self.verify.files.within(None))
-        smallest = sorted(self._known(mode))[:_KEPT]
+        smallest = sorted(self._known(mode))[:ACCEPTED_KEPT]
         for item in random.sample(smallest, len(smallest)):
             if self._is_unchanged(item):
                 yield self._sent_again(item)
 
     def _known(self, mode: Mode) -> set[AcceptedItem]:
-        return {each for each in chain(self._accepted, self.past.accepted()) if each.mode is mode}
+        return {each for each in chain(self.known.accepted, self.past.accepted()) if each.mode is mode}
 
     def _is_unchanged(self, item: AcceptedItem) -> bool:
         """Read and hash an accepted item's files again."""
@@ -247,14 +232,3 @@ def _summary(done: Finished) -> str:
             return f"rejected ({reason})"
         case _:
             return word_for(done.outcome)
-
-
-def _ends(accepted: Sequence[AcceptedItem]) -> list[AcceptedItem]:
-    """Return the smallest and the largest of each mode."""
-    if len(accepted) <= 4 * _KEPT:
-        return list(accepted)
-    kept: list[AcceptedItem] = []
-    for mode in Mode:
-        items = sorted(each for each in accepted if each.mode is mode)
-        kept += items if len(items) <= 2 * _KEPT else [*items[:_KEPT], *items[-_KEPT:]]
-    return kept

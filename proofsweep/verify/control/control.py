@@ -16,8 +16,8 @@ from proofsweep.model.tables.columns import Row
 from proofsweep.partner.pacing.dispatcher import Dispatcher
 from proofsweep.partner.stop import StopSwitch
 from proofsweep.verify.control.calls import ControlCalls, Result, size_of
+from proofsweep.verify.control.evidence import KnownFiles, Suspect, Suspects
 from proofsweep.verify.control.rules import TRIES_IN_A_ROW, ControlFinding, Doubt, Schedule, Subject, doubt_about
-from proofsweep.verify.control.suspects import Suspect, Suspects
 
 # Chosen: how soon a results store that failed is read again; half asks it more often, twice waits longer at its end.
 _READ_AGAIN_SECONDS = 1.0
@@ -40,6 +40,7 @@ class Control:
     """Decides for one process of a leg; safe to use from several threads. `rules` has the rule.
 
     Attributes:
+        known: files and items that may serve as controls.
         write: writes a row down.
         mode: of the probe audio that is sent when calls fail for many items.
         outage_seconds: how long a control may come out wrong before the leg ends.
@@ -50,6 +51,7 @@ class Control:
     """
 
     calls: ControlCalls
+    known: KnownFiles
     dispatcher: Dispatcher
     stop: StopSwitch
     write: Callable[[Finished, Row], None]
@@ -79,18 +81,19 @@ class Control:
             if doubt is None:
                 self._believe(done, row)
             else:
-                root = self.calls.root_of(done.item.audio) if doubt is Doubt.SOURCE else ""
+                root = self.known.root_of(done.item.audio) if doubt is Doubt.SOURCE else ""
                 subject = Subject(doubt, done.item.mode, root)
                 now = self.clock()
                 self.suspects.add(Suspect(done=done, row=row, subject=subject, began_at=began_at, ended_at=now))
-            self._make_due_controls()
+            if self.suspects.waiting:
+                self._make_due_controls()
         except RunMustStop:
             return False
         return doubt is None
 
     def may_try(self, item: WorkItem) -> bool:
         """Whether an item may be tried now; one whose root is away, or whose mode only fails, comes last."""
-        is_lost = bool(self._lost_roots) and self.calls.root_of(item.audio) in self._lost_roots
+        is_lost = bool(self._lost_roots) and self.known.root_of(item.audio) in self._lost_roots
         return not is_lost and item.mode not in self._stormy
 
     def is_well(self) -> bool:
@@ -169,7 +172,11 @@ class Control:
         return f"{in_doubt:,} files are in doubt. {' '.join(said)} `resume` tries them last; --believe takes them."
 
     def _doubt_about(self, done: Finished) -> Doubt | None:
-        refusals, was_accepted = self.suspects.note(done), self._was_accepted(done)
+        """Compare an outcome with others; RunMustStop if the leg ends meanwhile."""
+        refusals, read, was_accepted = self.suspects.note(done), done.read, False
+        if isinstance(done.outcome, Rejected) and read is not None and (audio := read.sha256) is not None:
+            mode, sidecar = done.item.mode, read.sidecar_sha256
+            was_accepted = self.ask_store(lambda: self.calls.was_accepted(mode, audio, sidecar))
         if was_accepted:
             self.suspects.refused_again.add(done.item.manifest_row)
         return doubt_about(done, was_accepted=was_accepted, refusals_alike=refusals)
@@ -177,12 +184,12 @@ class Control:
     def _believe(self, done: Finished, row: Row) -> None:
         self.write(done, row)
         self.suspects.was_written(done.item.manifest_row)
-        self.calls.note(done)
+        self.known.note(done)
 
     def _make_due_controls(self) -> None:
         """Make the controls that are due. After too many tries in a row, wait for the next one."""
         subjects = self.suspects.subjects()
-        if not subjects or not self._asking.acquire(blocking=self._must_wait):
+        if not self._asking.acquire(blocking=self._must_wait):
             return
         try:
             self.stop.check()
@@ -288,11 +295,3 @@ class Control:
             return
         self.stop.pull(RunMustStop(wrong.why, ended_by=wrong.ended_by))
         self.stop.check()
-
-    def _was_accepted(self, done: Finished) -> bool:
-        """Whether the service accepted these same bytes before; RunMustStop if the leg ends meanwhile."""
-        read = done.read
-        if not isinstance(done.outcome, Rejected) or read is None or read.sha256 is None:
-            return False
-        audio, sidecar = read.sha256, read.sidecar_sha256
-        return self.ask_store(lambda: self.calls.was_accepted(done.item.mode, audio, sidecar))

@@ -86,7 +86,9 @@ class DuplicateCache:
             if answered is None:
                 del self._originals[key]
             elif len(self._originals) > self._most_answers:
-                self._forget_oldest()
+                oldest = next((each for each, begun in self._originals.items() if begun.done()), None)
+                if oldest is not None:
+                    del self._originals[oldest]
             first.set_result(answered)
 
     def forget(self) -> None:
@@ -94,8 +96,3 @@ class DuplicateCache:
         with self._lock:
             for key in [key for key, first in self._originals.items() if first.done()]:
                 del self._originals[key]
-
-    def _forget_oldest(self) -> None:
-        oldest = next((key for key, first in self._originals.items() if first.done()), None)
-        if oldest is not None:
-            del self._originals[oldest]

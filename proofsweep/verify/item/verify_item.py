@@ -1,12 +1,10 @@
 """Take one item through the contract's core flow (contract, What the service does)."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
-from types import TracebackType
-from typing import Self
 
 from proofsweep.catalog.preflight import SizeLimits, judge_content, judge_size
 from proofsweep.errors import CallFailed, ResourceShortage, RunMustStop, SlotRefused, SlotSpent, SourceError
@@ -60,7 +58,7 @@ def verify_item(item: WorkItem, context: VerifyContext, record: Record = lambda 
         record: takes each exchange at once, since an item may take minutes and its request IDs must outlive a crash.
     """
     outcome: Outcome | None = None if item.may_be_found else item.ineligible
-    with ItemWork(item, context, record) as work:
+    with closing(ItemWork(item, context, record)) as work:
         try:
             while outcome is None:
                 with suppress(SlotSpent), work.open_audio() as audio:
@@ -75,11 +73,13 @@ def verify_item(item: WorkItem, context: VerifyContext, record: Record = lambda 
             outcome = _unreadable(error)
         except (CallFailed, SlotRefused) as error:
             outcome = Failed(reason=error.reason, detail=error.message, error_code=error.code)
-        return work.finished(work.unless_source_changed(outcome))  # (4)
+        if isinstance(outcome, Rejected):
+            outcome = work.unless_source_changed(outcome)  # (4)
+        return work.finished(outcome)
 
 
 class ItemWork:
-    """The work on one item, by one thread. Leaving its `with` block tells the items that wait for the same bytes.
+    """The work on one item, by one thread; close it in the end, for the items that wait for the same bytes.
 
     Attributes:
         partner: the partner in a session of this item's own.
@@ -88,6 +88,7 @@ class ItemWork:
 
     def __init__(self, item: WorkItem, context: VerifyContext, record: Record) -> None:
         self.sidecar: bytes | None = None
+        self._sidecar_sha256: str | None = None
         self._item = item
         self._context = context
         self._record = record
@@ -101,12 +102,7 @@ class ItemWork:
         self._done: Finished | Deferred | None = None
         self.partner = context.partner.in_new_session(self.note)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         """Free the item's asset, and tell the duplicates what became of the item."""
         self._kept.close()
         if self._context.duplicates is not None and self._duplicate_key is not None:
@@ -116,18 +112,17 @@ class ItemWork:
         """Open the item's audio, or download the asset of its proof, once; SourceError when it cannot be read."""
         proof_id = proof_id_of(self._item.audio)
         if proof_id is not None:
-            return nullcontext(self._asset or self._downloaded(proof_id))
+            if self._asset is None:
+                asset = download_asset(self.partner, proof_id, self._context.assets, self._context.limits.one_file)
+                self._audio = self._asset = self._kept.enter_context(asset)
+            return nullcontext(self._asset)
         with ExitStack() as unless_kept:
             audio = unless_kept.enter_context(open_audio(self._item.audio, self._context.files, is_sent=True))
-            self._require_planned(self._item.audio_version, audio.facts)
+            if self._context.is_as_planned:
+                _require_planned(self._item.audio_version, audio.facts)
             unless_kept.pop_all()
         self._audio = audio
         return audio
-
-    def _downloaded(self, proof_id: str) -> AudioFile:
-        asset = download_asset(self.partner, proof_id, self._context.assets, self._context.limits.one_file)
-        self._audio = self._asset = self._kept.enter_context(asset)
-        return asset
 
     def outcome_without_call(self, audio: AudioFile) -> Outcome | None:
         """Judge the files by their content and look for an answer to the same bytes; None when the service must say."""
@@ -139,58 +134,56 @@ class ItemWork:
             return unfit
         if self._item.sidecar is not None:
             self.sidecar = read_sidecar(self._item.sidecar, limits.sidecar, self._context.files)
+            self._sidecar_sha256 = sha256(self.sidecar).hexdigest()
             if self._context.is_as_planned:
-                self._require_planned(self._item.sidecar_version, self._context.files.facts(self._item.sidecar))
-        self._find_original(audio)
+                _require_planned(self._item.sidecar_version, self._context.files.facts(self._item.sidecar))
+        if self._context.duplicates is not None and self._duplicate_key is None:  # not with each fresh slot
+            self._duplicate_key = DuplicateKey(mode, audio.facts.size_bytes, audio.head_digest(), self._sidecar_sha256)
+            self._original = self._context.duplicates.original_of(self._duplicate_key, audio)
         return None if self._original is None else self._original.outcome
 
-    def unless_source_changed(self, outcome: Outcome) -> Outcome:
+    def unless_source_changed(self, outcome: Rejected) -> Rejected | Failed:
         """Turn a rejection of files that are no longer what was sent into a failure: a delivery may still be going on.
 
         Only a rejection is checked, since it blames the supplier: one stat for a local file, one HEAD for an object.
         """
-        if not isinstance(outcome, Rejected) or self._asset is not None or not self._has_source_changed():
+        if self._asset is not None or not self._has_source_changed():
             return outcome
         self._original = None
         detail = "The file changed while it was verified: the service rejected bytes that are no longer there."
         return Failed(reason=Reason.SOURCE_CHANGED, detail=detail)
 
     def finished(self, outcome: Outcome) -> Finished:
-        """Close the item with its outcome."""
+        """Return the item with its outcome."""
+        read, audio = None, self._audio
+        if audio is not None:
+            read = AudioRead(
+                audio_format=str(audio.audio_format),
+                size_bytes=audio.facts.size_bytes,
+                version=audio.facts.version or None,
+                sha256=audio.sha256,
+                sidecar_sha256=None if audio.sha256 is None else self._sidecar_sha256,
+            )
         self._done = Finished(
             item=self._item,
             outcome=outcome,
             started_at=self._started_at,
             finished_at=max(self._started_at, self._context.clock()),  # a wall clock may be put back meanwhile
-            read=self._read(),
+            read=read,
             exchanges=self._exchanges,
             original=self._original,
         )
         return self._done
 
     def deferred(self) -> Deferred:
-        """Close the item without an outcome; its row remains."""
+        """Return the item without an outcome; its row remains."""
         self._done = Deferred(self._item, self._exchanges)
         return self._done
-
-    def _require_planned(self, planned: str | None, facts: FileFacts | None) -> None:
-        """Raise SourceError for a file that is not the planned version, where only that one is sent."""
-        if self._context.is_as_planned and planned is not None and (facts is None or facts.version != planned):
-            raise SourceError("The file changed after it was planned.", reason=Reason.SOURCE_CHANGED)
 
     def note(self, exchange: Exchange) -> None:
         """Take an exchange that was made for the item."""
         self._exchanges.append(exchange)
         self._record(exchange)
-
-    def _find_original(self, audio: AudioFile) -> None:
-        """Look once, not with each fresh slot, for an answered item with the same bytes."""
-        if self._context.duplicates is None or self._duplicate_key is not None:
-            return
-        self._duplicate_key = DuplicateKey(
-            self._item.mode, audio.facts.size_bytes, audio.head_digest(), _sha256_of(self.sidecar)
-        )
-        self._original = self._context.duplicates.original_of(self._duplicate_key, audio)
 
     def _has_source_changed(self) -> bool:
         """Compare the files with those that were read; files that cannot be compared are taken as unchanged."""
@@ -203,20 +196,11 @@ class ItemWork:
         except SourceError:
             return False
 
-    def _read(self) -> AudioRead | None:
-        if self._audio is None:
-            return None
-        return AudioRead(
-            audio_format=str(self._audio.audio_format),
-            size_bytes=self._audio.facts.size_bytes,
-            version=self._audio.facts.version or None,
-            sha256=self._audio.sha256,
-            sidecar_sha256=None if self._audio.sha256 is None else _sha256_of(self.sidecar),
-        )
 
-
-def _sha256_of(content: bytes | None) -> str | None:
-    return None if content is None else sha256(content).hexdigest()
+def _require_planned(planned: str | None, facts: FileFacts | None) -> None:
+    """Raise SourceError for a file that is not the planned version."""
+    if planned is not None and (facts is None or facts.version != planned):
+        raise SourceError("The file changed after it was planned.", reason=Reason.SOURCE_CHANGED)
 
 
 def _unreadable(error: SourceError) -> Outcome:

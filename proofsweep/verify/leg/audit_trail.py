@@ -1,36 +1,108 @@
-"""Write down every exchange of a leg as soon as it is over, and count what it cost."""
+"""Write down each row and each exchange of a leg as soon as it is over, and count them."""
 
-from collections.abc import Callable
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
 
 from proofsweep.model.exchanges import Exchange
+from proofsweep.model.outcomes import Accepted, Finished, Rejected, word_for
+from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.exchanges import exchange_row
+from proofsweep.partner.pacing.dispatcher import LaneStatus
 from proofsweep.store.journal import Journal
 from proofsweep.verify.budget.budget_guard import BudgetGuard
 
+# What a process knows of the lane counts for so long while others tell more; each does so every second. Chosen: half
+# forgets one whose machine is busy; twice counts a lost one longer.
+_LANE_SECONDS = 10.0
 
+
+@dataclass(slots=True)
+class Counters:
+    """Counts that worker threads and worker processes add to, and a progress display reads.
+
+    Attributes:
+        rows: finished rows by outcome word.
+        audio_bytes: of the files that the service answered.
+        cpu_seconds: of worker processes.
+    """
+
+    rows: Counter[str] = field(default_factory=Counter)
+    audio_bytes: int = 0
+    cpu_seconds: float = 0.0
+    _cpu_told: float = field(default_factory=time.process_time)
+    _lanes: dict[str, tuple[LaneStatus, float]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def lane(self) -> LaneStatus | None:
+        """What worker processes know of it together; None if this process does the work."""
+        told = list(self._lanes.values())
+        if not told:
+            return None
+        since = max(told_at for _, told_at in told) - _LANE_SECONDS
+        there = [lane for lane, told_at in told if told_at >= since]
+        rates = [lane.rate for lane in there if lane.rate is not None]
+        most = [lane.most for lane in there if lane.most is not None]
+        is_outage = any(lane.is_outage for lane in there)
+        return LaneStatus(sum(rates) if rates else None, sum(most) if most else None, None, is_outage)
+
+    def note(self, done: Finished) -> None:
+        """Count one finished row."""
+        with self._lock:
+            self.rows[word_for(done.outcome)] += 1
+            if isinstance(done.outcome, Accepted | Rejected):
+                self.audio_bytes += done.read.size_bytes if done.read else 0
+
+    def hand_over(self) -> dict[str, object]:
+        """Return what was counted since the last time, as `take` takes it."""
+        with self._lock:
+            now = time.process_time()
+            told = {"rows": dict(self.rows), "audio_bytes": self.audio_bytes, "cpu_seconds": now - self._cpu_told}
+            self.rows, self.audio_bytes, self._cpu_told = Counter(), 0, now
+            return told
+
+    def take(self, told: Mapping[str, Any]) -> None:
+        """Add what a worker process handed over, its name as `writer`, and its `lane` as it knows it now."""
+        with self._lock:
+            self.rows.update(told["rows"])
+            self.audio_bytes += told["audio_bytes"]
+            self.cpu_seconds += told["cpu_seconds"]
+            self._lanes[told["writer"]] = (LaneStatus(*told["lane"]), time.monotonic())
+
+
+@dataclass(slots=True)
 class AuditTrail:
-    """The exchanges of one leg, on their way to the journal and the budget; safe to use from several threads."""
+    """The rows and exchanges of one process of a leg, on their way to the journal; safe to use from several threads.
 
-    def __init__(self, journal: Journal, budget: BudgetGuard, unattributed: list[Exchange]) -> None:
-        """Take the list of exchanges that belong to no row; other threads may be adding to it."""
-        self._journal = journal
-        self.budget = budget
-        self._unattributed = unattributed
+    Attributes:
+        budget: is told of each exchange.
+        unattributed: exchanges that belong to no row; other threads may be adding to them.
+        counters: of the rows.
+    """
 
-    def of_row(self, manifest_row: int | None) -> Callable[[Exchange], None]:
-        """Return a way to write down the exchanges of a row; of no row for None."""
+    journal: Journal
+    budget: BudgetGuard
+    unattributed: list[Exchange]
+    counters: Counters = field(default_factory=Counters)
 
-        def record(exchange: Exchange) -> None:
-            run_id, leg = self._journal.run_id, self._journal.leg
-            self._journal.add(None, [exchange_row(exchange, run_id=run_id, leg=leg, manifest_row=manifest_row)])
-            self.budget.note(exchange, manifest_row)
+    def write(self, done: Finished, row: Row) -> None:
+        """Write down a row."""
+        self.counters.note(done)
+        self.journal.add(row, [])
 
-        return record
+    def note(self, manifest_row: int | None, exchange: Exchange) -> None:
+        """Write down an exchange of a row; of no row for None."""
+        run_id, leg = self.journal.run_id, self.journal.leg
+        self.journal.add(None, [exchange_row(exchange, run_id=run_id, leg=leg, manifest_row=manifest_row)])
+        self.budget.note(exchange, manifest_row)
 
     def write_unattributed(self) -> None:
         """Write down the exchanges that belong to no row, and take them from their list."""
-        record = self.of_row(None)
         with suppress(IndexError):  # another thread may take the last one
-            while self._unattributed:
-                record(self._unattributed.pop(0))
+            while self.unattributed:
+                self.note(None, self.unattributed.pop(0))

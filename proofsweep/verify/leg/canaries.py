@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 
 from proofsweep.catalog.catalog import Catalog
@@ -62,12 +63,16 @@ def send_canaries(leg: LegContext, canaries: Sequence[Canary]) -> None:
     for canary in canaries:
         if not leg.budget.admits(_NO_ROW):
             return
-        done = verify_item(canary.item, anywhere, leg.trail.of_row(None))
+        done = verify_item(canary.item, anywhere, partial(leg.trail.note, None))
         leg.budget.release(_NO_ROW)
         if isinstance(done, Deferred):
             return
         if (wrong := canary.contradiction(done.outcome)) is not None:
-            leg.stop.pull(RunMustStop(_suspicion(canary, wrong), ended_by=EndedBy.BREAKER))
+            why = (
+                f"The canary {canary.item.item_id} must be {canary.expect} and {wrong}: suspect another environment, "
+                "the sidecar's wire name, an emptied registry, or that the canary itself was changed."
+            )
+            leg.stop.pull(RunMustStop(why, ended_by=EndedBy.BREAKER))
 
 
 def send_negative_control(leg: LegContext) -> None:
@@ -90,10 +95,3 @@ def _canary_of(row: ManifestRow, catalog: Catalog, limits: SizeLimits) -> Canary
     if item.ineligible is not None:
         raise ConfigError(f"{where}: this canary cannot be sent. {item.ineligible.detail}")
     return Canary(item, expect)
-
-
-def _suspicion(canary: Canary, wrong: str) -> str:
-    return (
-        f"The canary {canary.item.item_id} must be {canary.expect} and {wrong}: suspect another environment, the "
-        "sidecar's wire name, an emptied registry, or that the canary itself was changed."
-    )

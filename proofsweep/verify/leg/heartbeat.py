@@ -26,7 +26,7 @@ class Heartbeat:
 
     Attributes:
         store_outage_seconds: how long the results store may fail before the leg ends.
-        is_holder: whether this process holds the leg; else it only keeps its journal, and gives no sign of life.
+        is_claimant: whether this process claimed the leg; else it only keeps its journal, and gives no sign of life.
         on_beat: called at each heartbeat; ResultsError counts as a store that fails.
     """
 
@@ -37,7 +37,7 @@ class Heartbeat:
     budget: BudgetGuard
     stop: StopSwitch
     store_outage_seconds: float
-    is_holder: bool = True
+    is_claimant: bool = True
     on_beat: Callable[[], None] = lambda: None
     _beaten_at: ClockReading = field(init=False)
     _writing_since: float | None = None
@@ -48,12 +48,12 @@ class Heartbeat:
 
     @property
     def store_is_well(self) -> bool:
-        """Return whether the results store takes what is written; read by threads beside the one that writes."""
+        """Whether the results store takes what is written; read by threads beside the one that writes."""
         since = self._writing_since
         return self._failing_since is None and (since is None or time.monotonic() - since < _SLOW_WRITE_SECONDS)
 
     def is_settled(self) -> bool:
-        """Return whether the leg has its receipt."""
+        """Whether the leg has its receipt."""
         return self.legs.receipt(self.leg) is not None
 
     def keep(self, over: threading.Event) -> None:
@@ -90,7 +90,8 @@ class Heartbeat:
         try:
             if self._is_due():
                 self._beat()
-                self._stop_if_superseded()
+                if self.legs.is_superseded(self.leg):
+                    self.stop.pull(RunMustStop("Another process took this leg over.", ended_by=EndedBy.ERROR))
                 self.on_beat()
             self.trail.write_unattributed()
             self.journal.flush()
@@ -114,13 +115,9 @@ class Heartbeat:
         return is_due(self._beaten_at, self.legs.now())
 
     def _beat(self) -> None:
-        if self.is_holder:
+        if self.is_claimant:
             self.legs.beat(self.leg)
         self._beaten_at = self.legs.now()
-
-    def _stop_if_superseded(self) -> None:
-        if self.legs.is_superseded(self.leg):
-            self.stop.pull(RunMustStop("Another process took this leg over.", ended_by=EndedBy.ERROR))
 
 
 def _complaint(error: ProofsweepError) -> str:

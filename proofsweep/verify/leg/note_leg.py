@@ -1,7 +1,12 @@
-"""Bring the index of runs and the snapshot up to date when a run begins and when a leg ends; never fail for it."""
+"""What later legs find of this one: the index of runs and the snapshot, which a leg brings up to date, and its rate.
+
+Nothing fails because these cannot be written: they are derived from the parts.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
+from itertools import islice
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,6 +18,7 @@ from proofsweep.model.redaction import MARKER
 from proofsweep.model.run_records import LegRecord, RunRecord
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables.columns import Row
+from proofsweep.model.tables.runs import stored_row
 from proofsweep.store.newest_rows import reduced
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
@@ -100,12 +106,8 @@ def _note_rows(results: Results, plan: Plan) -> None:
         if rows.legs:
             snapshot.add(reduced(rows), {plan.run_id: rows.legs})
     finally:
-        index.add([_measured(results, record, rows)])
-
-
-def _measured(results: Results, record: RunRecord, rows: LegRows) -> RunRecord:
-    """Add what was counted while the rows were read."""
-    return replace(record, legs=[measured_leg(results, record.plan, leg, rows) for leg in record.legs])
+        legs = [measured_leg(results, record.plan, leg, rows) for leg in record.legs]
+        index.add([replace(record, legs=legs)])
 
 
 def measured_leg(results: Results, plan: Plan, leg: LegRecord, rows: LegRows) -> LegRecord:
@@ -126,3 +128,27 @@ def _note_late_legs(results: Results) -> None:
         parts += plan.shards * len(legs)
         if parts >= _LATE_PARTS:
             break
+
+
+# Chosen: a leg that was never throttled learned no rate, and ten in a row of those say that there is little to learn.
+# Twice as many only costs as many more reads at each begin.
+_NEWEST_LEGS = 10
+
+
+def last_rate(results: Results, base_url: str, key_fingerprint: str, since: datetime) -> float | None:
+    """Return the rate that one of the newest legs learned with this key at this service; None if all are older.
+
+    Args:
+        results: the store whose legs are read.
+        base_url: of the service.
+        key_fingerprint: of the key: another one may have another lane.
+        since: what was learned before is forgotten.
+    """
+    lane = (base_url.split("/")[2], key_fingerprint)
+    legs = (leg for run in RunIndex(results).refreshed().newest_first() for leg in reversed(run.legs))
+    for row in (stored_row(dict(leg.counts)) for leg in islice(legs, _NEWEST_LEGS)):
+        rate, finished_at = row.get("rate_learned"), row.get("finished_at")
+        is_same_lane = (row.get("base_url_host"), row.get("key_fingerprint")) == lane
+        if is_same_lane and isinstance(rate, float) and isinstance(finished_at, datetime) and finished_at >= since:
+            return rate
+    return None

@@ -34,7 +34,7 @@ class PublishedRows:
         self._read: set[int] = set()
 
     def has(self, row: int) -> bool:
-        """Return whether a part holds a row; the first question about a shard reads its parts."""
+        """Whether a part holds a row; the first question about a shard reads its parts."""
         shard = shard_of(self._plan, row)
         if shard not in self._read:
             self._read.add(shard)
@@ -43,7 +43,7 @@ class PublishedRows:
         return bool(self._is_published[row])
 
     def is_finished(self, shard: int) -> bool:
-        """Return whether no row of a shard remains."""
+        """Whether no row of a shard remains."""
         return self._results.is_finished(self._plan, shard, self._parts.get(shard, []))
 
     def publish(self, shard: int, leg: int, rows: pa.Table) -> None:
@@ -130,15 +130,14 @@ def _waiting_rows(
     wanted = range(first, first + rows_of_shard(plan, shard))
     found = [rows for name in names if (rows := segments.table(name)) is not None]
     places: dict[int, int] = {}
-    waiting = [table.filter(_mask(table, wanted, published)) for table in found]
-    rows = pa.concat_tables([SCHEMAS["verdicts"].empty_table(), *waiting])
+    waiting = [SCHEMAS["verdicts"].empty_table()]
+    for table in found:
+        is_waiting = [number in wanted and not published.has(number) for number in _numbers(table)]
+        waiting.append(table.filter(pa.array(is_waiting, pa.bool_())))
+    rows = pa.concat_tables(waiting)
     for place, number in enumerate(_numbers(rows)):
         places.setdefault(number, place)
     return rows.take(pa.array([places[number] for number in sorted(places)], pa.int64()))
-
-
-def _mask(table: pa.Table, wanted: range, published: PublishedRows) -> pa.BooleanArray:
-    return pa.array([number in wanted and not published.has(number) for number in _numbers(table)], pa.bool_())
 
 
 def _numbers(verdicts: pa.Table) -> list[int]:

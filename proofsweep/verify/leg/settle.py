@@ -15,7 +15,7 @@ from proofsweep.model.tables.runs import stored_row
 from proofsweep.store.journal import Segments
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.receipts import Part, link_to, newest_receipts
+from proofsweep.store.receipts import link_to, newest_receipts
 from proofsweep.verify.leg.publish import publish_exchanges, publish_rows
 from proofsweep.verify.leg.runs_row import count_leg
 
@@ -70,13 +70,14 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
         "in_doubt": list(end.in_doubt),
         "refused_again": list(end.refused_again),
     }
-    parts = _described([*published.of_leg(end.leg), *exchanges])
-    receipt = (
-        _receipt(results, plan, row, legs)
-        | parts
-        | {"duplicates": counts.duplicates, "control_calls": counts.control_calls}
-        | notes
-    )
+    parts = [*published.of_leg(end.leg), *exchanges]
+    written = {
+        "parts": [part.document() for part in parts],
+        "merkle_roots": {part.name: part.merkle_root for part in parts if part.merkle_root is not None},
+        "duplicates": counts.duplicates,
+        "control_calls": counts.control_calls,
+    }
+    receipt = _receipt(results, plan, row, legs) | written | notes
     try:
         legs.write_receipt(end.leg, receipt)  # (3)
     except NameTaken as taken:
@@ -113,12 +114,6 @@ def _as_rows_say(end: LegEnd, row: Row) -> tuple[LegEnd, Row]:
     if end.ended_by is EndedBy.COMPLETE:
         end = replace(end, ended_by=EndedBy.ERROR, why="Rows remain, and nothing says why.")
     return end, row | {"ended_by": str(end.ended_by)}
-
-
-def _described(parts: Sequence[Part]) -> dict[str, object]:
-    """Return what a receipt says of parts."""
-    roots = {part.name: part.merkle_root for part in parts if part.merkle_root is not None}
-    return {"parts": [part.document() for part in parts], "merkle_roots": roots}
 
 
 def _receipt(results: Results, plan: Plan, row: Row, legs: Legs) -> dict[str, object]:

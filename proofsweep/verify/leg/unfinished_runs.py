@@ -10,8 +10,8 @@ from proofsweep.model.runs import INGEST, PARTIAL_KINDS, Plan
 from proofsweep.store.known_rows import are_known_since
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.verify.item.verify_item import Clock
-from proofsweep.verify.leg.open import settle_last_leg, supersede
-from proofsweep.verify.leg.remaining import RemainingItems
+from proofsweep.verify.leg.leg_context import RemainingItems
+from proofsweep.verify.leg.leg_session import settle_last_leg, supersede
 
 
 def run_to_resume(results: Results, unfinished: Iterable[Plan], clock: Clock) -> Plan | None:

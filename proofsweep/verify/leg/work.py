@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 
 import pyarrow as pa
@@ -66,7 +67,8 @@ def verify_slice(leg: LegContext, piece: Slice, written: Sequence[int] = b"") ->
     rows = [SCHEMAS["verdicts"].empty_table()]
     is_whole = not later and not written
     for worked in _verified(leg, items):  # (2)
-        rows.append(_table_of([row for row in worked if row is not None]))
+        written_now = [row for row in worked if row is not None]
+        rows.append(pa.Table.from_pylist(written_now, schema=SCHEMAS["verdicts"]))
         is_whole = is_whole and None not in worked
     whole = pa.concat_tables(rows)
     if whole.num_rows and is_whole and not leg.plan.is_small:
@@ -116,35 +118,25 @@ def _worked(leg: LegContext, futures: Sequence[Future[Row | None]]) -> list[Row 
         raise
 
 
-def _table_of(rows: Sequence[Row]) -> pa.Table:
-    return pa.Table.from_pylist(list(rows), schema=SCHEMAS["verdicts"])
-
-
 def work_item(leg: LegContext, item: WorkItem) -> Row | None:
     """Verify one item and write its row down; None when the row remains, or waits for a control."""
-    _wait_for_store(leg)
-    row_number, calls = item.manifest_row, calls_of(item.audio)
+    with suppress(RunMustStop):  # begin nothing that could not be written down
+        while not leg.heartbeat.store_is_well:
+            leg.stop.rest(_STORE_CHECK_SECONDS)
     if leg.stop.reason is not None or not leg.control.may_try(item):
         return None
     is_free = item.ineligible is not None and not item.may_be_found
-    if not (is_free or leg.budget.admits(row_number, calls)):
+    if not (is_free or leg.budget.admits(item.manifest_row, calls_of(item.audio))):
         return None
     began_at = leg.control.clock()
     try:
-        done = verify_item(item, leg.verify, leg.trail.of_row(item.manifest_row))
+        done = verify_item(item, leg.verify, partial(leg.trail.note, item.manifest_row))
         if isinstance(done, Deferred):
             return None
         row = row_of(done, leg.row_context) | {"row_salt": secrets.token_hex(_SALT_BYTES)}
         return row if leg.control.admit(done, row, began_at) else None
     finally:
         leg.budget.release(item.manifest_row)
-
-
-def _wait_for_store(leg: LegContext) -> None:
-    """Begin nothing that could not be written down."""
-    with suppress(RunMustStop):
-        while not leg.heartbeat.store_is_well:
-            leg.stop.rest(_STORE_CHECK_SECONDS)
 
 
 def _publish(leg: LegContext, shard: int, rows: pa.Table) -> None:

@@ -28,17 +28,6 @@ class _Task:
     future: Future[Any]
     work: Callable[[], object]
 
-    def run(self) -> None:
-        """Do the work, unless it was cancelled."""
-        if not self.future.set_running_or_notify_cancel():
-            return
-        try:
-            result = self.work()
-        except BaseException as error:  # noqa: BLE001 - raised where the result is read
-            self.future.set_exception(error)
-        else:
-            self.future.set_result(result)
-
 
 class _ThreadState(threading.local):
     """What each thread knows about itself."""
@@ -154,7 +143,13 @@ class Workers(Executor):
         inbox: SimpleQueue[_Task | None] = SimpleQueue()
         while task is not None:
             self._own.is_ahead = True
-            task.run()
+            if task.future.set_running_or_notify_cancel():
+                try:
+                    result = task.work()
+                except BaseException as error:  # noqa: BLE001 - raised where the result is read
+                    task.future.set_exception(error)
+                else:
+                    task.future.set_result(result)
             task = self._another(inbox)
         self._release()
 

@@ -72,7 +72,7 @@ def await_service(
         ConfigError: another service answers.
         RunMustStop: the service is still down, refuses the key, or the run was asked to stop.
     """
-    stop, policy = partner.session.stop, partner.session.context.policy
+    stop, policy = partner.session.stop, partner.session.policy
     due_at, examinations = clock() + outage_seconds, 0
     while True:
         try:

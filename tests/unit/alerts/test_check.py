@@ -13,7 +13,7 @@ from proofsweep.model.runs import new_run_id
 from proofsweep.settings import Settings, load_settings
 from proofsweep.store.legs import Legs
 from proofsweep.store.operations import Operations
-from proofsweep.verify.leg.open import supersede
+from proofsweep.verify.leg.leg_session import supersede
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.wiring import watching
 from proofsweep.wiring.engines import engine_for, utc_now

@@ -7,10 +7,9 @@ import pytest
 from proofsweep.errors import RunIsActive
 from proofsweep.ingest.pass_claim import claimed_folder, yield_to_ingest
 from proofsweep.model.runs import ClockReading
-from proofsweep.partner.pacing.call_queue import CallQueue
+from proofsweep.partner.pacing.call_queue import CallQueue, ServiceHealth
 from proofsweep.partner.pacing.dispatcher import Dispatcher
 from proofsweep.partner.pacing.pacer import Pacer
-from proofsweep.partner.pacing.service_health import ServiceHealth
 from proofsweep.partner.stop import StopSwitch
 from proofsweep.store.claims import LaneClaim
 from proofsweep.store.lease import Lease

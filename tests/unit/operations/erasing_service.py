@@ -1,6 +1,6 @@
 """A service in this process that erases proofs as the contract says, and the command that asks it."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import SecretStr
@@ -13,7 +13,6 @@ from proofsweep.operations.erase_proofs import EraseProofs, killed_erasures
 from proofsweep.operations.operation_log import OperationLog
 from proofsweep.partner.messages import Reply, Request
 from proofsweep.partner.partner import Partner
-from proofsweep.partner.session import Session
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.plans_and_parts import Results
@@ -66,7 +65,7 @@ class Eraser:
         operation = operation_named(f"20261120T12{len(self.operations.ids()):02}00Z_000aa", "erasure")
         self.operations.write_intent(operation, {})
         log = OperationLog(operation, self.operations, lambda: NOW)
-        partner = replace(self.partner, session=Session(self.partner.session.context, log.note))
+        partner = self.partner.in_new_session(log.note)
         work = EraseProofs(partner=partner, log=log, journals=self.journals, clock=lambda: NOW)
         for erasure in work.erase(ProofList(proof_ids)):
             self.told.append(erasure)

@@ -15,12 +15,10 @@ from proofsweep.operations.rotate_key import Rotated, RotateKey
 from proofsweep.operations.rotation_log import RotationLog
 from proofsweep.partner.keys import CurrentKey, fingerprint, key_file
 from proofsweep.partner.messages import Reply, Request
-from proofsweep.partner.pacing.call_queue import CallQueue
+from proofsweep.partner.pacing.call_queue import CallQueue, ServiceHealth
 from proofsweep.partner.pacing.dispatcher import Dispatcher
 from proofsweep.partner.pacing.pacer import Pacer
-from proofsweep.partner.pacing.service_health import ServiceHealth
 from proofsweep.partner.partner import Partner
-from proofsweep.partner.session import Session
 from proofsweep.partner.stop import StopSwitch
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.operations import Operations
@@ -153,7 +151,7 @@ class Installation:
         context = self.partner.session.context
         dispatcher = Dispatcher(CallQueue(Pacer(first_rate=10_000.0), None), ServiceHealth(), StopSwitch())
         context = replace(context, key=CurrentKey(lambda: key), dispatcher=dispatcher)
-        return replace(self.partner, session=Session(context, log.note))
+        return replace(self.partner, session=replace(self.partner.session, context=context, record=log.note))
 
     def _later_operation(self) -> Operation:
         return replace(self._intent(SecretStr("pk_none"), "").operation, operation_id="20261121T120000Z_000aa")

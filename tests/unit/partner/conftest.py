@@ -21,10 +21,9 @@ from proofsweep.contract.models import UploadResponse
 from proofsweep.model.exchanges import Exchange
 from proofsweep.model.items import FileFacts
 from proofsweep.partner.keys import CurrentKey, key_file
-from proofsweep.partner.pacing.call_queue import CallQueue
+from proofsweep.partner.pacing.call_queue import CallQueue, ServiceHealth
 from proofsweep.partner.pacing.dispatcher import Dispatcher
 from proofsweep.partner.pacing.pacer import Pacer
-from proofsweep.partner.pacing.service_health import ServiceHealth
 from proofsweep.partner.partner import Partner
 from proofsweep.partner.retry import RetryPolicy
 from proofsweep.partner.session import ClientContext, Session
@@ -219,10 +218,10 @@ def new_client(api: ScriptedServer, key_path: Path, transport: Transport) -> New
             transport=transport,
             dispatcher=dispatcher,
             key=CurrentKey(key_file(key_path)),
-            policy=RetryPolicy(attempts=attempts, first_wait_seconds=0.001, longest_wait_seconds=0.002),
             record_unattributed=unattributed.append,
         )
-        partner = Partner(sidecar_field=sidecar_field, session=Session(context, exchanges.append))
+        policy = RetryPolicy(attempts=attempts, first_wait_seconds=0.001, longest_wait_seconds=0.002)
+        partner = Partner(sidecar_field=sidecar_field, session=Session(context, exchanges.append, policy))
         return Client(partner, stop, dispatcher, exchanges, unattributed)
 
     return make

@@ -78,7 +78,7 @@ def test_a_refused_key_is_replaced_by_what_its_source_holds_now() -> None:
     renewed = key.renew(SecretStr("old"))
 
     assert renewed
-    assert key.get().get_secret_value() == "new"
+    assert key.current.get_secret_value() == "new"
 
 
 def test_a_second_thread_finds_the_key_renewed_already() -> None:
@@ -102,4 +102,4 @@ def test_a_key_in_use_is_not_printed() -> None:
     """Neither by repr nor by str."""
     key = CurrentKey(key_variable("THE_KEY", {"THE_KEY": KEY}))
 
-    assert KEY not in f"{key!r}{key}{key.get()!r}{key.get()}"
+    assert KEY not in f"{key!r}{key}{key.current!r}{key.current}"

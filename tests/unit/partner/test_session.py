@@ -14,7 +14,7 @@ from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.models import UploadResponse
 from proofsweep.errors import CallFailed, RunMustStop, SlotRefused, SlotSpent
 from proofsweep.model.exchanges import Call, Exchange
-from proofsweep.partner.pacing.service_health import FAILURES_IN_A_ROW
+from proofsweep.partner.pacing.call_queue import FAILURES_IN_A_ROW
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,6 +11,7 @@ from proofsweep.errors import ConfigError, RunIsActive, RunMustStop
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.exchanges import Call
 from proofsweep.model.selection import Selection
+from proofsweep.model.tables.verdicts import RowContext
 from proofsweep.settings import Settings, load_settings
 from proofsweep.store.legs import Legs
 from proofsweep.verify.leg.leg_context import LegContext
@@ -257,6 +258,12 @@ def test_a_leg_begins_at_the_rate_of_the_last_one(
 
     with held(run_id, config) as (_, leg):
         assert leg.dispatcher.status().rate == rate
+
+
+def test_all_rows_of_a_leg_share_its_run_environment_and_epoch(config: str, run_id: str) -> None:
+    """The environment is the plan's, whatever the settings say by now."""
+    with held(run_id, config) as (handle, leg):
+        assert leg.row_context == RowContext(run_id, handle.leg, leg.plan.environment)
 
 
 def test_the_settings_canaries_go_first(

@@ -12,7 +12,7 @@ from proofsweep.errors import ConfigError, ResultsError, RunMustStop
 from proofsweep.model.runs import Slice
 from proofsweep.settings import Settings, load_settings
 from proofsweep.store.legs import Legs
-from proofsweep.verify.leg.slice_queue import GrantedSlice, SliceResult
+from proofsweep.verify.leg.worker_process import GrantedSlice, SliceResult
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import LegHandle, _processes, claimed_next_leg, verify_granted
 from proofsweep.wiring.runs import plan_catalog

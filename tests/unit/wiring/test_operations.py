@@ -28,7 +28,7 @@ def test_the_key_of_the_settings_is_rotated(settings: Settings, service: Scripte
 
     assert (tmp_path / "key").read_text() == "pk_new\n"
     assert rotated.rotation.environment == "beta"
-    assert engine_for(settings).key.get().get_secret_value() == "pk_new"
+    assert engine_for(settings).key.current.get_secret_value() == "pk_new"
     assert [each.is_in_use for each in listed] == [False, True]
 
 

@@ -46,3 +46,9 @@ def test_an_exchange_without_an_answer_has_a_row(read_back: Callable[[Row, pa.Sc
 def test_the_storage_target_s_own_id_replaces_the_request_id() -> None:
     """The slot's target is not the partner, and has IDs of its own."""
     assert row_of(replace(EXCHANGE, call=Call.SLOT, storage_id="S3-7"))["request_id"] == "S3-7"
+
+
+def test_what_the_contract_does_not_name_is_a_list_or_null() -> None:
+    """Most answers hold no such name."""
+    assert row_of(EXCHANGE)["unnamed"] is None
+    assert row_of(replace(EXCHANGE, unnamed=("field:x",)))["unnamed"] == '["field:x"]'

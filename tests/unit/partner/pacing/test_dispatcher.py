@@ -13,11 +13,10 @@ import pytest
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.errors import RunMustStop
 from proofsweep.model.exchanges import Call, Exchange, Failure
-from proofsweep.partner.pacing.call_queue import CallQueue, Ticket
+from proofsweep.partner.pacing.call_queue import FAILURES_IN_A_ROW, CallQueue, ServiceHealth, Ticket
 from proofsweep.partner.pacing.dispatcher import Dispatcher, LaneStatus
 from proofsweep.partner.pacing.lane_model import RateChange
 from proofsweep.partner.pacing.pacer import Pacer
-from proofsweep.partner.pacing.service_health import FAILURES_IN_A_ROW, ServiceHealth
 from proofsweep.partner.stop import StopSwitch
 
 

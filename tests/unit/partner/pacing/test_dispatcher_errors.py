@@ -11,11 +11,10 @@ import pytest
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.errors import RunMustStop
 from proofsweep.model.exchanges import Call, Exchange
-from proofsweep.partner.pacing.call_queue import CallQueue, Priority, Ticket
+from proofsweep.partner.pacing.call_queue import CallQueue, Priority, ServiceHealth, Ticket
 from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit
 from proofsweep.partner.pacing.dispatcher import Dispatcher
 from proofsweep.partner.pacing.pacer import Pacer
-from proofsweep.partner.pacing.service_health import ServiceHealth
 from proofsweep.partner.stop import StopSwitch
 
 FUNCTIONS = [

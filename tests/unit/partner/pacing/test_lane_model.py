@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from proofsweep.partner.pacing.cycles import Cycle
-from proofsweep.partner.pacing.lane_model import Circumstances, LaneModel, RateChange, TokenBucket
+from proofsweep.partner.pacing.lane_model import Circumstances, Cycle, LaneModel, RateChange, TokenBucket
 
 REGULAR = Circumstances(
     is_first=False,

@@ -2,8 +2,7 @@
 
 import pytest
 
-from proofsweep.partner.pacing.cycles import Cycle
-from proofsweep.partner.pacing.lane_model import TokenBucket, fit
+from proofsweep.partner.pacing.lane_model import Cycle, TokenBucket, fit
 
 LANE = TokenBucket(rate=20.0, burst=10.0)
 

@@ -7,8 +7,7 @@ from random import Random
 
 import pytest
 
-from proofsweep.partner.pacing.cycles import Sent
-from proofsweep.partner.pacing.lane_model import RateChange
+from proofsweep.partner.pacing.lane_model import RateChange, Sent
 from proofsweep.partner.pacing.pacer import FIRST_RATE, Pacer
 
 

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from proofsweep.partner.pacing.cycles import Cycle
+from proofsweep.partner.pacing.lane_model import Cycle
 from proofsweep.partner.pacing.refusals import Refusals
 
 

@@ -401,12 +401,12 @@ def noted(item: AcceptedItem, *, original: Finished | None = None, version: str 
 def test_what_this_leg_accepted_serves_as_a_control(calls: ControlCalls, tmp_path: Path) -> None:
     """Not what another item's answer served, nor a proof, which has no file."""
     known = accepted(tmp_path, "a.wav")
-    calls.note(noted(known, original=noted(known)))
-    calls.note(noted(known, version=None))
-    calls.note(suspect(8))
+    calls.known.note(noted(known, original=noted(known)))
+    calls.known.note(noted(known, version=None))
+    calls.known.note(suspect(8))
     before = calls.make(CONTENT, []).finding
 
-    calls.note(noted(known))
+    calls.known.note(noted(known))
 
     assert before is ControlFinding.NO_CONTROL
     assert calls.make(CONTENT, []).finding is RIGHT
@@ -417,9 +417,9 @@ def test_the_smallest_and_the_largest_of_this_leg_are_kept(
 ) -> None:
     """A night has hundreds of thousands."""
     for number in range(200):
-        calls.note(noted(AcceptedItem(100 + number, f"/{number}.wav", None, "d", None)))
-    calls.note(noted(accepted(tmp_path, "small.wav", 60)))
-    calls.note(noted(accepted(tmp_path, "large.wav", 500)))
+        calls.known.note(noted(AcceptedItem(100 + number, f"/{number}.wav", None, "d", None)))
+    calls.known.note(noted(accepted(tmp_path, "small.wav", 60)))
+    calls.known.note(noted(accepted(tmp_path, "large.wav", 500)))
 
     result = calls.make(SIZE, [suspect(400)])
 
@@ -453,7 +453,7 @@ def test_a_process_short_of_open_files_cannot_look_at_a_source_now(calls: Contro
             raise ResourceShortage("Too many open files.", reason=Reason.SOURCE_UNAVAILABLE)
 
     calls.source.files = Short()
-    calls.source.note(str(tmp_path / "0.wav"))
+    calls.known.note_read(str(tmp_path / "0.wav"))
 
     assert calls.make(Subject(Doubt.SOURCE, Mode.ONE_FILE, str(tmp_path)), []).finding is ControlFinding.NOT_NOW
 

@@ -10,22 +10,20 @@ from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.models import VerifyResponse
 from proofsweep.endings import EndedBy
 from proofsweep.errors import ResultsError, RunMustStop
-from proofsweep.files.files import Files
 from proofsweep.model.exchanges import Call, Exchange, Failure
 from proofsweep.model.items import Mode, WorkItem
 from proofsweep.model.outcomes import Accepted, Answer, AudioRead, Failed, Finished, Outcome, outcome_of
 from proofsweep.model.reasons import Ineligible, Reason
 from proofsweep.model.tables.columns import Row
-from proofsweep.partner.pacing.call_queue import CallQueue
+from proofsweep.partner.pacing.call_queue import FAILURES_IN_A_ROW, CallQueue, ServiceHealth
 from proofsweep.partner.pacing.dispatcher import Dispatcher
 from proofsweep.partner.pacing.pacer import Pacer
-from proofsweep.partner.pacing.service_health import FAILURES_IN_A_ROW, ServiceHealth
 from proofsweep.partner.stop import StopSwitch
 from proofsweep.store.past_answers import PastAnswers
 from proofsweep.verify.control.calls import ControlCalls, Result
 from proofsweep.verify.control.control import Control
+from proofsweep.verify.control.evidence import KnownFiles
 from proofsweep.verify.control.rules import REFUSALS_IN_A_ROW, TRIES_IN_A_ROW, ControlFinding, Doubt, Subject
-from proofsweep.verify.control.source_control import SourceControl
 
 from ...scripted_service import NOW
 
@@ -87,6 +85,7 @@ class World:
         self.dispatcher = Dispatcher(CallQueue(Pacer(first_rate=1e6)), ServiceHealth(), self.stop, clock=self.clock)
         self.control = Control(
             calls=ScriptedCalls(self),
+            known=KnownFiles("/c"),
             dispatcher=self.dispatcher,
             stop=self.stop,
             write=self.write,
@@ -184,10 +183,6 @@ class ScriptedCalls(ControlCalls):
         """Take who says it."""
         self.world = world
         self.past = KnownPast(world)
-        self.source = SourceControl(files=Files(), past=self.past, root="/c")
-
-    def note(self, done: Finished) -> None:
-        """Keep nothing."""
 
     def make(self, subject: Subject, suspects: Iterable[Finished]) -> Result:
         """Return the next result."""

@@ -15,6 +15,7 @@ from proofsweep.files.files import Files
 from proofsweep.model.items import WorkItem
 from proofsweep.model.reasons import Ineligible, Reason
 from proofsweep.store.past_answers import AcceptedItem, PastAnswers
+from proofsweep.verify.control.evidence import KnownFiles
 from proofsweep.verify.control.source_control import SourceControl
 
 from ...conftest import WAV
@@ -69,7 +70,7 @@ def past() -> KnownPast:
 @pytest.fixture
 def source(root: Path, past: KnownPast) -> SourceControl:
     """The control of that folder."""
-    return SourceControl(files=Files(), past=past, root=str(root))
+    return SourceControl(files=Files(), past=past, known=KnownFiles(str(root)))
 
 
 def deliver(root: Path, *names: str) -> list[str]:
@@ -91,14 +92,14 @@ def suspects(root: Path, *names: str, ineligible: Ineligible | None = None) -> l
 def read_then_lost(source: SourceControl, locations: Iterable[str]) -> None:
     """Read files, and delete them."""
     for location in locations:
-        source.note(location)
+        source.known.note_read(location)
         Path(location).unlink()
 
 
 def test_a_file_that_is_missing_beside_one_that_can_be_read_is_at_fault(source: SourceControl, root: Path) -> None:
     """The root is there."""
     for location in deliver(root, "a.wav"):
-        source.note(location)
+        source.known.note_read(location)
 
     assert source.can_be_read(str(root), suspects(root, "b.wav"))
 
@@ -141,7 +142,7 @@ def test_two_files_that_are_gone_are_too_few_to_tell(source: SourceControl, root
 def test_one_of_twenty_files_that_can_be_read_is_enough(source: SourceControl, root: Path) -> None:
     """All others were deleted."""
     locations = deliver(root, *(f"{number}.wav" for number in range(20)))
-    source.note(locations[0])
+    source.known.note_read(locations[0])
     read_then_lost(source, locations[1:])
 
     assert source.can_be_read(str(root), suspects(root, "d.wav"))
@@ -150,7 +151,7 @@ def test_one_of_twenty_files_that_can_be_read_is_enough(source: SourceControl, r
 def test_the_last_twenty_files_are_tried(source: SourceControl, root: Path) -> None:
     """A server that does not answer is not asked for thousands."""
     locations = deliver(root, *(f"{number}.wav" for number in range(21)))
-    source.note(locations[0])
+    source.known.note_read(locations[0])
     read_then_lost(source, locations[1:])
 
     assert not source.can_be_read(str(root), suspects(root, "d.wav"))
@@ -213,21 +214,22 @@ def test_a_process_that_can_open_no_file_cannot_tell(past: KnownPast, root: Path
     files = ClosedFiles()
     files.error = ResourceShortage("Too many open files.", reason=Reason.SOURCE_UNAVAILABLE)
     past.audio = deliver(root, "a.wav")
+    source = SourceControl(files=files, past=past, known=KnownFiles(str(root)))
 
     with pytest.raises(ResourceShortage):
-        SourceControl(files=files, past=past, root=str(root)).can_be_read(str(root), suspects(root, "b.wav"))
+        source.can_be_read(str(root), suspects(root, "b.wav"))
 
 
 def test_a_disk_that_lists_its_files_and_gives_none_is_away(past: KnownPast, root: Path) -> None:
     """Its names are still in the cache."""
     past.audio = deliver(root, "a.wav", "b.wav", "c.wav")
-    source = SourceControl(files=ClosedFiles(), past=past, root=str(root))
+    source = SourceControl(files=ClosedFiles(), past=past, known=KnownFiles(str(root)))
 
     assert not source.can_be_read(str(root), suspects(root, "d.wav"))
 
 
-class BusySource(SourceControl):
-    """A control during which other threads go on reading files."""
+class BusyFiles(KnownFiles):
+    """Known files during whose control other threads go on reading files."""
 
     def root_of(self, location: str) -> str:
         """Read another file meanwhile."""
@@ -240,9 +242,9 @@ class BusySource(SourceControl):
 def test_files_may_be_read_while_the_root_is_looked_at(past: KnownPast, root: Path) -> None:
     """Other threads note them."""
     (location,) = deliver(root, "a.wav")
-    source = BusySource(files=Files(), past=past, root=str(root))
-    source.note(location)
-    source.note(location)
+    source = SourceControl(files=Files(), past=past, known=BusyFiles(str(root)))
+    source.known.note_read(location)
+    source.known.note_read(location)
 
     assert source.can_be_read(str(root), suspects(root, "b.wav"))
 
@@ -258,9 +260,9 @@ def test_files_may_be_read_while_the_root_is_looked_at(past: KnownPast, root: Pa
         ("/a.wav", "/"),
     ],
 )
-def test_a_root_is_the_bucket_the_catalogs_folder_or_a_mount(past: KnownPast, location: str, expected: str) -> None:
+def test_a_root_is_the_bucket_the_catalogs_folder_or_a_mount(location: str, expected: str) -> None:
     """Mounts outside the catalog lie one or two folders deep, mostly."""
-    assert SourceControl(files=Files(), past=past, root="/in/drop").root_of(location) == expected
+    assert KnownFiles("/in/drop").root_of(location) == expected
 
 
 @pytest.fixture
@@ -281,8 +283,8 @@ def test_a_bucket_is_opened_anew_for_its_control(bucket: MemoryStore, past: Know
 
     files = Files()
     files._buckets = BucketFiles(open_root)
-    source = SourceControl(files=files, past=past)
-    source.note("s3://b/a.wav")
+    source = SourceControl(files=files, past=past, known=KnownFiles())
+    source.known.note_read("s3://b/a.wav")
     source.can_be_read("s3://b", suspects(Path("x"), "y"))
 
     assert source.can_be_read("s3://b", suspects(Path("x"), "y"))
@@ -298,7 +300,7 @@ def test_a_bucket_of_which_nothing_was_read_is_there_if_it_lists_any_object(
     files._buckets = BucketFiles(lambda _root: MemoryStore() if is_empty else bucket)
     item = WorkItem(manifest_row=0, item_id="a", audio="s3://b/forbidden.wav")
 
-    assert SourceControl(files=files, past=past).can_be_read("s3://b", [item]) is is_there
+    assert SourceControl(files=files, past=past, known=KnownFiles()).can_be_read("s3://b", [item]) is is_there
 
 
 def test_a_bucket_that_cannot_be_listed_is_away(past: KnownPast) -> None:
@@ -311,4 +313,4 @@ def test_a_bucket_that_cannot_be_listed_is_away(past: KnownPast) -> None:
     files._buckets = BucketFiles(closed)
     item = WorkItem(manifest_row=0, item_id="a", audio="s3://b/forbidden.wav")
 
-    assert not SourceControl(files=files, past=past).can_be_read("s3://b", [item])
+    assert not SourceControl(files=files, past=past, known=KnownFiles()).can_be_read("s3://b", [item])

@@ -1,6 +1,7 @@
 """What was read and asked for one item is known at its end, whatever failed meanwhile."""
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
@@ -114,7 +115,7 @@ def test_the_answer_to_the_same_bytes_is_taken_over(
     )
     work = begin(duplicates=duplicates)
 
-    with work, work.open_audio() as audio:
+    with closing(work), work.open_audio() as audio:
         outcome = work.outcome_without_call(audio)
         assert isinstance(outcome, Accepted)
         done = work.finished(outcome)

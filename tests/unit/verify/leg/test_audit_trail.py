@@ -18,8 +18,8 @@ def test_an_exchange_is_written_down_for_its_row(new_leg: LegBuilder) -> None:
     """A crash in the next second loses no request ID; a call for no item has no row."""
     leg = leg_of(new_leg)
 
-    leg.trail.of_row(7)(exchange())
-    leg.trail.of_row(None)(exchange(Call.USAGE))
+    leg.trail.note(7, exchange())
+    leg.trail.note(None, exchange(Call.USAGE))
     leg.journal.flush()
 
     assert journal_rows(leg.results, leg.plan, 1, "exchanges") == [7, None]
@@ -30,11 +30,11 @@ def test_every_keyed_call_is_on_the_budget(new_leg: LegBuilder) -> None:
     """Of four calls one is spent, which leaves what an item and the last usage call need; the next leaves less."""
     leg = leg_of(new_leg)
 
-    leg.trail.of_row(None)(exchange())
-    leg.trail.of_row(None)(exchange(Call.SLOT))
+    leg.trail.note(None, exchange())
+    leg.trail.note(None, exchange(Call.SLOT))
     first = leg.budget.admits(0)
     leg.budget.release(0)
-    leg.trail.of_row(None)(exchange())
+    leg.trail.note(None, exchange())
 
     assert (first, leg.budget.admits(0)) == (True, False)
 

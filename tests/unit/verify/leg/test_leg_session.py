@@ -22,8 +22,7 @@ from proofsweep.verify.budget.budget_guard import BudgetGuard
 from proofsweep.verify.leg.canaries import Canary
 from proofsweep.verify.leg.heartbeat import Heartbeat
 from proofsweep.verify.leg.leg_context import LegContext
-from proofsweep.verify.leg.leg_session import LegRequest, claimed_leg, leg_session
-from proofsweep.verify.leg.open import open_leg, settle_legs_before
+from proofsweep.verify.leg.leg_session import LegRequest, claimed_leg, leg_session, open_leg, settle_legs_before
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.verify.plan.examine_service import ServiceStatus
 
@@ -81,9 +80,9 @@ def request_for(new_leg: LegBuilder) -> BuiltRequest:
 @contextmanager
 def held(request: BuiltRequest) -> Iterator[LegContext]:
     """Claim a leg, make its context, and hold it."""
-    with claimed_leg(request) as claimed:
-        leg = request.context_of(claimed.leg)
-    with leg_session(request, claimed, leg):
+    with claimed_leg(request) as (number, facts):
+        leg = request.context_of(number)
+    with leg_session(request, facts, leg):
         yield leg
 
 

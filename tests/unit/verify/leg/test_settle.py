@@ -14,7 +14,7 @@ from proofsweep.model.tables.exchanges import exchange_row
 from proofsweep.store.journal import Journal
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.verify.leg.open import settle_last_leg
+from proofsweep.verify.leg.leg_session import settle_last_leg
 from proofsweep.verify.leg.settle import LegEnd, settle_leg
 
 from ...conftest import LegBuilder

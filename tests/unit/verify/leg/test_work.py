@@ -285,7 +285,7 @@ def failing_leg(leg: LegContext, store: BreakingStore, on_rest: Callable[[], obj
     """Let the store fail under a leg's heartbeat, which has something to write."""
     store.writes_left = 0
     leg.journal.results = Results(store)
-    leg.trail.of_row(None)(exchange(Call.USAGE))
+    leg.trail.note(None, exchange(Call.USAGE))
     ended = threading.Event()
     ended.set()
     leg.heartbeat.stop = WaitingSwitch(lambda: None)

@@ -124,8 +124,8 @@ def test_a_source_that_is_away_ends_the_leg_with_its_name(new_leg: LegBuilder) -
     """Nothing of it was ever read: it was away when the leg began."""
     leg = new_leg.leg(new_leg.plan(3))
     root = str(new_leg.folder / "mount")
-    leg.control.calls.source.root = root
-    for item in leg.remaining._only_shard():
+    leg.control.known.root = root
+    for item in list(leg.remaining.all_items()):
         object.__setattr__(item, "audio", f"{root}/{item.item_id}.wav")
 
     work(leg)
@@ -140,7 +140,7 @@ def test_a_source_that_is_back_is_read(new_leg: LegBuilder) -> None:
     leg = new_leg.leg(plan)
     contents = {path: path.read_bytes() for path in new_leg.folder.glob("*.wav")}
     for path in contents:
-        leg.control.calls.source.note(str(path))
+        leg.control.known.note_read(str(path))
         path.unlink()
     verify_slice(leg, Slice(0, 0, 1))
     before = written(leg)

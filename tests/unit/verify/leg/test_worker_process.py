@@ -15,8 +15,7 @@ from proofsweep.model.runs import Slice
 from proofsweep.verify.leg.audit_trail import AuditTrail
 from proofsweep.verify.leg.heartbeat import Heartbeat
 from proofsweep.verify.leg.leg_context import LegContext
-from proofsweep.verify.leg.slice_queue import GrantedSlice, SliceResult
-from proofsweep.verify.leg.worker_process import GrantedBudget, WorkerProcess
+from proofsweep.verify.leg.worker_process import GrantedBudget, GrantedSlice, SliceResult, WorkerProcess
 
 from ....worlds.waiting import wait_for
 from ...conftest import LegBuilder
@@ -81,7 +80,7 @@ def worker(new_leg: LegBuilder) -> Iterator[Worker]:
         budget=budget,
         stop=leg.stop,
         store_outage_seconds=1.0,
-        is_holder=False,
+        is_claimant=False,
     )
     link, aborts = Link(), list[bool]()
     process = WorkerProcess(
@@ -259,7 +258,7 @@ def test_a_worker_gives_no_sign_of_life_for_the_leg(worker: Worker) -> None:
 def test_exchanges_that_come_after_the_receipt_are_published(worker: Worker) -> None:
     """The process was taken for lost, and its leg settled without it; no request ID is lost."""
     leg = worker.leg
-    leg.trail.of_row(1)(exchange())
+    leg.trail.note(1, exchange())
     leg.heartbeat.legs.write_receipt(1, {"parts": []})
 
     worker.end()

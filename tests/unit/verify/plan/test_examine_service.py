@@ -9,7 +9,6 @@ from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.model.exchanges import Call
 from proofsweep.partner.partner import Partner
 from proofsweep.partner.retry import RetryPolicy
-from proofsweep.partner.session import Session
 from proofsweep.partner.stop import StopSwitch
 from proofsweep.verify.plan.examine_service import (
     ServiceStatus,
@@ -167,7 +166,7 @@ def test_a_run_asks_a_service_that_stays_down_with_longer_and_longer_waits(
 ) -> None:
     """Until its patience is at an end; then it ends as in an outage, and no keyed call was made."""
     policy = RetryPolicy(attempts=2, first_wait_seconds=0.5, longest_wait_seconds=30.0)
-    patient = replace(partner, session=Session(replace(partner.session.context, policy=policy), lambda _exchange: None))
+    patient = replace(partner, session=replace(partner.session, policy=policy))
     service.usual[Call.HEALTH] = Scripted(status=503)
 
     with pytest.raises(RunMustStop) as stopped:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proofsweep.partner.pacing.cycles import Cycle, CycleRecorder, Sent, joined
+from proofsweep.partner.pacing.lane_model import Cycle, CycleRecorder, Sent, joined
 
 
 def cycle(paused: float, active: float, rate: float = 20.0, burst: float = 10.0) -> Cycle:

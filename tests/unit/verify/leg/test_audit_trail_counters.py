@@ -8,7 +8,7 @@ from proofsweep.contract.models import VerifyResponse
 from proofsweep.model.items import WorkItem
 from proofsweep.model.outcomes import Accepted, Answer, AudioRead, Failed, Finished, Outcome, outcome_of
 from proofsweep.partner.pacing.dispatcher import LaneStatus
-from proofsweep.verify.leg.counters import Counters
+from proofsweep.verify.leg.audit_trail import Counters
 
 from ...scripted_service import NOW
 

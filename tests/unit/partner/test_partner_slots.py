@@ -19,8 +19,7 @@ from python_multipart import parse_form
 from proofsweep.contract.models import UploadResponse
 from proofsweep.errors import CallFailed, SlotRefused, SlotSpent, SourceError
 from proofsweep.model.items import FileFacts
-from proofsweep.partner.session import Session
-from proofsweep.partner.slots import slot_request
+from proofsweep.partner.partner import slot_request
 from proofsweep.partner.transport import Timeouts, Transport
 
 from .conftest import Bytes
@@ -200,7 +199,7 @@ def safe_client(safe_api: ScriptedServer, new_client: NewClient) -> Iterator[Cli
     client = new_client(base_url=f"{safe_api.url}/v1", attempts=2)
     transport = Transport(user_agent="proofsweep/0.0", timeouts=Timeouts(), tls=unchecked)
     context = replace(client.partner.session.context, transport=transport)
-    yield replace(client, partner=replace(client.partner, session=Session(context, client.exchanges.append)))
+    yield replace(client, partner=replace(client.partner, session=replace(client.partner.session, context=context)))
     transport.close()
 
 

@@ -2,7 +2,7 @@
 
 import math
 
-from proofsweep.partner.pacing.contention import Contention
+from proofsweep.partner.pacing.refusals import Contention
 
 
 def after(cycles: int, calls: int) -> Contention:

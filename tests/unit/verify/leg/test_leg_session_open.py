@@ -14,7 +14,7 @@ from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.redactions import redaction_lease
-from proofsweep.verify.leg.open import open_leg, settle_last_leg, settle_legs_before, supersede
+from proofsweep.verify.leg.leg_session import open_leg, settle_last_leg, settle_legs_before, supersede
 
 from ...conftest import RUN, LegBuilder
 from ...left_behind import journal_rows, let_holder_die, rows_of, write_journal

@@ -6,7 +6,7 @@ import pytest
 
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.model.exchanges import Call, Exchange, Failure
-from proofsweep.partner.pacing.service_health import FAILURES_IN_A_ROW, ServiceHealth
+from proofsweep.partner.pacing.call_queue import FAILURES_IN_A_ROW, ServiceHealth
 
 Event = tuple[Call, int | None]
 UPLOADS, SLOT, VERIFY, USAGE, ASSET = Call.UPLOADS, Call.SLOT, Call.VERIFY, Call.USAGE, Call.ASSET

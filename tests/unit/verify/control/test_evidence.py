@@ -2,8 +2,8 @@
 
 from proofsweep.model.items import Mode, WorkItem
 from proofsweep.model.outcomes import Failed, Finished
+from proofsweep.verify.control.evidence import Suspect, Suspects
 from proofsweep.verify.control.rules import Doubt, Subject
-from proofsweep.verify.control.suspects import Suspect, Suspects
 
 from ...scripted_service import NOW
 

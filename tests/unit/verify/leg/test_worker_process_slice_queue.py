@@ -8,7 +8,7 @@ import pytest
 from proofsweep.errors import RunMustStop
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.runs import Slice
-from proofsweep.verify.leg.slice_queue import GrantedSlice, SliceQueue, SliceResult
+from proofsweep.verify.leg.worker_process import GrantedSlice, SliceQueue, SliceResult
 
 from ...conftest import LegBuilder
 

@@ -1,0 +1,138 @@
+"""What a process of a leg has seen: strange outcomes that wait for a control, and files that may serve as one."""
+
+import posixpath
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from proofsweep.files.locations import is_bucket, is_within, root_and_key
+from proofsweep.model.items import Mode
+from proofsweep.model.outcomes import Accepted, Failed, Finished
+from proofsweep.model.tables.columns import Row
+from proofsweep.store.past_answers import AcceptedItem
+from proofsweep.verify.control.rules import Streaks, Subject
+
+# Accepted items that are kept of each mode, and among which some are drawn. Chosen: half draws the same ones again and
+# again; twice draws larger files.
+ACCEPTED_KEPT = 32
+# Files of a root that are tried in one control. Chosen: half may meet only files that were moved; twice waits longer
+# for a server that does not answer.
+FILES_TRIED = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspect:
+    """A strange outcome with its row, and when its tries began and ended in monotonic seconds."""
+
+    done: Finished
+    row: Row
+    subject: Subject
+    began_at: float
+    ended_at: float
+
+
+@dataclass(slots=True)
+class Suspects:
+    """The suspects that wait, in the order in which they came; safe to use from several threads.
+
+    Attributes:
+        waiting: those themselves.
+        put_aside: rows that were tried, and are not written.
+        refused_again: rows that were refused although the same bytes were accepted before.
+        tries_in_a_row: failed tries since the last row that was written.
+    """
+
+    waiting: list[Suspect] = field(default_factory=list)
+    put_aside: set[int] = field(default_factory=set)
+    refused_again: set[int] = field(default_factory=set)
+    tries_in_a_row: int = 0
+    _streaks: Streaks = field(default_factory=Streaks)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def note(self, done: Finished) -> int:
+        """Take note of an outcome; return how many refusals of its mode came alike in a row."""
+        with self._lock:
+            return self._streaks.note(done)
+
+    def failures_alike(self, mode: Mode) -> int:
+        """Return how many items of a mode failed alike in a row."""
+        return self._streaks.failures(mode)
+
+    def add(self, suspect: Suspect) -> None:
+        """Let an outcome wait."""
+        with self._lock:
+            self.waiting.append(suspect)
+            self.put_aside.add(suspect.done.item.manifest_row)
+            self.tries_in_a_row += isinstance(suspect.done.outcome, Failed)
+
+    def take(self, is_wanted: Callable[[Suspect], bool] = lambda _suspect: True) -> list[Suspect]:
+        """Take some that wait, or all; their rows are put aside until they are written."""
+        with self._lock:
+            taken = [each for each in self.waiting if is_wanted(each)]
+            self.waiting = [each for each in self.waiting if not is_wanted(each)]
+        return taken
+
+    def was_written(self, row: int) -> None:
+        """Take note of a row that was written."""
+        with self._lock:
+            self.tries_in_a_row = 0
+            self.put_aside.discard(row)
+
+    def subjects(self) -> set[Subject]:
+        """Return what those that wait make doubtful."""
+        return {each.subject for each in self.waiting}
+
+
+@dataclass(slots=True)
+class KnownFiles:
+    """The files of a leg that were read, and items that were accepted; threads may note them at any time.
+
+    Attributes:
+        root: the catalog's, as a path or bucket URL; None if its files may lie anywhere.
+        accepted: the smallest and the largest items of each mode.
+    """
+
+    root: str | None = None
+    accepted: list[AcceptedItem] = field(default_factory=list)
+    _read: dict[str, deque[str]] = field(default_factory=dict)
+
+    def root_of(self, location: str) -> str:
+        """Return the bucket, the catalog's root, or the folder in which a mount outside of it mostly lies."""
+        if is_bucket(location):
+            return root_and_key(location)[0]
+        if self.root is not None and is_within(location, self.root):
+            return self.root
+        return "/".join(posixpath.dirname(location).split("/")[:3]) or "/"
+
+    def note(self, done: Finished) -> None:
+        """Keep an item that may serve as a control."""
+        item, read = done.item, done.read
+        if read is None or read.version is None:
+            return
+        self.note_read(item.audio)
+        if isinstance(done.outcome, Accepted) and done.original is None and read.sha256 is not None:
+            accepted = AcceptedItem(read.size_bytes, item.audio, item.sidecar, read.sha256, read.sidecar_sha256)
+            self.accepted.append(accepted)
+            if len(self.accepted) > 4 * ACCEPTED_KEPT:
+                self.accepted = _ends(self.accepted)
+
+    def note_read(self, location: str) -> None:
+        """Keep a file that could be read."""
+        root = self.root_of(location)
+        if root not in self._read:
+            self._read[root] = deque(maxlen=FILES_TRIED)
+        self._read[root].append(location)
+
+    def read_in(self, root: str) -> list[str]:
+        """Name the files of a root that were read last, the newest first."""
+        return list(self._read.get(root, ()))[::-1]  # a copy: other threads add to it
+
+
+def _ends(accepted: list[AcceptedItem]) -> list[AcceptedItem]:
+    """Return the smallest and the largest of each mode."""
+    kept: list[AcceptedItem] = []
+    for mode in Mode:
+        items = sorted(each for each in accepted if each.mode is mode)
+        kept += items if len(items) <= 2 * ACCEPTED_KEPT else [*items[:ACCEPTED_KEPT], *items[-ACCEPTED_KEPT:]]
+    return kept
