@@ -14,7 +14,7 @@ The columns of the tables are declared in `proofsweep.model.tables`, the views i
 
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
@@ -29,6 +29,35 @@ from proofsweep.store.store import open_store
 if TYPE_CHECKING:
     import duckdb
     import pandas as pd
+
+# For type checkers and editors; a test holds them against the registry of the tables and the list of the views.
+TableName = Literal[
+    "verdicts",
+    "exchanges",
+    "runs",
+    "ingest",
+    "drift",
+    "probes",
+    "rotations",
+    "erasures",
+    "proofs",
+    "interpretations",
+    "recoveries",
+]
+ViewName = Literal[
+    TableName,
+    "latest_answer",
+    "latest_attempt",
+    "standing",
+    "comparisons",
+    "changes",
+    "rejects",
+    "reasons",
+    "coverage",
+    "usage",
+    "spend",
+    "request_log",
+]
 
 
 class ResultsStore:
@@ -91,7 +120,7 @@ class ResultsStore:
         """
         return self.table("runs", run_id, columns)
 
-    def table(self, table: str, run_id: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
+    def table(self, table: TableName, run_id: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
         """Return a table by its name.
 
         Raises:
@@ -153,7 +182,9 @@ class ResultsStore:
         weakref.finalize(self, close, connection)
         return answer
 
-    def pandas(self, table: str, run_id: str | None = None, columns: Sequence[str] | None = None) -> "pd.DataFrame":
+    def pandas(
+        self, table: ViewName, run_id: str | None = None, columns: Sequence[str] | None = None
+    ) -> "pd.DataFrame":
         """Return a table or a view as a pandas frame whose columns keep their Arrow types, so that null stays null.
 
         Example:
@@ -164,12 +195,13 @@ class ResultsStore:
         """
         import pandas as pd  # noqa: PLC0415 - a caller that needs only Arrow does not load pandas
 
-        rows = self.table(table, run_id, columns) if table in SCHEMAS else self.view(table, run_id, columns)
+        # mypy does not narrow a name by the keys of a dictionary.
+        rows = self.table(table, run_id, columns) if table in SCHEMAS else self.view(table, run_id, columns)  # type: ignore[arg-type]
         return rows.to_pandas(types_mapper=pd.ArrowDtype)
 
     def view(
         self,
-        view: str,
+        view: ViewName,
         run_id: str | None = None,
         columns: Sequence[str] | None = None,
         *,
