@@ -11,7 +11,7 @@ _MOST_BURST = SHARED_CALLS["one burst"]
 # Chosen: rounding may make one wait a second too short.
 _MOST_WAITS = 3
 _LONGEST_WAIT_SECONDS = 60
-# Chosen: a lane that is free again in half a second tells no wait of eight minutes; half may be a service's caution.
+# Chosen: a lane that is free again in half a second tells no wait of eight minutes.
 _MANY_SECONDS = 500
 
 

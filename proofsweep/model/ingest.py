@@ -15,11 +15,11 @@ from proofsweep.model.reasons import Heals, about
 from proofsweep.model.tables.columns import Row
 
 # More files than this that are refused in one leg although their bytes were accepted before may be an incident at the
-# partner. Chosen: half holds letters back for a supplier's few bad files; twice writes forty wrong ones first.
+# partner. Chosen: no letter to the supplier is wrong for more files than these.
 MANY_REFUSED_AGAIN = 20
-# The wait for the second refusal then. Chosen: half may ask in the same incident; twice delays what is true.
+# The wait for the second refusal then. Chosen: an incident should be over by then.
 SECOND_REFUSAL_AFTER = timedelta(hours=1)
-# The longest wait for another try. Chosen: half tries a file that always fails twice as often; twice is two days.
+# The longest wait for another try. Chosen: a file that always fails is tried once a day.
 _LONGEST_RETRY = timedelta(days=1)
 
 

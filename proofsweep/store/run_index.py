@@ -22,7 +22,7 @@ from proofsweep.store.plans_and_parts import Results, plan_of
 from proofsweep.store.prunings import wholly_pruned
 from proofsweep.store.store import REQUESTS_AT_ONCE
 
-# Chosen: any value from 2 to 8 does.
+# Entries of the index before they become one. Chosen; not critical.
 _MOST_ENTRIES = 4
 # Chosen: a plan of millions of rows takes minutes between its name and its existence, and clocks differ.
 _SETTLING = timedelta(days=1)

@@ -24,10 +24,9 @@ from proofsweep.store.store import Store
 
 COLUMNS = schemas.SNAPSHOT.names
 
-# Some 2 MB. Half makes twice the objects, 1,600 for ten million items; twice makes a reader of a few items read twice
-# as much, and the end of a run need 15 MB more.
+# Some 2 MB: 800 objects for ten million items, and a reader of a few items reads a file for each.
 _FILE_ROWS = 12_500
-# Chosen: any value from 3 to 12 does.
+# Entries of the snapshot before small ones are merged. Chosen; not critical.
 _MOST_ENTRIES = 6
 # Chosen: an entry is merged with smaller ones unless it has so many times their rows. Then each row is written again
 # only when its entry has grown by a quarter.

@@ -13,7 +13,7 @@ from proofsweep.errors import CatalogError, NameTaken, ResultsError
 from proofsweep.files.locations import BUCKET_SCHEMES, is_bucket, path_of
 from proofsweep.store.folder_store import FolderStore
 
-# Requests of one process that wait for a bucket together. Chosen: any value from 8 to 32 does.
+# Requests of one process that wait for a bucket together. Chosen; not critical.
 REQUESTS_AT_ONCE = 16
 
 

@@ -12,8 +12,8 @@ from sandbox.samples.factory import SampleContent, SampleFactory
 from sandbox.samples.kinds import KINDS, SampleKind
 from sandbox.samples.titles import folder_of, stem_of
 
-# Chosen: different contents of one kind; then the same bytes get other names. Sealing is slow, so twice as many make
-# a large catalog slower; half as many give it more duplicates.
+# Chosen: different contents of one kind; then the same bytes get other names. Sealing is slow, and
+# a catalog has duplicates too.
 _CONTENTS_PER_KIND = 24
 # Chosen: every 7th sidecar is named after the stem, not the whole file name, so that both forms occur.
 _STEM_EVERY = 7

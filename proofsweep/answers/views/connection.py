@@ -21,8 +21,7 @@ from proofsweep.store.plans_and_parts import Results
 
 _SETTINGS = (
     "SET TimeZone = 'UTC'",
-    # Chosen: a small machine has so much to spare, and what needs more goes through the disk. Half makes large sorts
-    # slow; a query may set more.
+    # Chosen: a small machine has so much to spare. What needs more goes through the disk; a query may set more.
     "SET memory_limit = '1GB'",
     # The footers of the parts are read once, not again for each mention of a table.
     "SET parquet_metadata_cache = true",
