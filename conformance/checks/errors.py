@@ -1,11 +1,10 @@
 """Errors: their common body, and the headers of a 429."""
 
 from conformance.assertions import expect, expect_api_error, expect_quota_headers, header_number
-from conformance.budget import SHARED_CALLS
 from conformance.definition import Risk, check
 from conformance.operations import KEYS, USAGE
 from conformance.replies import NotTried, Reply, Violation
-from conformance.subject import Subject
+from conformance.subject import SHARED_CALLS, Subject
 
 _MOST_BURST = SHARED_CALLS["one burst"]
 # Chosen: rounding may make one wait a second too short.
