@@ -7,11 +7,15 @@ import hashlib
 import json
 import secrets
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
+
+from pydantic import TypeAdapter
 
 from proofsweep.errors import CatalogError, NameTaken, ResultsError
 from proofsweep.files.locations import BUCKET_SCHEMES, is_bucket, path_of
 from proofsweep.store.folder_store import FolderStore
+
+_Document = TypeVar("_Document")
 
 # Requests of one process that wait for a bucket together. Chosen; not critical.
 REQUESTS_AT_ONCE = 16
@@ -104,6 +108,14 @@ def damaged(store: Store, name: str, why: str = "") -> ResultsError:
     """Return the error for an object that is not as it was written."""
     what = f"is damaged: {why}" if why else "is damaged"
     return ResultsError(f"{name} in the results store {store.url} {what}. Restore it from a backup.")
+
+
+def read_document(store: Store, name: str, reader: TypeAdapter[_Document]) -> _Document:
+    """Read a document that is there; ResultsError if it is not as it was written."""
+    try:
+        return reader.validate_json(store.read(name) or b"")
+    except ValueError as damage:
+        raise damaged(store, name) from damage
 
 
 def json_bytes(document: object) -> bytes:
