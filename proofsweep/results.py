@@ -133,8 +133,9 @@ class ResultsStore:
             raise ResultsError(f"The table {table} has no column {', '.join(sorted(unknown))}.")
         if table == "probes":
             return read_probes(self._results, columns)
-        names = self._results.all_parts(table) if run_id is None else self._parts_of(table, run_id)
-        return self._results.table(table, names, None if columns is None else list(columns))
+        store = self._results
+        names = store.all_parts(table) if run_id is None else store.parts_of(table, store.plan(run_id))
+        return store.table(table, names, None if columns is None else list(columns))
 
     def latest(self, *, attempts: bool = False, environment: str | None = None) -> pa.Table:
         """Return one row per item: its newest answer; with `attempts` its newest row, also one without an answer.
@@ -174,10 +175,10 @@ class ResultsStore:
                 cannot be read.
             duckdb.Error: the query is wrong.
         """
-        from proofsweep.answers.views.connection import close, connect  # noqa: PLC0415 - a reader of tables needs no DuckDB
+        from proofsweep.answers.views.connection import close, opened  # noqa: PLC0415 - a reader of tables needs no DuckDB
 
         with_tags = "rejects" in query.lower()
-        connection = connect(self._results, environment, with_tags=with_tags, screening=self._screening).connection
+        connection = opened(self._results, environment, with_tags=with_tags, screening=self._screening).connection
         answer = connection.sql(query)
         weakref.finalize(self, close, connection)
         return answer
@@ -222,9 +223,6 @@ class ResultsStore:
         chosen = answer if run_id is None else answer.filter(f"run_id = '{run_id}'")
         rows: pa.Table = (chosen if columns is None else chosen.select(*columns)).to_arrow_table()
         return rows
-
-    def _parts_of(self, table: str, run_id: str) -> list[str]:
-        return self._results.parts_of(table, self._results.plan(run_id))
 
 
 def open_results(url: str, screening: Mapping[str, str] | None = None) -> ResultsStore:

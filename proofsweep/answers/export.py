@@ -58,8 +58,9 @@ def export(
             catalogs.add((plan.catalog, plan.catalog_root))
             report_row = report_row_of(row, cells)
             groups.add("" if tag is None else report_row.tags.get(tag, ""), report_row)
-        if tag is not None and groups.counts:
-            _refuse_unknown_tag(groups, tag)
+        known = [name for names in groups.tag_names.values() for name in names]
+        if tag is not None and groups.counts and tag not in known:
+            raise UsageError(no_such_tag(tag, known))
         targets = {"": path} if tag is None else _targets(path, sorted(groups.counts), tag)
         targets = {group: target for group, target in targets.items() if group in groups.counts}
         with _written_whole(targets.values()) as scratch:
@@ -77,12 +78,6 @@ def report_row_of(row: Row, screening: Sequence[bool | None] = ()) -> ReportRow:
     advice = advice_for_outcome(str(row["outcome"]), str(row["reason"] or ""))
     named = {str(name): str(cell) for name, cell in tags.items()}
     return ReportRow(locations, named, own_cells(row, advice, screening))
-
-
-def _refuse_unknown_tag(groups: GroupedRows, tag: str) -> None:
-    known = [name for names in groups.tag_names.values() for name in names]
-    if tag not in known:
-        raise UsageError(no_such_tag(tag, known))
 
 
 def _targets(path: Path, values: Sequence[str], tag: str) -> dict[str, Path]:

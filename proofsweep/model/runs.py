@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 
-# Fewest items in a shard, which is one Prefect task and one Parquet part. Chosen: a task of
-# Prefect costs 29 ms of CPU, so it is well below 1 % of such a shard.
+# Fewest items in a shard, which is one Prefect task and one Parquet part. Chosen: a task
+# costs 29 ms of CPU at most (docs/performance.md), which is little beside so many files.
 MIN_SHARD_ITEMS = 1_000
 
 # Most shards in a run, so that no leg leaves more parts. Chosen: a reader opens every part.

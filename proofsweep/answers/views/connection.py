@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 from tempfile import gettempdir
+from typing import Self
 
 import duckdb
 
@@ -42,14 +43,22 @@ _NO_SCREENING: Mapping[str, str] = {}
 
 @dataclass(frozen=True, slots=True)
 class OpenStore:
-    """A results store in DuckDB."""
+    """A results store in DuckDB; a context closes it at its end."""
 
     connection: duckdb.DuckDBPyConnection  # has the views, and below them the schema `store`, which mixes environments
     environments: Sequence[str]  # those that the views show
     others: Sequence[str]  # those of the store that the views leave out
 
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
 
-def connect(
+    def __exit__(self, *_: object) -> None:
+        """Close the connection."""
+        close(self.connection)
+
+
+def opened(
     results: Results,
     environment: str | None = None,
     *,
@@ -57,7 +66,7 @@ def connect(
     with_tags: bool = True,
     screening: Mapping[str, str] = _NO_SCREENING,
 ) -> OpenStore:
-    """Open a results store in DuckDB; whoever calls closes the connection.
+    """Open a results store in DuckDB.
 
     The views show one environment: None takes the only one, or `preferred` if the store has it; `all` shows all. With
     tags, `rejects` has a column for each, for which it must be read. ConfigError if a screening condition is none;
@@ -78,23 +87,6 @@ def connect(
 
 
 @contextmanager
-def opened(
-    results: Results,
-    environment: str | None = None,
-    *,
-    preferred: str | None = None,
-    with_tags: bool = True,
-    screening: Mapping[str, str] = _NO_SCREENING,
-) -> Iterator[OpenStore]:
-    """Open a results store in DuckDB as `connect` does, and close it at the end."""
-    store = connect(results, environment, preferred=preferred, with_tags=with_tags, screening=screening)
-    try:
-        yield store
-    finally:
-        close(store.connection)
-
-
-@contextmanager
 def answering(results: Results, environment: str, view: str) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a view of one environment, and those that it reads, whether the store has a run of it or not."""
     with tables_of(results) as connection:
@@ -107,23 +99,16 @@ def tables_of(results: Results) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open the schema `store` alone, which mixes environments, for queries of our own."""
     connection = duckdb.connect(config=_OFFLINE)
     try:
-        with _only_unreadable(results):
-            _prepare(connection, results)
-            yield connection
-    finally:
-        close(connection)
-
-
-@contextmanager
-def _only_unreadable(results: Results) -> Iterator[None]:
-    try:
-        yield
+        _prepare(connection, results)
+        yield connection
     except duckdb.Error as error:
         for words, code in _FULL.items():  # DuckDB tells it by the words of the system alone
             if words in str(error):
                 raise OSError(code, words, gettempdir()) from error
         reason = str(error).partition("\n")[0]
         raise ResultsError(f"The results store {results.store.url} cannot be read ({reason}).") from error
+    finally:
+        close(connection)
 
 
 def close(connection: duckdb.DuckDBPyConnection) -> None:
