@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from proofsweep.answers.letters import file_name_of
 from proofsweep.answers.report_formats import GroupedRows, ReportRow, write_csv, write_xlsx
-from proofsweep.answers.views.screening import REPORTED, screened
+from proofsweep.answers.views.screening import NO_SCREENING, REPORTED, screened
 from proofsweep.answers.views.selected_rows import SelectedRows
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.model.completion_report import COLUMNS, own_cells, own_header
@@ -24,7 +24,6 @@ FORMATS: Mapping[str, Callable[[Path, Sequence[str], Sequence[str], Iterator[Rep
 }
 
 _READ = [*(name for name in COLUMNS if name not in {"what_to_do", "proofsweep_run"}), "run_id", "item_id", "tags"]
-_NO_SCREENING: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class Exported:
 
 
 def export(
-    selected: SelectedRows, path: Path, tag: str | None = None, screening: Mapping[str, str] = _NO_SCREENING
+    selected: SelectedRows, path: Path, tag: str | None = None, screening: Mapping[str, str] = NO_SCREENING
 ) -> Exported:
     """Write the rows to a file whose ending says its format; with a tag, to one for each of its values beside it.
 

@@ -12,7 +12,7 @@ import duckdb
 import vl_convert
 
 from proofsweep.answers.views.connection import tables_of
-from proofsweep.answers.views.screening import screening_columns
+from proofsweep.answers.views.screening import NO_SCREENING, screening_columns
 from proofsweep.answers.views.views import quoted
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables.columns import Row
@@ -70,7 +70,6 @@ _SCREENED = """
         count(*) FILTER ({condition} IS NULL) AS unknown
     FROM verdicts WHERE outcome IN ('accepted', 'rejected')
 """
-_NO_SCREENING: Mapping[str, str] = {}
 _RETRIED = "SELECT audio, calls FROM verdicts WHERE calls > 2 ORDER BY calls DESC, audio LIMIT {most}"
 
 
@@ -89,7 +88,7 @@ class Measures:
     screened: Sequence[Row]  # `name` of a screening condition, and the files that are `met`, `not_met` and `unknown`
 
 
-def measures_of(results: Results, plan: Plan, screening: Mapping[str, str] = _NO_SCREENING) -> Measures:
+def measures_of(results: Results, plan: Plan, screening: Mapping[str, str] = NO_SCREENING) -> Measures:
     """Work out what the charts of a run show; ConfigError if a screening condition is none."""
     conditions = screening_columns(screening)
     with tables_of(results) as database:

@@ -23,6 +23,7 @@ from proofsweep.answers.run_changes import Comparison, run_changes, words_of_cau
 from proofsweep.answers.run_status import NEED_ATTENTION, RunStatus
 from proofsweep.answers.summary import advice_for, calls_of, ending_of, label_of, notes_of
 from proofsweep.answers.views.connection import answering
+from proofsweep.answers.views.screening import NO_SCREENING
 from proofsweep.answers.views.selected_rows import SelectedRows
 from proofsweep.contract.verdicts import MEANING_OF_VALID
 from proofsweep.errors import ResultsError, UsageError
@@ -66,11 +67,10 @@ _LINES = {
 }
 """The lines of each chart over time."""
 _BEGINNING = b"<!doctype html>"
-_NO_SCREENING: Mapping[str, str] = {}
 
 
 def page_of(
-    results: Results, run_id: str, tag: str | None, packet: str, screening: Mapping[str, str] = _NO_SCREENING
+    results: Results, run_id: str, tag: str | None, packet: str, screening: Mapping[str, str] = NO_SCREENING
 ) -> str:
     """Write the page of a run; `packet` is what the partner's support needs of it, empty if every call succeeded."""
     run = describe_run(results, run_id)

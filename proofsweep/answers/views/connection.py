@@ -12,7 +12,7 @@ from typing import Self
 
 import duckdb
 
-from proofsweep.answers.views.screening import screening_columns
+from proofsweep.answers.views.screening import NO_SCREENING, screening_columns
 from proofsweep.answers.views.tables import STORE_SCHEME, StoreFiles, create_tables
 from proofsweep.answers.views.views import View, quoted, read_by, views
 from proofsweep.errors import ResultsError
@@ -38,8 +38,6 @@ _OFFLINE: dict[str, str | bool | int | float | list[str]] = {
 }
 _FULL = {os.strerror(code): code for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)}
 
-_NO_SCREENING: Mapping[str, str] = {}
-
 
 @dataclass(frozen=True, slots=True)
 class OpenStore:
@@ -64,7 +62,7 @@ def opened(
     *,
     preferred: str | None = None,
     with_tags: bool = True,
-    screening: Mapping[str, str] = _NO_SCREENING,
+    screening: Mapping[str, str] = NO_SCREENING,
 ) -> OpenStore:
     """Open a results store in DuckDB.
 

@@ -28,6 +28,8 @@ REPORTED = {
 }
 """The columns that a condition may name, with their types."""
 
+NO_SCREENING: Mapping[str, str] = {}
+
 Place = TypeVar("Place")
 
 
