@@ -86,20 +86,21 @@ def judged(
     The conditions were checked, and `cells_of` returns the columns that they name. Raises what `refuse` makes of the
     reason if one cannot be worked out for a row.
     """
+    if not conditions:
+        yield from ((row, ()) for row in rows)
+        return
     import duckdb  # noqa: PLC0415 - as above
 
     waiting = iter(rows)
     query = f'{_query(conditions)} ORDER BY "{_PLACE}"'
     with _connection() as database:
         while batch := list(islice(waiting, _BATCH_ROWS)):
-            answers: list[tuple[bool | None, ...]] = [()] * len(batch)
-            if conditions:
-                places = pa.array(range(len(batch)), pa.int64())
-                database.register("rows", pa.table(cells_of(batch) | {_PLACE: places}))
-                try:
-                    answers = database.execute(query).fetchall()
-                except duckdb.Error as error:
-                    raise refuse(_reason_of(error)) from error
+            places = pa.array(range(len(batch)), pa.int64())
+            database.register("rows", pa.table(cells_of(batch) | {_PLACE: places}))
+            try:
+                answers = database.execute(query).fetchall()
+            except duckdb.Error as error:
+                raise refuse(_reason_of(error)) from error
             yield from zip(batch, answers, strict=True)
 
 

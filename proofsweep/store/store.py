@@ -110,6 +110,18 @@ def damaged(store: Store, name: str, why: str = "") -> ResultsError:
     return ResultsError(f"{name} in the results store {store.url} {what}. Restore it from a backup.")
 
 
+def read_object(store: Store, name: str) -> dict[str, object] | None:
+    """Read a JSON object; None if there is none of the name. ResultsError if it is not whole."""
+    content = store.read(name)
+    try:
+        document = None if content is None else json.loads(content)
+    except ValueError as damage:
+        raise damaged(store, name, "it is not whole") from damage
+    if content is not None and not isinstance(document, dict):
+        raise damaged(store, name, "it is not whole")
+    return document
+
+
 def read_document(store: Store, name: str, reader: TypeAdapter[_Document]) -> _Document:
     """Read a document that is there; ResultsError if it is not as it was written."""
     try:

@@ -86,6 +86,14 @@ def test_rows_are_read_batch_by_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [number for number, (is_met,) in found if is_met] == [3, 6]
 
 
+def test_without_a_condition_nothing_is_read_ahead() -> None:
+    """A catalog of which all rows are wanted is streamed row by row."""
+    rows = iter([1, 2, 3])
+
+    assert next(judged(rows, [], cells_of, ValueError)) == (1, ())
+    assert list(rows) == [2, 3]
+
+
 def test_a_row_for_which_a_condition_cannot_be_worked_out_is_an_error() -> None:
     """It names the value."""
     with pytest.raises(ValueError, match="Overflow in multiplication"):
