@@ -1,6 +1,6 @@
 """Assertions on replies: a failed one raises a Violation with the finding and the request IDs. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from conformance.replies import NoAnswer, Reply, Violation
 
@@ -115,3 +115,17 @@ def _type_of(members: Mapping[str, object], name: str) -> str:
         return "absent"
     value = members[name]
     return "null" if value is None else _NAMES.get(type(value), "a number")
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """Yield every string in a document, but no name of a member."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from texts_in(each)
+
+
+def links_in(value: object) -> list[str]:
+    """Return every URL in a document."""
+    return [text for text in texts_in(value) if text.startswith(("http://", "https://"))]

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from conformance.budget import SHARED_CALLS
-from conformance.subject import Subject
+from conformance.subject import SHARED_CALLS, Subject
 
 
 class Risk(StrEnum):

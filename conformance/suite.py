@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from types import ModuleType
 
-from conformance.budget import SHARED_CALLS
 from conformance.checks import (
     authentication,
     binding,
@@ -31,7 +30,7 @@ from conformance.checks import (
 from conformance.definition import Check, Risk
 from conformance.inputs import Inputs
 from conformance.replies import KeyRefused, NoAnswer, NotTried, Violation
-from conformance.subject import Subject
+from conformance.subject import SHARED_CALLS, Subject
 
 _MODULES: tuple[ModuleType, ...] = (
     health,

@@ -5,7 +5,7 @@ import os
 import sys
 
 # By default glibc has eight for each core, and what threads free stays in them: 50 MB more after 20,000 files on two
-# cores. Chosen: with one, each thread that allocates waits for all others; twice keeps twice as much.
+# cores. Chosen: with one, each thread that allocates waits for all others.
 _MOST_ARENAS = 2
 
 _M_ARENA_MAX = -8

@@ -45,15 +45,13 @@ SENTENCES = {
 """What each event means, for a person who reads the log; its fields follow."""
 
 
-def set_up_logs(level: int = logging.INFO) -> None:
+def set_up_logs() -> None:
     """Send our events to the standard logger, which Prefect reads; keep HTTP libraries from logging URLs."""
-    logging.getLogger(LOGGER).setLevel(level)
+    logging.getLogger(LOGGER).setLevel(logging.INFO)
     for chatty in ("httpx", "httpcore"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     structlog.configure(
-        processors=[
-            _as_sentence,  # without level and time: the standard logger adds them
-        ],
+        processors=[_as_sentence],  # without level and time: the standard logger adds them
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,

@@ -14,7 +14,7 @@ The columns of the tables are declared in `proofsweep.model.tables`, the views i
 
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
@@ -29,6 +29,35 @@ from proofsweep.store.store import open_store
 if TYPE_CHECKING:
     import duckdb
     import pandas as pd
+
+# For type checkers and editors; a test holds them against the registry of the tables and the list of the views.
+TableName = Literal[
+    "verdicts",
+    "exchanges",
+    "runs",
+    "ingest",
+    "drift",
+    "probes",
+    "rotations",
+    "erasures",
+    "proofs",
+    "interpretations",
+    "recoveries",
+]
+ViewName = Literal[
+    TableName,
+    "latest_answer",
+    "latest_attempt",
+    "standing",
+    "comparisons",
+    "changes",
+    "rejects",
+    "reasons",
+    "coverage",
+    "usage",
+    "spend",
+    "request_log",
+]
 
 
 class ResultsStore:
@@ -91,7 +120,7 @@ class ResultsStore:
         """
         return self.table("runs", run_id, columns)
 
-    def table(self, table: str, run_id: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
+    def table(self, table: TableName, run_id: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
         """Return a table by its name.
 
         Raises:
@@ -104,8 +133,9 @@ class ResultsStore:
             raise ResultsError(f"The table {table} has no column {', '.join(sorted(unknown))}.")
         if table == "probes":
             return read_probes(self._results, columns)
-        names = self._results.all_parts(table) if run_id is None else self._parts_of(table, run_id)
-        return self._results.table(table, names, None if columns is None else list(columns))
+        store = self._results
+        names = store.all_parts(table) if run_id is None else store.parts_of(table, store.plan(run_id))
+        return store.table(table, names, None if columns is None else list(columns))
 
     def latest(self, *, attempts: bool = False, environment: str | None = None) -> pa.Table:
         """Return one row per item: its newest answer; with `attempts` its newest row, also one without an answer.
@@ -145,15 +175,17 @@ class ResultsStore:
                 cannot be read.
             duckdb.Error: the query is wrong.
         """
-        from proofsweep.answers.views.connection import close, connect  # noqa: PLC0415 - a reader of tables needs no DuckDB
+        from proofsweep.answers.views.connection import close, opened  # noqa: PLC0415 - a reader of tables needs no DuckDB
 
         with_tags = "rejects" in query.lower()
-        connection = connect(self._results, environment, with_tags=with_tags, screening=self._screening).connection
+        connection = opened(self._results, environment, with_tags=with_tags, screening=self._screening).connection
         answer = connection.sql(query)
         weakref.finalize(self, close, connection)
         return answer
 
-    def pandas(self, table: str, run_id: str | None = None, columns: Sequence[str] | None = None) -> "pd.DataFrame":
+    def pandas(
+        self, table: ViewName, run_id: str | None = None, columns: Sequence[str] | None = None
+    ) -> "pd.DataFrame":
         """Return a table or a view as a pandas frame whose columns keep their Arrow types, so that null stays null.
 
         Example:
@@ -164,12 +196,13 @@ class ResultsStore:
         """
         import pandas as pd  # noqa: PLC0415 - a caller that needs only Arrow does not load pandas
 
-        rows = self.table(table, run_id, columns) if table in SCHEMAS else self.view(table, run_id, columns)
+        # mypy does not narrow a name by the keys of a dictionary.
+        rows = self.table(table, run_id, columns) if table in SCHEMAS else self.view(table, run_id, columns)  # type: ignore[arg-type]
         return rows.to_pandas(types_mapper=pd.ArrowDtype)
 
     def view(
         self,
-        view: str,
+        view: ViewName,
         run_id: str | None = None,
         columns: Sequence[str] | None = None,
         *,
@@ -190,9 +223,6 @@ class ResultsStore:
         chosen = answer if run_id is None else answer.filter(f"run_id = '{run_id}'")
         rows: pa.Table = (chosen if columns is None else chosen.select(*columns)).to_arrow_table()
         return rows
-
-    def _parts_of(self, table: str, run_id: str) -> list[str]:
-        return self._results.parts_of(table, self._results.plan(run_id))
 
 
 def open_results(url: str, screening: Mapping[str, str] | None = None) -> ResultsStore:

@@ -44,7 +44,7 @@ def reset_clause(reset: datetime | None, now: datetime) -> str:
     """Return in a clause when the quota resets; a time in the past says nothing."""
     if reset is None or reset <= now:
         return "its reset time is not known"
-    return f"it resets {reset:%Y-%m-%d %H:%M} UTC"
+    return f"it resets {minute_of(reset)}"
 
 
 def _escaped(text: str, escape: Callable[[str], str]) -> str:

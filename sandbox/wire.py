@@ -11,7 +11,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from sandbox.answers import Answer
 
-# Chosen: far longer than a client takes to send the headers of one request; half would do too.
+# Chosen: far longer than a client takes to send the headers of one request.
 _HEADER_SECONDS = 20.0
 _CLOSE_WITH_RESET = struct.pack("ii", 1, 0)  # SO_LINGER with 0 seconds: closing sends RST
 

@@ -1,13 +1,12 @@
 """The binding to the exact audio bytes: any bit, any byte more or less (contract, What the service does)."""
 
 from conformance import sounds
-from conformance.assertions import expect, success_members, text_of
+from conformance.assertions import expect, links_in, success_members, text_of
 from conformance.checks.verdicts import expect_verdict
 from conformance.definition import check
 from conformance.operations import ASSET
 from conformance.replies import NotTried, Violation
 from conformance.subject import Subject
-from conformance.texts import links_in
 
 _PAIR = ("pair", "sidecar_field")
 # A one-file credential is a C2PA manifest in the WAV; its boxes are labelled so.

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from conformance.assertions import expect, seconds_of, success_members, text_of
+from conformance.assertions import expect, links_in, seconds_of, success_members, text_of
 from conformance.checks.verdicts import KNOWN_VERDICTS
 from conformance.definition import Check, Risk, check
 from conformance.operations import ASSET, ERASE, INTERPRETATION, PROOF, PROOFS
@@ -10,7 +10,6 @@ from conformance.pages import ids_of
 from conformance.replies import NotTried, Reply
 from conformance.sounds import is_wav
 from conformance.subject import MADE_UP, Subject
-from conformance.texts import links_in
 
 _OUTCOMES = ("erased", "already_erased")
 

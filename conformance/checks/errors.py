@@ -1,17 +1,16 @@
 """Errors: their common body, and the headers of a 429."""
 
 from conformance.assertions import expect, expect_api_error, expect_quota_headers, header_number
-from conformance.budget import SHARED_CALLS
 from conformance.definition import Risk, check
 from conformance.operations import KEYS, USAGE
 from conformance.replies import NotTried, Reply, Violation
-from conformance.subject import Subject
+from conformance.subject import SHARED_CALLS, Subject
 
 _MOST_BURST = SHARED_CALLS["one burst"]
 # Chosen: rounding may make one wait a second too short.
 _MOST_WAITS = 3
 _LONGEST_WAIT_SECONDS = 60
-# Chosen: a lane that is free again in half a second tells no wait of eight minutes; half may be a service's caution.
+# Chosen: a lane that is free again in half a second tells no wait of eight minutes.
 _MANY_SECONDS = 500
 
 

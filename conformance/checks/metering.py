@@ -1,12 +1,11 @@
 """What usage counts: each day, each call once, and the same as the headers say."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 
 from conformance import sounds
 from conformance.assertions import expect, header_number, number_of, object_of, objects_of, success_members
-from conformance.day_labels import day_of
 from conformance.definition import check
 from conformance.operations import INTERPRETATION, KEYS, PROOF, PROOFS, UPLOADS, USAGE
 from conformance.replies import NotTried, Reply
@@ -15,6 +14,19 @@ from conformance.subject import MOMENT_SECONDS, Subject
 _WINDOWS = (1, 7, 90)
 # Chosen: `remaining` and the header are read a moment apart, and another user of the key may call in between.
 _MOST_APART = 2
+# The contract does not show the form of a day's label, so only common ones are known: those in
+# which year, month and day cannot be confused.
+_DAY_FORMS = (
+    "%Y-%m-%d",
+    "%Y%m%d",
+    "%Y/%m/%d",
+    "%Y.%m.%d",
+    "%d %b %Y",
+    "%d %B %Y",
+    "%b %d, %Y",
+    "%B %d, %Y",
+    "%d-%b-%Y",
+)
 _COUNTED = ((KEYS, {"limit": "1"}), (PROOFS, {"limit": "1"}), (UPLOADS, {"purpose": "verify"}))
 
 
@@ -31,7 +43,7 @@ def resources_usage_has_an_entry_for_each_day(service: Subject) -> None:
 def resources_usage_days_end_today(service: Subject) -> None:
     """The entries are the latest UTC days, without a gap, and today is one of them."""
     labels = [str(day.get("date")) for day in _days(service.usage)]
-    days = [day_of(label) for label in labels]
+    days = [_day_of(label) for label in labels]
     known = sorted(day for day in days if day is not None)
     if len(known) < len(labels):
         raise NotTried(f"the form of the label {labels[days.index(None)][:40]!r} is not known")
@@ -153,3 +165,16 @@ def _count(day: dict[str, object], name: str, reply: Reply) -> float:
     value = day.get(name)
     is_digits = isinstance(value, str) and value.isascii() and value.isdigit()
     return float(str(value)) if is_digits else number_of(day, name, reply)
+
+
+def _day_of(label: str) -> date | None:
+    """Return the day that a label names; None if its form is not known."""
+    for form in _DAY_FORMS:
+        try:
+            return datetime.strptime(label, form).date()  # noqa: DTZ007 - a day has no zone
+        except ValueError:
+            continue
+    try:
+        return datetime.fromisoformat(label).date()
+    except ValueError:
+        return None

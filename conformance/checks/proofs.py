@@ -3,13 +3,12 @@
 import base64
 import binascii
 
-from conformance.assertions import expect, success_members, text_of
+from conformance.assertions import expect, links_in, success_members, text_of, texts_in
 from conformance.definition import check
 from conformance.operations import ASSET, INTERPRETATION, PROOF
 from conformance.replies import NotTried, Reply, Violation
 from conformance.sounds import is_wav
 from conformance.subject import MADE_UP, MOST_POLLS, Subject
-from conformance.texts import links_in, texts_in
 
 _AUDIO = (b"RIFF", b"RF64", b"BW64", b"FORM", b"caff", b"ID3", b"fLaC", b"OggS")
 # Chosen: clients stop after two minutes (contract, Endpoints 9), so no client waits five times that; half a second in

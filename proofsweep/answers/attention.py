@@ -11,7 +11,6 @@ from proofsweep.files.locations import path_of, path_within
 from proofsweep.model.items import proof_id_of
 from proofsweep.model.reasons import remedy_for
 from proofsweep.model.run_records import OUTCOMES
-from proofsweep.model.runs import Plan
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.text import no_such_tag
 
@@ -78,13 +77,10 @@ def attention_groups(
 
 def named_files(results: Results, run: RunStatus) -> list[NamedFile]:
     """Name the first files of a run that need attention, by its first parts."""
-    return _first_files(results, run.plan) if any(map(run.rows, NEED_ATTENTION)) else []
-
-
-def _first_files(results: Results, plan: Plan) -> list[NamedFile]:
+    plan, found = run.plan, list[NamedFile]()
     root = "" if plan.catalog_root is None else path_of(plan.catalog_root, "/")
-    found: list[NamedFile] = []
-    for name in results.parts_of("verdicts", plan)[:_FEW_PARTS]:
+    names = results.parts_of("verdicts", plan) if any(map(run.rows, NEED_ATTENTION)) else []
+    for name in names[:_FEW_PARTS]:
         table = results.table("verdicts", [name], ["audio", "outcome", "reason", "manifest_row", "item_id"])
         for row in table.sort_by("manifest_row").to_pylist():
             if row["outcome"] in NEED_ATTENTION:

@@ -9,13 +9,14 @@ from itertools import islice, takewhile
 from proofsweep.answers.run_status import Group, LegStatus, Pruned, RunStatus
 from proofsweep.endings import EndedBy
 from proofsweep.errors import ResultsError
-from proofsweep.model.layout import leg_folder, pruning_intent_name, shard_and_leg_of
+from proofsweep.model.layout import pruning_intent_name, shard_and_leg_of
 from proofsweep.model.run_records import OUTCOMES, RunRecord
 from proofsweep.model.runs import Plan, new_run_id
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.prunings import completed_at, prunings_of
+from proofsweep.store.receipts import has_claim
 from proofsweep.store.run_index import RunIndex
 
 
@@ -23,7 +24,13 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
     """Read the status of a run from its store; ResultsError if there is no such run."""
     plan = results.plan(run_id)
     legs = Legs(results, run_id, lambda: datetime.now(UTC))
-    statuses = tuple(_leg_status(legs, number) for number in legs.numbers())
+    receipts = {number: legs.receipt(number) for number in legs.numbers()}
+    statuses = tuple(
+        LegStatus(leg=number, ended_by=None if legs.is_alive(number) else str(EndedBy.KILLED))
+        if receipt is None
+        else _status_of(number, receipt)
+        for number, receipt in receipts.items()
+    )
     pruned = prunings_of(results.store, run_id)[-1:]
     if pruned:
         at = completed_at(results.store, pruned[0])
@@ -67,8 +74,7 @@ def run_worked_on_by(results: Results, flow_run_id: str, since: datetime) -> str
 
 def _is_known(results: Results, record: RunRecord) -> bool:
     """Return whether the index knows all that there is to know: no leg began after those that it knows."""
-    claim = f"{leg_folder(record.plan.run_id, len(record.legs) + 1)}/claim.json"
-    return record.is_over or results.store.read(claim) is None
+    return record.is_over or not has_claim(results.store, record.plan.run_id, len(record.legs) + 1)
 
 
 def _brief(record: RunRecord) -> RunStatus:
@@ -122,13 +128,6 @@ def _added_up(rows: Sequence[Row]) -> tuple[Group, ...]:
     return tuple(
         sorted(found.values(), key=lambda group: (OUTCOMES.index(group.outcome), -group.rows, group.reason or ""))
     )
-
-
-def _leg_status(legs: Legs, number: int) -> LegStatus:
-    receipt = legs.receipt(number)
-    if receipt is None:
-        return LegStatus(leg=number, ended_by=None if legs.is_alive(number) else str(EndedBy.KILLED))
-    return _status_of(number, receipt)
 
 
 def _status_of(number: int, receipt: Mapping[str, object]) -> LegStatus:

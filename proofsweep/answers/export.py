@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from proofsweep.answers.letters import file_name_of
 from proofsweep.answers.report_formats import GroupedRows, ReportRow, write_csv, write_xlsx
-from proofsweep.answers.views.screening import REPORTED, screened
+from proofsweep.answers.views.screening import NO_SCREENING, REPORTED, screened
 from proofsweep.answers.views.selected_rows import SelectedRows
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.files.locations import path_of
@@ -25,7 +25,6 @@ FORMATS: Mapping[str, Callable[[Path, Sequence[str], Sequence[str], Iterator[Rep
 }
 
 _READ = [*(name for name in COLUMNS if name not in {"what_to_do", "proofsweep_run"}), "run_id", "item_id", "tags"]
-_NO_SCREENING: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ class Exported:
 
 
 def export(
-    selected: SelectedRows, path: Path, tag: str | None = None, screening: Mapping[str, str] = _NO_SCREENING
+    selected: SelectedRows, path: Path, tag: str | None = None, screening: Mapping[str, str] = NO_SCREENING
 ) -> Exported:
     """Write the rows to a file whose ending says its format; with a tag, to one for each of its values beside it.
 
@@ -66,8 +65,9 @@ def export(
             catalogs.add((plan.catalog, plan.catalog_root))
             report_row = report_row_of(row, cells)
             groups.add("" if tag is None else report_row.tags.get(tag, ""), report_row)
-        if tag is not None and groups.counts:
-            _refuse_unknown_tag(groups, tag)
+        known = [name for names in groups.tag_names.values() for name in names]
+        if tag is not None and groups.counts and tag not in known:
+            raise UsageError(no_such_tag(tag, known))
         targets = {"": path} if tag is None else _targets(path, sorted(groups.counts), tag)
         targets = {group: target for group, target in targets.items() if group in groups.counts}
         with _written_whole(targets.values()) as scratch:
@@ -85,12 +85,6 @@ def report_row_of(row: Row, screening: Sequence[bool | None] = ()) -> ReportRow:
     advice = advice_for_outcome(str(row["outcome"]), str(row["reason"] or ""))
     named = {str(name): str(cell) for name, cell in tags.items()}
     return ReportRow(locations, named, own_cells(row, advice, screening))
-
-
-def _refuse_unknown_tag(groups: GroupedRows, tag: str) -> None:
-    known = [name for names in groups.tag_names.values() for name in names]
-    if tag not in known:
-        raise UsageError(no_such_tag(tag, known))
 
 
 def _targets(path: Path, values: Sequence[str], tag: str) -> dict[str, Path]:

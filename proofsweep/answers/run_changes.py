@@ -134,7 +134,11 @@ def comparison_of(results: Results, now: Plan, against: str) -> Comparison:
     """
     if against not in {PREVIOUS, "baseline"}:
         before = results.plan(against)
-        _refuse_two_environments(now, before)
+        if before.environment != now.environment:
+            raise UsageError(
+                f"The run {now.run_id} is of the environment {now.environment!r}, and {before.run_id} of "
+                f"{before.environment!r}: verdicts of one say nothing about the other."
+            )
         return Comparison(results, now, before)
     earlier = _earlier_runs(results, now)
     if against == "baseline":
@@ -152,11 +156,3 @@ def _earlier_runs(results: Results, now: Plan) -> Sequence[RunRecord]:
 
 def _is_finished_whole(run: RunRecord) -> bool:
     return run.remaining == 0 and not run.plan.skipped and run.plan.catalog_kind not in PARTIAL_KINDS
-
-
-def _refuse_two_environments(now: Plan, before: Plan) -> None:
-    if before.environment != now.environment:
-        raise UsageError(
-            f"The run {now.run_id} is of the environment {now.environment!r}, and {before.run_id} of "
-            f"{before.environment!r}: verdicts of one say nothing about the other."
-        )

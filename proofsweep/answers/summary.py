@@ -24,7 +24,7 @@ ENDINGS = {
     "superseded": "superseded: other runs of its catalog have finished its rows, or planned them anew",
 }
 
-# Names in a sentence. Chosen: any value from 1 to 6 does.
+# Names in a sentence. Chosen; not critical.
 _NAMED_DRIFT = 3
 
 

@@ -17,7 +17,7 @@ from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.files.audio import is_audio, open_audio
 from proofsweep.files.locations import is_bucket, one_line, path_within
 from proofsweep.files.source import Folder, Source
-from proofsweep.model.items import FileFacts, ManifestRow, Mode, Unlisted, printable, raw_bytes
+from proofsweep.model.items import FileFacts, ManifestRow, Mode, printable, raw_bytes
 from proofsweep.model.reasons import Reason
 
 _PCM = {".wav", ".wave", ".bwf", ".rf64", ".bw64", ".w64", ".aif", ".aiff", ".aifc", ".afc", ".caf", ".au", ".snd"}
@@ -151,7 +151,7 @@ class FolderScan:
     def _listed(self, row: ManifestRow) -> bytes:
         """Join a row's names, sizes and times so that different listings give different bytes, whatever the root is."""
         audio, sidecar = (path_within(each or "", self._path) for each in (row.audio, row.sidecar))
-        facts = (audio, sidecar or row.contested_sidecar or "", _version(row.audio_facts), _version(row.sidecar_facts))
+        facts = (audio, sidecar or row.contested_sidecar or "", row.audio_version or "", row.sidecar_version or "")
         return b"\0".join(map(raw_bytes, facts)) + b"\0\0"
 
     def _folder_row(self, number: int, folder: Folder) -> ManifestRow:
@@ -165,7 +165,3 @@ class FolderScan:
 def is_audio_name(path: str) -> bool:
     """Return whether the name ends as that of audio does."""
     return posixpath.splitext(path)[1].lower() in _AUDIO_EXTENSIONS
-
-
-def _version(facts: FileFacts | Unlisted | None) -> str:
-    return facts.version if isinstance(facts, FileFacts) else ""

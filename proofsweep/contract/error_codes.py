@@ -18,8 +18,6 @@ class ErrorCode(StrEnum):
     INTERNAL = "internal"
 
 
-_BY_SLUG: Mapping[str, ErrorCode] = MappingProxyType({str(code): code for code in ErrorCode})
-
 _BY_STATUS: Mapping[int, ErrorCode] = MappingProxyType(
     {
         HTTPStatus.BAD_REQUEST: ErrorCode.INVALID_REQUEST,
@@ -36,10 +34,8 @@ def meaning_of(status: int, code: str | None) -> ErrorCode:
     """Read an error by its code if it is known, else by its status class; for 429 the status decides."""
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return ErrorCode.RATE_LIMITED
-    return _BY_SLUG.get(code or "") or _of_class(status)
-
-
-def _of_class(status: int) -> ErrorCode:
+    if code in set(ErrorCode):
+        return ErrorCode(code)
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return ErrorCode.INTERNAL
     return _BY_STATUS.get(status, ErrorCode.INVALID_REQUEST)

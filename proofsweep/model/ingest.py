@@ -10,16 +10,16 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 
 from proofsweep.errors import ResultsError
-from proofsweep.model.items import FileFacts, ManifestRow, Unlisted, WorkItem, raw_bytes
+from proofsweep.model.items import FileFacts, ManifestRow, WorkItem, raw_bytes
 from proofsweep.model.reasons import Heals, about
 from proofsweep.model.tables.columns import Row
 
 # More files than this that are refused in one leg although their bytes were accepted before may be an incident at the
-# partner. Chosen: half holds letters back for a supplier's few bad files; twice writes forty wrong ones first.
+# partner. Chosen: no letter to the supplier is wrong for more files than these.
 MANY_REFUSED_AGAIN = 20
-# The wait for the second refusal then. Chosen: half may ask in the same incident; twice delays what is true.
+# The wait for the second refusal then. Chosen: an incident should be over by then.
 SECOND_REFUSAL_AFTER = timedelta(hours=1)
-# The longest wait for another try. Chosen: half tries a file that always fails twice as often; twice is two days.
+# The longest wait for another try. Chosen: a file that always fails is tried once a day.
 _LONGEST_RETRY = timedelta(days=1)
 
 
@@ -201,15 +201,14 @@ def is_patient(sighting: Sighting, now: datetime, rules: IngestRules) -> bool:
 
 def is_answer_for(answer: PastAnswer, row: ManifestRow) -> bool:
     """Return whether an answer is final and was given for the listed version of audio and sidecar."""
-    if not is_final(answer.outcome, answer.reason) or answer.audio_version != _version(row.audio_facts):
+    if not is_final(answer.outcome, answer.reason) or answer.audio_version != row.audio_version:
         return False
-    return row.sidecar is None or answer.sidecar_version == _version(row.sidecar_facts)
+    return row.sidecar is None or answer.sidecar_version == row.sidecar_version
 
 
 def answered_as(answer: PastAnswer, item_id: str, row: ManifestRow) -> PastAnswer:
     """Return an answer to a listed file that has the same bytes."""
-    versions = _version(row.audio_facts), _version(row.sidecar_facts)
-    return replace(answer, item_id=item_id, audio_version=versions[0], sidecar_version=versions[1])
+    return replace(answer, item_id=item_id, audio_version=row.audio_version, sidecar_version=row.sidecar_version)
 
 
 def may_be_same_bytes(answer: PastAnswer, row: ManifestRow) -> bool:
@@ -242,7 +241,7 @@ def needs_letter(answer: PastAnswer, before: PastAnswer | None) -> bool:
 
 def version_of(row: ManifestRow) -> str:
     """Return one text for the versions of a row's audio and sidecar."""
-    return text_of_versions(_version(row.audio_facts), _version(row.sidecar_facts))
+    return text_of_versions(row.audio_version, row.sidecar_version)
 
 
 def text_of_versions(audio: str | None, sidecar: str | None) -> str:
@@ -280,7 +279,3 @@ def watch_id(environment: str, watched: str) -> str:
 
 def _in(folder: str, location: str) -> str:
     return f"{folder}/{posixpath.basename(location)}"
-
-
-def _version(facts: FileFacts | Unlisted | None) -> str | None:
-    return facts.version if isinstance(facts, FileFacts) else None

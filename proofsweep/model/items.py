@@ -54,6 +54,16 @@ class ManifestRow:
     refused: Ineligible | None = None  # why a file could not be inspected, or must not be
     contested_sidecar: str | None = None  # the name of a sidecar that this and other audio of the folder claim
 
+    @property
+    def audio_version(self) -> str | None:
+        """The version of the audio that the listing showed; None if it showed none."""
+        return self.audio_facts.version if isinstance(self.audio_facts, FileFacts) else None
+
+    @property
+    def sidecar_version(self) -> str | None:
+        """The same of the sidecar."""
+        return self.sidecar_facts.version if isinstance(self.sidecar_facts, FileFacts) else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkItem:

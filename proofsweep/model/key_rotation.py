@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from proofsweep.contract.models import KeyRecord
 from proofsweep.model.operations import Operation, OperationKind
 from proofsweep.model.tables.columns import Row
+from proofsweep.text import minute_of
 
 # Contract, Limits: how long the same Idempotency-Key gives the same answer again.
 REPLAY_WINDOW = timedelta(hours=24)
@@ -96,14 +97,14 @@ def why_conflict(intent: RotationIntent, now: datetime, *, was_asked_before: boo
     )
     if not was_asked_before:
         return elsewhere
-    began = f"{intent.requested_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    began = minute_of(intent.requested_at.astimezone(UTC))
     if now - intent.requested_at < REPLAY_WINDOW:
         return f"This rotation began at {began}, and the service does not answer it again. {elsewhere}"
     ends = intent.requested_at.astimezone(UTC) + GRACE_WINDOW
     return (
         f"This rotation began at {began}; its answer is given again for {_hours(REPLAY_WINDOW)} hours only, and these "
         f"are over. Nobody can get the new key any more: ask the partner for another one. The old key ends at "
-        f"{ends:%Y-%m-%d %H:%M} UTC at the latest."
+        f"{minute_of(ends)} at the latest."
     )
 
 

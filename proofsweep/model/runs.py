@@ -4,14 +4,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 
-# Fewest items in a shard, which is one Prefect task and one Parquet part. Chosen: any value from 500 to 2,000 does.
+# Fewest items in a shard, which is one Prefect task and one Parquet part. Chosen: a task
+# costs 29 ms of CPU at most (docs/performance.md), which is little beside so many files.
 MIN_SHARD_ITEMS = 1_000
 
 # Most shards in a run, so that no leg leaves more parts. Chosen: a reader opens every part.
 MAX_SHARDS = 256
 
 # Most items of a run that shows each item as its own Prefect task. Chosen: a person can read 200 lines. A task takes
-# 11.5 ms of CPU (docs/performance.md): 2.3 s for 200 items and 4.6 s at twice.
+# 11.5 ms of CPU (docs/performance.md): 2.3 s for 200 items.
 SMALL_RUN_ITEMS = 200
 
 # Time between two heartbeats of a leg. Chosen: each is an object to write.

@@ -10,8 +10,7 @@ from proofsweep.contract.models import HealthResponse
 from proofsweep.errors import CallFailed, RunMustStop
 from proofsweep.model.exchanges import Call, Exchange, Failure
 from proofsweep.model.tables.columns import Row
-from proofsweep.model.tables.probes import probe_row
-from proofsweep.model.tables.usage import usage_rows
+from proofsweep.model.tables.probes import probe_row, usage_rows
 from proofsweep.partner.partner import Partner
 
 

@@ -33,6 +33,12 @@ class Entry:
     objects: tuple[str, ...] = ()
     replaces: tuple[str, ...] = ()
 
+    @property
+    def rows(self) -> int:
+        """How many rows its objects have; 0 for an entry without such."""
+        rows = self.body.get("rows")
+        return rows if isinstance(rows, int) else 0
+
 
 @dataclass(frozen=True, slots=True)
 class DerivedLog:

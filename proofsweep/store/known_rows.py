@@ -109,7 +109,7 @@ class HashedItems:
 
     def __init__(self, item_ids: Iterable[Hashable]) -> None:
         hashes = pa.array(array("q", map(hash, item_ids)), pa.int64())
-        self._hashes = memoryview(hashes.take(pc.array_sort_indices(hashes)).buffers()[1] or b"").cast("q")
+        self._hashes = _numbers(hashes.take(pc.array_sort_indices(hashes)))
         self._count = len(hashes)
 
     def __len__(self) -> int:

@@ -16,7 +16,7 @@ from proofsweep.model.tables.registry import written_by
 from proofsweep.store.lease import Lease
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.receipts import Part, link_to, newest_receipts
-from proofsweep.store.store import Store, damaged, json_bytes
+from proofsweep.store.store import Store, damaged, json_bytes, read_object
 
 _BUSY = "Another process works on this operation: {holder}."
 
@@ -47,11 +47,11 @@ class Operations:
 
     def intent(self, operation_id: str) -> dict[str, object] | None:
         """Read what an operation was about to do; None if it has no intent. ResultsError if it is damaged."""
-        return self._document(layout.operation_intent_name(operation_id))
+        return read_object(self.results.store, layout.operation_intent_name(operation_id))
 
     def receipt(self, operation_id: str) -> dict[str, object] | None:
         """Read how an operation ended; None if it is at work, or was killed. ResultsError if it is damaged."""
-        return self._document(layout.operation_receipt_name(operation_id))
+        return read_object(self.results.store, layout.operation_receipt_name(operation_id))
 
     def ended_parts(self, operation_id: str) -> list[Part]:
         """Return the parts that an operation's receipt names, none without one; ResultsError if it is damaged."""
@@ -92,16 +92,6 @@ class Operations:
         store, (name, intent) = self.results.store, layout.operation_names(operation.operation_id)
         held = [*link_to(store, [intent]), *map(asdict, newest_receipts(store, operation.operation_id))]
         store.create(name, json_bytes({**operation.document(), **document, "earlier_receipts": held}))
-
-    def _document(self, name: str) -> dict[str, object] | None:
-        content = self.results.store.read(name)
-        try:
-            document = None if content is None else json.loads(content)
-        except ValueError as damage:
-            raise self._damaged(name) from damage
-        if content is not None and not isinstance(document, dict):
-            raise self._damaged(name)
-        return document
 
     def _damaged(self, name: str) -> ResultsError:
         return damaged(self.results.store, name, "it is not whole")

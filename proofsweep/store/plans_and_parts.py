@@ -194,7 +194,7 @@ def _table_of(content: bytes, columns: list[str] | None = None) -> pa.Table:
 
 
 SCHEMA: Final = pa.schema([pa.field("item_id", pa.string(), nullable=False)])
-# Item IDs that are encoded at once. Chosen: any value from 5,000 to 20,000 does.
+# Item IDs that are encoded at once. Chosen; not critical.
 _IDS_AT_ONCE = 10_000
 
 

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from proofsweep.errors import NameTaken
 from proofsweep.model import layout
 from proofsweep.model.pruning import Pruning
-from proofsweep.store.store import Store, damaged
+from proofsweep.store.store import Store, json_bytes, read_document
 
 _PRUNING = TypeAdapter(Pruning)
 
@@ -18,7 +18,7 @@ _PRUNING = TypeAdapter(Pruning)
 def prunings_of(store: Store, run_id: str) -> list[Pruning]:
     """Read the intents of a run's prunings, the oldest first, none if it had none; ResultsError if one is damaged."""
     names = store.names(layout.pruning_folder(run_id))
-    return [_read(store, name) for name in names if name.endswith("-intent.json")]
+    return [read_document(store, name, _PRUNING) for name in names if name.endswith("-intent.json")]
 
 
 def completed_at(store: Store, pruning: Pruning) -> str | None:
@@ -42,7 +42,7 @@ def wholly_pruned(store: Store, known: Collection[str] = ()) -> Iterator[str]:
 
 def write_intent(store: Store, pruning: Pruning) -> None:
     """Write what will be deleted; NameTaken if another process prunes the run at the same moment."""
-    store.create(layout.pruning_intent_name(pruning.run_id, pruning.number), _json(pruning.document()))
+    store.create(layout.pruning_intent_name(pruning.run_id, pruning.number), json_bytes(pruning.document()))
 
 
 def write_receipt(store: Store, pruning: Pruning, now: datetime) -> None:
@@ -55,15 +55,4 @@ def write_receipt(store: Store, pruning: Pruning, now: datetime) -> None:
         "size_bytes": pruning.size_bytes,
     }
     with suppress(NameTaken):
-        store.create(layout.pruning_receipt_name(pruning.run_id, pruning.number), _json(document))
-
-
-def _read(store: Store, name: str) -> Pruning:
-    try:
-        return _PRUNING.validate_json(store.read(name) or b"")
-    except ValueError as damage:
-        raise damaged(store, name) from damage
-
-
-def _json(document: dict[str, object]) -> bytes:
-    return json.dumps(document, indent=2, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+        store.create(layout.pruning_receipt_name(pruning.run_id, pruning.number), json_bytes(document))

@@ -11,7 +11,7 @@ from typing import Any
 
 from proofsweep.errors import NameTaken
 from proofsweep.model import layout
-from proofsweep.store.store import Store, damaged, json_bytes, sha256_hex
+from proofsweep.store.store import Store, json_bytes, read_object, sha256_hex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,12 +47,7 @@ def has_claim(store: Store, run_id: str, leg: int) -> bool:
 
 def receipt_of(store: Store, run_id: str, leg: int) -> dict[str, object] | None:
     """Read how a leg ended; None while it runs. ResultsError if it is damaged."""
-    content = store.read(layout.receipt_name(run_id, leg))
-    try:
-        document = None if content is None else json.loads(content)
-    except ValueError as damage:
-        raise damaged(store, layout.receipt_name(run_id, leg), "it is not a whole receipt") from damage
-    return document if isinstance(document, dict) else None
+    return read_object(store, layout.receipt_name(run_id, leg))
 
 
 def ended_parts(store: Store, run_id: str) -> dict[int, list[Part]]:

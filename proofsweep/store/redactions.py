@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import asdict
 from datetime import datetime
-from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +14,8 @@ from proofsweep.model.redaction import KEPT, MARKER, Completed, Redaction
 from proofsweep.store.lease import Lease
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.row_digests import row_digests
-from proofsweep.store.store import Store, damaged, json_bytes, sha256_hex
+from proofsweep.store.store import Store, json_bytes, read_document, sha256_hex
 
-_Document = TypeVar("_Document")
 _REDACTION, _COMPLETED = TypeAdapter(Redaction), TypeAdapter(Completed)
 _BUSY = "A redaction is at work in this results store already: {holder}."
 
@@ -31,7 +29,7 @@ def redactions_of(store: Store) -> Iterator[Redaction]:
     """Read the intents of all redactions, the oldest first; ResultsError if one is damaged or cannot be read."""
     for name in store.names(layout.REDACTED_FOLDER):
         if name.endswith("-intent.json"):
-            yield _read(store, name, _REDACTION)
+            yield read_document(store, name, _REDACTION)
 
 
 def intent_digest(store: Store, redaction: Redaction) -> str:
@@ -42,7 +40,7 @@ def intent_digest(store: Store, redaction: Redaction) -> str:
 def completion_of(store: Store, redaction: Redaction) -> Completed | None:
     """Return how a redaction ended, None if it did not; ResultsError if its receipt is damaged."""
     name = layout.redaction_receipt_name(redaction.number)
-    return None if store.read(name) is None else _read(store, name, _COMPLETED)
+    return None if store.read(name) is None else read_document(store, name, _COMPLETED)
 
 
 def write_intent(store: Store, redaction: Redaction) -> None:
@@ -75,10 +73,3 @@ def recorded_digests(table: pa.Table, name: str, redactions: Iterable[Redaction]
         for place, digest in each.rows.items():
             digests[place] = bytes.fromhex(digest)
     return digests
-
-
-def _read(store: Store, name: str, reader: TypeAdapter[_Document]) -> _Document:
-    try:
-        return reader.validate_json(store.read(name) or b"")
-    except ValueError as damage:
-        raise damaged(store, name) from damage

@@ -55,8 +55,7 @@ def _next_level(level: Sequence[bytes]) -> list[bytes]:
 # Arrow leaves a row out of the result if it has no cell to join, so each row has this one; it names the definition.
 _FIRST_LINE = b"proofsweep row 1"
 
-# Rows whose bytes are in memory at once, some 20 MB. Each portion costs some 3 ms whatever its size: half costs large
-# parts a tenth more time, twice needs twice the memory.
+# Rows whose bytes are in memory at once, some 20 MB. Each portion costs some 3 ms whatever its size.
 _ROWS_AT_ONCE = 16_384
 
 _Column = Any  # An Arrow column in chunks; the stubs of Arrow do not know what its functions make of one

@@ -13,16 +13,17 @@ from typing import Any
 
 from proofsweep.errors import ResultsError
 from proofsweep.files.locations import resolved_location
-from proofsweep.model.layout import INDEX_FOLDER, leg_folder
+from proofsweep.model.layout import INDEX_FOLDER
 from proofsweep.model.run_records import RECEIPT_MEMBERS, LegRecord, RunRecord, epoch_at
 from proofsweep.model.runs import Plan
 from proofsweep.store.derived_log import DerivedLog, Entry
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results, plan_of
 from proofsweep.store.prunings import wholly_pruned
+from proofsweep.store.receipts import has_claim
 from proofsweep.store.store import REQUESTS_AT_ONCE
 
-# Chosen: any value from 2 to 8 does.
+# Entries of the index before they become one. Chosen; not critical.
 _MOST_ENTRIES = 4
 # Chosen: a plan of millions of rows takes minutes between its name and its existence, and clocks differ.
 _SETTLING = timedelta(days=1)
@@ -123,8 +124,11 @@ class RunIndex:
         except (ResultsError, ValueError):
             return None
         legs = Legs(self._results, run_id)
-        receipts = {number: legs.receipt(number) for number in legs.numbers()}
-        ended = [_leg_record(number, receipt) for number, receipt in sorted(receipts.items()) if receipt is not None]
+        ended = [
+            LegRecord(leg=number, receipt={name: receipt.get(name) for name in RECEIPT_MEMBERS})
+            for number in legs.numbers()
+            if (receipt := legs.receipt(number)) is not None
+        ]
         return RunRecord(plan=plan, legs=ended)
 
     def _readable(self) -> IndexedRuns:
@@ -145,12 +149,8 @@ class RunIndex:
     def _outdated(self, index: IndexedRuns) -> list[str]:
         """Name the unfinished runs of which another leg began since they were indexed."""
         unfinished = [record for record in index.newest_first() if not record.is_over][:_WATCHED]
-        claims = [f"{leg_folder(run.plan.run_id, len(run.legs) + 1)}/claim.json" for run in unfinished]
-        return [
-            run.plan.run_id
-            for run, claim in zip(unfinished, claims, strict=True)
-            if self._results.store.read(claim) is not None
-        ]
+        store = self._results.store
+        return [run.plan.run_id for run in unfinished if has_claim(store, run.plan.run_id, len(run.legs) + 1)]
 
     def _complete_to(self, index: IndexedRuns, missing: Iterable[str]) -> str:
         """Name the newest run that is old enough that no older one can still appear; empty if none is."""
@@ -161,10 +161,6 @@ class RunIndex:
 
 def _by_id(records: Iterable[RunRecord]) -> dict[str, RunRecord]:
     return {record.plan.run_id: record for record in records}
-
-
-def _leg_record(leg: int, receipt: dict[str, object]) -> LegRecord:
-    return LegRecord(leg=leg, receipt={name: receipt.get(name) for name in RECEIPT_MEMBERS})
 
 
 def _with_groups(record: RunRecord, known: RunRecord | None) -> RunRecord:

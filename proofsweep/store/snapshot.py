@@ -7,6 +7,7 @@ an hourly run of a few files does not write a snapshot of millions of items agai
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
@@ -24,10 +25,9 @@ from proofsweep.store.store import Store
 
 COLUMNS = schemas.SNAPSHOT.names
 
-# Some 2 MB. Half makes twice the objects, 1,600 for ten million items; twice makes a reader of a few items read twice
-# as much, and the end of a run need 15 MB more.
+# Some 2 MB: 800 objects for ten million items, and a reader of a few items reads a file for each.
 _FILE_ROWS = 12_500
-# Chosen: any value from 3 to 12 does.
+# Entries of the snapshot before small ones are merged. Chosen; not critical.
 _MOST_ENTRIES = 6
 # Chosen: an entry is merged with smaller ones unless it has so many times their rows. Then each row is written again
 # only when its entry has grown by a quarter.
@@ -70,8 +70,9 @@ class Snapshot:
     def add(self, tables: Iterator[pa.Table], legs: Mapping[str, Sequence[int]]) -> None:
         """Write the newest rows of some legs, sorted as `reduced` gives them; then merge entries if they are many."""
         self._write(tables, legs, [])
-        if len(self._log.names()) > _MOST_ENTRIES:
-            self._merge(self.entries())
+        if len(self._log.names()) > _MOST_ENTRIES and len(entries := self.entries()) > _MOST_ENTRIES:
+            small = _small_ones(entries)
+            self._write(merged([self.tables_of(files_of(entry)) for entry in small]), legs_in(small), small)
 
     def replace_all(self, tables: Iterator[pa.Table], legs: Mapping[str, Sequence[int]], before: Sequence[str]) -> None:
         """Write a snapshot in the place of the objects in it that were listed before its rows were read."""
@@ -85,14 +86,6 @@ class Snapshot:
         folders = [f"{SNAPSHOT_FOLDER}/{each}" for each in self._store.folders(SNAPSHOT_FOLDER)]
         chosen = [folder for folder in folders if folder in complete or folder < abandoned]
         return [*entries, *(name for folder in chosen for name in self._store.names(folder))]
-
-    def _merge(self, entries: Sequence[Entry]) -> None:
-        if len(entries) <= _MOST_ENTRIES:
-            return
-        small = _small_ones(entries)
-        tables = merged([self.tables_of(files_of(entry)) for entry in small])
-        legs = legs_in(small)
-        self._write(tables, legs, small)
 
     def _write(
         self,
@@ -157,18 +150,13 @@ def missing_legs(entries: Iterable[Entry], runs: Iterable[RunRecord]) -> Iterato
 
 def _small_ones(entries: Sequence[Entry]) -> list[Entry]:
     """Choose what to merge: the smallest two, and each next one that is not much larger than those before it."""
-    by_size = sorted(entries, key=_rows_of)
+    by_size = sorted(entries, key=attrgetter("rows"))
     chosen = by_size[:2]
     for entry in by_size[2:]:
-        if _rows_of(entry) > _MUCH_LARGER * sum(map(_rows_of, chosen)):
+        if entry.rows > _MUCH_LARGER * sum(each.rows for each in chosen):
             break
         chosen.append(entry)
     return chosen
-
-
-def _rows_of(entry: Entry) -> int:
-    rows = entry.body["rows"]
-    return rows if isinstance(rows, int) else 0
 
 
 def _in_files(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:

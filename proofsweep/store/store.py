@@ -7,13 +7,17 @@ import hashlib
 import json
 import secrets
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
+
+from pydantic import TypeAdapter
 
 from proofsweep.errors import CatalogError, NameTaken, ResultsError
 from proofsweep.files.locations import BUCKET_SCHEMES, is_bucket, path_of
 from proofsweep.store.folder_store import FolderStore
 
-# Requests of one process that wait for a bucket together. Chosen: any value from 8 to 32 does.
+_Document = TypeVar("_Document")
+
+# Requests of one process that wait for a bucket together. Chosen; not critical.
 REQUESTS_AT_ONCE = 16
 
 
@@ -104,6 +108,26 @@ def damaged(store: Store, name: str, why: str = "") -> ResultsError:
     """Return the error for an object that is not as it was written."""
     what = f"is damaged: {why}" if why else "is damaged"
     return ResultsError(f"{name} in the results store {store.url} {what}. Restore it from a backup.")
+
+
+def read_object(store: Store, name: str) -> dict[str, object] | None:
+    """Read a JSON object; None if there is none of the name. ResultsError if it is not whole."""
+    content = store.read(name)
+    try:
+        document = None if content is None else json.loads(content)
+    except ValueError as damage:
+        raise damaged(store, name, "it is not whole") from damage
+    if content is not None and not isinstance(document, dict):
+        raise damaged(store, name, "it is not whole")
+    return document
+
+
+def read_document(store: Store, name: str, reader: TypeAdapter[_Document]) -> _Document:
+    """Read a document that is there; ResultsError if it is not as it was written."""
+    try:
+        return reader.validate_json(store.read(name) or b"")
+    except ValueError as damage:
+        raise damaged(store, name) from damage
 
 
 def json_bytes(document: object) -> bytes:

@@ -13,8 +13,7 @@ from sandbox.routing import Exchange
 from sandbox.service import Service
 from sandbox.storage.links import storage_url
 
-# Chosen: how long an upload can be verified after its slot has expired. Half may be too short for a slow run; twice
-# keeps the audio on disk for longer.
+# Chosen: how long an upload can be verified after its slot has expired. So long its audio stays on disk.
 _KEPT_SECONDS = 3600
 # Chosen: a slot without a purpose may be this small; below the size of a song, so that a client notices.
 _SMALL_SLOT_BYTES = 1024 * 1024

@@ -14,7 +14,7 @@ from sandbox.seals.identity import Condition, Finding
 from sandbox.service import Service
 from sandbox.verdicts import verdict_of
 
-# Chosen: the largest JSON body. It is held in memory. A sidecar has some hundred bytes, so half also works.
+# Chosen: the largest JSON body. It is held in memory. A sidecar has some hundred bytes.
 _MAX_BODY_BYTES = 10 * 1024 * 1024
 
 

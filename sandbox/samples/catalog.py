@@ -1,6 +1,7 @@
 """A sample catalog: folders of samples with unusual names, and of other files."""
 
 import os
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,13 +11,39 @@ from tempfile import TemporaryDirectory
 from sandbox.operator_client import Operator
 from sandbox.samples.factory import SampleContent, SampleFactory
 from sandbox.samples.kinds import KINDS, SampleKind
-from sandbox.samples.titles import folder_of, stem_of
 
-# Chosen: different contents of one kind; then the same bytes get other names. Sealing is slow, so twice as many make
-# a large catalog slower; half as many give it more duplicates.
+# Chosen: different contents of one kind; then the same bytes get other names. Sealing is slow, and
+# a catalog has duplicates too.
 _CONTENTS_PER_KIND = 24
 # Chosen: every 7th sidecar is named after the stem, not the whole file name, so that both forms occur.
 _STEM_EVERY = 7
+
+# File names that people use and that programs often handle wrongly.
+_TITLES = (
+    "Intro",
+    "Night Drive",
+    "100% Pure",
+    "Take #9",
+    "Don't Look",
+    'The "Real" One',
+    unicodedata.normalize("NFC", "Señorita Café"),
+    unicodedata.normalize("NFD", "Überhöhe Naïve"),
+    "夜明けの歌",
+    "Two  Spaces",
+    "A & B; C = D",
+    "50%25 Off",
+    "Что это",
+    "Smile 😀",
+    "[Brackets] {Braces} (Live)",
+    "Comma, Semicolon",
+    "Ends with dot.",
+    "question mark",
+    "back\\slash",
+    "~tilde + plus",
+)
+_RELEASES = ("First Light", "Déjà Vu", "Volume #2", "B-Sides & Rarities", "Live at 99%", "静かな海")
+# Chosen: files per folder, as on an album.
+_TRACKS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,9 +103,9 @@ def _recurring(factory: SampleFactory, kind: SampleKind) -> Iterator[SampleConte
 
 
 def _written(folder: Path, at: int, kind: SampleKind, content: SampleContent) -> Sample:
-    release = folder / folder_of(at)
+    release = folder / _folder_of(at)
     release.mkdir(parents=True, exist_ok=True)
-    stem = stem_of(at)
+    stem = _stem_of(at)
     audio = release / f"{stem}{kind.suffix}"
     audio.write_bytes(content.audio)
     if content.size_bytes is not None:
@@ -88,3 +115,14 @@ def _written(folder: Path, at: int, kind: SampleKind, content: SampleContent) ->
     sidecar = release / f"{stem if at % _STEM_EVERY == 0 else audio.name}.sidecar"
     sidecar.write_bytes(content.sidecar)
     return Sample(audio=audio, sidecar=sidecar, verdict=kind.verdict, kind=kind.name)
+
+
+def _folder_of(at: int) -> str:
+    """Return the folder name of the sample with this number."""
+    release = at // _TRACKS
+    return f"{release + 1:03d} {_RELEASES[release % len(_RELEASES)]}"
+
+
+def _stem_of(at: int) -> str:
+    """Return the file name of the sample with this number, without its suffix; it is unique in its folder."""
+    return f"{at % _TRACKS + 1:02d} {_TITLES[at % len(_TITLES)]}"

@@ -9,7 +9,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 # It warns of each form that is not correct; the sandbox answers with a refusal, and prints nothing.
 logging.getLogger("python_multipart").setLevel(logging.CRITICAL)
 
-# As S3: at most this many bytes in all fields before the file. Ours have some hundred, so half also works.
+# As S3: at most this many bytes in all fields before the file. Ours have some hundred.
 _MAX_FIELDS_BYTES = 20_000
 
 

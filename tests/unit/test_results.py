@@ -2,14 +2,17 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pandas as pd
 import pyarrow as pa
 import pytest
 
 from proofsweep import results
+from proofsweep.answers.views.views import NAMES
 from proofsweep.errors import ResultsError
 from proofsweep.model.runs import Plan
+from proofsweep.model.tables.registry import TABLES
 from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store
@@ -136,6 +139,12 @@ def test_an_unknown_table_is_named(folder: Path) -> None:
 
     with pytest.raises(ResultsError, match=r"no table or view .verdict.; there are verdicts, exchanges, runs"):
         store.pandas("verdict")  # type: ignore[arg-type]  # the mistake that is tested
+
+
+def test_a_type_checker_knows_each_table_and_each_view() -> None:
+    """In the order of the registry and of the list of views."""
+    assert get_args(results.TableName) == tuple(TABLES)
+    assert get_args(results.ViewName) == NAMES
 
 
 def test_a_misspelt_folder_is_not_an_empty_store(tmp_path: Path) -> None:

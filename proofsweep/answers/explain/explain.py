@@ -12,13 +12,14 @@ from proofsweep.contract.verdicts import Verdict
 from proofsweep.errors import CatalogError, ResultsError
 from proofsweep.files.locations import path_of
 from proofsweep.model.operations import Operation
-from proofsweep.model.reasons import remedy_for
+from proofsweep.model.reasons import advice_for_outcome
 from proofsweep.model.runs import Plan, new_run_id
 from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.registry import TABLES
 from proofsweep.model.tables.verdicts import words_of_outcome
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.text import minute_of
 
 # Chosen: the partner's support looks at recent calls.
 _CALLS_LOOK_BACK = timedelta(days=35)
@@ -117,14 +118,13 @@ def _lines_of_run(each: Occurrence) -> Iterator[str]:
 
 def _result_of(row: Row) -> str:
     finished = row["finished_at"]
-    when = f", {finished:%Y-%m-%d %H:%M} UTC" if isinstance(finished, datetime) else ""
-    return words_of_outcome(row) + when
+    return words_of_outcome(row) + (f", {minute_of(finished)}" if isinstance(finished, datetime) else "")
 
 
 def _advice_for(row: Row, erasures: Sequence[Row]) -> str:
     if row["verdict"] == Verdict.UNREGISTERED and any(_is_before(erasure, row) for erasure in erasures):
         return "nothing: its proof was erased by us, so the service does not know it any more"
-    return "accept the credential" if row["outcome"] == "accepted" else remedy_for(str(row["reason"]))
+    return advice_for_outcome(str(row["outcome"]), str(row["reason"] or ""))
 
 
 def _is_before(erasure: Row, row: Row) -> bool:
@@ -134,7 +134,7 @@ def _is_before(erasure: Row, row: Row) -> bool:
 
 def _line_of_erasure(erasure: Row) -> str:
     asked = erasure["asked_at"]
-    when = f"{asked:%Y-%m-%d %H:%M} UTC" if isinstance(asked, datetime) else ""
+    when = minute_of(asked) if isinstance(asked, datetime) else ""
     request_id = erasure["request_id"] or "no request ID"
     return f"erased by us: proof {erasure['proof_id']}, {erasure['outcome']}, {when}, {request_id}"
 
@@ -152,7 +152,7 @@ def lines_of_proof(proof_id: str, found: Sequence[tuple[str, datetime, Row]]) ->
     for table, moment, row in found:
         line = TABLES[table].proof_line
         said = "" if line is None else line(row)
-        yield f"  {moment:%Y-%m-%d %H:%M} UTC  {row['environment']}  {said}{_call_of(row)}"
+        yield f"  {minute_of(moment)}  {row['environment']}  {said}{_call_of(row)}"
     items = dict.fromkeys(str(row["item_id"]) for table, _, row in found if table == "verdicts")
     yield from (f"  every call for its file: proofsweep explain {item_id}" for item_id in items)
 

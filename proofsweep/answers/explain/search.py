@@ -45,7 +45,7 @@ def rows_of_calls(manifest_row: int, row: Row | None) -> set[int]:
 
 # Chosen: named in a message when several items fit.
 _MOST_NAMED = 10
-# Calls that are in memory at once. Chosen: any value from 2,500 to 10,000 does.
+# Calls that are in memory at once. Chosen; not critical.
 _BATCH_ROWS = 5_000
 
 _CALL = ", ".join(COLUMNS)

@@ -17,12 +17,13 @@ from proofsweep import __version__
 from proofsweep.answers.attention import AttentionGroup, attention_groups
 from proofsweep.answers.describe_run import describe_run
 from proofsweep.answers.report import charts
-from proofsweep.answers.report.measures import Measures, measures_of
+from proofsweep.answers.report.charts import Measures, measures_of
 from proofsweep.answers.report.templates import template
 from proofsweep.answers.run_changes import Comparison, run_changes, words_of_cause
 from proofsweep.answers.run_status import NEED_ATTENTION, RunStatus
 from proofsweep.answers.summary import advice_for, calls_of, ending_of, label_of, notes_of
 from proofsweep.answers.views.connection import answering
+from proofsweep.answers.views.screening import NO_SCREENING
 from proofsweep.answers.views.selected_rows import SelectedRows
 from proofsweep.contract.verdicts import MEANING_OF_VALID
 from proofsweep.errors import ResultsError, UsageError
@@ -30,7 +31,7 @@ from proofsweep.files.locations import path_of, path_within
 from proofsweep.model.run_records import OUTCOMES
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.text import printable
+from proofsweep.text import minute_of, printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +67,17 @@ _LINES = {
 }
 """The lines of each chart over time."""
 _BEGINNING = b"<!doctype html>"
-_NO_SCREENING: Mapping[str, str] = {}
 
 
 def page_of(
-    results: Results, run_id: str, tag: str | None, packet: str, screening: Mapping[str, str] = _NO_SCREENING
+    results: Results, run_id: str, tag: str | None, packet: str, screening: Mapping[str, str] = NO_SCREENING
 ) -> str:
     """Write the page of a run; `packet` is what the partner's support needs of it, empty if every call succeeded."""
     run = describe_run(results, run_id)
     selected = SelectedRows(results=results, environment=run.plan.environment, plan=run.plan, outcomes=NEED_ATTENTION)
     attention = sum(run.rows(outcome) for outcome in NEED_ATTENTION)
     measures = measures_of(results, run.plan, screening)
-    table = attention_table(selected, attention)
+    table, left_out = attention_table(selected, attention)
     return template("page.html.jinja").render(
         run=run,
         ending=ending_of(run),
@@ -93,12 +93,12 @@ def page_of(
         quota=_quota_of(run),
         charts=_charts_of(measures),
         measures=measures,
-        table=Markup(table.html),  # noqa: S704 - itables escapes the cells
-        left_out=table.left_out,
+        table=Markup(table),  # noqa: S704 - itables escapes the cells
+        left_out=left_out,
         packet=packet,
         meaning=MEANING_OF_VALID,
         results=results.store.url,
-        made_at=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        made_at=minute_of(datetime.now(UTC)),
         version=__version__,
     )
 
@@ -141,8 +141,7 @@ def _quota_of(run: RunStatus) -> list[str]:
         return []
     left, reset = known[-1].count("quota_after") or 0, known[-1].quota_reset
     lines = [
-        f"{left:,} calls were left in the quota at the end"
-        + (f"; it resets {reset:%Y-%m-%d %H:%M} UTC." if reset else ".")
+        f"{left:,} calls were left in the quota at the end" + (f"; it resets {minute_of(reset)}." if reset else ".")
     ]
     if run.remaining and run.finished:
         needed = round(run.total("calls") / run.finished * run.remaining)
@@ -172,19 +171,11 @@ _LONGEST_NAME = 200
 _COLUMNS = ["audio", "outcome", "reason", "verify_request_id", "tags"]
 
 
-@dataclass(frozen=True, slots=True)
-class AttentionTable:
-    """The table as HTML, and how many files are not in it."""
-
-    html: str
-    left_out: int
-
-
-def attention_table(selected: SelectedRows, rows: int) -> AttentionTable:
-    """Make the table of these rows, and count those that it leaves out; ResultsError if the store cannot be read."""
+def attention_table(selected: SelectedRows, rows: int) -> tuple[str, int]:
+    """Return the table of these rows as HTML, and how many it leaves out; ResultsError if the store cannot be read."""
     chosen = list(islice(_entries(selected), _MOST_FILES))
     if not chosen:
-        return AttentionTable("", 0)
+        return "", 0
     library = generate_init_offline_itables_html(Path(itables.options.dt_bundle)).partition("<noscript>")[0] + "</div>"
     table = itables.to_html_datatable(
         pd.DataFrame(chosen).loc[:, lambda frame: (frame != "").any()],  # no column without a word
@@ -200,7 +191,7 @@ def attention_table(selected: SelectedRows, rows: int) -> AttentionTable:
         style="width:100%",
         display_logo_when_loading=False,
     )
-    return AttentionTable(library + table, max(rows - len(chosen), 0))
+    return library + table, max(rows - len(chosen), 0)
 
 
 def _entries(selected: SelectedRows) -> Iterator[dict[str, str]]:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 from tempfile import gettempdir
+from typing import Self
 
 import duckdb
 
-from proofsweep.answers.views.screening import screening_columns
+from proofsweep.answers.views.screening import NO_SCREENING, screening_columns
 from proofsweep.answers.views.tables import STORE_SCHEME, StoreFiles, create_tables
 from proofsweep.answers.views.views import View, quoted, read_by, views
 from proofsweep.errors import ResultsError
@@ -21,8 +22,7 @@ from proofsweep.store.plans_and_parts import Results
 
 _SETTINGS = (
     "SET TimeZone = 'UTC'",
-    # Chosen: a small machine has so much to spare, and what needs more goes through the disk. Half makes large sorts
-    # slow; a query may set more.
+    # Chosen: a small machine has so much to spare. What needs more goes through the disk; a query may set more.
     "SET memory_limit = '1GB'",
     # The footers of the parts are read once, not again for each mention of a table.
     "SET parquet_metadata_cache = true",
@@ -38,27 +38,33 @@ _OFFLINE: dict[str, str | bool | int | float | list[str]] = {
 }
 _FULL = {os.strerror(code): code for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)}
 
-_NO_SCREENING: Mapping[str, str] = {}
-
 
 @dataclass(frozen=True, slots=True)
 class OpenStore:
-    """A results store in DuckDB."""
+    """A results store in DuckDB; a context closes it at its end."""
 
     connection: duckdb.DuckDBPyConnection  # has the views, and below them the schema `store`, which mixes environments
     environments: Sequence[str]  # those that the views show
     others: Sequence[str]  # those of the store that the views leave out
 
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
 
-def connect(
+    def __exit__(self, *_: object) -> None:
+        """Close the connection."""
+        close(self.connection)
+
+
+def opened(
     results: Results,
     environment: str | None = None,
     *,
     preferred: str | None = None,
     with_tags: bool = True,
-    screening: Mapping[str, str] = _NO_SCREENING,
+    screening: Mapping[str, str] = NO_SCREENING,
 ) -> OpenStore:
-    """Open a results store in DuckDB; whoever calls closes the connection.
+    """Open a results store in DuckDB.
 
     The views show one environment: None takes the only one, or `preferred` if the store has it; `all` shows all. With
     tags, `rejects` has a column for each, for which it must be read. ConfigError if a screening condition is none;
@@ -79,23 +85,6 @@ def connect(
 
 
 @contextmanager
-def opened(
-    results: Results,
-    environment: str | None = None,
-    *,
-    preferred: str | None = None,
-    with_tags: bool = True,
-    screening: Mapping[str, str] = _NO_SCREENING,
-) -> Iterator[OpenStore]:
-    """Open a results store in DuckDB as `connect` does, and close it at the end."""
-    store = connect(results, environment, preferred=preferred, with_tags=with_tags, screening=screening)
-    try:
-        yield store
-    finally:
-        close(store.connection)
-
-
-@contextmanager
 def answering(results: Results, environment: str, view: str) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a view of one environment, and those that it reads, whether the store has a run of it or not."""
     with tables_of(results) as connection:
@@ -108,23 +97,16 @@ def tables_of(results: Results) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open the schema `store` alone, which mixes environments, for queries of our own."""
     connection = duckdb.connect(config=_OFFLINE)
     try:
-        with _only_unreadable(results):
-            _prepare(connection, results)
-            yield connection
-    finally:
-        close(connection)
-
-
-@contextmanager
-def _only_unreadable(results: Results) -> Iterator[None]:
-    try:
-        yield
+        _prepare(connection, results)
+        yield connection
     except duckdb.Error as error:
         for words, code in _FULL.items():  # DuckDB tells it by the words of the system alone
             if words in str(error):
                 raise OSError(code, words, gettempdir()) from error
         reason = str(error).partition("\n")[0]
         raise ResultsError(f"The results store {results.store.url} cannot be read ({reason}).") from error
+    finally:
+        close(connection)
 
 
 def close(connection: duckdb.DuckDBPyConnection) -> None:

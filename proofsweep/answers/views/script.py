@@ -8,6 +8,7 @@ from proofsweep.answers.views.tables import (
     NEWEST_KEY,
     PARTS,
     VERDICTS_FILES,
+    advice_views,
     empty_table,
     files_in,
     glob_of,
@@ -15,7 +16,6 @@ from proofsweep.answers.views.tables import (
 )
 from proofsweep.answers.views.views import View, quoted
 from proofsweep.model.layout import run_folder
-from proofsweep.model.reasons import REASONS, remedy_for
 from proofsweep.model.runs import PARTIAL_KINDS
 from proofsweep.model.tables import schemas
 from proofsweep.model.tables.schemas import SCHEMAS
@@ -70,9 +70,7 @@ def _statements(results: Results, environments: Sequence[str], views: Sequence[V
         yield f"CREATE OR REPLACE VIEW store.{table} AS\n{_items(results, files)}"
     place = quoted(glob_of(results, "_pruned/*/*-intent.json"))
     yield f"CREATE OR REPLACE VIEW store.pruned AS\n{_PRUNED.format(place=place)}"
-    advice = ",\n    ".join(f"({quoted(str(reason))}, {quoted(entry.remedy)})" for reason, entry in REASONS.items())
-    yield f"CREATE OR REPLACE VIEW store.advice AS\nFROM (VALUES\n    {advice}\n) AS advice (reason, what_to_do)"
-    yield f"CREATE OR REPLACE VIEW store.general_advice AS\nSELECT {quoted(remedy_for(''))} AS general_advice"
+    yield from advice_views()
     yield (
         f"CREATE OR REPLACE VIEW store.newest AS\nSELECT {', '.join(schemas.SNAPSHOT.names)}\nFROM store.verdicts\n"
         f"QUALIFY row_number() OVER (PARTITION BY {NEWEST_KEY} ORDER BY {NEWEST_FIRST}) = 1"

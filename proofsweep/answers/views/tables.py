@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from operator import attrgetter
 
 import duckdb
 import pyarrow as pa
@@ -118,10 +119,16 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> No
         connection.execute(f"CREATE OR REPLACE VIEW store.{table} AS {items_in(places)}")
     _create_from(connection, "plans", _plans(runs))
     _create_from(connection, "pruned", _pruned(results, index))
-    advice = {"reason": list(map(str, REASONS)), "what_to_do": [entry.remedy for entry in REASONS.values()]}
-    _create_from(connection, "advice", pa.table(advice))
-    _create_from(connection, "general_advice", pa.table({"general_advice": [remedy_for("")]}))
+    for statement in advice_views():
+        connection.execute(statement)
     _create_newest(connection, results, runs)
+
+
+def advice_views() -> Iterator[str]:
+    """Return the statements that make `store.advice`, by reason, and `store.general_advice`, for any other reason."""
+    advice = ",\n    ".join(f"({quoted(str(reason))}, {quoted(entry.remedy)})" for reason, entry in REASONS.items())
+    yield f"CREATE OR REPLACE VIEW store.advice AS\nFROM (VALUES\n    {advice}\n) AS advice (reason, what_to_do)"
+    yield f"CREATE OR REPLACE VIEW store.general_advice AS\nSELECT {quoted(remedy_for(''))} AS general_advice"
 
 
 def files_in(place: str) -> str:
@@ -217,7 +224,7 @@ def _plans(runs: Iterable[RunRecord]) -> pa.Table:
             "items": run.plan.items,
             "skipped": run.plan.skipped,
             "remaining": run.remaining,
-            "failed": sum(_failed_rows(run)),
+            "failed": sum(rows for leg in run.legs if isinstance(rows := leg.counts.get("failed"), int)),
             "deployment": " ".join(_deployment(run)) or None,
         }
         for run in runs
@@ -227,10 +234,6 @@ def _plans(runs: Iterable[RunRecord]) -> pa.Table:
     for count in ("items", "skipped", "remaining", "failed"):
         schema = schema.append(pa.field(count, pa.int64()))
     return pa.Table.from_pylist(rows, schema=schema)
-
-
-def _failed_rows(run: RunRecord) -> Iterator[int]:
-    yield from (rows for leg in run.legs if isinstance(rows := leg.counts.get("failed"), int))
 
 
 def _deployment(run: RunRecord) -> Iterator[str]:
@@ -244,7 +247,7 @@ def _create_newest(connection: duckdb.DuckDBPyConnection, results: Results, runs
 
     The largest entry of the snapshot holds nearly all items, each once. So only keys that are elsewhere too are sorted.
     """
-    entries = sorted(Snapshot(results.store).entries(), key=_rows_of)
+    entries = sorted(Snapshot(results.store).entries(), key=attrgetter("rows"))
     missing = [{"run_id": plan.run_id, "leg": leg} for plan, legs in missing_legs(entries, runs) for leg in legs]
     missing += [{"run_id": plan.run_id, "leg": leg} for plan, leg in _legs_under_way(results, runs)]
     legs = SCHEMAS["runs"].empty_table().select(["run_id", "leg"]).schema
@@ -285,8 +288,3 @@ def newest_of_both() -> str:
 def _reading_entries(results: Results, entries: Sequence[Entry]) -> str:
     places = [place_of(results, file.name) for entry in entries for file in files_of(entry)]
     return f"FROM {reading(schemas.SNAPSHOT, places)}" if places else _empty(schemas.SNAPSHOT)
-
-
-def _rows_of(entry: Entry) -> int:
-    rows = entry.body["rows"]
-    return rows if isinstance(rows, int) else 0

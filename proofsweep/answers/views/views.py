@@ -28,9 +28,9 @@ class View:
     meaning: str
     query: str
 
-    def statement(self, *, or_replace: bool = True) -> str:
+    def statement(self) -> str:
         """Return the statement that makes the view, without a semicolon."""
-        return f"CREATE {'OR REPLACE ' if or_replace else ''}VIEW {self.name} AS\n{self.query}"
+        return f"CREATE OR REPLACE VIEW {self.name} AS\n{self.query}"
 
 
 def views(tags: Iterable[str] = (), screening: Mapping[str, str] = _NONE) -> list[View]:

@@ -1,8 +1,12 @@
-"""The `probes` table: one row for each probe of the service, as the contract's monitoring guidance has it."""
+"""The `probes` table: one row for each probe of the service, as the contract's monitoring guidance has it.
 
+What GET /partner/usage says of each UTC day is in one of its cells; the view `usage` makes rows of it.
+"""
+
+from datetime import datetime
 from http import HTTPStatus
 
-from proofsweep.contract.models import HealthResponse
+from proofsweep.contract.models import HealthResponse, PartnerUsageResponse
 from proofsweep.model.exchanges import Exchange
 from proofsweep.model.tables.columns import FLAG, INT, REAL, STATUS, TEXT, TIME, Column, Row, Table
 
@@ -30,6 +34,18 @@ COLUMNS = (
     Column("base_url", TEXT, "the service that was asked"),
     Column("usage_json", TEXT, "what GET /partner/usage said of each day, a JSON array: the view `usage`"),
 )
+
+USAGE_COLUMNS = (
+    Column("operation_id", TEXT, "the pass of monitoring", nullable=False),
+    Column("environment", TEXT, "label of the service's environment", nullable=False),
+    Column("asked_at", TIME, "when the request began", nullable=False),
+    Column("day", TEXT, "the day's label as received; days are in UTC"),
+    Column("used", INT, "calls of that day, as the service counts them"),
+    Column("remaining", INT, "calls left, as the entry of the day says it; X-RateLimit-Remaining is in `probes`"),
+    Column("quota_limit", REAL, "quota of the plan"),
+    Column("quota_period", TEXT, "period of the quota, as received"),
+)
+"""The columns of the view."""
 
 TABLE = Table(
     name="probes",
@@ -76,3 +92,19 @@ def trouble_of(exchange: Exchange, *, ok: bool | None) -> str | None:
         return "key_refused"
     is_error = exchange.status is not None and not 200 <= exchange.status < 300  # noqa: PLR2004 - the class of statuses
     return f"http_{exchange.status}" if is_error else str(exchange.failure)
+
+
+def usage_rows(usage: PartnerUsageResponse, asked_at: datetime) -> list[Row]:
+    """Make a row for each day of an answer."""
+    plan = usage.plan
+    return [
+        {
+            "asked_at": asked_at,
+            "day": day.date,
+            "used": day.used,
+            "remaining": day.remaining,
+            "quota_limit": plan.quota_limit,
+            "quota_period": plan.quota_period,
+        }
+        for day in usage.days
+    ]

@@ -11,7 +11,7 @@ from proofsweep.catalog.row_choice import RowChoice
 from proofsweep.contract.limits import CALLS_PER_ITEM
 from proofsweep.errors import NothingDue
 from proofsweep.model.coverage import Coverage
-from proofsweep.model.items import FileFacts, ManifestRow, Unlisted, item_id_of
+from proofsweep.model.items import ManifestRow, item_id_of
 from proofsweep.model.selection import ANY_AGE, Selection
 from proofsweep.store.plans_and_parts import ListedItems
 from proofsweep.verify.budget.budget import CALLS_TO_BEGIN
@@ -100,7 +100,7 @@ class DueRows(PartOfCatalog):
                 yield row
 
     def _is_due(self, row: ManifestRow, item_id: str) -> bool:
-        if (item_id, _version(row.audio_facts), _version(row.sidecar_facts)) in self._planned:
+        if (item_id, row.audio_version, row.sidecar_version) in self._planned:
             return False
         since = self._since
         answered_at = None if since is None else self._time_of(row, self._answered_at)
@@ -119,11 +119,7 @@ class DueRows(PartOfCatalog):
         return heapq.nsmallest(most, self._due(), key=tried)
 
     def _time_of(self, row: ManifestRow, tried_at: TriedAt) -> datetime | None:
-        return tried_at(item_id_of(row, self.name), _version(row.audio_facts), _version(row.sidecar_facts))
-
-
-def _version(facts: FileFacts | Unlisted | None) -> str | None:
-    return facts.version if isinstance(facts, FileFacts) else None
+        return tried_at(item_id_of(row, self.name), row.audio_version, row.sidecar_version)
 
 
 def most_rows(selection: Selection, max_calls: int | None) -> int | None:

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.catalog import row_choice
 from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.catalog.row_choice import RowChoice
 from proofsweep.errors import UsageError
+
+from ..hostile_conditions import HOSTILE
 
 DAY = 86_400
 NEWEST = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -127,31 +128,7 @@ def test_what_is_no_condition_is_refused_in_one_line(music: Path, where: str, me
     assert "The columns are: audio, sidecar, id, name" in raised.value.message
 
 
-@pytest.mark.parametrize(
-    "where",
-    [
-        "length(read_text('/etc/passwd')) > 0",
-        "id IN (SELECT content FROM read_text('/etc/passwd'))",
-        "EXISTS (FROM '/etc/passwd')",
-        "true) FROM read_text('/etc/passwd') WHERE (true",
-        "true) FROM rows UNION ALL SELECT (true",
-        "true) FROM rows LIMIT 1; COPY (SELECT 1) TO '/tmp/x",
-        "true); ATTACH '/tmp/x.db' AS x; SELECT (true",
-        "true) FROM rows; INSTALL httpfs; SELECT (true",
-        "getenv('HOME') = 'x'",
-        "current_setting('memory_limit') = 'x'",
-        "id = ?",
-        "len(repeat('a', 1000000000)) > 0",
-        "levenshtein(repeat(id, 3000), repeat('b', 30000)) > 3",
-        "list_sum(range(100000000000)) > 0",
-        "len(list_transform(range(100000000), lambda x: md5(x::VARCHAR))) > 0",
-        "replace(replace(id, 'A', 'AAAAAAAA'), 'A', 'AAAAAAAA') = ''",
-        "id::BLOB::BIT::VARCHAR::BLOB::BIT::VARCHAR = ''",
-        "(" * 20_000 + "true" + ")" * 20_000,
-        "row_number() OVER () = 1",
-        "COLUMNS('.*') = 'x'",
-    ],
-)
+@pytest.mark.parametrize("where", HOSTILE)
 def test_a_hostile_condition_is_refused(music: Path, where: str) -> None:
     """It reads no file, runs no other statement, and ends soon."""
     began = time.monotonic()
@@ -169,11 +146,3 @@ def test_a_condition_that_looks_long_ends_soon(music: Path) -> None:
 
     assert len(chosen(music / "music.csv", where)) == 4
     assert time.monotonic() - began < 10
-
-
-def test_a_long_catalog_is_judged_batch_by_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each row keeps its own answer; what comes later is read when it is asked for."""
-    monkeypatch.setattr(row_choice, "_BATCH_ROWS", 2)
-    (tmp_path / "a.csv").write_text("audio,plays\n" + "".join(f"{number}.wav,{number % 3}\n" for number in range(7)))
-
-    assert chosen(tmp_path / "a.csv", "plays = '0'") == ["0.wav", "3.wav", "6.wav"]

@@ -4,8 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proofsweep.model.items import (
+    FileFacts,
     ManifestRow,
     Mode,
+    Unlisted,
     WorkItem,
     item_id_of,
     printable,
@@ -74,3 +76,11 @@ def test_the_relative_path_is_the_audio_as_seen_from_the_catalogs_root() -> None
     ]
 
     assert seen == ["a/b.wav", "caf\\xe9.wav", None, None, None]
+
+
+def test_a_version_is_what_the_listing_showed() -> None:
+    """A file that is not there, or was not looked for, has none."""
+    row = ManifestRow(number=0, audio="/d/a.wav", audio_facts=FileFacts(4, "v1"), sidecar_facts=Unlisted.UNLISTED)
+
+    assert (row.audio_version, row.sidecar_version) == ("v1", None)
+    assert ManifestRow(number=1, audio="/d/b.wav").audio_version is None

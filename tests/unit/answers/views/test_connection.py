@@ -5,7 +5,7 @@ import resource
 
 import pytest
 
-from proofsweep.answers.views.connection import answering, connect, opened, tables_of
+from proofsweep.answers.views.connection import answering, opened, tables_of
 from proofsweep.errors import ResultsError
 from proofsweep.model.exchanges import Call
 from proofsweep.store.plans_and_parts import Results
@@ -25,7 +25,7 @@ def test_the_views_show_one_environment_unless_asked(results: Results) -> None:
     seen = {}
 
     with pytest.raises(ResultsError, match=r"holds the environments it's beta, production: name one of them"):
-        connect(results)
+        opened(results)
     with opened(results, preferred="production") as store:
         assert store.environments == ["production"]
     for asked in ("it's beta", "production", "all"):
@@ -54,11 +54,11 @@ def test_a_store_of_operations_alone_opens_too(results: Results) -> None:
 def test_an_unknown_environment_and_an_empty_store_are_one_line(results: Results) -> None:
     """The message names the environments that there are."""
     with pytest.raises(ResultsError, match="There is no run in"):
-        connect(results)
+        opened(results)
     night(results, MONDAY, {"a": ACCEPTED})
 
     with pytest.raises(ResultsError, match=r"no run of the environment produktion in .*; there are beta"):
-        connect(results, "produktion")
+        opened(results, "produktion")
 
 
 def test_a_full_disk_is_an_error_of_the_system(results: Results) -> None:

@@ -10,6 +10,7 @@ from proofsweep.answers.views.views import views
 from proofsweep.errors import ConfigError
 from proofsweep.store.plans_and_parts import Results
 
+from ...hostile_conditions import HOSTILE
 from .nights import ACCEPTED, FAILED, MONDAY, REJECTED, TUESDAY, night
 
 CONDITIONS = {
@@ -59,14 +60,14 @@ def test_the_views_for_any_duckdb_have_them_too(results: Results) -> None:
     [
         ("grade_ai", "write a condition that is true or false"),
         ("grade_ay > 0.5", "grade_ay"),
-        ("outcome = 'accepted'", "It may name classification, grade_human"),
+        ("outcome = 'accepted'", "A condition may name classification, grade_human"),
         ("grade_ai >", "syntax error"),
         ("true) FROM reported; DROP TABLE reported; SELECT (true", "write one condition on one row"),
-        ("true), (false", "write a condition that is true or false"),
+        ("true), (false", "write one condition on one row"),
         ("true) FROM reported UNION ALL SELECT 'a', (true", "write one condition on one row"),
-        ("(SELECT count(*) FROM glob('/*')) > 1", "without a query of its own"),
-        ("grade_ai > avg(grade_ai) OVER ()", "without a query of its own"),
-        ("max(grade_ai) > 0.5", "GROUP BY"),
+        ("(SELECT count(*) FROM glob('/*')) > 1", "a query of its own"),
+        ("grade_ai > avg(grade_ai) OVER ()", "a query of its own"),
+        ("max(grade_ai) > 0.5", "the function max is not allowed"),
     ],
 )
 def test_what_is_no_condition_is_refused_in_one_line(condition: str, said: str) -> None:
@@ -77,3 +78,10 @@ def test_what_is_no_condition_is_refused_in_one_line(condition: str, said: str) 
     assert refused.value.message.startswith("screening.wrong: ")
     assert said in refused.value.message
     assert "\n" not in refused.value.message
+
+
+@pytest.mark.parametrize("condition", HOSTILE)
+def test_a_hostile_condition_is_refused(condition: str) -> None:
+    """What `--where` must not say, a setting must not say either."""
+    with pytest.raises(ConfigError, match=r"^screening[.]hostile: "):
+        screening_columns({"hostile": condition})
