@@ -8,11 +8,9 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Self
 
-from proofsweep.catalog.catalog import CatalogOptions
-from proofsweep.catalog.ignored import Cause, Ignored
+from proofsweep.catalog.catalog import CatalogOptions, Cause, Ignored, Place, row_with_facts
 from proofsweep.catalog.pairing import SidecarNames, Sidecars
 from proofsweep.catalog.preflight import judge_content
-from proofsweep.catalog.row_facts import Place, row_with_facts
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.files.audio import is_audio, open_audio
 from proofsweep.files.locations import is_bucket, one_line, path_within

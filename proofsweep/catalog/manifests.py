@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import count, islice
 from typing import TYPE_CHECKING
 
-from proofsweep.catalog.ignored import Ignored
+from proofsweep.catalog.catalog import FactsOf, Ignored, Place, row_with_facts
 from proofsweep.catalog.manifest_formats import Digest, has_one_header, line_words, records_of
-from proofsweep.catalog.row_facts import FactsOf, Place, row_with_facts
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.files.files import Files
 from proofsweep.files.locations import hint_for, is_bucket, one_line, path_of, without_secrets

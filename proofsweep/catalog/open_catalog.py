@@ -1,15 +1,136 @@
 """Open what is to be verified: the first kind of catalog that finds itself at a location."""
 
+import glob
+import os
 import posixpath
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from proofsweep.catalog.catalog import Catalog, CatalogKind, CatalogOptions
-from proofsweep.catalog.folder_scan import FolderScan
-from proofsweep.catalog.manifest_files import ManifestFile, ManifestGlob
+from proofsweep.catalog.folder_scan import FolderScan, is_audio_name
+from proofsweep.catalog.manifest_formats import is_manifest_name
+from proofsweep.catalog.manifests import Manifests
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
-from proofsweep.files.locations import hint_for, is_bucket, one_line, path_of
+from proofsweep.files.audio import is_audio
+from proofsweep.files.files import Files
+from proofsweep.files.locations import hint_for, is_bucket, one_line, path_of, path_within, root_and_key
+
+if TYPE_CHECKING:
+    from proofsweep.files.bucket_files import BucketFiles
+
+
+_Kind = TypeVar("_Kind", bound=Manifests)
+
+
+class ManifestFile(Manifests):
+    """The rows of one manifest."""
+
+    @classmethod
+    def found_at(cls, path: str, options: CatalogOptions) -> Self | None:
+        """Open the file at a path, or the object at a URL; None if there is none.
+
+        Raises:
+            CatalogError: it is no manifest.
+            SourceError: the bucket cannot be read.
+        """
+        if is_bucket(path):
+            is_there = not path.endswith("/") and _is_object(path, options.files)
+        else:
+            is_there = posixpath.lexists(path) and not posixpath.isdir(path)
+        return _opened(cls, path, posixpath.dirname(path), [path], options) if is_there else None
+
+
+class ManifestGlob(Manifests):
+    """The rows of all manifests that match a pattern."""
+
+    @classmethod
+    def found_at(cls, path: str, options: CatalogOptions) -> Self | None:
+        """Open the files that match; None if the path is no pattern.
+
+        Raises:
+            CatalogError: no file matches, or one is no manifest.
+            SourceError: the bucket cannot be listed.
+        """
+        if not glob.has_magic(root_and_key(path)[1] if is_bucket(path) else path):
+            return None
+        found = matches_of(path, options.files.buckets) if is_bucket(path) else _local_matches(path)
+        return _opened(cls, path, *found, options)
+
+
+def _opened(kind: type[_Kind], location: str, folder: str, paths: Sequence[str], options: CatalogOptions) -> _Kind:
+    if not paths:
+        raise CatalogError(f"{one_line(location)}: no manifest matches")
+    for path in paths:
+        _must_be_manifest(path, options.files)
+    place = options.place(folder)
+    manifests = kind(location, folder, paths, options.files.within(place.boundary), place)
+    manifests.check()
+    return manifests
+
+
+def _local_matches(path: str) -> tuple[str, list[str]]:
+    """Take the deepest existing folder of a pattern literally, since brackets are common in names of folders."""
+    folder = posixpath.dirname(path)
+    while not posixpath.isdir(folder):
+        folder = posixpath.dirname(folder)
+    matches = glob.glob(path_within(path, folder), root_dir=folder, recursive=True)  # noqa: PTH207 -- of text
+    return folder, [posixpath.join(folder, match) for match in sorted(matches, key=os.fsencode)]
+
+
+def matches_of(url: str, files: "BucketFiles") -> tuple[str, list[str]]:
+    """Return the deepest folder that the pattern names literally, and the URLs below it that match, sorted.
+
+    Raises:
+        SourceError: the folder cannot be listed.
+    """
+    folder = url.rpartition("/")[0]
+    while glob.has_magic(root_and_key(folder)[1]) and next(files.listed(folder), None) is None:
+        folder = folder.rpartition("/")[0]
+    root, _ = root_and_key(url)
+    patterns = path_within(url, folder).split("/")
+    urls = (f"{root}/{key}" for key, _ in files.listed(folder))
+    return folder, sorted(each for each in urls if _is_match(path_within(each, folder).split("/"), patterns))
+
+
+def _is_match(parts: Sequence[str], patterns: Sequence[str]) -> bool:
+    """Compare part by part; as in a shell, a hidden name matches only a pattern that begins with a dot."""
+    if not patterns or not parts:
+        return not parts and all(pattern == "**" for pattern in patterns)
+    pattern, *more = patterns
+    if pattern == "**" and _is_match(parts, more):
+        return True
+    if parts[0].startswith(".") and not pattern.startswith("."):
+        return False
+    return _is_match(parts[1:], patterns if pattern == "**" else more) if fnmatchcase(parts[0], pattern) else False
+
+
+def _is_object(url: str, files: Files) -> bool:
+    """Ask with GET: a store explains an error in the body, and the answer to HEAD has none."""
+    file = files.open(url)
+    if file is not None:
+        file.close()
+    return file is not None
+
+
+def _must_be_manifest(path: str, files: Files) -> None:
+    try:
+        file = files.open(path)
+        if file is None:
+            raise CatalogError(f"{one_line(path)}: the link leads to nothing")
+        with file:
+            is_one_file = is_audio_name(path) or is_audio(file)
+    except SourceError as error:
+        raise CatalogError(f"{one_line(path)}: no catalog. {error.message}") from error
+    if is_manifest_name(path):
+        return
+    if is_one_file:
+        raise CatalogError(f"{one_line(path)}: this is one audio file; verify it with: proofsweep check AUDIO")
+    raise CatalogError(
+        f"{one_line(path)}: no manifest; these end in .csv, .tsv, .jsonl, .ndjson or .parquet, or .gz of these"
+    )
+
 
 KINDS: Final[Sequence[CatalogKind]] = (ManifestFile, FolderScan, ManifestGlob)
 """All kinds that a location may name; one that exists goes before a pattern."""

@@ -1,13 +1,18 @@
-"""Read files in buckets: a whole one in one request, all of the version that was opened."""
+"""Read files in buckets, all of the version that was opened; create and remove them, and replace none."""
 
+import hashlib
 import re
+import sqlite3
 import threading
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, TypeVar
 
 import obstore
 
-from proofsweep.errors import SourceError
+from proofsweep.errors import NameTaken, SourceError
 from proofsweep.files.locations import root_and_key
 from proofsweep.files.open_bucket import FAILURES, FailureKind, failure_of, open_bucket
 from proofsweep.files.source import Folder, OpenFile
@@ -17,9 +22,6 @@ from proofsweep.model.reasons import Reason
 if TYPE_CHECKING:
     from obstore import GetOptions, GetResult, ObjectMeta
     from obstore.store import ObjectStore
-import sqlite3
-from itertools import groupby
-from operator import itemgetter
 
 # chosen: a look at an object reads so much, and each piece of the stream is so large.
 PIECE_BYTES = 1024 * 1024
@@ -37,6 +39,8 @@ _REASONS = {
     FailureKind.FORBIDDEN: Reason.SOURCE_FORBIDDEN,
 }
 
+_Found = TypeVar("_Found")
+
 
 class BucketFile(OpenFile):
     """One object of one version: opening it reads the first MiB, and a stream gives the rest as it is read.
@@ -50,7 +54,12 @@ class BucketFile(OpenFile):
         self._key = key
         self._etag: str | None = None
         self._stream: Iterator[bytes] = iter(())
-        self._opened, self._head = self._open_whole() if is_whole else self._look()
+        if is_whole:
+            found = self._get({})
+            self._opened, self._stream = facts_of(found.meta), iter(found.stream(min_chunk_size=PIECE_BYTES))
+            self._head = next(self._stream, b"")
+        else:
+            self._opened, self._head = self._look()
         self._start, self._piece = 0, self._head
 
     def facts(self) -> FileFacts:
@@ -80,12 +89,6 @@ class BucketFile(OpenFile):
                 raise
             return facts_of(obstore.head(self._store, self._key)), b""
 
-    def _open_whole(self) -> tuple[FileFacts, bytes]:
-        found = self._get({})
-        facts = facts_of(found.meta)
-        self._stream = iter(found.stream(min_chunk_size=PIECE_BYTES))
-        return facts, next(self._stream, b"")
-
     def _move_to(self, offset: int) -> None:
         """Read the next piece. Elsewhere, and where the stream breaks off, a new request gives the rest."""
         piece = self._next_piece() if offset == self._start + len(self._piece) else b""
@@ -94,7 +97,10 @@ class BucketFile(OpenFile):
                 self._stream = self._stream_from(offset)
                 piece = next(self._stream, b"")
         except FAILURES as error:
-            raise _changed_if_missing(error) from error
+            if failure_of(error).kind is FailureKind.MISSING:
+                deleted = "The object was deleted while it was read."
+                raise SourceError(deleted, reason=Reason.SOURCE_CHANGED) from error
+            raise source_error(error) from error
         self._start, self._piece = offset, piece
 
     def _next_piece(self) -> bytes:
@@ -120,7 +126,7 @@ class BucketFile(OpenFile):
 
 
 class BucketFiles:
-    """A source of bucket URLs; `open_root` opens each bucket once, and again after `reopen`."""
+    """A source of bucket URLs, and a place for new objects; `open_root` opens each bucket once, and after `reopen`."""
 
     def __init__(self, open_root: Callable[[str], "ObjectStore"] = open_bucket) -> None:
         self._open_root = open_root
@@ -129,21 +135,11 @@ class BucketFiles:
 
     def facts(self, location: str) -> FileFacts | None:
         """Ask for size and version of one object."""
-        store, key = self.place_of(location)
-        try:
-            return facts_of(obstore.head(store, key)) if _is_name(key) else None
-        except FAILURES as error:
-            _raise_unless_missing(error)
-            return None
+        return self._found(location, lambda store, key: facts_of(obstore.head(store, key)))
 
     def open(self, location: str, *, is_whole: bool = False) -> BucketFile | None:
         """Open one object, with its first bytes."""
-        store, key = self.place_of(location)
-        try:
-            return BucketFile(store, key, is_whole=is_whole) if _is_name(key) else None
-        except FAILURES as error:
-            _raise_unless_missing(error)
-            return None
+        return self._found(location, partial(BucketFile, is_whole=is_whole))
 
     def walk(self, location: str) -> Iterator[Folder]:
         """Yield a prefix and all prefixes below it as folders, with the facts of their files."""
@@ -164,10 +160,55 @@ class BucketFiles:
                 raise SourceError(_UNLISTABLE, reason=Reason.UNREADABLE_FILE) from error
             raise source_error(error) from error
 
+    def create(self, location: str, pieces: Iterable[bytes], sha256: str) -> None:
+        """Put an object of exactly these bytes, which are held in memory: a conditional create is one request.
+
+        NameTaken if there is an object of that name; SourceError if the bytes have another digest, or cannot be
+        written.
+        """
+        content = b"".join(pieces)
+        if hashlib.sha256(content).hexdigest() != sha256:
+            raise SourceError("The object is not the one that was verified.", reason=Reason.SOURCE_CHANGED)
+        store, key = self.place_of(location)
+        try:
+            obstore.put(store, key, content, mode="create", use_multipart=False)
+        except FAILURES as error:
+            if failure_of(error).kind is FailureKind.TAKEN:
+                raise NameTaken("There is an object of that name.") from error
+            raise source_error(error) from error
+
+    def remove(self, location: str, facts: FileFacts) -> bool:
+        """Delete an object with these facts; say whether it is gone. One that was replaced meanwhile stays.
+
+        S3 has no deletion that all stores make conditional, so the facts are asked for right before it.
+        """
+        store, key = self.place_of(location)
+        try:
+            if facts_of(obstore.head(store, key)) != facts:
+                return False
+            obstore.delete(store, key)
+        except FAILURES as error:
+            if failure_of(error).kind is not FailureKind.MISSING:
+                raise source_error(error) from error
+        return True
+
     def reopen(self, location: str) -> None:
         """Forget a bucket, so that its next use finds new credentials."""
         with self._lock:
             self._stores.pop(root_and_key(location)[0], None)
+
+    def _found(self, location: str, ask: "Callable[[ObjectStore, str], _Found]") -> _Found | None:
+        """Ask for an object; None if there is none, or if no bucket can hold such a key."""
+        store, key = self.place_of(location)
+        refuse_bad_key(key)
+        if not key or key.endswith("/"):  # obstore would drop the slash
+            return None
+        try:
+            return ask(store, key)
+        except FAILURES as error:
+            if isinstance(error, UnicodeEncodeError) or failure_of(error).kind is FailureKind.MISSING:
+                return None
+            raise source_error(error) from error
 
     def place_of(self, location: str) -> tuple["ObjectStore", str]:
         """Return an object's bucket and key; SourceError if the bucket cannot be opened."""
@@ -195,29 +236,11 @@ def source_error(error: Exception) -> SourceError:
     return SourceError(sentence, reason=_REASONS.get(failure.kind, Reason.SOURCE_UNAVAILABLE))
 
 
-def _raise_unless_missing(error: Exception) -> None:
-    """Raise SourceError unless there is no such object, or no bucket can hold such a key."""
-    if not isinstance(error, UnicodeEncodeError) and failure_of(error).kind is not FailureKind.MISSING:
-        raise source_error(error) from error
-
-
-def _changed_if_missing(error: Exception) -> SourceError:
-    if failure_of(error).kind is FailureKind.MISSING:
-        return SourceError("The object was deleted while it was read.", reason=Reason.SOURCE_CHANGED)
-    return source_error(error)
-
-
 def refuse_bad_key(key: str) -> None:
     """Raise SourceError if obstore would refuse a key, or drop its first slash and find another object."""
     parts = key.removesuffix("/").split("/")
     if key and (not {"", ".", ".."}.isdisjoint(parts) or _CONTROL.search(key)):
         raise SourceError(f"{FailureKind.BAD_KEY.capitalize()}.", reason=Reason.UNREADABLE_FILE)
-
-
-def _is_name(key: str) -> bool:
-    """Return whether a key can name a file: obstore drops a slash at its end too."""
-    refuse_bad_key(key)
-    return bool(key) and not key.endswith("/")
 
 
 # chosen: objects in memory before they are written to disk.
@@ -243,18 +266,17 @@ class BucketFolders:
         self._location = location.rstrip("/")
         self._prefix = root_and_key(self._location)[1]
         self._rows: list[tuple[str, str, int, str, float | None]] = []
-        self._places = {""}
+        self._folders = {""}
         self._file = sqlite3.connect("", check_same_thread=False)  # an unnamed file, deleted when closed
         self._file.executescript(_TABLES)
-        self._file.execute("INSERT INTO folder VALUES ('')")
 
     def add(self, key: str, facts: FileFacts) -> None:
         """Add one object; of an object below a hidden folder, only the folder's name."""
         parts = key.removeprefix(self._prefix).lstrip("/").split("/")
         depth = next((index for index, part in enumerate(parts) if part.startswith(".")), len(parts) - 1)
-        self._note_folders(parts[:depth])
-        place = _STEP.join(["", *parts[:depth]])
-        self._rows.append((place, parts[depth], facts.size_bytes, facts.version, facts.modified))
+        folders = [_STEP.join(["", *parts[:end]]) for end in range(depth + 1)]
+        self._folders.update(folders)
+        self._rows.append((folders[-1], parts[depth], facts.size_bytes, facts.version, facts.modified))
         if len(self._rows) == _BATCH_ROWS:
             self._write()
 
@@ -271,13 +293,7 @@ class BucketFolders:
                 known=files,
             )
 
-    def _note_folders(self, parts: list[str]) -> None:
-        for depth in range(1, len(parts) + 1):
-            place = _STEP.join(["", *parts[:depth]])
-            if place not in self._places:
-                self._places.add(place)
-
     def _write(self) -> None:
-        self._file.executemany("INSERT OR IGNORE INTO folder VALUES (?)", [(place,) for place in self._places])
+        self._file.executemany("INSERT OR IGNORE INTO folder VALUES (?)", [(folder,) for folder in self._folders])
         self._file.executemany("INSERT OR IGNORE INTO object VALUES (?, ?, ?, ?, ?)", self._rows)
-        self._rows, self._places = [], set()
+        self._rows, self._folders = [], set()

@@ -4,8 +4,7 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from proofsweep.files.containment import outside_catalog
-from proofsweep.files.local_files import LocalFiles
+from proofsweep.files.local_files import LocalFiles, outside_catalog
 from proofsweep.files.locations import is_bucket, is_within
 from proofsweep.files.source import Folder, OpenFile, Source
 from proofsweep.model.items import FileFacts

@@ -1,39 +1,141 @@
 """Move one file: copy it where none is, read the copy back, and only then remove the file."""
 
+import errno
 import hashlib
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
+from proofsweep.durable import make_folder, sync_file, sync_folder
 from proofsweep.errors import NameTaken, SourceError
 from proofsweep.files.audio import PIECE_BYTES
 from proofsweep.files.files import Files
-from proofsweep.files.local_moves import LocalMoves
+from proofsweep.files.local_files import LocalFiles
 from proofsweep.files.locations import is_bucket
 from proofsweep.files.source import OpenFile
 from proofsweep.model.items import FileFacts
 from proofsweep.model.reasons import Reason
 
+if TYPE_CHECKING:
+    from proofsweep.files.bucket_files import BucketFiles
 
-class WritableFiles(Protocol):
-    """Where files can be created and removed: a folder tree or a bucket."""
+_ASIDE = ".proofsweep-moving-"  # Begins the name of a hidden folder, into which a file is renamed before it is deleted
+_DRAFT = ".proofsweep-draft-"
+
+
+class LocalMoves:
+    """Creates and removes files of this machine; what is created survives a power cut."""
 
     def create(self, location: str, pieces: Iterable[bytes], sha256: str) -> None:
-        """Make a file; NameTaken if there is one, SourceError if the bytes are others or cannot be written."""
-        ...
+        """Make a file of exactly these bytes, whole at once; NameTaken, or SourceError if they have another digest."""
+        path = Path(location)
+        with _wrapped_errors():
+            make_folder(path.parent)
+            draft = _draft_of(path)
+            try:
+                if _write(draft, pieces) != sha256:
+                    raise SourceError("The file is not the one that was verified.", reason=Reason.SOURCE_CHANGED)
+                path.hardlink_to(draft)
+                sync_folder(path.parent)
+            except FileExistsError as error:
+                raise NameTaken("There is a file of that name.") from error
+            finally:
+                draft.unlink(missing_ok=True)
 
     def clear(self, location: str) -> None:
-        """Heal what a killed process has left of a copy to this name."""
-        ...
+        """Delete the draft of a killed copy to this name; give the name back to a copy that was being deleted."""
+        path = Path(location)
+        with _wrapped_errors():
+            _draft_of(path).unlink(missing_ok=True)
+            if _aside_of(path).parent.is_dir():
+                _restore(_aside_of(path).parent)
 
     def remove(self, location: str, facts: FileFacts) -> bool:
-        """Remove a file with these facts; say whether it is gone."""
-        ...
+        """Remove a file with these facts; say whether it is gone. A file that was replaced meanwhile stays.
+
+        Between a look at a name and its deletion, a producer may give the name to another file. So the file is renamed
+        first: what is then deleted is what was looked at.
+        """
+        path = Path(location)
+        aside = _aside_of(path)
+        with _wrapped_errors():
+            if path.is_symlink():
+                raise SourceError("It is a link, and links are not moved.", reason=Reason.UNREADABLE_FILE)
+            aside.parent.mkdir(exist_ok=True)
+            try:
+                path.rename(aside)
+            except FileNotFoundError:
+                return True
+            finally:
+                with suppress(OSError):
+                    aside.parent.rmdir()  # if nothing was renamed into it
+            is_same = LocalFiles().facts(str(aside)) == facts
+            if is_same:
+                aside.unlink()
+                sync_folder(path.parent)
+            else:
+                _put_back(aside, path)
+            with suppress(OSError):
+                aside.parent.rmdir()
+        return is_same
 
     def put_back(self, folder: str) -> None:
-        """Heal what a killed process has left below a folder."""
-        ...
+        """Restore the names of files that a killed process had renamed in a folder or below it."""
+        for path, folders, _ in os.walk(folder):
+            for aside in (Path(path, name) for name in folders if name.startswith(_ASIDE)):
+                with _wrapped_errors():
+                    _restore(aside)
+            folders[:] = [name for name in folders if not name.startswith(".")]
+
+
+def _restore(aside: Path) -> None:
+    for each in aside.iterdir():
+        _put_back(each, aside.parent / each.name)
+    aside.rmdir()
+
+
+def _aside_of(path: Path) -> Path:
+    """Name the file in a hidden folder, as which a file is deleted."""
+    return path.parent / f"{_ASIDE}{_digits_of(path)}" / path.name
+
+
+def _draft_of(path: Path) -> Path:
+    """Name the hidden file in which a copy is written: the same each time, so that none is left behind."""
+    return path.parent / f"{_DRAFT}{_digits_of(path)}"
+
+
+def _digits_of(path: Path) -> str:
+    return hashlib.sha256(os.fsencode(path)).hexdigest()[:24]
+
+
+def _put_back(aside: Path, path: Path) -> None:
+    """Rename a file back, unless its producer has put another one there, as it would have replaced this one."""
+    with suppress(FileExistsError):
+        path.hardlink_to(aside)
+    aside.unlink()
+
+
+def _write(draft: Path, pieces: Iterable[bytes]) -> str:
+    digest = hashlib.sha256()
+    with draft.open("xb") as file:
+        for piece in pieces:
+            digest.update(piece)
+            file.write(piece)
+        sync_file(file)
+    return digest.hexdigest()
+
+
+@contextmanager
+def _wrapped_errors() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        because = error.strerror or "unknown error"
+        if error.errno in {errno.EPERM, errno.ENOTSUP}:
+            because += ", or its file system has no hard links"
+        raise SourceError(f"The file cannot be moved: {because}.", reason=Reason.UNREADABLE_FILE) from error
 
 
 class Moves:
@@ -42,7 +144,6 @@ class Moves:
     def __init__(self, files: Files) -> None:
         self._files = files
         self._local = LocalMoves()
-        self._buckets: WritableFiles | None = None
 
     def copy(self, source: str, target: str, sha256: str) -> FileFacts | None:
         """Copy a file with this digest to a name that is free or has these bytes already, and read the copy back.
@@ -53,14 +154,12 @@ class Moves:
         """
         self.clear(target)
         held = self.digest(target)
-        with self._opened(source, is_needed=held is None) as file:
-            facts = None if file is None else file.facts()
-            if file is not None and facts is not None:
-                if held is None:
-                    self._place_of(target).create(target, _pieces(file, facts.size_bytes), sha256)
-                elif _digest(file, facts.size_bytes) != sha256:
-                    facts = None
-        if (held or self.digest(target)) not in {None, sha256}:
+        if held is None:
+            facts: FileFacts | None = self._create(source, target, sha256)
+            held = self.digest(target)
+        else:
+            facts = self._facts_of(source, sha256)
+        if held not in {None, sha256}:
             raise NameTaken("There is another file of that name.")
         return facts
 
@@ -71,15 +170,14 @@ class Moves:
     def discard(self, copy: str, sha256: str) -> None:
         """Delete a copy that has no use; a file with other bytes stays."""
         self.clear(copy)
-        with self._opened(copy, is_needed=False) as file:
-            facts = None if file is None else file.facts()
-            is_copy = file is not None and facts is not None and _digest(file, facts.size_bytes) == sha256
-        if is_copy and facts is not None:
+        facts = self._facts_of(copy, sha256)
+        if facts is not None:
             self.remove(copy, facts)
 
     def clear(self, target: str) -> None:
         """Heal what a killed process has left of a copy to this name."""
-        self._place_of(target).clear(target)
+        if not is_bucket(target):  # an object appears whole or not at all
+            self._local.clear(target)
 
     def is_link(self, source: str) -> bool:
         """Whether there is a link: it would be copied, and could not be removed."""
@@ -89,32 +187,31 @@ class Moves:
 
     def put_back(self, folder: str) -> None:
         """Restore the names of files that a killed process had renamed in a folder or below it."""
-        self._place_of(folder).put_back(folder)
+        if not is_bucket(folder):  # an object is never renamed
+            self._local.put_back(folder)
 
     def digest(self, location: str) -> str | None:
         """Read a whole file; give its hex sha256, or None if there is none."""
-        found = self._files.open(location, is_whole=True)
-        if found is None:
-            return None
-        with found as file:
-            return _digest(file, file.facts().size_bytes)
+        with self._files.open(location, is_whole=True) or nullcontext() as file:
+            return None if file is None else _digest(file, file.facts().size_bytes)
 
-    @contextmanager
-    def _opened(self, source: str, *, is_needed: bool) -> Iterator[OpenFile | None]:
-        file = self._files.open(source, is_whole=True)
-        if file is None and is_needed:
-            raise SourceError("The file is no longer there.", reason=Reason.MISSING_AUDIO)
-        with file or nullcontext():
-            yield file
+    def _create(self, source: str, target: str, sha256: str) -> FileFacts:
+        with self._files.open(source, is_whole=True) or nullcontext() as file:
+            if file is None:
+                raise SourceError("The file is no longer there.", reason=Reason.MISSING_AUDIO)
+            facts = file.facts()
+            self._place_of(target).create(target, _pieces(file, facts.size_bytes), sha256)
+            return facts
 
-    def _place_of(self, location: str) -> WritableFiles:
-        if not is_bucket(location):
-            return self._local
-        if self._buckets is None:
-            from proofsweep.files.bucket_moves import BucketMoves  # noqa: PLC0415 - only for buckets
+    def _facts_of(self, location: str, sha256: str) -> FileFacts | None:
+        """Return the facts that a file had when it was read, if it has this digest; None without such a file."""
+        with self._files.open(location, is_whole=True) or nullcontext() as file:
+            facts = None if file is None else file.facts()
+            is_it = file is not None and facts is not None and _digest(file, facts.size_bytes) == sha256
+            return facts if is_it else None
 
-            self._buckets = BucketMoves()
-        return self._buckets
+    def _place_of(self, location: str) -> "LocalMoves | BucketFiles":
+        return self._files.buckets if is_bucket(location) else self._local
 
 
 def _pieces(file: OpenFile, size_bytes: int) -> Iterator[bytes]:

@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from proofsweep.catalog.catalog import Catalog, PartOfCatalog
-from proofsweep.catalog.ignored import Ignored
+from proofsweep.catalog.catalog import Catalog, Ignored, PartOfCatalog
 from proofsweep.catalog.preflight import judge_content
 from proofsweep.errors import SourceError
 from proofsweep.files.audio import open_audio

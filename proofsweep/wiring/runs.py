@@ -31,9 +31,8 @@ from proofsweep.verify.leg.note_leg import note_run
 from proofsweep.verify.plan import plan_run as planning
 from proofsweep.verify.plan.due_rows import DueRows, coverage_of
 from proofsweep.verify.plan.examine_service import ServiceStatus
-from proofsweep.verify.plan.history import forecast_by_history
+from proofsweep.verify.plan.history import forecast_by_history, measure_sample, remembered, spread
 from proofsweep.verify.plan.plan_run import PlanRequest, plan_run
-from proofsweep.verify.plan.sample import measure_sample, remembered, spread
 from proofsweep.verify.plan.survey import Survey, items_of, refuse_hopeless
 from proofsweep.wiring.engines import Engine, ReadBlock, engine_for, limits_for, utc_now
 from proofsweep.wiring.stores import results_for

@@ -8,7 +8,7 @@ from proofsweep.files.locations import path_of, resolved_location
 from proofsweep.settings import Settings
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store, probe
-from proofsweep.verify.plan.cautions import cautions_of
+from proofsweep.verify.plan.plan_run import cautions_of
 
 
 def results_for(settings: Settings) -> Results:

@@ -26,7 +26,7 @@ BREAKS = [
     ("pure", "proofsweep/model/items.py", "import proofsweep.logs"),
     ("core", "proofsweep/contract/verdicts.py", "import proofsweep.model.items"),
     ("core", "proofsweep/errors.py", "import proofsweep.contract"),
-    ("core", "proofsweep/store/store.py", "import proofsweep.catalog.ignored"),
+    ("core", "proofsweep/store/store.py", "import proofsweep.catalog.catalog"),
     ("core", "proofsweep/files/source.py", "import proofsweep.store.store"),
     ("core", "proofsweep/ingest/look.py", "import proofsweep.audit.prune"),
     ("core", "proofsweep/partner/partner.py", "import proofsweep.files.source"),

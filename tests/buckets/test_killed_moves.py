@@ -22,7 +22,7 @@ from ..unit.ingest.killed_moves import (
 )
 from ..worlds.bucket_world import export_bucket
 
-OF_BUCKETS = ("files/bucket_moves.py",)
+OF_BUCKETS = ("files/bucket_files.py",)
 """What changes something in a bucket; the rest is as for folders."""
 
 

@@ -1,1 +1,1 @@
-"""What a leg may spend: `bounds` that a person gives, the `budget` (both pure), and the guard that threads ask."""
+"""What a leg may spend: the `budget` (pure), and the guard that threads ask."""

@@ -1,5 +1,6 @@
 """Plan a run: read the catalog, judge each row by its listing, write the shards, then the plan."""
 
+import os
 import secrets
 import tempfile
 from collections.abc import Callable, Iterator
@@ -13,12 +14,13 @@ from proofsweep import __version__
 from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.preflight import SizeLimits
 from proofsweep.errors import CatalogError, ResultsError
-from proofsweep.files.locations import resolved_location, url_of
+from proofsweep.files.locations import is_bucket, is_within, one_line, resolved_location, url_of
 from proofsweep.model import layout
 from proofsweep.model.runs import PARTIAL_KINDS, Plan, new_run_id, shard_items_for
 from proofsweep.model.tables import planned_items, schemas
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.run_index import RunIndex
 from proofsweep.verify.plan.due_rows import DueRows
 from proofsweep.verify.plan.survey import Survey, format_by_name, ignored_entries, items_of
 
@@ -160,3 +162,35 @@ class _Spool:
         if self._waiting:
             self._writer.write_batch(pa.RecordBatch.from_pylist(self._waiting, schema=schemas.ITEMS))
             self._waiting = []
+
+
+_KEEP_APART = "give each its own (results.url or --results)"
+
+
+def cautions_of(results: Results, environment: str, catalog: str) -> list[str]:
+    """Return what is unwise about a catalog's location and a results store together.
+
+    Raises:
+        ResultsError: the store cannot be read.
+    """
+    store = results.store
+    cautions = []
+    if _lies_in(store.url, catalog):
+        cautions.append(
+            f"The results store {one_line(store.url)} lies inside the catalog's folder, so each scan reads it too: "
+            "choose a place beside it (results.url or --results)."
+        )
+    runs = RunIndex(results).refreshed().newest_first()
+    others = sorted({run.plan.environment for run in runs} - {environment}) if store.folders("_runs") else []
+    if others:
+        cautions.append(
+            f"The results store {one_line(store.url)} holds runs of {', '.join(map(one_line, others))} too; queries "
+            f"over all its tables mix them with those of {one_line(environment)}: {_KEEP_APART}."
+        )
+    return cautions
+
+
+def _lies_in(store: str, catalog: str) -> bool:
+    if is_bucket(store) or is_bucket(catalog):
+        return is_bucket(catalog) and is_within(store, catalog.rstrip("/"))
+    return os.path.isdir(catalog) and is_within(os.path.realpath(store), os.path.realpath(catalog))  # noqa: PTH112 - text

@@ -5,8 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from proofsweep.catalog.catalog import Catalog
-from proofsweep.catalog.ignored import Cause
+from proofsweep.catalog.catalog import Catalog, Cause
 from proofsweep.catalog.preflight import SizeLimits, judge_content, judge_name, work_item_of
 from proofsweep.errors import CatalogError, ConfigError, SourceError
 from proofsweep.files.audio import open_audio

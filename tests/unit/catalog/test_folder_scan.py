@@ -7,8 +7,8 @@ from unicodedata import normalize
 
 import pytest
 
+from proofsweep.catalog.catalog import Cause
 from proofsweep.catalog.folder_scan import FolderScan
-from proofsweep.catalog.ignored import Cause
 from proofsweep.catalog.pairing import SidecarNames
 from proofsweep.errors import CatalogError, SourceError
 from proofsweep.files.local_files import LocalFiles

@@ -8,8 +8,7 @@ import pytest
 
 from proofsweep.errors import NameTaken, SourceError
 from proofsweep.files.files import Files
-from proofsweep.files.local_moves import LocalMoves
-from proofsweep.files.moves import Moves
+from proofsweep.files.moves import LocalMoves, Moves
 
 SHA256 = hashlib.sha256(b"audio").hexdigest()
 

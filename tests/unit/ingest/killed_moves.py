@@ -19,7 +19,7 @@ from proofsweep.store.watches import Watch
 
 from ..killed_lines import is_whole_after
 
-OF_MOVES = ("ingest/records.py", "store/watches.py", "files/local_moves.py", "files/bucket_moves.py")
+OF_MOVES = ("ingest/records.py", "store/watches.py", "files/moves.py", "files/bucket_files.py")
 """All that changes something."""
 
 AUDIO, PROOF, OTHER = b"audio", b"proof", b"another file"

@@ -6,7 +6,7 @@ from typing import NoReturn
 import pytest
 
 from proofsweep.errors import SourceError
-from proofsweep.files.local_moves import LocalMoves
+from proofsweep.files.moves import LocalMoves
 from proofsweep.model.ingest import Decision
 from proofsweep.model.items import FileFacts
 from proofsweep.model.reasons import Reason

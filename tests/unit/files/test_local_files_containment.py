@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from proofsweep.errors import SourceError
-from proofsweep.files import containment
-from proofsweep.files.containment import open_inside, outside_catalog, path_inside
+from proofsweep.files import local_files
+from proofsweep.files.local_files import open_inside, outside_catalog, path_inside
 from proofsweep.model.reasons import Reason
 
 
@@ -61,7 +61,7 @@ def test_what_becomes_a_link_between_looking_and_opening_is_not_followed(
     if swapped == ".":
         (target / "sub").mkdir()
         (target / "sub" / "a.wav").write_bytes(b"secret")
-    look = containment.path_inside
+    look = local_files.path_inside
     looks = list[str]()
 
     def look_and_swap(location: str, inside: str) -> str:
@@ -72,7 +72,7 @@ def test_what_becomes_a_link_between_looking_and_opening_is_not_followed(
             victim.symlink_to(target)
         return found
 
-    monkeypatch.setattr(containment, "path_inside", look_and_swap)
+    monkeypatch.setattr(local_files, "path_inside", look_and_swap)
 
     with pytest.raises(SourceError) as refused:
         read(f"{root}/sub/a.wav", root)
@@ -83,7 +83,7 @@ def test_what_becomes_a_link_between_looking_and_opening_is_not_followed(
 def test_a_way_that_changes_within_the_root_fails_for_now(root: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next try finds the new way."""
     Path(root, "new").mkdir()
-    look = containment.path_inside
+    look = local_files.path_inside
 
     def look_and_swap(location: str, inside: str) -> str:
         found = look(location, inside)
@@ -92,7 +92,7 @@ def test_a_way_that_changes_within_the_root_fails_for_now(root: str, monkeypatch
             Path(root, "sub").symlink_to("new")
         return found
 
-    monkeypatch.setattr(containment, "path_inside", look_and_swap)
+    monkeypatch.setattr(local_files, "path_inside", look_and_swap)
 
     with pytest.raises(SourceError) as refused:
         read(f"{root}/sub/a.wav", root)

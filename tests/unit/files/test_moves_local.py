@@ -8,7 +8,7 @@ import pytest
 
 from proofsweep.errors import NameTaken, SourceError
 from proofsweep.files.local_files import LocalFiles
-from proofsweep.files.local_moves import LocalMoves
+from proofsweep.files.moves import LocalMoves
 
 CONTENT = [b"first ", b"second"]
 SHA256 = hashlib.sha256(b"".join(CONTENT)).hexdigest()

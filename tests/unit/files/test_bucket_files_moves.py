@@ -8,8 +8,7 @@ import pytest
 from obstore.store import MemoryStore
 
 from proofsweep.errors import NameTaken, SourceError
-from proofsweep.files.bucket_files import facts_of
-from proofsweep.files.bucket_moves import BucketMoves
+from proofsweep.files.bucket_files import BucketFiles, facts_of
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -24,12 +23,12 @@ def store() -> "ObjectStore":
 
 
 @pytest.fixture
-def moves(store: "ObjectStore") -> BucketMoves:
+def moves(store: "ObjectStore") -> BucketFiles:
     """Moves in that store, whatever the bucket's name."""
-    return BucketMoves(lambda _root: store)
+    return BucketFiles(lambda _root: store)
 
 
-def test_an_object_is_created_where_none_is(store: "ObjectStore", moves: BucketMoves) -> None:
+def test_an_object_is_created_where_none_is(store: "ObjectStore", moves: BucketFiles) -> None:
     """A second one of that name is refused, and other bytes never get a name."""
     moves.create("s3://b/ok/a.wav", [b"con", b"tent"], SHA256)
 
@@ -42,7 +41,7 @@ def test_an_object_is_created_where_none_is(store: "ObjectStore", moves: BucketM
     assert bytes(obstore.get(store, "ok/a.wav").bytes()) == b"content"
 
 
-def test_only_the_object_that_was_looked_at_is_deleted(store: "ObjectStore", moves: BucketMoves) -> None:
+def test_only_the_object_that_was_looked_at_is_deleted(store: "ObjectStore", moves: BucketFiles) -> None:
     """One that was replaced meanwhile stays; one that is gone is gone."""
     obstore.put(store, "a.wav", b"old")
     facts = facts_of(obstore.head(store, "a.wav"))
@@ -64,6 +63,6 @@ def test_a_bucket_that_cannot_be_opened_is_a_sentence() -> None:
         raise ValueError("https://secret.example")
 
     with pytest.raises(SourceError) as raised:
-        BucketMoves(fail).create("s3://b/a.wav", [b"content"], SHA256)
+        BucketFiles(fail).create("s3://b/a.wav", [b"content"], SHA256)
 
     assert "secret" not in raised.value.message

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proofsweep.catalog.row_facts import Place, row_with_facts
+from proofsweep.catalog.catalog import Place, row_with_facts
 from proofsweep.errors import SourceError
 from proofsweep.model.items import FileFacts, Unlisted
 from proofsweep.model.reasons import Ineligible, Reason

@@ -1,6 +1,6 @@
 """Entries of a folder that gave no row are counted by cause."""
 
-from proofsweep.catalog.ignored import Cause, Ignored
+from proofsweep.catalog.catalog import Cause, Ignored
 
 
 def test_every_cause_is_named_with_its_count() -> None:

@@ -7,7 +7,7 @@ import obstore
 import pytest
 from obstore.store import MemoryStore
 
-from proofsweep.catalog.manifest_files import matches_of
+from proofsweep.catalog.open_catalog import matches_of
 from proofsweep.files.bucket_files import BucketFiles
 
 KEYS = ("a.csv", "b.csv", "B.csv", "c.txt", ".hidden.csv", "x/a.csv", "x/y/a.csv", "x/y/z/d.csv", "x/.trash/e.csv")

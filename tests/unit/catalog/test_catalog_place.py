@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.catalog.row_facts import Place
+from proofsweep.catalog.catalog import Place
 
 
 @pytest.fixture

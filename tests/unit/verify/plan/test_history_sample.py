@@ -9,7 +9,7 @@ from proofsweep.model.exchanges import Call
 from proofsweep.model.items import WorkItem
 from proofsweep.model.reasons import Ineligible, Reason
 from proofsweep.verify.item.verify_item import VerifyContext
-from proofsweep.verify.plan.sample import measure_sample, spread
+from proofsweep.verify.plan.history import measure_sample, spread
 
 from ...scripted_service import Scripted, ScriptedService
 
