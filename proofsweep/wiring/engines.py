@@ -6,20 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
-
-from pydantic import SecretStr
 
 from proofsweep import __version__
 from proofsweep.catalog.preflight import SizeLimits
-from proofsweep.errors import ConfigError
+from proofsweep.errors import ConfigError, ResultsError, RunMustStop
 from proofsweep.files.files import Files
 from proofsweep.logs import Event, log
 from proofsweep.model.exchanges import Exchange
 from proofsweep.model.outcomes import Finished
 from proofsweep.model.runs import LegProgress
-from proofsweep.partner.keys import CurrentKey, KeySource, fingerprint, key_block, key_file, key_variable
+from proofsweep.partner.keys import CurrentKey, KeySource, fingerprint
 from proofsweep.partner.pacing.call_queue import CallQueue
 from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit
 from proofsweep.partner.pacing.dispatcher import Dispatcher, LaneStatus
@@ -30,9 +27,7 @@ from proofsweep.partner.retry import RetryPolicy
 from proofsweep.partner.session import ClientContext, Session
 from proofsweep.partner.stop import StopSwitch
 from proofsweep.partner.transport import Timeouts, Transport
-from proofsweep.settings import ServiceSettings, Settings, environment
-from proofsweep.store.key_bindings import check_key
-from proofsweep.store.store import open_store
+from proofsweep.settings import Settings
 from proofsweep.verify.item.check_file import answered_file
 from proofsweep.verify.item.verify_item import VerifyContext
 from proofsweep.verify.leg.workers import Workers, most_open_files, workers_that_fit
@@ -43,12 +38,10 @@ from proofsweep.verify.plan.examine_service import (
     examine_service,
     refuse_without_quota,
 )
+from proofsweep.wiring.stores import ReadBlock, key_source
 
 if TYPE_CHECKING:
     from proofsweep.verify.leg.leg_context import LegContext
-
-ReadBlock = Callable[[str], str]
-"""Reads a secret block of the orchestrator, which the core knows nothing of."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -164,6 +157,14 @@ def checked_file(settings: Settings, read_block: ReadBlock, audio: str, sidecar:
     )
 
 
+def service_or_trouble(settings: Settings, read_block: ReadBlock) -> tuple[ServiceStatus, str]:
+    """Return what the service says of the quota, or nothing and why: a plan needs no quota."""
+    try:
+        return engine_for(settings, read_block).service(), ""
+    except (ConfigError, ResultsError, RunMustStop) as error:
+        return ServiceStatus(), error.message
+
+
 def asked(
     settings: Settings, read_block: ReadBlock, ask: Callable[[Partner], _Answer]
 ) -> tuple[_Answer, Exchange, str]:
@@ -171,11 +172,6 @@ def asked(
     seen: list[Exchange] = []
     partner = engine_for(settings, read_block).partner.in_new_session(seen.append)
     return asked_or_explained(partner, ask), seen[-1], partner.base_url
-
-
-def key_in_file(path: Path) -> SecretStr:
-    """Read a key from a file; ConfigError if it holds none."""
-    return key_file(path)()
 
 
 def limits_for(settings: Settings) -> SizeLimits:
@@ -204,7 +200,7 @@ def build_engine(settings: Settings, read_block: ReadBlock | None, *, key: KeySo
     most = workers_that_fit(settings.pace.workers, most_open_files())
     workers = Workers(most, release=transport.close_thread_connections)
     dispatcher = _dispatcher(settings, stop, workers)
-    current_key = CurrentKey(key or _own_key(settings, read_block))
+    current_key = CurrentKey(key or key_source(settings, read_block))
     context = ClientContext(
         base_url=settings.service.base_url,
         transport=transport,
@@ -272,28 +268,6 @@ class _HeaderWatch:
                 self._logged.add(header)
             if is_new:
                 log(Event.HEADER_IGNORED, header=header, call=exchange.call)
-
-
-def _own_key(settings: Settings, read_block: ReadBlock | None) -> KeySource:
-    """Read the key, but never one that belongs to another service (contract, Authentication 6)."""
-    read, store = _key_source(settings.service, read_block), open_store(settings.results.url)
-
-    def read_own() -> SecretStr:
-        key = read()
-        check_key(store, fingerprint(key), settings.service.base_url)
-        return key
-
-    return read_own
-
-
-def _key_source(service: ServiceSettings, read_block: ReadBlock | None) -> KeySource:
-    if service.api_key_file is not None:
-        return key_file(service.api_key_file)
-    if service.api_key_env is not None:
-        return key_variable(service.api_key_env, environment())
-    if service.api_key_block is not None and read_block is not None:
-        return key_block(service.api_key_block, read_block)
-    raise ConfigError("The settings do not say where the API key is kept (service.api_key_file, _env or _block).")
 
 
 def say_if_fewer(wanted: int, workers: int) -> None:
