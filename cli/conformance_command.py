@@ -36,8 +36,7 @@ from conformance import (
 from proofsweep.endings import EndedBy
 from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.settings import ServiceSettings, load_settings
-from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.stores import key_in_file
+from proofsweep.wiring.engines import engine_for, key_in_file
 
 _RISKY_CHECKS_IN = ("beta", "sandbox")
 

@@ -11,9 +11,8 @@ from proofsweep.endings import EndedBy
 from proofsweep.errors import ResultsError
 from proofsweep.model.layout import leg_folder, pruning_intent_name, shard_and_leg_of
 from proofsweep.model.run_records import OUTCOMES, RunRecord
-from proofsweep.model.runs import Plan, new_run_id
+from proofsweep.model.runs import Claim, Plan, new_run_id
 from proofsweep.model.tables.columns import Row
-from proofsweep.store.lease import Claim
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.prunings import completed_at, prunings_of

@@ -1,8 +1,10 @@
 """What is sent and what comes back, as values; their repr shows no secret."""
 
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from proofsweep.logs import Event, log
 from proofsweep.model.exchanges import Call, Exchange
 
 TakeBody = Callable[[Iterable[bytes], int | None], None]
@@ -33,3 +35,20 @@ class Reply:
     # the JSON of the body; None where no JSON was expected, or none came.
     document: object = field(default=None, repr=False)
     body_sha256: str = ""  # hex digest of the exact body in memory; empty if it could not be read to its end
+
+
+class HeaderWatch:
+    """Logs the name of each header of the quota that cannot be read, once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._logged: set[str] = set()
+
+    def __call__(self, exchange: Exchange) -> None:
+        """Look at the headers of one exchange."""
+        for header in exchange.headers.unreadable:
+            with self._lock:
+                is_new = header not in self._logged
+                self._logged.add(header)
+            if is_new:
+                log(Event.HEADER_IGNORED, header=header, call=exchange.call)

@@ -6,7 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+
+from pydantic import SecretStr
 
 from proofsweep import __version__
 from proofsweep.catalog.preflight import SizeLimits
@@ -16,7 +19,8 @@ from proofsweep.logs import Event, log
 from proofsweep.model.exchanges import Exchange
 from proofsweep.model.outcomes import Finished
 from proofsweep.model.runs import LegProgress
-from proofsweep.partner.keys import CurrentKey, KeySource, fingerprint
+from proofsweep.partner.keys import CurrentKey, KeySource, fingerprint, key_block, key_file, key_variable
+from proofsweep.partner.messages import HeaderWatch
 from proofsweep.partner.pacing.call_queue import CallQueue
 from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit
 from proofsweep.partner.pacing.dispatcher import Dispatcher, LaneStatus
@@ -27,7 +31,9 @@ from proofsweep.partner.retry import RetryPolicy
 from proofsweep.partner.session import ClientContext, Session
 from proofsweep.partner.stop import StopSwitch
 from proofsweep.partner.transport import Timeouts, Transport
-from proofsweep.settings import Settings
+from proofsweep.settings import ServiceSettings, Settings, environment
+from proofsweep.store.key_bindings import check_key
+from proofsweep.store.store import open_store
 from proofsweep.verify.item.check_file import answered_file
 from proofsweep.verify.item.verify_item import VerifyContext
 from proofsweep.verify.leg.workers import Workers, most_open_files, workers_that_fit
@@ -38,10 +44,13 @@ from proofsweep.verify.plan.examine_service import (
     examine_service,
     refuse_without_quota,
 )
-from proofsweep.wiring.stores import ReadBlock, key_source
 
 if TYPE_CHECKING:
     from proofsweep.verify.leg.leg_context import LegContext
+
+
+ReadBlock = Callable[[str], str]
+"""Reads a secret block of the orchestrator, which the core knows nothing of."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -212,7 +221,7 @@ def build_engine(settings: Settings, read_block: ReadBlock | None, *, key: KeySo
             longest_wait_seconds=retry.longest_wait_seconds,
         ),
         record_unattributed=unattributed.append,
-        watch=_HeaderWatch(),
+        watch=HeaderWatch(),
     )
     return Engine(
         settings=settings,
@@ -254,22 +263,6 @@ def _log_lane(workers: Workers, lane: LaneStatus) -> None:
     )
 
 
-class _HeaderWatch:
-    """Logs the name of each header of the quota that cannot be read, once."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._logged: set[str] = set()
-
-    def __call__(self, exchange: Exchange) -> None:
-        for header in exchange.headers.unreadable:
-            with self._lock:
-                is_new = header not in self._logged
-                self._logged.add(header)
-            if is_new:
-                log(Event.HEADER_IGNORED, header=header, call=exchange.call)
-
-
 def say_if_fewer(wanted: int, workers: int) -> None:
     """Say in the log and on stderr that fewer workers work than are set; a command mutes the log."""
     if workers < wanted:
@@ -277,3 +270,30 @@ def say_if_fewer(wanted: int, workers: int) -> None:
         sys.stderr.write(
             f"proofsweep: pace.workers is {workers}, not {wanted}: no more files can be open (ulimit -n)\n"
         )
+
+
+def key_in_file(path: Path) -> SecretStr:
+    """Read a key from a file; ConfigError if it holds none."""
+    return key_file(path)()
+
+
+def key_source(settings: Settings, read_block: ReadBlock | None) -> KeySource:
+    """Read the key, but never one that belongs to another service (contract, Authentication 6)."""
+    read, store = _key_source(settings.service, read_block), open_store(settings.results.url)
+
+    def read_own() -> SecretStr:
+        key = read()
+        check_key(store, fingerprint(key), settings.service.base_url)
+        return key
+
+    return read_own
+
+
+def _key_source(service: ServiceSettings, read_block: ReadBlock | None) -> KeySource:
+    if service.api_key_file is not None:
+        return key_file(service.api_key_file)
+    if service.api_key_env is not None:
+        return key_variable(service.api_key_env, environment())
+    if service.api_key_block is not None and read_block is not None:
+        return key_block(service.api_key_block, read_block)
+    raise ConfigError("The settings do not say where the API key is kept (service.api_key_file, _env or _block).")

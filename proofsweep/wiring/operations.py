@@ -48,9 +48,9 @@ from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.rotations import Rotations
 from proofsweep.text import printable
 from proofsweep.verify.plan.survey import Survey, ignored_entries, refuse_hopeless, survey_catalog
-from proofsweep.wiring.engines import build_engine, engine_for, limits_for, utc_now
+from proofsweep.wiring.engines import ReadBlock, build_engine, engine_for, limits_for, utc_now
 from proofsweep.wiring.runs import chosen_rows, plan_listed
-from proofsweep.wiring.stores import ReadBlock, results_for
+from proofsweep.wiring.stores import results_for
 
 
 def operation_context(settings: Settings, read_block: ReadBlock | None = None) -> OperationContext:

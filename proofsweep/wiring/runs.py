@@ -35,8 +35,8 @@ from proofsweep.verify.plan.history import forecast_by_history
 from proofsweep.verify.plan.plan_run import PlanRequest, plan_run
 from proofsweep.verify.plan.sample import measure_sample, remembered, spread
 from proofsweep.verify.plan.survey import Survey, items_of, refuse_hopeless
-from proofsweep.wiring.engines import Engine, engine_for, limits_for, utc_now
-from proofsweep.wiring.stores import ReadBlock, results_for
+from proofsweep.wiring.engines import Engine, ReadBlock, engine_for, limits_for, utc_now
+from proofsweep.wiring.stores import results_for
 
 
 def bounds_for(

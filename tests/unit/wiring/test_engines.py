@@ -122,7 +122,7 @@ def test_a_quota_header_that_cannot_be_read_is_logged_once(
 ) -> None:
     """With its name and not its value, however many answers have it."""
     logged: list[tuple[Event, object]] = []
-    monkeypatch.setattr("proofsweep.wiring.engines.log", lambda event, **facts: logged.append((event, facts)))
+    monkeypatch.setattr("proofsweep.partner.messages.log", lambda event, **facts: logged.append((event, facts)))
     service.usual[Call.USAGE] = Scripted(document={}, unreadable=("x-ratelimit-remaining",))
     engine = engine_for(settings)
 
