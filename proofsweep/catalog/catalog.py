@@ -1,4 +1,4 @@
-"""What every kind of catalog is: rows to be read again and again, a name and a digest; and a part of one."""
+"""What every kind of catalog is: rows to be read again and again, a name and a digest; a part of one; and its rows."""
 
 import os
 import posixpath
@@ -35,8 +35,7 @@ class Ignored(Counter[Cause]):
         return ", ".join(f"{self[cause]} {cause.replace('_', ' ')}" for cause in Cause)
 
 
-# chosen: folders whose path without links is remembered; at half, rows that jump between folders are resolved more
-# often, and twice only takes more memory.
+# chosen: folders whose path without links is remembered.
 _FOLDERS_KEPT = 1_024
 
 
@@ -196,23 +195,8 @@ class CatalogOptions:
     """What `open_catalog` is told, and the files that it looks at."""
 
     sidecar_names: Sequence[str]
-    root: str | None
-    is_confined: bool
-    name: str | None
+    place_of: Callable[[str], Place]
     files: Files = field(default_factory=Files)
-
-    def place(self, folder: str) -> Place:
-        """Describe a catalog in a folder."""
-        return Place.of(folder, root=self.root, name=self.name, is_confined=self.is_confined)
-
-
-class CatalogKind(Protocol):
-    """A kind of catalog that a location may name: a class with the members of `Catalog`, registered in `KINDS`."""
-
-    @classmethod
-    def found_at(cls, path: str, options: CatalogOptions) -> Catalog | None:
-        """Open the catalog at an absolute path or a bucket URL; None if this is another kind, or nothing is there."""
-        ...
 
 
 class PartOfCatalog:

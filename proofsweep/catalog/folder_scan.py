@@ -59,7 +59,7 @@ class FolderScan:
                 raise CatalogError(f"{one_line(path)}: the folder cannot be read: {error.strerror}") from error
         if not is_there:
             return None
-        place = options.place(path)
+        place = options.place_of(path)
         return cls(path, options.files.within(place.boundary), SidecarNames(options.sidecar_names), place)
 
     def rows(self) -> Iterator[ManifestRow]:

@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from io import BufferedReader, TextIOWrapper
 from itertools import count
 from tempfile import TemporaryFile
-from typing import IO, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -33,14 +32,8 @@ Record = tuple[int, tuple[str, ...], Sequence[str]]
 The line is counted from 1; of a record of several lines it is the last, and of Parquet the number of the row.
 """
 
-
-class Digest(Protocol):
-    """Takes bytes, as the objects of hashlib do."""
-
-    def update(self, data: bytes, /) -> None:
-        """Take more bytes."""
-        ...
-
+Note = Callable[[bytes], object]
+"""Takes bytes, as `update` of hashlib's objects does."""
 
 _PackedOrPlain = gzip.GzipFile | BufferedReader
 _GZIP = b"\x1f\x8b"
@@ -59,9 +52,9 @@ _OTHER_FILES = {
 }
 _MARK_BYTES = 6
 _DELIMITERS = ",;\t"
-# chosen: rows of a Parquet manifest in memory at once, a few MiB; half or twice changes only that.
+# chosen: rows of a Parquet manifest in memory at once, a few MiB.
 _BATCH_ROWS = 8192
-# chosen: bytes that are hashed at once; half or twice changes only the memory.
+# chosen: bytes that are hashed at once, as much as is read at once.
 _PIECE_BYTES = 1024 * 1024
 _LOCAL = LocalFiles()
 _BROKEN = (OSError, EOFError, zlib.error, ValueError, RecursionError, pa.ArrowException)
@@ -77,18 +70,15 @@ def has_one_header(path: str) -> bool:
     return _READERS.get(_suffix_of(path)) is not _json_lines
 
 
-def line_words(path: str, line: int) -> str:
-    """Name a record's manifest and place for a person."""
-    return f"{one_line(posixpath.basename(path))}, {'row' if _suffix_of(path) == '.parquet' else 'line'} {line}"
+def manifest_words(path: str) -> str:
+    """Name a manifest for a person, up to the number of a record in it."""
+    return f"{one_line(posixpath.basename(path))}, {'row' if _suffix_of(path) == '.parquet' else 'line'}"
 
 
-def records_of(path: str, source: Source = _LOCAL, digest: Digest | None = None) -> Iterator[Record]:
+def records_of(path: str, source: Source = _LOCAL, note: Note | None = None) -> Iterator[Record]:
     """Read a manifest from its start, compressed with gzip or not.
 
-    Args:
-        path: its location.
-        source: where it is read.
-        digest: takes the bytes of the very file that is read, before its first record is given.
+    `note` takes the bytes of the very file that is read, before its first record is given.
 
     Raises:
         CatalogError: one line that names the line of the file if there is one, or says that the file changed while it
@@ -101,7 +91,9 @@ def records_of(path: str, source: Source = _LOCAL, digest: Digest | None = None)
         with buffered(file) as plain:
             before = file.facts()
             try:
-                _note(plain, digest)
+                while note is not None and (piece := plain.read(_PIECE_BYTES)):
+                    note(piece)
+                plain.seek(0)
                 yield from _read(path, plain)
             except _BROKEN:
                 _refuse_changed(file, before)  # then what is broken may only be half written
@@ -121,12 +113,6 @@ def _read(path: str, plain: BufferedReader) -> Iterator[Record]:
             yield from read(unpacked)
     else:
         yield from read(plain)
-
-
-def _note(plain: BufferedReader, digest: Digest | None) -> None:
-    while digest is not None and (piece := plain.read(_PIECE_BYTES)):
-        digest.update(piece)
-    plain.seek(0)
 
 
 def _refuse_changed(file: OpenFile, before: FileFacts) -> None:
@@ -153,17 +139,14 @@ def _lines_of(text: TextIOWrapper) -> Iterator[tuple[int, list[str]]]:
     if re.fullmatch(r"sep=.", first.strip(), re.IGNORECASE):
         raise ValueError("its first line is a spreadsheet's `sep=`: delete this line; the delimiter is seen without it")
     text.seek(0)
-    reader = csv.reader(text, delimiter=_delimiter_of(first), strict=True)
+    delimiter = max(_DELIMITERS, key=re.sub(r'"[^"]*"', "", first).count)
+    reader = csv.reader(text, delimiter=delimiter, strict=True)
     try:
         for cells in reader:
             if len(cells) > 1 or "".join(cells).strip():
                 yield reader.line_num, cells
     except csv.Error as error:
         raise ValueError(f"line {reader.line_num}: {error}") from error
-
-
-def _delimiter_of(header: str) -> str:
-    return max(_DELIMITERS, key=re.sub(r'"[^"]*"', "", header).count)
 
 
 def _json_lines(file: _PackedOrPlain) -> Iterator[Record]:
@@ -186,20 +169,16 @@ def _json_object(line: str, number: int) -> dict[str, object]:
 
 def _parquet(file: _PackedOrPlain) -> Iterator[Record]:
     with TemporaryFile() as unpacked:
-        table = pq.ParquetFile(_unpack(file, unpacked) if isinstance(file, gzip.GzipFile) else file)
+        if isinstance(file, gzip.GzipFile):  # Parquet is read from its end
+            shutil.copyfileobj(file, unpacked)
+            unpacked.seek(0)
+        table = pq.ParquetFile(unpacked if isinstance(file, gzip.GzipFile) else file)
         numbers = count(1)
         for batch in table.iter_batches(batch_size=_BATCH_ROWS):
             names = tuple(batch.schema.names)
             columns = [map(_cell, column.to_pylist()) for column in batch.columns]
             for cells in zip(*columns, strict=True):
                 yield next(numbers), names, cells
-
-
-def _unpack(packed: gzip.GzipFile, into: IO[bytes]) -> IO[bytes]:
-    """Decompress to disk, since Parquet is read from its end."""
-    shutil.copyfileobj(packed, into)
-    into.seek(0)
-    return into
 
 
 @contextmanager

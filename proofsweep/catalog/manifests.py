@@ -5,11 +5,12 @@ import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import count, islice
 from typing import TYPE_CHECKING
 
 from proofsweep.catalog.catalog import FactsOf, Ignored, Place, row_with_facts
-from proofsweep.catalog.manifest_formats import Digest, has_one_header, line_words, records_of
+from proofsweep.catalog.manifest_formats import Note, has_one_header, manifest_words, records_of
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.files.files import Files
 from proofsweep.files.locations import hint_for, is_bucket, one_line, path_of, without_secrets
@@ -93,7 +94,7 @@ class Manifests:
         digest, self._digest = hashlib.sha256(), None
         numbers = count()
         facts_of = self._facts_of()
-        for named in self._named_files(digest):
+        for named in self._named_files(digest.update):
             row = row_with_facts(
                 facts_of,
                 self._place,
@@ -103,7 +104,7 @@ class Manifests:
                 item_id=_cell(named.cells, named.columns.item_id),
                 tags={name: named.cells[index] for name, index in named.columns.tags.items() if named.cells[index]},
                 refused=named.refused,
-                where=line_words(named.path, named.line),
+                where=named.where,
             )
             yield row if row.audio_facts is not None or row.refused is not None else _with_hint(row, named)
         if next(numbers) == 0:
@@ -115,7 +116,7 @@ class Manifests:
         if self._digest is None:
             digest = hashlib.sha256()
             for path in self._paths:
-                next(records_of(path, self._manifest_files, digest), None)
+                next(records_of(path, self._manifest_files, digest.update), None)
             self._digest = digest.hexdigest()
         return self._digest
 
@@ -131,86 +132,69 @@ class Manifests:
             for _, columns, cells in islice(_table(path, self._manifest_files), 1):
                 self.reported_run = _cell(cells, columns.run) or self.reported_run
 
-    def _named_files(self, digest: Digest | None = None) -> Iterator["_NamedFiles"]:
+    def _named_files(self, note: Note | None = None) -> Iterator["_NamedFiles"]:
         """Yield the locations of each row's files, and the row's cells."""
         for path in self._paths:
-            folder = posixpath.dirname(path)
-            for line, columns, cells in _table(path, self._manifest_files, digest):
+            folder, words = posixpath.dirname(path), manifest_words(path)
+            for line, columns, cells in _table(path, self._manifest_files, note):
                 audio, bad_audio = _located(_audio_of(cells, columns), folder)
                 sidecar, bad_sidecar = _located(_cell(cells, columns.sidecar), folder)
                 if sidecar is not None and audio is not None and proof_id_of(audio) is not None:
                     bad_sidecar = "a proof is verified by the service's own asset, and takes no sidecar."
-                yield _NamedFiles(
-                    audio=audio,
-                    sidecar=sidecar,
-                    wrong=bad_audio or bad_sidecar,
-                    reason=Reason.MISSING_AUDIO if bad_audio else Reason.MISSING_SIDECAR,
-                    columns=columns,
-                    cells=cells,
-                    path=path,
-                    line=line,
-                )
+                where, wrong, refused = f"{words} {line}", bad_audio or bad_sidecar, None
+                if wrong is not None:
+                    reason = Reason.MISSING_AUDIO if bad_audio else Reason.MISSING_SIDECAR
+                    refused = Ineligible(reason, f"{where}: {wrong}")
+                yield _NamedFiles(audio, sidecar, refused, columns, cells, where)
 
     def _facts_of(self) -> FactsOf:
         """Ask for the facts of local files one by one; the first object causes the listing of all objects."""
-        objects: ObjectLookup | None = None
+
+        @cache
+        def objects() -> "ObjectLookup":
+            from proofsweep.catalog.object_lookup import ObjectLookup  # noqa: PLC0415 - only for buckets
+
+            try:
+                return ObjectLookup(self._objects(), self._files.buckets)
+            except SourceError as error:
+                cause = f"its objects cannot be listed. {error.message}"
+                raise CatalogError(f"{one_line(self.location)}: {cause}") from error
 
         def facts_of(location: str) -> FileFacts | Unlisted | None:
-            nonlocal objects
             if proof_id_of(location) is not None:
                 return Unlisted.UNLISTED
             if not is_bucket(location):
                 return self._files.facts(location)
             self._files.refuse_outside(location)
-            if objects is None:
-                objects = self._list_objects()
-            return objects.facts(location)
+            return objects().facts(location)
 
         return facts_of
-
-    def _list_objects(self) -> "ObjectLookup":
-        from proofsweep.catalog.object_lookup import ObjectLookup  # noqa: PLC0415 - only for buckets
-
-        try:
-            return ObjectLookup(self._objects(), self._files.buckets)
-        except SourceError as error:
-            raise CatalogError(f"{one_line(self.location)}: its objects cannot be listed. {error.message}") from error
 
     def _objects(self) -> Iterator[str]:
         """Yield the bucket URLs that the rows name, except those outside the root, of which nothing is asked."""
         for named in self._named_files():
             for location in (named.audio, named.sidecar):
-                if location and not named.wrong and is_bucket(location):
+                if location and named.refused is None and is_bucket(location):
                     with suppress(SourceError):
                         self._files.refuse_outside(location)
                         yield location
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class _NamedFiles:
     """The files that one record names.
 
     Attributes:
-        wrong: why a location cannot be read, if that is so; then the location is what may be shown of it.
-        reason: the reason of a row with a wrong location.
-        path, line: the manifest, and the record's place in it.
+        refused: why this row cannot be sent, by its own text alone; then a location is what may be shown of it.
+        where: the manifest, and the record's place in it.
     """
 
     audio: str | None
     sidecar: str | None
-    wrong: str | None
-    reason: Reason
+    refused: Ineligible | None
     columns: Columns
     cells: Sequence[str]
-    path: str
-    line: int
-
-    @property
-    def refused(self) -> Ineligible | None:
-        """Return why this row cannot be sent, by its own text alone."""
-        if self.wrong is None:
-            return None
-        return Ineligible(self.reason, f"{line_words(self.path, self.line)}: {self.wrong}")
+    where: str
 
 
 def _with_hint(row: ManifestRow, named: _NamedFiles) -> ManifestRow:
@@ -218,8 +202,8 @@ def _with_hint(row: ManifestRow, named: _NamedFiles) -> ManifestRow:
     hint = hint_for(_cell(named.cells, named.columns.audio) or "")
     if not hint:
         return row
-    where = line_words(named.path, named.line)
-    return replace(row, refused=Ineligible(Reason.MISSING_AUDIO, f"{where}: There is no audio at this location{hint}."))
+    because = f"{named.where}: There is no audio at this location{hint}."
+    return replace(row, refused=Ineligible(Reason.MISSING_AUDIO, because))
 
 
 def _located(cell: str | None, folder: str) -> tuple[str | None, str | None]:
@@ -236,10 +220,10 @@ def _located(cell: str | None, folder: str) -> tuple[str | None, str | None]:
         return without_secrets(cell), error.message
 
 
-def _table(path: str, source: Source, digest: Digest | None = None) -> Iterator[tuple[int, Columns, Sequence[str]]]:
+def _table(path: str, source: Source, note: Note | None = None) -> Iterator[tuple[int, Columns, Sequence[str]]]:
     """Yield each record with its line and columns, which may differ between JSON lines."""
     known: dict[tuple[str, ...], Columns] = {}
-    for line, header, cells in records_of(path, source, digest):
+    for line, header, cells in records_of(path, source, note):
         columns = known.get(header)
         if columns is None:
             columns = known[header] = Columns.of(header)

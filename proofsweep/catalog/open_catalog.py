@@ -1,14 +1,15 @@
-"""Open what is to be verified: the first kind of catalog that finds itself at a location."""
+"""Open what is to be verified: the first kind of catalog that is found at a location."""
 
 import glob
 import os
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Final
 
-from proofsweep.catalog.catalog import Catalog, CatalogKind, CatalogOptions
+from proofsweep.catalog.catalog import Catalog, CatalogOptions, Place
 from proofsweep.catalog.folder_scan import FolderScan, is_audio_name
 from proofsweep.catalog.manifest_formats import is_manifest_name
 from proofsweep.catalog.manifests import Manifests
@@ -21,51 +22,40 @@ if TYPE_CHECKING:
     from proofsweep.files.bucket_files import BucketFiles
 
 
-_Kind = TypeVar("_Kind", bound=Manifests)
+def manifest_at(path: str, options: CatalogOptions) -> Manifests | None:
+    """Open the one manifest at a path or a URL; None if there is no file or object.
+
+    Raises:
+        CatalogError: it is no manifest.
+        SourceError: the bucket cannot be read.
+    """
+    if is_bucket(path):
+        is_there = not path.endswith("/") and _is_object(path, options.files)
+    else:
+        is_there = posixpath.lexists(path) and not posixpath.isdir(path)
+    return _opened(path, posixpath.dirname(path), [path], options) if is_there else None
 
 
-class ManifestFile(Manifests):
-    """The rows of one manifest."""
+def manifests_matching(path: str, options: CatalogOptions) -> Manifests | None:
+    """Open all manifests that match a pattern; None if the path is no pattern.
 
-    @classmethod
-    def found_at(cls, path: str, options: CatalogOptions) -> Self | None:
-        """Open the file at a path, or the object at a URL; None if there is none.
-
-        Raises:
-            CatalogError: it is no manifest.
-            SourceError: the bucket cannot be read.
-        """
-        if is_bucket(path):
-            is_there = not path.endswith("/") and _is_object(path, options.files)
-        else:
-            is_there = posixpath.lexists(path) and not posixpath.isdir(path)
-        return _opened(cls, path, posixpath.dirname(path), [path], options) if is_there else None
-
-
-class ManifestGlob(Manifests):
-    """The rows of all manifests that match a pattern."""
-
-    @classmethod
-    def found_at(cls, path: str, options: CatalogOptions) -> Self | None:
-        """Open the files that match; None if the path is no pattern.
-
-        Raises:
-            CatalogError: no file matches, or one is no manifest.
-            SourceError: the bucket cannot be listed.
-        """
-        if not glob.has_magic(root_and_key(path)[1] if is_bucket(path) else path):
-            return None
-        found = matches_of(path, options.files.buckets) if is_bucket(path) else _local_matches(path)
-        return _opened(cls, path, *found, options)
-
-
-def _opened(kind: type[_Kind], location: str, folder: str, paths: Sequence[str], options: CatalogOptions) -> _Kind:
+    Raises:
+        CatalogError: no file matches, or one is no manifest.
+        SourceError: the bucket cannot be listed.
+    """
+    if not glob.has_magic(root_and_key(path)[1] if is_bucket(path) else path):
+        return None
+    folder, paths = matches_of(path, options.files.buckets) if is_bucket(path) else _local_matches(path)
     if not paths:
-        raise CatalogError(f"{one_line(location)}: no manifest matches")
+        raise CatalogError(f"{one_line(path)}: no manifest matches")
+    return _opened(path, folder, paths, options)
+
+
+def _opened(location: str, folder: str, paths: Sequence[str], options: CatalogOptions) -> Manifests:
     for path in paths:
         _must_be_manifest(path, options.files)
-    place = options.place(folder)
-    manifests = kind(location, folder, paths, options.files.within(place.boundary), place)
+    place = options.place_of(folder)
+    manifests = Manifests(location, folder, paths, options.files.within(place.boundary), place)
     manifests.check()
     return manifests
 
@@ -132,7 +122,10 @@ def _must_be_manifest(path: str, files: Files) -> None:
     )
 
 
-KINDS: Final[Sequence[CatalogKind]] = (ManifestFile, FolderScan, ManifestGlob)
+CatalogKind = Callable[[str, CatalogOptions], Catalog | None]
+"""Opens the catalog at an absolute path or a bucket URL; gives None if this is another kind, or nothing is there."""
+
+KINDS: Final[Sequence[CatalogKind]] = (manifest_at, FolderScan.found_at, manifests_matching)
 """All kinds that a location may name; one that exists goes before a pattern."""
 
 
@@ -161,10 +154,13 @@ def open_catalog(
     here = str(Path.cwd())
     path = path_of(location, here)
     if root is not None:
-        root = _existing_root(path_of(root, here))
-    options = CatalogOptions(sidecar_names=sidecar_names, root=root, is_confined=is_confined, name=name)
+        root = path_of(root, here)
+        if not is_bucket(root) and not posixpath.isdir(root):
+            raise CatalogError(f"{one_line(root)}: the catalog's root is no folder")
+    place_of = partial(Place.of, root=root, name=name, is_confined=is_confined)
+    options = CatalogOptions(sidecar_names=sidecar_names, place_of=place_of)
     try:
-        found = next((each for kind in KINDS if (each := kind.found_at(path, options)) is not None), None)
+        found = next((each for kind in KINDS if (each := kind(path, options)) is not None), None)
     except SourceError as error:
         raise CatalogError(f"{one_line(path)}: {error.message}") from error
     if found is not None:
@@ -172,9 +168,3 @@ def open_catalog(
     if is_bucket(path):
         raise EmptyCatalog(f"{one_line(path)}: there is no such object, and none below it")
     raise CatalogError(f"{one_line(path)}: there is no such file or folder{hint_for(location)}")
-
-
-def _existing_root(path: str) -> str:
-    if not is_bucket(path) and not posixpath.isdir(path):
-        raise CatalogError(f"{one_line(path)}: the catalog's root is no folder")
-    return path

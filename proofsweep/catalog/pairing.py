@@ -24,13 +24,13 @@ class SidecarNames:
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self.patterns = tuple(sorted(patterns, key=lambda pattern: STEM in pattern))
-        self._edges = tuple(_edges_of(pattern) for pattern in self.patterns)
+        self._edges = [pattern.partition(STEM if STEM in pattern else NAME) for pattern in self.patterns]
 
     def covers(self, name: str) -> bool:
         """Return whether a file of this name could be a sidecar."""
         return any(
             name.startswith(before) and name.endswith(after) and len(name) > len(before) + len(after)
-            for before, after in self._edges
+            for before, _, after in self._edges
         )
 
 
@@ -98,8 +98,3 @@ def _wanted(pattern: str, audio_name: str) -> str:
     dot = audio_name.rfind(".")
     stem = audio_name[:dot] if dot > 0 else audio_name
     return pattern.replace(STEM, stem) if STEM in pattern else pattern.replace(NAME, audio_name)
-
-
-def _edges_of(pattern: str) -> tuple[str, str]:
-    before, _, after = pattern.partition(STEM if STEM in pattern else NAME)
-    return before, after

@@ -22,8 +22,8 @@ from proofsweep.model.items import (
 )
 from proofsweep.model.reasons import Ineligible, Reason
 
-# Largest sidecar that is sent by default. Chosen: the contract states no size, so this only finds a wrong file in the
-# sidecar's place before a call; at half it finds smaller ones, at twice it lets larger ones through.
+# chosen: largest sidecar that is sent by default. The contract states no size, so this only finds a wrong file in the
+# sidecar's place before a call.
 SIDECAR_BYTES = 1024 * 1024
 
 _ONE_FILE_FORMATS = frozenset({AudioFormat.WAV, AudioFormat.RF64, AudioFormat.BW64})

@@ -5,8 +5,9 @@ import re
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from functools import partial
-from itertools import groupby
+from itertools import groupby, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeVar
 
@@ -142,11 +143,8 @@ class BucketFiles:
         return self._found(location, partial(BucketFile, is_whole=is_whole))
 
     def walk(self, location: str) -> Iterator[Folder]:
-        """Yield a prefix and all prefixes below it as folders, with the facts of their files."""
-        folders = BucketFolders(location)
-        for key, facts in self.listed(location):
-            folders.add(key, facts)
-        yield from folders.in_order()
+        """Return a prefix and all prefixes below it as folders, with the facts of their files."""
+        return folders_below(location, self.listed(location))
 
     def listed(self, location: str, after: str | None = None) -> Iterator[tuple[str, FileFacts]]:
         """List the keys below a prefix, after one, with their facts, in order; SourceError if they cannot be listed."""
@@ -249,7 +247,9 @@ _TABLES = """
     CREATE TABLE folder (place TEXT PRIMARY KEY) WITHOUT ROWID;
     CREATE TABLE object (place TEXT, name TEXT, size INTEGER, version TEXT, modified REAL, PRIMARY KEY (place, name))
         WITHOUT ROWID;
+    INSERT INTO folder VALUES ('');
 """
+_ADD_FOLDER = "INSERT OR IGNORE INTO folder VALUES (?)"
 _MARKERS = "DELETE FROM object WHERE size = 0 AND place || ? || name IN (SELECT place FROM folder)"
 _IN_ORDER = """
     SELECT folder.place, name, size, version, modified FROM folder LEFT JOIN object ON object.place = folder.place
@@ -259,41 +259,33 @@ _STEP = "\x01"
 """Replaces the slash: no character of a key sorts before it, so that a folder comes right before its subfolders."""
 
 
-class BucketFolders:
-    """The objects below one prefix, as folders."""
+def folders_below(location: str, listed: Iterable[tuple[str, FileFacts]]) -> Iterator[Folder]:
+    """Yield the objects below a prefix, listed in any order, as folders, each before its subfolders.
 
-    def __init__(self, location: str) -> None:
-        self._location = location.rstrip("/")
-        self._prefix = root_and_key(self._location)[1]
-        self._rows: list[tuple[str, str, int, str, float | None]] = []
-        self._folders = {""}
-        self._file = sqlite3.connect("", check_same_thread=False)  # an unnamed file, deleted when closed
-        self._file.executescript(_TABLES)
-
-    def add(self, key: str, facts: FileFacts) -> None:
-        """Add one object; of an object below a hidden folder, only the folder's name."""
-        parts = key.removeprefix(self._prefix).lstrip("/").split("/")
-        depth = next((index for index, part in enumerate(parts) if part.startswith(".")), len(parts) - 1)
-        folders = [_STEP.join(["", *parts[:end]]) for end in range(depth + 1)]
-        self._folders.update(folders)
-        self._rows.append((folders[-1], parts[depth], facts.size_bytes, facts.version, facts.modified))
-        if len(self._rows) == _BATCH_ROWS:
-            self._write()
-
-    def in_order(self) -> Iterator[Folder]:
-        """Yield each folder before its subfolders; an empty object with a folder's name is no file."""
-        self._write()
-        self._file.execute(_MARKERS, (_STEP,))
-        for place, rows in groupby(self._file.execute(_IN_ORDER), key=itemgetter(0)):
-            files = {name: FileFacts(*facts) for _, name, *facts in rows if name is not None}
+    Of an object below a hidden folder, only that folder is named; an empty object with a folder's name is no file.
+    """
+    location, listed = location.rstrip("/"), iter(listed)
+    prefix = root_and_key(location)[1]
+    with closing(sqlite3.connect("", check_same_thread=False)) as file:  # an unnamed file, deleted when closed
+        file.executescript(_TABLES)
+        while batch := list(islice(listed, _BATCH_ROWS)):
+            placed = [(*_placed(key.removeprefix(prefix).lstrip("/")), facts) for key, facts in batch]
+            file.executemany(_ADD_FOLDER, {(folder,) for folders, _, _ in placed for folder in folders})
+            rows = ((folders[-1], name, each.size_bytes, each.version, each.modified) for folders, name, each in placed)
+            file.executemany("INSERT OR IGNORE INTO object VALUES (?, ?, ?, ?, ?)", rows)
+        file.execute(_MARKERS, (_STEP,))
+        for place, found in groupby(file.execute(_IN_ORDER), key=itemgetter(0)):
+            files = {name: FileFacts(*facts) for _, name, *facts in found if name is not None}
             yield Folder(
-                location=self._location + place.replace(_STEP, "/"),
+                location=location + place.replace(_STEP, "/"),
                 files=[name for name in files if not name.startswith(".")],
                 hidden=[name for name in files if name.startswith(".")],
                 known=files,
             )
 
-    def _write(self) -> None:
-        self._file.executemany("INSERT OR IGNORE INTO folder VALUES (?)", [(folder,) for folder in self._folders])
-        self._file.executemany("INSERT OR IGNORE INTO object VALUES (?, ?, ?, ?, ?)", self._rows)
-        self._rows, self._folders = [], set()
+
+def _placed(key: str) -> tuple[list[str], str]:
+    """Return the folders that a key lies in, and its name there; a hidden folder stands for all that it holds."""
+    parts = key.split("/")
+    depth = next((index for index, part in enumerate(parts) if part.startswith(".")), len(parts) - 1)
+    return [_STEP.join(["", *parts[:end]]) for end in range(depth + 1)], parts[depth]

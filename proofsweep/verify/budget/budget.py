@@ -18,21 +18,19 @@ LAST_PROBE_CALLS = 1
 CALLS_TO_BEGIN = len(CALLS_OF_A_FILE) + LAST_PROBE_CALLS
 """Fewest calls with which a leg can finish an item: a quota with less begins none."""
 
-# Fewest calls between two quota snapshots that show what a call costs. Chosen: one call of another user then changes
-# the result by 2 %; at half by 4 %, and at twice the cost is known later.
+# chosen: fewest calls between two quota snapshots that show what a call costs. One call of another user then changes
+# the result by 2 %.
 _MIN_CALLS_BETWEEN_SNAPSHOTS = 50
 
-# Least cost of a call that is believed. Chosen: the count at the edge may lag, but one of an item's two calls is
-# charged. Half would let a leg overspend fourfold; twice would be wrong for a service that charges only one of the two.
+# Least cost of a call that is believed: the count at the edge may lag, but one of an item's two calls is charged.
 _MIN_CALL_COST = 0.5
 
-# Highest cost of a call that is believed; what the headroom fell by beyond that was spent by others. Chosen: a service
-# may charge the upload to storage too, or a call twice. Half would overspend there. Twice would reserve four calls for
-# each one that is owed, after a burst of another user.
+# Highest cost of a call that is believed; what the headroom fell by beyond that was spent by others. A service may
+# charge the upload to storage too, or a call twice.
 _MAX_CALL_COST = 2.0
 
-# Shortest time over which the spending of others is taken for a rate. Chosen: half would take a few calls that were
-# counted early for hundreds a second; twice makes no difference to probes that are minutes apart.
+# chosen: shortest time over which the spending of others is taken for a rate. In less, a few calls that were counted
+# early look like hundreds a second.
 _MIN_SECONDS_BETWEEN_SNAPSHOTS = 1.0
 
 

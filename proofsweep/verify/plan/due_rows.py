@@ -20,8 +20,8 @@ TriedAt = Callable[[str, str | None, str | None], datetime | None]
 """Says when an item was tried with these versions of its audio and sidecar; None if it was not."""
 
 _LAST = datetime.max.replace(tzinfo=UTC)
-# An answer that is later than that was given by a wrong clock, and may be of any age. Chosen: any value from the
-# minutes by which the clocks of machines differ to the youngest age that somebody asks for does.
+# chosen: an answer that is later than that was given by a wrong clock, and may be of any age. The clocks of machines
+# differ by minutes.
 _CLOCKS_DIFFER = timedelta(days=1)
 
 
@@ -45,16 +45,10 @@ class DueRows(PartOfCatalog):
         max_calls: int | None = None,
         planned: Container[tuple[str, str | None, str | None]] = (),
     ) -> None:
-        """Take the whole catalog.
+        """Take the whole catalog, and how it is chosen which of its rows are due.
 
-        Args:
-            whole: the catalog.
-            selection: which of its rows are due.
-            answered_at: says when an item was answered.
-            tried_at: says when an item was tried, with any outcome.
-            now: an answer that is much later is of unknown age.
-            max_calls: for which rows are taken, if the oldest come first.
-            planned: items with the versions that a run has planned already; they are not due.
+        The oldest come first only if `max_calls` says how many are taken; an answer much later than `now` is of unknown
+        age; items with the versions that a run has `planned` already are not due.
 
         Raises:
             UsageError: the condition is none.

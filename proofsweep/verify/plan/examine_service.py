@@ -16,7 +16,7 @@ from proofsweep.partner.partner import Partner
 from proofsweep.text import reset_clause
 from proofsweep.verify.budget.budget import CALLS_TO_BEGIN
 
-# Attempts of each call: a person waits for the result. Chosen: half fails at one lost connection; twice waits longer.
+# chosen: attempts of each call; one lost connection is no answer, and a person waits for the result.
 _ATTEMPTS = 2
 
 _Answer = TypeVar("_Answer")
@@ -41,10 +41,7 @@ def examine_service(partner: Partner) -> ServiceStatus:
         RunMustStop: the service does not answer, says that it is not well, or refuses the key.
     """
     brief = partner.with_attempts(_ATTEMPTS)
-    try:
-        health = brief.health()
-    except CallFailed as failed:
-        raise explained(failed, partner) from failed
+    health = asked_or_explained(brief, Partner.health)
     if health.ok is False:
         not_well = f"The service at {partner.base_url} says that it is not well (GET /health: ok is false)."
         raise RunMustStop(not_well, ended_by=EndedBy.BREAKER)
@@ -62,11 +59,6 @@ def await_service(
     partner: Partner, outage_seconds: float, clock: Callable[[], float] = time.monotonic
 ) -> ServiceStatus:
     """Examine the service before a run; wait for one that is down, as long as an outage in the run may last.
-
-    Args:
-        partner: the service, whose stop switch and backoff apply.
-        outage_seconds: how long to ask again.
-        clock: gives monotonic seconds.
 
     Raises:
         ConfigError: another service answers.

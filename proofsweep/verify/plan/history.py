@@ -1,4 +1,4 @@
-"""What earlier legs in the same store took, for a forecast of the next one."""
+"""What earlier legs in the same store took, or a few items that are sent now, for a forecast of the next leg."""
 
 import json
 import time
@@ -13,10 +13,9 @@ import pyarrow.compute as pc
 
 from proofsweep.errors import CallFailed, ResultsError
 from proofsweep.model import layout
-from proofsweep.model.exchanges import Call, Exchange
+from proofsweep.model.exchanges import Call
 from proofsweep.model.forecast import Forecast, Measurement, Need, Quota, forecast
 from proofsweep.model.items import WorkItem
-from proofsweep.model.layout import sample_name
 from proofsweep.model.outcomes import Finished
 from proofsweep.model.run_records import LegRecord
 from proofsweep.model.runs import Plan
@@ -36,7 +35,7 @@ def remember_sample(store: Store, environment: str, sample: Measurement, now: da
         ResultsError: the store cannot be written.
     """
     document = {"measured_at": now.isoformat(), "sample": asdict(sample)}
-    store.replace(sample_name(environment), json.dumps(document, indent=2).encode())
+    store.replace(layout.sample_name(environment), json.dumps(document, indent=2).encode())
 
 
 def remembered_sample(store: Store, environment: str) -> tuple[Measurement, datetime] | None:
@@ -45,7 +44,7 @@ def remembered_sample(store: Store, environment: str) -> tuple[Measurement, date
     Raises:
         ResultsError: the store cannot be read.
     """
-    content = store.read(sample_name(environment))
+    content = store.read(layout.sample_name(environment))
     try:
         document = json.loads(content or b"")
         return Measurement(**document["sample"]), datetime.fromisoformat(document["measured_at"]).astimezone(UTC)
@@ -53,15 +52,19 @@ def remembered_sample(store: Store, environment: str) -> tuple[Measurement, date
         return None
 
 
-# Chosen: enough legs to even out a bad night; twice as many would keep an old pace for longer.
+# chosen: enough legs to even out a bad night.
 _LEGS = 10
 
 
 def measured_legs(results: Results, environment: str) -> list[Measurement]:
     """Measure the newest legs that sent anything to this environment; the newest first."""
-    runs = (run for run in RunIndex(results).refreshed().newest_first() if run.plan.environment == environment)
-    legs = ((run.plan, leg) for run in runs for leg in reversed(run.legs))
+    legs = _newest_legs(results, environment)
     return list(islice((found for each in legs if (found := _measured(results, *each)) is not None), _LEGS))
+
+
+def _newest_legs(results: Results, environment: str) -> Iterator[tuple[Plan, LegRecord]]:
+    runs = (run for run in RunIndex(results).refreshed().newest_first() if run.plan.environment == environment)
+    return ((run.plan, leg) for run in runs for leg in reversed(run.legs))
 
 
 def sample_since_last_leg(results: Results, environment: str) -> Measurement | None:
@@ -70,10 +73,8 @@ def sample_since_last_leg(results: Results, environment: str) -> Measurement | N
     if found is None:
         return None
     sample, measured_at = found
-    runs = (
-        run for run in RunIndex(results).refreshed().newest_first() if run.plan.environment == environment and run.legs
-    )
-    last = next((stored_row(dict(run.legs[-1].counts)).get("finished_at") for run in runs), None)
+    legs = (leg for _, leg in _newest_legs(results, environment))
+    last = next((stored_row(dict(leg.counts)).get("finished_at") for leg in legs), None)
     return None if isinstance(last, datetime) and last > measured_at else sample
 
 
@@ -84,11 +85,7 @@ def _measured(results: Results, plan: Plan, leg: LegRecord) -> Measurement | Non
     began, ended = row.get("started_at"), row.get("finished_at")
     if rows <= 0 or not isinstance(began, datetime) or not isinstance(ended, datetime) or ended <= began:
         return None
-    before, after, cpu_seconds = (
-        _number(row, "quota_before"),
-        _number(row, "quota_after"),
-        leg.receipt.get("cpu_seconds"),
-    )
+    cpu_seconds = leg.receipt.get("cpu_seconds")
     share = upload_share(results, plan, leg.leg) if leg.groups is None else leg.upload_share
     return Measurement(
         rows=rows,
@@ -98,7 +95,7 @@ def _measured(results: Results, plan: Plan, leg: LegRecord) -> Measurement | Non
         throttled=_number(row, "throttled") or 0,
         cpu_seconds=cpu_seconds if isinstance(cpu_seconds, float) else None,
         upload_share=share,
-        quota_spent=before - after if before is not None and after is not None and before >= after else None,
+        quota_spent=_spent(_number(row, "quota_before"), _number(row, "quota_after")),
     )
 
 
@@ -153,11 +150,7 @@ def measure_sample(
 ) -> Measurement | None:
     """Verify items as a run would, and measure it; None if none of them got an answer.
 
-    Args:
-        items: to be sent.
-        context: what they are verified with.
-        workers: the threads for it.
-        headroom_before: keyed calls that were left before; None where the service does not say.
+    `headroom_before` is how many keyed calls were left before; None where the service does not say.
     """
     began, cpu_then = time.perf_counter(), time.process_time()
     ends = list(workers.map(lambda item: verify_item(item, context), items))
@@ -167,6 +160,8 @@ def measure_sample(
     if not rows:
         return None
     exchanges = [exchange for end in ends for exchange in end.exchanges]
+    all_ms = sum(each.elapsed_ms for each in exchanges)
+    slots_ms = sum(each.elapsed_ms for each in exchanges if each.call is Call.SLOT)
     return Measurement(
         rows=rows,
         seconds=seconds,
@@ -174,7 +169,7 @@ def measure_sample(
         sent_bytes=sum(exchange.bytes_sent or 0 for exchange in exchanges),
         throttled=sum(exchange.is_throttled for exchange in exchanges),
         cpu_seconds=cpu_seconds,
-        upload_share=_upload_share(exchanges),
+        upload_share=slots_ms / all_ms if all_ms else None,
         quota_spent=_spent(headroom_before, headroom),
     )
 
@@ -200,8 +195,3 @@ def _headroom(partner: Partner) -> int | None:
 def _spent(before: int | None, after: int | None) -> int | None:
     """Return by how much the headroom fell; None where it is not known, or rose."""
     return before - after if before is not None and after is not None and before >= after else None
-
-
-def _upload_share(exchanges: Sequence[Exchange]) -> float | None:
-    total = sum(exchange.elapsed_ms for exchange in exchanges)
-    return sum(each.elapsed_ms for each in exchanges if each.call is Call.SLOT) / total if total else None

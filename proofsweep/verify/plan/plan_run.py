@@ -24,7 +24,7 @@ from proofsweep.store.run_index import RunIndex
 from proofsweep.verify.plan.due_rows import DueRows
 from proofsweep.verify.plan.survey import Survey, format_by_name, ignored_entries, items_of
 
-# Rows in memory before they go to disk. Chosen: half writes twice as often; twice needs twice the memory.
+# chosen: rows in memory before they go to disk.
 _SPOOL_ROWS = 1_000
 
 

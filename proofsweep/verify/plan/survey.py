@@ -14,7 +14,7 @@ from proofsweep.files.locations import one_line
 from proofsweep.model.items import Mode, WorkItem, printable
 from proofsweep.model.reasons import Ineligible, Reason
 
-# Chosen: files that a person looks at to see what is meant; half may show one pair only, twice fills the screen.
+# chosen: files that a person looks at to see what is meant.
 _NAMED_FILES = 6
 
 
@@ -64,13 +64,7 @@ class Survey:
 
 
 def survey_catalog(catalog: Catalog, limits: SizeLimits, *, deep: Files | None = None) -> Survey:
-    """Read a catalog once and count.
-
-    Args:
-        catalog: what to read.
-        limits: largest sizes that are sent.
-        deep: opens every file that would be sent, to judge it by its content too; None opens none.
-    """
+    """Read a catalog once and count; `deep` opens every file that would be sent, to judge it by its content too."""
     survey = Survey()
     for item in items_of(catalog, limits):
         judged, audio_format = _judged_by_content(item, deep) if deep else (item, format_by_name(item))
@@ -82,24 +76,19 @@ def refuse_hopeless(survey: Survey, catalog: Catalog) -> None:
     """Refuse a catalog of which no row can be sent for a reason that a person corrects at once.
 
     If rows were left out, it is not the whole catalog that cannot be sent.
+
+    Raises:
+        ConfigError: each row has a sidecar, and the sidecar's wire name is not set.
+        CatalogError: every row leads outside the catalog's root.
     """
-    if not catalog.skipped:
-        refuse_only_unnamed_pairs(survey)
-        refuse_only_outside(survey, catalog)
-
-
-def refuse_only_unnamed_pairs(survey: Survey) -> None:
-    """Raise ConfigError if no row can be sent, only because the sidecar's wire name is not set."""
-    if survey.items and survey.reasons[Reason.SIDECAR_FIELD_UNKNOWN] == survey.items:
+    if catalog.skipped or not survey.items:
+        return
+    if survey.reasons[Reason.SIDECAR_FIELD_UNKNOWN] == survey.items:
         raise ConfigError(
             f"The catalog holds nothing but legacy pairs ({survey.items:,}), and the sidecar's wire name is not set: "
             "ask the partner for it and set service.sidecar_field."
         )
-
-
-def refuse_only_outside(survey: Survey, catalog: Catalog) -> None:
-    """Raise CatalogError if every row leads outside the catalog's root."""
-    if survey.items and survey.reasons[Reason.OUTSIDE_CATALOG] == survey.items:
+    if survey.reasons[Reason.OUTSIDE_CATALOG] == survey.items:
         root = one_line(posixpath.join(catalog.root or "", ""))
         raise CatalogError(
             f"{catalog.location}: every row ({survey.items:,}) leads outside the catalog's root {root}: if that is "

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofsweep.catalog.manifest_formats import is_manifest_name, line_words, records_of
+from proofsweep.catalog.manifest_formats import is_manifest_name, manifest_words, records_of
 from proofsweep.errors import CatalogError
 
 
@@ -197,8 +197,8 @@ def test_each_record_knows_its_line(tmp_path: Path, name: str, content: bytes, l
     path = written(tmp_path, name, content)
 
     assert [line for line, _, _ in records_of(path)] == lines
-    assert line_words("/d/caf\udce9\n.csv", 3).isprintable()
-    assert line_words(path, 3) == ("m.parquet, row 3" if name == "m.parquet" else f"{name}, line 3")
+    assert manifest_words("/d/caf\udce9\n.csv").isprintable()
+    assert manifest_words(path) == ("m.parquet, row" if name == "m.parquet" else f"{name}, line")
 
 
 @pytest.mark.parametrize("name", ["m.csv", "m.csv.gz", "m.jsonl", "m.parquet"])
@@ -212,7 +212,7 @@ def test_a_digest_is_of_the_file_that_was_read(tmp_path: Path, name: str) -> Non
     content = contents[name.removesuffix(".gz")]
     content = gzip.compress(content) if name.endswith(".gz") else content
     path, digest = written(tmp_path, name, content), hashlib.sha256()
-    records = records_of(path, digest=digest)
+    records = records_of(path, note=digest.update)
     first = next(records)
     written(tmp_path, "other", content + b"x")
 

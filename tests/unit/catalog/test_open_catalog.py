@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.catalog.catalog import Catalog, CatalogOptions
+from proofsweep.catalog.catalog import Catalog, CatalogOptions, Place
 from proofsweep.catalog.open_catalog import KINDS, open_catalog
 from proofsweep.errors import CatalogError
 
@@ -115,7 +115,7 @@ def test_an_empty_location_is_not_the_working_folder(drop: Path, monkeypatch: py
 
 
 def test_every_kind_of_catalog_is_registered() -> None:
-    """A new kind is a class and its line; each says what it is, and finds nothing where nothing is."""
-    options = CatalogOptions(sidecar_names=(), root=None, is_confined=True, name=None)
+    """A new kind is what opens it, in its line; each says what it is, and finds nothing where nothing is."""
+    options = CatalogOptions(sidecar_names=(), place_of=Place.of)
 
-    assert [kind.found_at("/nowhere/a.csv", options) for kind in KINDS] == [None] * len(KINDS)
+    assert [kind("/nowhere/a.csv", options) for kind in KINDS] == [None] * len(KINDS)

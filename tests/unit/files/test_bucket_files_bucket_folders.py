@@ -5,7 +5,7 @@ import random
 import pytest
 
 from proofsweep.files import bucket_files
-from proofsweep.files.bucket_files import BucketFolders
+from proofsweep.files.bucket_files import folders_below
 from proofsweep.files.source import Folder
 from proofsweep.model.items import FileFacts
 
@@ -14,10 +14,7 @@ FACTS = FileFacts(1, "v")
 
 def folders_of(*keys: str) -> list[Folder]:
     """Sort keys below `drop` into folders."""
-    folders = BucketFolders("s3://bucket/drop/")
-    for key in keys:
-        folders.add(f"drop/{key}", FACTS)
-    return list(folders.in_order())
+    return list(folders_below("s3://bucket/drop/", ((f"drop/{key}", FACTS) for key in keys)))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -47,11 +44,9 @@ def test_a_hidden_folder_is_named_and_not_entered() -> None:
 
 def test_an_empty_object_named_as_a_folder_is_no_file() -> None:
     """Some tools leave one for each folder; one that holds bytes is a file beside the folder."""
-    folders = BucketFolders("s3://bucket")
-    for key, size in (("a", 0), ("a/1", 1), ("b", 1), ("b/1", 1)):
-        folders.add(key, FileFacts(size, "v"))
+    sizes = {"a": 0, "a/1": 1, "b": 1, "b/1": 1}
 
-    (top, *_) = folders.in_order()
+    (top, *_) = folders_below("s3://bucket", ((key, FileFacts(size, "v")) for key, size in sizes.items()))
 
     assert top.files == ["b"]
 
@@ -65,9 +60,8 @@ def test_an_empty_prefix_is_an_empty_folder() -> None:
 
 def test_a_folder_knows_when_its_objects_were_modified() -> None:
     """As the listing said."""
-    folders = BucketFolders("s3://bucket/drop/")
-    folders.add("drop/a.wav", FileFacts(1, "v", 1_700_000_000.5))
+    listed = [("drop/a.wav", FileFacts(1, "v", 1_700_000_000.5))]
 
-    (folder,) = folders.in_order()
+    (folder,) = folders_below("s3://bucket/drop/", listed)
 
     assert folder.known["a.wav"].modified == 1_700_000_000.5

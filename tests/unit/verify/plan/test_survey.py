@@ -16,8 +16,7 @@ from proofsweep.verify.plan.survey import (
     format_by_name,
     ignored_entries,
     items_of,
-    refuse_only_outside,
-    refuse_only_unnamed_pairs,
+    refuse_hopeless,
     survey_catalog,
 )
 
@@ -112,18 +111,18 @@ def test_pairs_are_not_sent_while_the_sidecars_wire_name_is_unknown(catalog: Cat
     """A service ignores a field that it does not know, and would verify the audio alone; the others can be sent."""
     survey = survey_catalog(catalog, replace(LIMITS, is_sidecar_field_known=False))
 
-    refuse_only_unnamed_pairs(survey)
+    refuse_hopeless(survey, catalog)
     assert (survey.items, survey.eligible, survey.pairs) == (4, 2, 0)
     assert survey.reasons == {"sidecar_field_unknown": 1, "empty": 1}
 
 
-def test_a_catalog_of_nothing_but_such_pairs_is_refused() -> None:
+def test_a_catalog_of_nothing_but_such_pairs_is_refused(catalog: Catalog) -> None:
     """There is nothing to do before the partner was asked."""
     survey = Survey(items=2)
     survey.reasons["sidecar_field_unknown"] = 2
 
     with pytest.raises(ConfigError, match=r"nothing but legacy pairs \(2\).*service\.sidecar_field"):
-        refuse_only_unnamed_pairs(survey)
+        refuse_hopeless(survey, catalog)
 
 
 def test_audio_with_an_ambiguous_sidecar_is_counted_and_the_first_are_named(tmp_path: Path) -> None:
@@ -151,7 +150,7 @@ def test_a_catalog_that_leads_out_of_its_root_row_by_row_is_refused(tmp_path: Pa
     mixed.note(WorkItem(manifest_row=2, item_id="c", audio="/c.wav"), "wav", 100)
 
     with pytest.raises(CatalogError, match=r"every row \(2\) leads outside .*/drop/: .*--root.*--allow-outside"):
-        refuse_only_outside(survey_catalog(catalog, LIMITS), catalog)
-    refuse_only_outside(mixed, catalog)
+        refuse_hopeless(survey_catalog(catalog, LIMITS), catalog)
+    refuse_hopeless(mixed, catalog)
 
     assert mixed.reasons == {"outside_catalog": 2}
