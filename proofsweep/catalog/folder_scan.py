@@ -32,7 +32,7 @@ class FolderScan:
     reported_run: str | None = None
 
     def __init__(self, path: str, source: Source, sidecar_names: SidecarNames, place: Place | None = None) -> None:
-        self._place = place or Place.of(path)
+        self._place = place or Place(path)
         self.name, self.root = self._place.name, self._place.boundary
         self.location = printable(path)
         self.ignored = Ignored()

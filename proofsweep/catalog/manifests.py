@@ -76,7 +76,7 @@ class Manifests:
         self, location: str, folder: str, paths: Sequence[str], files: Files, place: Place | None = None
     ) -> None:
         """Read the manifests at `paths`; only the files that they name are kept within the root of `files`."""
-        self._place = place or Place.of(folder)
+        self._place = place or Place(folder)
         self.name, self.root = self._place.name, self._place.boundary
         self.location = printable(location)
         self.ignored = Ignored()

@@ -157,7 +157,7 @@ def open_catalog(
         root = path_of(root, here)
         if not is_bucket(root) and not posixpath.isdir(root):
             raise CatalogError(f"{one_line(root)}: the catalog's root is no folder")
-    place_of = partial(Place.of, root=root, name=name, is_confined=is_confined)
+    place_of = partial(Place, root=root, name=name, is_confined=is_confined)
     options = CatalogOptions(sidecar_names=sidecar_names, place_of=place_of)
     try:
         found = next((each for kind in KINDS if (each := kind(path, options)) is not None), None)

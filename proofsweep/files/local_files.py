@@ -76,7 +76,7 @@ _AWAY = frozenset(
 _OPENING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _UNAVAILABLE = Reason.SOURCE_UNAVAILABLE
 # chosen: folders whose path without links is remembered.
-_FOLDERS_KEPT = 1_024
+FOLDERS_KEPT = 1_024
 
 
 class LocalFile(OpenFile):
@@ -113,7 +113,7 @@ class LocalFiles:
 
     def __init__(self, root: str | None = None) -> None:
         self._root = root
-        self._real_folder = lru_cache(_FOLDERS_KEPT)(os.path.realpath)
+        self._real_folder = lru_cache(FOLDERS_KEPT)(os.path.realpath)
 
     def facts(self, location: str) -> FileFacts | None:
         """Return size and version of the file that a path or link leads to."""

@@ -7,7 +7,7 @@ from proofsweep.errors import SourceError
 from proofsweep.model.items import FileFacts, Unlisted
 from proofsweep.model.reasons import Ineligible, Reason
 
-PLACE = Place.of("/drop")
+PLACE = Place("/drop")
 FACTS = {"/drop/a.wav": FileFacts(3, "v1"), "/else/a.sidecar": FileFacts(5, "v2")}
 
 

@@ -116,6 +116,6 @@ def test_an_empty_location_is_not_the_working_folder(drop: Path, monkeypatch: py
 
 def test_every_kind_of_catalog_is_registered() -> None:
     """A new kind is what opens it, in its line; each says what it is, and finds nothing where nothing is."""
-    options = CatalogOptions(sidecar_names=(), place_of=Place.of)
+    options = CatalogOptions(sidecar_names=(), place_of=Place)
 
     assert [kind("/nowhere/a.csv", options) for kind in KINDS] == [None] * len(KINDS)
