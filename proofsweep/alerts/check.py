@@ -18,8 +18,7 @@ from proofsweep.alerts.facts import (
 from proofsweep.alerts.key_alerts import unexplained_usage
 from proofsweep.alerts.messages import Alert, WasSent, cause_of, quoted
 from proofsweep.alerts.notifier import Decide
-from proofsweep.alerts.run_alerts import alerts_of_end, alerts_of_run
-from proofsweep.alerts.schedule_alerts import daily_digest, no_success
+from proofsweep.alerts.run_alerts import alerts_of_end, alerts_of_run, daily_digest, no_success
 from proofsweep.answers.describe_run import describe_run
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.contract.headers import AnswerHeaders

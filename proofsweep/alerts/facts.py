@@ -9,8 +9,7 @@ import pyarrow.compute as pc
 
 from proofsweep.alerts.events import FLOW_OF_OPERATION
 from proofsweep.alerts.monitoring_alerts import ProbeFacts
-from proofsweep.alerts.run_alerts import FlowEnd, SupplierRejections
-from proofsweep.alerts.schedule_alerts import NightFacts, did_its_work
+from proofsweep.alerts.run_alerts import FlowEnd, NightFacts, SupplierRejections, did_its_work
 from proofsweep.answers.views.views import pointer_to
 from proofsweep.endings import EndedBy
 from proofsweep.model import layout

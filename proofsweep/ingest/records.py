@@ -12,7 +12,7 @@ from typing import Any
 from proofsweep.errors import NameTaken
 from proofsweep.files.locations import path_within
 from proofsweep.ingest.dispose import Disposal, Placed
-from proofsweep.ingest.past_answers import COLUMNS
+from proofsweep.ingest.look import COLUMNS
 from proofsweep.model import layout
 from proofsweep.model.ingest import (
     MANY_REFUSED_AGAIN,

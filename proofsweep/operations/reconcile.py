@@ -18,9 +18,8 @@ from proofsweep.model.proofs import Inventory
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.schemas import SCHEMAS
-from proofsweep.operations.call_budget import OutageGuard
 from proofsweep.operations.operation_log import OperationLog
-from proofsweep.operations.operation_work import OperationContext, operation_begun
+from proofsweep.operations.operation_work import OperationContext, OutageGuard, operation_begun
 from proofsweep.partner.partner import Partner
 from proofsweep.store.plans_and_parts import Results
 

@@ -21,8 +21,8 @@ from proofsweep.files.moves import Moves
 from proofsweep.model.exchanges import Exchange
 from proofsweep.model.items import NO_PROOF_IDS
 from proofsweep.model.tables.columns import Row
-from proofsweep.operations.call_budget import CallBudget, OutageGuard, some_at_once
 from proofsweep.operations.operation_log import OperationLog
+from proofsweep.operations.operation_work import CallBudget, OutageGuard, some_at_once
 from proofsweep.partner.partner import Partner
 from proofsweep.store.operations import OperationJournals
 from proofsweep.store.plans_and_parts import Results

@@ -14,9 +14,14 @@ from proofsweep.model.exchanges import Exchange
 from proofsweep.model.operations import OperationKind
 from proofsweep.model.proofs import NotesRefreshed
 from proofsweep.model.tables.columns import Row
-from proofsweep.operations.call_budget import CallBudget, OutageGuard, some_at_once
 from proofsweep.operations.operation_log import OperationLog
-from proofsweep.operations.operation_work import OperationContext, operation_begun
+from proofsweep.operations.operation_work import (
+    CallBudget,
+    OperationContext,
+    OutageGuard,
+    operation_begun,
+    some_at_once,
+)
 from proofsweep.partner.partner import Partner
 from proofsweep.store.plans_and_parts import Results
 

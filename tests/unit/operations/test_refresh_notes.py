@@ -9,8 +9,8 @@ from proofsweep.errors import RunMustStop
 from proofsweep.model.exchanges import Call
 from proofsweep.model.tables.columns import Row
 from proofsweep.operations import refresh_notes as refresh
-from proofsweep.operations.call_budget import CallBudget, OutageGuard
 from proofsweep.operations.operation_log import OperationLog
+from proofsweep.operations.operation_work import CallBudget, OutageGuard
 from proofsweep.operations.refresh_notes import NoteRefresh, WantedNote
 from proofsweep.partner.partner import Partner
 from proofsweep.store.folder_store import FolderStore

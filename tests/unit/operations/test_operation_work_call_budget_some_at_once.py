@@ -4,7 +4,7 @@ from threading import Barrier
 
 import pytest
 
-from proofsweep.operations.call_budget import some_at_once
+from proofsweep.operations.operation_work import some_at_once
 
 
 def test_results_come_in_the_order_of_the_items() -> None:
