@@ -36,7 +36,7 @@ def alerts_of_end(end: FlowEnd) -> list[Alert]:
     of_what = "" if end.subject == end.flow else f" of {quoted(end.subject)}"
     lines = [f"Flow {quoted(end.flow)}{of_what} ended as {end.state}.", *end.details]
     title = EVENTS[kind].title if end.title is None else end.title
-    return [made_alert(kind, end.environment, title, lines, [_cause(kind, end)], results_url=end.results_url)]
+    return [made_alert(kind, end.environment, title, lines, *_cause(kind, end), results_url=end.results_url)]
 
 
 def over_after_end(end: FlowEnd) -> list[str]:
@@ -62,13 +62,12 @@ def files_given_up(environment: str, watched: str, results_url: str, given_up: C
     causes = [cause_of(AlertKind.GIVEN_UP, environment, watched, item) for item in sorted(given_up)]
     title = f"delivered files that are given up: {len(given_up):,}"
     lines = [f"Each failed as often as `ingest.tries` allows. No pass over {quoted(watched)} tries it again."]
-    return [made_alert(AlertKind.GIVEN_UP, environment, title, lines, causes, results_url=results_url)]
+    return [made_alert(AlertKind.GIVEN_UP, environment, title, lines, causes=causes, results_url=results_url)]
 
 
-def _cause(kind: AlertKind, end: FlowEnd) -> str:
-    """Name the cause; a refused key is one for all flows."""
-    is_key = kind is AlertKind.KEY_REFUSED
-    return cause_of(kind, end.environment) if is_key else cause_of(kind, end.environment, end.subject, end.state)
+def _cause(kind: AlertKind, end: FlowEnd) -> Sequence[str]:
+    """Return what distinguishes the cause; a refused key is one for all flows."""
+    return () if kind is AlertKind.KEY_REFUSED else (end.subject, end.state)
 
 
 # Chosen: one night may be an outage, and two a weekend.
@@ -145,10 +144,12 @@ def still_in_doubt(run: RunFacts) -> Alert | None:
     if run.nights_in_doubt < _NIGHTS_IN_DOUBT:
         return None
     first = f"Nothing shows whether {run.in_doubt:,} files are at fault."
-    cause = cause_of(AlertKind.IN_DOUBT, run.environment, run.catalog, run.run_id)
-    title = f"{run.in_doubt:,} files in doubt for three nights"
-    lines = [first, *_details(run)]
-    return made_alert(AlertKind.IN_DOUBT, run.environment, title, lines, [cause], results_url=run.results_url)
+    title, lines, kind = (
+        f"{run.in_doubt:,} files in doubt for three nights",
+        [first, *_details(run)],
+        AlertKind.IN_DOUBT,
+    )
+    return made_alert(kind, run.environment, title, lines, run.catalog, run.run_id, results_url=run.results_url)
 
 
 def first_rejections(run: RunFacts, was_sent: WasSent) -> Alert | None:
@@ -167,7 +168,9 @@ def first_rejections(run: RunFacts, was_sent: WasSent) -> Alert | None:
     first = "Files were rejected for reasons that these suppliers did not have before:"
     told, causes_now = [first, *shortened(lines), *_names(run)], [causes[each] for each in new]
     title = f"first rejected files of {who}"
-    return made_alert(AlertKind.REJECTIONS, run.environment, title, told, causes_now, results_url=run.results_url)
+    return made_alert(
+        AlertKind.REJECTIONS, run.environment, title, told, causes=causes_now, results_url=run.results_url
+    )
 
 
 def sunset_seen(run: RunFacts) -> Alert | None:
@@ -175,9 +178,8 @@ def sunset_seen(run: RunFacts) -> Alert | None:
     if run.sunset is None:
         return None
     lines = [f"The service sends the header Sunset: {quoted(run.sunset)}.", *_names(run)]
-    cause = cause_of(AlertKind.SUNSET, run.environment, harmless(run.sunset))
-    title = "the partner announces a breaking change"
-    return made_alert(AlertKind.SUNSET, run.environment, title, lines, [cause], results_url=run.results_url)
+    title, cause = "the partner announces a breaking change", harmless(run.sunset)
+    return made_alert(AlertKind.SUNSET, run.environment, title, lines, cause, results_url=run.results_url)
 
 
 def _details(run: RunFacts) -> list[str]:
@@ -222,14 +224,13 @@ def no_success(night: NightFacts, now: datetime, longest_hours: float) -> Alert 
     last = "never" if night.last_success is None else minute_of(night.last_success)
     of_what = "any catalog" if night.catalog is None else f"catalog {quoted(night.catalog)}"
     title = f"no successful run for {longest_hours:g} hours"
-    cause = cause_of(AlertKind.NO_SUCCESS, night.environment, night.catalog or "", last)
     lines = [f"The last run of {of_what} that did its work ended: {last}."]
-    return made_alert(AlertKind.NO_SUCCESS, night.environment, title, lines, [cause], results_url=night.results_url)
+    cause = (night.catalog or "", last)
+    return made_alert(AlertKind.NO_SUCCESS, night.environment, title, lines, *cause, results_url=night.results_url)
 
 
 def daily_digest(environment: str, results_url: str, line: str, ended: datetime, head: str) -> Alert:
     """Tell of the newest leg, once for the UTC day on which it ended; `head` is the hex sha256 of its receipt."""
     day = ended.date().isoformat()
     lines = [f"Ended {minute_of(ended)}: {quoted(line)}", f"Head of the records: `{head}`"]
-    cause = cause_of(AlertKind.DIGEST, environment, day)
-    return made_alert(AlertKind.DIGEST, environment, f"the records of {day}", lines, [cause], results_url=results_url)
+    return made_alert(AlertKind.DIGEST, environment, f"the records of {day}", lines, day, results_url=results_url)
