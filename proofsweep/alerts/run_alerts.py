@@ -144,12 +144,9 @@ def still_in_doubt(run: RunFacts) -> Alert | None:
     if run.nights_in_doubt < _NIGHTS_IN_DOUBT:
         return None
     first = f"Nothing shows whether {run.in_doubt:,} files are at fault."
-    title, lines, kind = (
-        f"{run.in_doubt:,} files in doubt for three nights",
-        [first, *_details(run)],
-        AlertKind.IN_DOUBT,
-    )
-    return made_alert(kind, run.environment, title, lines, run.catalog, run.run_id, results_url=run.results_url)
+    title, lines = f"{run.in_doubt:,} files in doubt for three nights", [first, *_details(run)]
+    cause = (run.catalog, run.run_id)
+    return made_alert(AlertKind.IN_DOUBT, run.environment, title, lines, *cause, results_url=run.results_url)
 
 
 def first_rejections(run: RunFacts, was_sent: WasSent) -> Alert | None:

@@ -20,8 +20,7 @@ from proofsweep.store.lease import sole_process
 from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.receipts import Part
 
-# Rows in memory, and their longest time there: what a killed process may lose. Chosen: any value from 2,500 to 10,000
-# does.
+# Rows in memory, and their longest time there: what a killed process may lose. Chosen: a minute of calls.
 _MOST_ROWS = 5_000
 _LONGEST_HOLD = timedelta(seconds=60)
 

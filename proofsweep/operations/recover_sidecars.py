@@ -14,6 +14,7 @@ from http import HTTPStatus
 from itertools import count, islice
 
 from proofsweep.answers.views.connection import opened
+from proofsweep.background import some_at_once
 from proofsweep.errors import CallFailed, NameTaken, ResultsError, SourceError
 from proofsweep.files.audio import read_sidecar
 from proofsweep.files.files import Files
@@ -22,7 +23,7 @@ from proofsweep.model.exchanges import Exchange
 from proofsweep.model.items import NO_PROOF_IDS
 from proofsweep.model.tables.columns import Row
 from proofsweep.operations.operation_log import OperationLog
-from proofsweep.operations.operation_work import CallBudget, OutageGuard, some_at_once
+from proofsweep.operations.operation_work import CALLS_AT_ONCE, CallBudget, OutageGuard
 from proofsweep.partner.partner import Partner
 from proofsweep.store.operations import OperationJournals
 from proofsweep.store.plans_and_parts import Results
@@ -53,7 +54,7 @@ FROM placed
 WHERE $below IN (audio, placed_audio) OR starts_with(audio, $folder) OR starts_with(placed_audio, $folder)
 ORDER BY audio
 """
-# Rows that are in memory at once. Chosen: any value from 2,500 to 10,000 does.
+# Rows that are in memory at once. Chosen: as many as an operation writes into one part.
 _BATCH_ROWS = 5_000
 
 
@@ -135,7 +136,7 @@ class SidecarRecovery:
                 return
             asked: list[_Asked] = []
             try:
-                self.outcomes.update(filter(None, some_at_once(wave, partial(self._ask, asked))))
+                self.outcomes.update(filter(None, some_at_once(wave, partial(self._ask, asked), CALLS_AT_ONCE)))
             finally:
                 self._end(number, asked)
 
@@ -180,7 +181,7 @@ class SidecarRecovery:
         if writes:
             self.journals.add(operation_id, number, [write.row for write in writes])  # (1)
             self.log.flush()  # the calls
-            rows += some_at_once(writes, self._written)  # (2)
+            rows += some_at_once(writes, self._written, CALLS_AT_ONCE)  # (2)
         self.log.add("recoveries", rows)
         self.log.flush()  # (3)
         self.outcomes.update(str(row["outcome"]) for row in rows)
