@@ -24,18 +24,15 @@ from cli.options import (
 )
 from cli.screen import console, counted, print_ignored, print_json, print_nothing_due, size_text
 from proofsweep.answers.summary import unsent_pairs_note
-from proofsweep.catalog.catalog import Catalog
-from proofsweep.errors import ConfigError, NothingDue, ResultsError, RunMustStop
-from proofsweep.files.files import Files
+from proofsweep.errors import NothingDue, ResultsError
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.forecast import Need
 from proofsweep.model.reasons import Reason, remedy_for
 from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings, load_settings
-from proofsweep.verify.plan.examine_service import ServiceStatus
-from proofsweep.verify.plan.survey import Survey, ignored_entries, refuse_hopeless, survey_catalog
-from proofsweep.wiring.engines import engine_for, limits_for, utc_now
-from proofsweep.wiring.runs import bounds_for, chosen_rows, forecast_for, sample_of
+from proofsweep.wiring.engines import engine_for, limits_for, service_or_trouble, utc_now
+from proofsweep.wiring.operations import Surveyed, surveyed
+from proofsweep.wiring.runs import bounds_for, forecast_for, sample_of
 from proofsweep.wiring.stores import cautions_for
 
 _Deep = typer.Option(False, "--deep", help="Open every file and check its content, not only its size.")
@@ -82,50 +79,35 @@ def plan(
     bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
     refuse_closed_window(bounds, utc_now())
     selection = Selection(where=where, newer_than=newer_than, root=root, allow_outside=allow_outside)
-    listing = chosen_rows(settings, catalog, selection)
     try:
-        survey = survey_catalog(listing, limits_for(settings), deep=Files(listing.root) if deep else None)
+        found = surveyed(settings, catalog, selection, deep=deep)
     except NothingDue as nothing:
         print_nothing_due(console(), nothing, as_json=as_json)
         return 0
-    refuse_hopeless(survey, listing)
-    return _tell(settings, listing, survey, bounds, sample=sample or 0, deep=deep, as_json=as_json)
+    return _tell(settings, found, bounds, sample=sample or 0, deep=deep, as_json=as_json)
 
 
-def _tell(
-    settings: Settings, listing: Catalog, survey: Survey, bounds: Bounds, *, sample: int, deep: bool, as_json: bool
-) -> int:
+def _tell(settings: Settings, found: Surveyed, bounds: Bounds, *, sample: int, deep: bool, as_json: bool) -> int:
     """Forecast what the rows would take, and print all that is known of them."""
+    listing, survey = found.listing, found.survey
     need = Need(eligible=survey.eligible, audio_bytes=survey.audio_bytes)
     count = min(sample, need.eligible)
     engine = engine_for(settings, read_block) if count else None
     measured = sample_of(engine, listing, need, count=count, reserve=bounds.reserve) if engine else None
-    status, trouble = _service_status(settings)
+    status, trouble = service_or_trouble(settings, read_block)
     cost = forecast_for(settings, need, status, bounds, measured)
     if as_json:
-        left_out = {"ignored": ignored_entries(listing), "skipped": listing.skipped}
-        print_json(_counts_of(survey) | left_out | forecast_json(cost))
+        counts = {member.name: getattr(survey, member.name) for member in fields(survey)}
+        print_json(counts | {"ignored": found.ignored, "skipped": listing.skipped} | forecast_json(cost))
         return 0
     out = console()
-    _print_survey(out, survey, listing.location, limits_for(settings).one_file, is_deep=deep)
+    _print_survey(out, found, limits_for(settings).one_file, is_deep=deep)
     if listing.skipped:
         out.print(f"  {listing.skipped:,} left out by the conditions", soft_wrap=True)
-    print_ignored(out, ignored_entries(listing))
+    print_ignored(out, found.ignored)
     print_forecast(out, cost, utc_now(), trouble, settings.service.key_expires_at)
     print_cautions(out, settings, listing.location)
     return 0
-
-
-def _service_status(settings: Settings) -> tuple[ServiceStatus, str]:
-    """Ask the service for the quota; on failure, give the reason, since a plan needs no quota."""
-    try:
-        return engine_for(settings, read_block).service(), ""
-    except (ConfigError, ResultsError, RunMustStop) as error:
-        return ServiceStatus(), error.message
-
-
-def _counts_of(survey: Survey) -> dict[str, object]:
-    return {member.name: getattr(survey, member.name) for member in fields(survey)}
 
 
 def print_cautions(out: Console, settings: Settings, location: str) -> None:
@@ -135,7 +117,8 @@ def print_cautions(out: Console, settings: Settings, location: str) -> None:
             out.print(f"  {caution}", style="yellow", soft_wrap=True)
 
 
-def _print_survey(out: Console, survey: Survey, location: str, slot_bytes: int, *, is_deep: bool) -> None:
+def _print_survey(out: Console, found: Surveyed, slot_bytes: int, *, is_deep: bool) -> None:
+    survey, location = found.survey, found.listing.location
     out.print(f"{location}: {counted(survey.items, 'row')}", style="bold", soft_wrap=True)
     out.print(
         f"  {survey.eligible:,} to send ({counted(survey.pairs, 'pair')}), {size_text(survey.audio_bytes)} of audio"

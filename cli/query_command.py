@@ -21,10 +21,11 @@ from proofsweep.answers.views.script import script_of
 from proofsweep.answers.views.views import views
 from proofsweep.errors import UsageError
 from proofsweep.settings import load_settings
-from proofsweep.store.plans_and_parts import Results
 from proofsweep.wiring.stores import results_for
 
 _Opened = Callable[..., AbstractContextManager[OpenStore]]
+_Renew = Callable[[OpenStore], object]
+_Script = Callable[..., str]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -65,9 +66,9 @@ def query(
     store, screening = results_for(settings), settings.screening.conditions
     views_of_store = partial(opened, store, environment, preferred=settings.service.environment, screening=screening)
     if print_views:
-        return _print_views(store, views_of_store, screening, file)
+        return _print_views(partial(script_of, store), views_of_store, screening, file)
     if sql is None and sys.stdin.isatty() and sys.stdout.isatty():
-        return _ask(store, views_of_store, as_format, file)
+        return _ask(lambda each: renew(each.connection, store), views_of_store, as_format, file)
     statements = _statements(sql)
     with views_of_store(with_tags="rejects" in statements.lower()) as views_of:
         _say_which(views_of)
@@ -103,7 +104,7 @@ def _answer(store: OpenStore, statements: str, as_format: Format, file: Path | N
         raise UsageError(f"The query cannot be answered: {' '.join(reason.split())}") from mistake
 
 
-def _ask(store: Results, views_of_store: _Opened, as_format: Format, file: Path | None) -> int:
+def _ask(renew_views: _Renew, views_of_store: _Opened, as_format: Format, file: Path | None) -> int:
     """Answer statement by statement; each sees the runs that are there then."""
     from cli.query_prompt import ask_until_end  # noqa: PLC0415 - a single query need not wait for it
 
@@ -114,7 +115,7 @@ def _ask(store: Results, views_of_store: _Opened, as_format: Format, file: Path 
 
         def answer(statement: str) -> None:
             try:
-                renew(views_of.connection, store)
+                renew_views(views_of)
             except RuntimeError as stopped:  # so DuckDB tells of Ctrl-C
                 raise KeyboardInterrupt from stopped
             except duckdb.TransactionException:  # of one that its user began and that failed: ROLLBACK must pass
@@ -125,11 +126,11 @@ def _ask(store: Results, views_of_store: _Opened, as_format: Format, file: Path 
     return ExitCode.ACCEPTED
 
 
-def _print_views(store: Results, views_of_store: _Opened, screening: Mapping[str, str], file: Path | None) -> int:
+def _print_views(script: _Script, views_of_store: _Opened, screening: Mapping[str, str], file: Path | None) -> int:
     columns = screening_columns(screening)
     with views_of_store() as open_store:
-        script = script_of(store, open_store.environments, views(tags_in(open_store.connection), columns))
-    write_text(script, file)
+        text = script(open_store.environments, views(tags_in(open_store.connection), columns))
+    write_text(text, file)
     return ExitCode.ACCEPTED
 
 

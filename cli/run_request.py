@@ -18,7 +18,6 @@ from proofsweep.model.bounds import Bounds
 from proofsweep.model.coverage import Coverage
 from proofsweep.model.forecast import Forecast
 from proofsweep.settings import Settings, load_settings
-from proofsweep.store.plans_and_parts import Results
 from proofsweep.wiring.stores import results_for
 
 
@@ -51,11 +50,6 @@ class RunRequest:
         """The settings; options of the command line take precedence."""
         return load_settings(self.config, self.results_url)
 
-    @property
-    def results(self) -> Results:
-        """The results store of this run."""
-        return results_for(self.settings)
-
     def command(self, name: str, run_id: str) -> str:
         """Write the command that does something with a run of this store."""
         return next_command(name, run_id, config=self.config, results=self.results_url)
@@ -66,17 +60,22 @@ class RunRequest:
 
     def run_status(self, run_id: str) -> RunStatus:
         """Read how a run stands."""
-        return describe_run(self.results, run_id)
+        return describe_run(results_for(self.settings), run_id)
 
 
 def report(run: RunStatus, request: RunRequest) -> int:
     """Print a run's summary; give its exit code, or that of the run before it if that is higher."""
-    results_url = request.results.store.url
+    results = results_for(request.settings)
+    results_url, files = results.store.url, named_files(results, run)
     if request.as_json:
         forecast = {} if request.forecast is None else {"forecast": forecast_json(request.forecast)}
         resumed = {} if request.resumed is None else {"resumed": json_of(request.resumed, results_url)}
         print_json(
-            json_of(run, results_url) | _attention_json(run, request) | forecast | resumed | _coverage_json(request)
+            json_of(run, results_url)
+            | {"attention": [asdict(file) for file in files]}
+            | forecast
+            | resumed
+            | _coverage_json(request)
         )
     else:
         print_summary(
@@ -84,16 +83,11 @@ def report(run: RunStatus, request: RunRequest) -> int:
             run,
             results_url,
             resume=request.resume(run.plan.run_id),
-            files=named_files(request.results, run),
+            files=files,
             rejects=request.command("rejects", run.plan.run_id),
         )
         print_coverage(request)
     return max(code_of_run(each) for each in (run, request.resumed) if each is not None)
-
-
-def _attention_json(run: RunStatus, request: RunRequest) -> dict[str, object]:
-    """Return the member `attention`: the files that the summary names."""
-    return {"attention": [asdict(file) for file in named_files(request.results, run)]}
 
 
 def print_coverage(request: RunRequest) -> None:

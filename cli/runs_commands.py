@@ -8,12 +8,10 @@ from cli.exit_codes import ExitCode
 from cli.options import AsJson, Config, OfCatalog, ResultsUrl, Run
 from cli.run_request import RunRequest, report
 from cli.screen import COLOURS, console, counted, print_error, print_json, styled
-from proofsweep.answers.describe_run import describe_run, newest_runs
+from proofsweep.answers.describe_run import active_holder, describe_run, newest_runs, state_of
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.answers.summary import json_of
 from proofsweep.settings import load_settings
-from proofsweep.store.legs import Legs
-from proofsweep.store.plans_and_parts import Results
 from proofsweep.wiring.stores import meant_run, results_for
 
 # A narrower terminal folds the table into columns of a few letters.
@@ -39,9 +37,9 @@ def runs(
     store = results_for(load_settings(config, results))
     newest = newest_runs(store, limit)
     if as_json:
-        print_json({"runs": [_json_of_run(run, store) for run in newest], "results": store.store.url})
+        print_json({"runs": [_json_of_run(run, store.store.url) for run in newest], "results": store.store.url})
     elif newest:
-        _print_runs(console(), newest, store)
+        _print_runs(console(), [(run, state_of(store, run)) for run in newest])
     else:
         console().print(f"There is no run in {store.store.url}.", soft_wrap=True)
     return ExitCode.ACCEPTED
@@ -66,7 +64,7 @@ def status(
     if meant.note is not None:
         print_error(meant.note)
     store, run_id = meant.results, meant.plan.run_id
-    holder = Legs(store, run_id).active_claim()
+    holder = active_holder(store, run_id)
     run = describe_run(store, run_id)
     code = report(run, request)
     if not as_json:
@@ -77,23 +75,23 @@ def status(
     return ExitCode.ACTIVE
 
 
-def _json_of_run(run: RunStatus, store: Results) -> dict[str, object]:
+def _json_of_run(run: RunStatus, url: str) -> dict[str, object]:
     """Return a run as `status --json` does, without the lists of groups and the latest leg."""
-    whole = json_of(run, store.store.url)
+    whole = json_of(run, url)
     facts = {"created_at": run.plan.created_at, "catalog": run.plan.catalog, "environment": run.plan.environment}
     return facts | {name: cell for name, cell in whole.items() if name not in {"groups", "this_leg", "results"}}
 
 
-def _print_runs(out: Console, newest: list[RunStatus], store: Results) -> None:
+def _print_runs(out: Console, newest: list[tuple[RunStatus, str]]) -> None:
     """Print a table; on a terminal that is too narrow for it, three lines for each run."""
     if out.width >= _TABLE_COLUMNS:
-        out.print(_table(newest, store))
+        out.print(_table(newest))
         return
-    for run in newest:
+    for run, state in newest:
         plan = run.plan
         out.print(styled(plan.run_id, "bold"), f"{_began(run)} UTC", soft_wrap=True)
         rows = f"{run.remaining:,} of {counted(plan.items, 'row')} remain, {_calls(run)} calls"
-        out.print(f"  {_ended_by(run, store)}: {_outcomes(run) or 'no row yet'}; {rows}", soft_wrap=True)
+        out.print(f"  {state}: {_outcomes(run) or 'no row yet'}; {rows}", soft_wrap=True)
         out.print(f"  {plan.environment}, {plan.catalog}", soft_wrap=True)
 
 
@@ -105,7 +103,7 @@ def _outcomes(run: RunStatus) -> str:
     return ", ".join(f"{run.rows(word):,} {word}" for word in COLOURS if run.rows(word))
 
 
-def _table(newest: list[RunStatus], store: Results) -> Table:
+def _table(newest: list[tuple[RunStatus, str]]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("run", no_wrap=True)
     table.add_column("began (UTC)", no_wrap=True)
@@ -113,10 +111,10 @@ def _table(newest: list[RunStatus], store: Results) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     for name in ("ended by", "outcomes", "environment", "catalog"):
         table.add_column(name, overflow="fold")
-    for run in newest:
+    for run, state in newest:
         plan = run.plan
         counts = (f"{plan.items:,}", f"{run.remaining:,}", _calls(run))
-        cells = (_ended_by(run, store), _outcomes(run), plan.environment, plan.catalog)
+        cells = (state, _outcomes(run), plan.environment, plan.catalog)
         table.add_row(plan.run_id, _began(run), *counts, *cells)
     return table
 
@@ -124,12 +122,6 @@ def _table(newest: list[RunStatus], store: Results) -> Table:
 def _calls(run: RunStatus) -> str:
     """Write the calls; `+ ?` says that a killed leg made some that it could not write down."""
     return f"{run.total('calls'):,}" + (" + ?" if run.calls_unrecorded is None else "")
-
-
-def _ended_by(run: RunStatus, store: Results) -> str:
-    if run.legs and run.ended_by is None and Legs(store, run.plan.run_id).active_claim() is not None:
-        return "active"
-    return run.ended_by or "planned only"
 
 
 def _print_legs(out: Console, run: RunStatus) -> None:

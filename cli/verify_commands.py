@@ -28,7 +28,7 @@ from proofsweep.wiring.runs import (
     settle_dead_leg,
     supersede_older,
 )
-from proofsweep.wiring.stores import path_here, place_here
+from proofsweep.wiring.stores import path_here, place_here, results_for
 
 
 def add_to(app: typer.Typer) -> None:
@@ -138,7 +138,8 @@ def _unfinished(request: RunRequest, settings: Settings, catalog: str, selection
 
 
 def _newest(request: RunRequest) -> str:
-    run_id = newest_run(request.results)
+    results = results_for(request.settings)
+    run_id = newest_run(results)
     if run_id is None:
-        raise ResultsError(f"There is no run in {request.results.store.url}; begin one with: proofsweep verify CATALOG")
+        raise ResultsError(f"There is no run in {results.store.url}; begin one with: proofsweep verify CATALOG")
     return run_id

@@ -11,7 +11,7 @@ from proofsweep.endings import EndedBy
 from proofsweep.errors import ResultsError
 from proofsweep.model.layout import pruning_intent_name, shard_and_leg_of
 from proofsweep.model.run_records import OUTCOMES, RunRecord
-from proofsweep.model.runs import Plan, new_run_id
+from proofsweep.model.runs import Claim, Plan, new_run_id
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
@@ -45,6 +45,18 @@ def newest_runs(results: Results, most: int) -> list[RunStatus]:
     return [
         _brief(record) if _is_known(results, record) else describe_run(results, record.plan.run_id) for record in newest
     ]
+
+
+def active_holder(results: Results, run_id: str) -> Claim | None:
+    """Return who works on a run now; None if nobody does."""
+    return Legs(results, run_id).active_claim()
+
+
+def state_of(results: Results, run: RunStatus) -> str:
+    """Say in a word how the last leg of a run ended, or that it is active."""
+    if run.legs and run.ended_by is None and active_holder(results, run.plan.run_id) is not None:
+        return "active"
+    return run.ended_by or "planned only"
 
 
 def newest_run(results: Results) -> str | None:

@@ -5,8 +5,8 @@ from datetime import datetime
 from itertools import takewhile
 
 from proofsweep.endings import EndedBy, ending_of
+from proofsweep.model.bounds import seconds_after_reset
 from proofsweep.model.runs import Plan
-from proofsweep.verify.budget.budget import seconds_after_reset
 
 NEED_ATTENTION = ("rejected", "failed", "ineligible")  # The outcomes that somebody must look at
 

@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from proofsweep.contract.lenient import instant_of
 
-# Longest Retry-After that is believed. Chosen: ten years still exclude an epoch second sent by mistake (56 years since
-# 1970); five or twenty years exclude it as well.
+# Longest Retry-After that is believed, ten years. Chosen: it excludes an epoch second sent by mistake, which is more
+# than 56 years since 1970.
 _MAX_WAIT_SECONDS = 10 * 365 * 86_400
 
 # Longest text kept of one header, so that no header floods a table. Chosen: a request ID has about 36 characters.
@@ -82,7 +82,7 @@ def _wait_seconds(value: str | None, now: datetime) -> float | None:
     return seconds if 0 <= seconds <= _MAX_WAIT_SECONDS else None
 
 
-@lru_cache(maxsize=64)  # all answers of one second carry the same date; chosen: any small size serves
+@lru_cache(maxsize=64)  # all answers of one second carry the same date; chosen; not critical
 def _date(value: str | None) -> datetime | None:
     try:
         date = parsedate_to_datetime(value or "")

@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 from pydantic import BeforeValidator
 
 # Deepest nesting of an answer that is read, since writing it again is recursive. Chosen: the contract's answers nest
-# three levels, so 50 would do; 200 would still be far below Python's limit of 1,000 frames.
+# three levels, and Python's limit is 1,000 frames.
 _MAX_LEVELS = 100
 
 # 9999-12-31T23:59:59Z, the last second that a datetime can hold.

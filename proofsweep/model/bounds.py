@@ -117,3 +117,25 @@ def _moments(day: date, wanted: time, zone: tzinfo) -> Iterator[datetime]:
     seconds = range(int((both[1] - both[0]).total_seconds()) + 1)
     after = (both[0] + timedelta(seconds=second) for second in seconds)
     yield next(at for at in after if at.astimezone(zone).replace(tzinfo=None) > wall)
+
+
+# A run that begins so soon after the reset has probably waited for it. Chosen: schedulers start by the minute, so half
+# would miss some; at twice a run that did not wait loses up to five seconds.
+_JUST_RESET = timedelta(minutes=1)
+
+
+# Longest random wait after a reset, so that waiting runs do not begin together. Chosen: at half, twice as many begin in
+# each second; at twice, a person notices the wait.
+_MAX_SPREAD_SECONDS = 5.0
+
+
+def seconds_after_reset(reset: datetime | None, now: datetime, chance: float) -> float:
+    """Return how long to wait before the first file if the quota has just reset, so that not all runs begin together.
+
+    Args:
+        reset: when the quota was due to reset; None if not known.
+        now: when the partner had calls again.
+        chance: 0 to 1, drawn anew by each run.
+    """
+    is_just_reset = reset is not None and timedelta() <= now - reset < _JUST_RESET
+    return chance * _MAX_SPREAD_SECONDS if is_just_reset else 0.0

@@ -58,7 +58,7 @@ class ClientContext:
     Attributes:
         base_url: ends in `/v1`, without a slash after it.
         record_unattributed: takes the exchanges that belong to no row.
-        unreadable_headers: those of the quota that were logged; each is logged once.
+        unreadable_headers: those of the quota that were logged, with the first exchange; each is logged once.
         headroom_check: asks for the calls that are left, on behalf of all sessions.
     """
 
@@ -67,7 +67,7 @@ class ClientContext:
     dispatcher: Dispatcher
     key: CurrentKey
     record_unattributed: Callable[[Exchange], None]
-    unreadable_headers: set[str] = field(default_factory=set)
+    unreadable_headers: dict[str, Exchange] = field(default_factory=dict)
     headroom_check: SingleFlight[int | None] = field(default_factory=SingleFlight)
 
 
@@ -166,10 +166,8 @@ class Session:
         return reply
 
     def _log_unreadable(self, exchange: Exchange) -> None:
-        known = self.context.unreadable_headers
         for header in exchange.headers.unreadable:
-            if header not in known:
-                known.add(header)
+            if self.context.unreadable_headers.setdefault(header, exchange) is exchange:  # the first of all threads
                 log(Event.HEADER_IGNORED, header=header, call=exchange.call)
 
     def _apply_decision(self, exchange: Exchange) -> None:

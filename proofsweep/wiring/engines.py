@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from proofsweep import __version__
 from proofsweep.catalog.preflight import SizeLimits
-from proofsweep.errors import ConfigError
+from proofsweep.errors import ConfigError, ResultsError, RunMustStop
 from proofsweep.files.files import Files
 from proofsweep.logs import Event, log
 from proofsweep.model.exchanges import Exchange
@@ -45,6 +45,7 @@ from proofsweep.verify.plan.examine_service import (
 
 if TYPE_CHECKING:
     from proofsweep.verify.leg.leg_context import LegContext
+
 
 ReadBlock = Callable[[str], str]
 """Reads a secret block of the orchestrator, which the core knows nothing of."""
@@ -163,6 +164,14 @@ def checked_file(settings: Settings, read_block: ReadBlock, audio: str, sidecar:
     )
 
 
+def service_or_trouble(settings: Settings, read_block: ReadBlock) -> tuple[ServiceStatus, str]:
+    """Return what the service says of the quota, or nothing and why: a plan needs no quota."""
+    try:
+        return engine_for(settings, read_block).service(), ""
+    except (ConfigError, ResultsError, RunMustStop) as error:
+        return ServiceStatus(), error.message
+
+
 def asked(
     settings: Settings, read_block: ReadBlock, ask: Callable[[Partner], _Answer]
 ) -> tuple[_Answer, Exchange, str]:
@@ -170,11 +179,6 @@ def asked(
     seen: list[Exchange] = []
     partner = engine_for(settings, read_block).partner.in_new_session(seen.append)
     return asked_or_explained(partner, ask), seen[-1], partner.base_url
-
-
-def key_in_file(path: Path) -> SecretStr:
-    """Read a key from a file; ConfigError if it holds none."""
-    return key_file(path)()
 
 
 def limits_for(settings: Settings) -> SizeLimits:
@@ -202,7 +206,7 @@ def build_engine(settings: Settings, read_block: ReadBlock | None, *, key: KeySo
     most = workers_that_fit(settings.pace.workers, most_open_files())
     workers = Workers(most, release=transport.close_thread_connections)
     dispatcher = _dispatcher(settings, stop, workers)
-    current_key = CurrentKey(key or _own_key(settings, read_block))
+    current_key = CurrentKey(key or key_source(settings, read_block))
     context = ClientContext(
         base_url=settings.service.base_url,
         transport=transport,
@@ -255,7 +259,21 @@ def _log_lane(workers: Workers, lane: LaneStatus) -> None:
     )
 
 
-def _own_key(settings: Settings, read_block: ReadBlock | None) -> KeySource:
+def say_if_fewer(wanted: int, workers: int) -> None:
+    """Say in the log and on stderr that fewer workers work than are set; a command mutes the log."""
+    if workers < wanted:
+        log(Event.WORKERS_LOWERED, pace_workers=wanted, workers=workers)
+        sys.stderr.write(
+            f"proofsweep: pace.workers is {workers}, not {wanted}: no more files can be open (ulimit -n)\n"
+        )
+
+
+def key_in_file(path: Path) -> SecretStr:
+    """Read a key from a file; ConfigError if it holds none."""
+    return key_file(path)()
+
+
+def key_source(settings: Settings, read_block: ReadBlock | None) -> KeySource:
     """Read the key, but never one that belongs to another service (contract, Authentication 6)."""
     read, store = _key_source(settings.service, read_block), open_store(settings.results.url)
 
@@ -275,12 +293,3 @@ def _key_source(service: ServiceSettings, read_block: ReadBlock | None) -> KeySo
     if service.api_key_block is not None and read_block is not None:
         return key_block(service.api_key_block, read_block)
     raise ConfigError("The settings do not say where the API key is kept (service.api_key_file, _env or _block).")
-
-
-def say_if_fewer(wanted: int, workers: int) -> None:
-    """Say in the log and on stderr that fewer workers work than are set; a command mutes the log."""
-    if workers < wanted:
-        log(Event.WORKERS_LOWERED, pace_workers=wanted, workers=workers)
-        sys.stderr.write(
-            f"proofsweep: pace.workers is {workers}, not {wanted}: no more files can be open (ulimit -n)\n"
-        )

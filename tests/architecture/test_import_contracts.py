@@ -45,6 +45,8 @@ BREAKS = [
     ("pacing", "proofsweep/partner/retry.py", "import random"),
     ("pure", "proofsweep/model/items.py", "import pyarrow"),
     ("flows", "flows/verify_catalog.py", "import httpx"),
+    ("commands", "cli/plan_command.py", "import proofsweep.verify.plan.survey"),
+    ("commands", "cli/runs_commands.py", "import proofsweep.store.legs"),
     ("sandbox", "tasks/fan_out.py", "import sandbox"),
     ("sandbox", "flows/verify_catalog.py", "import conformance"),
     ("settings", "proofsweep/verify/plan/plan_run.py", "import proofsweep.settings"),

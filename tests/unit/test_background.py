@@ -7,7 +7,7 @@ import pytest
 from proofsweep.background import background_thread
 from proofsweep.partner.stop import StopSwitch
 
-from ...worlds.waiting import wait_for
+from ..worlds.waiting import wait_for
 
 _LIMIT_SECONDS = 10.0
 """Chosen: far longer than a thread needs to start; a test that waits so long has failed."""

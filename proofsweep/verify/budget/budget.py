@@ -2,7 +2,7 @@
 
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 
 from proofsweep.model.bounds import Bounds
@@ -34,14 +34,6 @@ _MAX_CALL_COST = 2.0
 # Shortest time over which the spending of others is taken for a rate. Chosen: half would take a few calls that were
 # counted early for hundreds a second; twice makes no difference to probes that are minutes apart.
 _MIN_SECONDS_BETWEEN_SNAPSHOTS = 1.0
-
-# A run that begins so soon after the reset has probably waited for it. Chosen: schedulers start by the minute, so half
-# would miss some; at twice a run that did not wait loses up to five seconds.
-_JUST_RESET = timedelta(minutes=1)
-
-# Longest random wait after a reset, so that waiting runs do not begin together. Chosen: at half, twice as many begin in
-# each second; at twice, a person notices the wait.
-_MAX_SPREAD_SECONDS = 5.0
 
 
 class Shortage(StrEnum):
@@ -177,15 +169,3 @@ class Budget:
 def calls_of(audio: str) -> AbstractSet[Call]:
     """Return which keyed calls an item needs, by the location of its audio."""
     return CALLS_OF_A_FILE if proof_id_of(audio) is None else CALLS_OF_A_PROOF
-
-
-def seconds_after_reset(reset: datetime | None, now: datetime, chance: float) -> float:
-    """Return how long to wait before the first file if the quota has just reset, so that not all runs begin together.
-
-    Args:
-        reset: when the quota was due to reset; None if not known.
-        now: when the partner had calls again.
-        chance: 0 to 1, drawn anew by each run.
-    """
-    is_just_reset = reset is not None and timedelta() <= now - reset < _JUST_RESET
-    return chance * _MAX_SPREAD_SECONDS if is_just_reset else 0.0

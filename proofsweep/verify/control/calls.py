@@ -1,6 +1,8 @@
 """Make a control: take something whose answer is known through the core flow, or look at the source."""
 
+import io
 import random
+import wave
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -11,15 +13,15 @@ from proofsweep.endings import EndedBy
 from proofsweep.errors import ResourceShortage, SourceError
 from proofsweep.files.audio import open_audio, read_sidecar
 from proofsweep.files.files import Files
+from proofsweep.files.source import OpenFile
 from proofsweep.model.exchanges import Call, Exchange
-from proofsweep.model.items import Mode, WorkItem
+from proofsweep.model.items import FileFacts, Mode, WorkItem
 from proofsweep.model.outcomes import Accepted, Deferred, Failed, Finished, Rejected, word_for
 from proofsweep.model.reasons import Ineligible, Reason
 from proofsweep.partner.session import KEY_REFUSED
 from proofsweep.store.past_answers import AcceptedItem, PastAnswers
 from proofsweep.verify.budget.budget_guard import BudgetGuard
 from proofsweep.verify.control.evidence import ACCEPTED_KEPT, KnownFiles
-from proofsweep.verify.control.probe_audio import ProbeFiles, probe_item
 from proofsweep.verify.control.rules import ControlFinding, Doubt, Subject
 from proofsweep.verify.control.source_control import SourceControl
 from proofsweep.verify.item.verify_item import VerifyContext, verify_item
@@ -232,3 +234,48 @@ def _summary(done: Finished) -> str:
             return f"rejected ({reason})"
         case _:
             return word_for(done.outcome)
+
+
+_AUDIO, _SIDECAR = "probe audio", "probe sidecar"
+
+
+def probe_item(mode: Mode) -> WorkItem:
+    """Return the probe audio as an item; as a pair it has a sidecar that is no proof."""
+    sidecar = _SIDECAR if mode is Mode.LEGACY_PAIR else None
+    return WorkItem(manifest_row=-1, item_id=_AUDIO, audio=_AUDIO, sidecar=sidecar)
+
+
+class ProbeFiles(Files):
+    """A source that holds the probe audio and its sidecar alone."""
+
+    def facts(self, location: str) -> FileFacts:
+        """Return the facts that it always has."""
+        return self.open(location).facts()
+
+    def open(self, location: str, *, is_whole: bool = False) -> OpenFile:  # noqa: ARG002 - makes no difference
+        """Open one of the two."""
+        return _BytesFile(_silence() if location == _AUDIO else b"This is no proof.")
+
+
+class _BytesFile(OpenFile):
+    """A file in memory."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def facts(self) -> FileFacts:
+        return FileFacts(len(self._content), "")
+
+    def read_at(self, offset: int, most_bytes: int) -> bytes:
+        return self._content[offset : offset + most_bytes]
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def _silence() -> bytes:
+    written = io.BytesIO()
+    with wave.open(written, "wb") as file:
+        file.setparams((1, 2, 44_100, 0, "NONE", ""))
+        file.writeframes(bytes(8_820))
+    return written.getvalue()

@@ -107,16 +107,10 @@ def _doubt_about_failure(last: Exchange) -> Doubt | None:
 
 @dataclass(slots=True)
 class Schedule:
-    """When the controls of one subject may begin, and what they showed.
-
-    Attributes:
-        first_wait_seconds: between the first and the second control.
-        wrong_at: when the last control began that came out wrong.
-    """
+    """When the controls of one subject may begin; `first_wait_seconds` lie between the first and the second."""
 
     first_wait_seconds: float
     due_at: float = -math.inf
-    wrong_at: float = -math.inf
     _asked: int = 0
 
     def began(self, now: float) -> None:

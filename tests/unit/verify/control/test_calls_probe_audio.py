@@ -9,7 +9,7 @@ from proofsweep.files.audio import open_audio
 from proofsweep.model.exchanges import Call
 from proofsweep.model.items import Mode
 from proofsweep.model.outcomes import Finished
-from proofsweep.verify.control.probe_audio import ProbeFiles, probe_item
+from proofsweep.verify.control.calls import ProbeFiles, probe_item
 from proofsweep.verify.item.verify_item import VerifyContext, verify_item
 
 from ...scripted_service import NOW, ScriptedService
