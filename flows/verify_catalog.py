@@ -9,8 +9,7 @@ from prefect.runtime import flow_run
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.ended_flow import ended_flow
-from proofsweep.alerts.ends import begin_of_leg, end_of_leg
-from proofsweep.alerts.facts import head_after
+from proofsweep.alerts.ends import begin_of_leg, end_of_leg, head_after
 from proofsweep.answers.describe_run import describe_run
 from proofsweep.errors import NothingDue
 from proofsweep.model.bounds import Bounds

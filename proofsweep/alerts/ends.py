@@ -24,6 +24,7 @@ from proofsweep.model.bounds import Bounds
 from proofsweep.model.forecast import Need, Quota, forecast
 from proofsweep.model.ingest import PassReport
 from proofsweep.model.runs import Plan
+from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.rotations import Rotations
 from proofsweep.verify.plan.examine_service import ServiceStatus
@@ -102,6 +103,12 @@ def alert_of_quota(scope: AlertScope, plan: Plan, need: Need, service: ServiceSt
     quota = Quota(headroom=service.headroom, reset=service.quota_reset, bounds=bounds)
     cost = forecast(need, quota, [], scope.clock(), scope.ask_seconds)
     return quota_short(plan, need.eligible, cost)
+
+
+def head_after(results: Results, run: RunStatus) -> str | None:
+    """Return the hex sha256 of the receipt of a run's last leg, which holds all earlier receipts; None without one."""
+    legs = Legs(results, run.plan.run_id)
+    return legs.receipt_digest(run.legs[-1].leg) if run.legs else None
 
 
 def alerts_of_key(scope: AlertScope, key_in_use: str | None, now: datetime) -> list[Alert]:

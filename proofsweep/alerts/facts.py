@@ -231,12 +231,6 @@ def facts_of_run(results: Results, tag: str | None, run: RunStatus, *, tries_lef
         sunset=run.sunset,
         in_doubt=run.legs[-1].in_doubt,
         nights_in_doubt=run.nights_in_doubt if run.remaining else 0,
-        head=head_after(results, run),
+        head=Legs(results, run.plan.run_id).receipt_digest(run.legs[-1].leg),
         tries_left=tries_left,
     )
-
-
-def head_after(results: Results, run: RunStatus) -> str | None:
-    """Return the hex sha256 of the receipt of a run's last leg, which holds all earlier receipts; None without one."""
-    legs = Legs(results, run.plan.run_id)
-    return legs.receipt_digest(run.legs[-1].leg) if run.legs else None
