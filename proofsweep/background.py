@@ -1,11 +1,18 @@
-"""Run something in a thread beside the work."""
+"""Run something in a thread beside the work, or one work on many items at once."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import islice
+from typing import TypeVar
 
 from proofsweep.endings import EndedBy
 from proofsweep.errors import RunMustStop
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 @contextmanager
@@ -42,3 +49,17 @@ def background_thread(
         end()
         if errors:
             raise errors[0]
+
+
+def some_at_once(items: Iterable[Item], work: Callable[[Item], Result], at_once: int) -> Iterator[Result]:
+    """Yield the results in the items' order; after an error no other item is begun, and those begun are finished."""
+    waiting = iter(items)
+    with ThreadPoolExecutor(at_once) as pool:
+        begun: deque[Future[Result]] = deque(pool.submit(work, item) for item in islice(waiting, 2 * at_once))
+        try:
+            while begun:
+                yield begun.popleft().result()
+                begun.extend(pool.submit(work, item) for item in islice(waiting, 1))
+        finally:
+            for future in begun:
+                future.cancel()

@@ -1,14 +1,16 @@
 """A check from outside the runs: what nobody would tell if no run came to its end."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from proofsweep.alerts.ends import AlertScope, alert_of_quota, alerts_of_key, facts_of_run, flow_end
+from proofsweep.alerts.ends import AlertScope, alert_of_quota, alerts_of_key
 from proofsweep.alerts.events import AlertKind, state_of_ending
 from proofsweep.alerts.facts import (
     calls_of_day,
     ended_at,
+    facts_of_run,
     killed_work,
     line_of_leg,
     newest_leg,
@@ -18,8 +20,7 @@ from proofsweep.alerts.facts import (
 from proofsweep.alerts.key_alerts import unexplained_usage
 from proofsweep.alerts.messages import Alert, WasSent, cause_of, quoted
 from proofsweep.alerts.notifier import Decide
-from proofsweep.alerts.run_alerts import alerts_of_end, alerts_of_run
-from proofsweep.alerts.schedule_alerts import daily_digest, no_success
+from proofsweep.alerts.run_alerts import FlowEnd, alerts_of_end, alerts_of_run, daily_digest, no_success
 from proofsweep.answers.describe_run import describe_run
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.contract.headers import AnswerHeaders
@@ -60,7 +61,10 @@ class Check:
         """Return the alerts that hold now."""
         now = self.scope.clock()
         named: list[str | None] = [printable(path_of(name, self.folder)).rstrip("/") for name in self.catalogs]
-        found: list[Alert | None] = [*alerts_of_key(self.scope, self._key_in_use(), now)]
+        key_in_use = None
+        with suppress(ProofsweepError):  # the call for the usage says it
+            key_in_use = self.key_in_use()
+        found: list[Alert | None] = [*alerts_of_key(self.scope, key_in_use, now)]
         usage = self._usage(found)
         for location in named or [None]:
             found.append(self._no_success(location, now))
@@ -73,13 +77,6 @@ class Check:
         found.append(self._digest(now))
         return [alert for alert in found if alert is not None]
 
-    def _key_in_use(self) -> str | None:
-        """Return the fingerprint of the key; None if it cannot be read, which the call for the usage says."""
-        try:
-            return self.key_in_use()
-        except ProofsweepError:
-            return None
-
     def _usage(self, found: list[Alert | None]) -> tuple[PartnerUsageResponse, AnswerHeaders] | None:
         """Ask for the usage, which is one keyed call; a refused key is an alert, and what else fails is said."""
         try:
@@ -87,7 +84,8 @@ class Check:
         except ProofsweepError as error:
             if isinstance(error, RunMustStop) and error.ended_by == EndedBy.KEY_REFUSED:
                 state = state_of_ending(error.ended_by)
-                found += alerts_of_end(flow_end(self.scope, _FLOW, state, _FLOW, [f"It said: {quoted(error.message)}"]))
+                said, url = [f"It said: {quoted(error.message)}"], self.scope.results.store.url
+                found += alerts_of_end(FlowEnd(self.scope.environment, _FLOW, state, _FLOW, url, said))
             else:
                 self.skipped.append(f"The quota and its usage were not checked: {error.message}")
         return None
@@ -126,7 +124,7 @@ class Check:
         run = describe_run(results, newest.plan.run_id)
         if not run.remaining:
             return []
-        found: list[Alert | None] = [*alerts_of_run(facts_of_run(self.scope, run), was_sent)]
+        found: list[Alert | None] = [*alerts_of_run(facts_of_run(results, self.scope.supplier_tag, run), was_sent)]
         return found if usage is None else [*found, self._quota_short(run, usage[1])]
 
     def _newest_run(self, location: str | None) -> RunRecord | None:

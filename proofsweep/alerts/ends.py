@@ -5,15 +5,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from proofsweep.alerts.events import state_of_ending, state_of_run
-from proofsweep.alerts.facts import supplier_rejections
+from proofsweep.alerts.events import state_of_ending
+from proofsweep.alerts.facts import facts_of_run
 from proofsweep.alerts.key_alerts import key_expires, quota_short, rotated_key_ends
 from proofsweep.alerts.messages import Alert, quoted, shortened
 from proofsweep.alerts.notifier import Channel, Decide, Gather, Notifier
 from proofsweep.alerts.run_alerts import (
     FlowEnd,
-    RowKind,
-    RunFacts,
     alerts_of_end,
     alerts_of_run,
     end_of_run,
@@ -21,8 +19,6 @@ from proofsweep.alerts.run_alerts import (
     over_after_end,
 )
 from proofsweep.answers.run_status import RunStatus
-from proofsweep.answers.summary import advice_for, ending_of, label_of
-from proofsweep.endings import EndedBy
 from proofsweep.errors import RunMustStop
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.forecast import Need, Quota, forecast
@@ -54,7 +50,7 @@ def end_of_leg(scope: AlertScope, run: RunStatus, *, tries_left: bool = False) -
     """Tell of a run whose leg has just ended, and of a key that expires."""
 
     def gather() -> tuple[Decide, Sequence[str]]:
-        facts = facts_of_run(scope, run, tries_left=tries_left)
+        facts = facts_of_run(scope.results, scope.supplier_tag, run, tries_left=tries_left)
         in_use = str(run.legs[-1].counts.get("key_fingerprint"))
         return lambda was_sent: [
             *alerts_of_run(facts, was_sent),
@@ -66,7 +62,8 @@ def end_of_leg(scope: AlertScope, run: RunStatus, *, tries_left: bool = False) -
 
 def end_of_flow(scope: AlertScope, flow: str, state: str, message: str, *, tries_left: bool = False) -> Gather:
     """Tell of a flow run that ended in a state with a message."""
-    end = flow_end(scope, flow, state, flow, [f"It said: {quoted(message)}"], tries_left=tries_left)
+    said, url = [f"It said: {quoted(message)}"], scope.results.store.url
+    end = FlowEnd(scope.environment, flow, state, flow, url, said, tries_left=tries_left)
     return lambda: (alerts_of_end(end), over_after_end(end))
 
 
@@ -79,11 +76,12 @@ def end_of_pass(scope: AlertScope, watched: str, report: PassReport, *, tries_le
     """Tell of files that a pass over a watched folder could not move, or has given up."""
     unmoved = Counter(str(row["detail"]) for row in report.not_moved)
     lines = [f"- {count:,}: {quoted(reason)}" for reason, count in unmoved.items()]
-    end = flow_end(
-        scope,
+    end = FlowEnd(
+        scope.environment,
         "check-ingest",
         "NotMoved" if unmoved else "Completed",
         watched,
+        scope.results.store.url,
         [f"They lie in {quoted(watched)} still:", *shortened(lines)],
         title=f"verified files that are not moved: {unmoved.total():,}",
         tries_left=tries_left,
@@ -91,21 +89,6 @@ def end_of_pass(scope: AlertScope, watched: str, report: PassReport, *, tries_le
     given_up = files_given_up(end.environment, watched, end.results_url, report.given_up)
     over = over_after_end(end) if report.is_whole and not unmoved else []
     return lambda: ([*alerts_of_end(end), *given_up], over)
-
-
-def flow_end(
-    scope: AlertScope,
-    flow: str,
-    state: str,
-    subject: str,
-    details: Sequence[str],
-    *,
-    title: str | None = None,
-    tries_left: bool = False,
-) -> FlowEnd:
-    """Put an end into words, with the environment and the store."""
-    environment, url = scope.environment, scope.results.store.url
-    return FlowEnd(environment, flow, state, subject, url, details, title, tries_left)
 
 
 def begin_of_leg(scope: AlertScope, plan: Plan, leg: int, service: ServiceStatus, bounds: Bounds) -> Gather | None:
@@ -120,33 +103,6 @@ def alert_of_quota(scope: AlertScope, plan: Plan, need: Need, service: ServiceSt
     quota = Quota(headroom=service.headroom, reset=service.quota_reset, bounds=bounds)
     cost = forecast(need, quota, [], scope.clock(), scope.ask_seconds)
     return quota_short(plan, need.eligible, cost)
-
-
-def facts_of_run(scope: AlertScope, run: RunStatus, *, tries_left: bool = False) -> RunFacts:
-    """Gather what is told of a run; its last leg has ended."""
-    results, tag = scope.results, scope.supplier_tag
-    return RunFacts(
-        run_id=run.plan.run_id,
-        environment=run.plan.environment,
-        catalog=run.plan.catalog,
-        results_url=results.store.url,
-        state=state_of_run(
-            run.ended_by or EndedBy.KILLED, is_over=run.is_over, failed=run.rows("failed"), answered=run.answered
-        ),
-        ending=ending_of(run),
-        why=run.why,
-        items=run.plan.items,
-        remaining=run.remaining,
-        failed=run.rows("failed"),
-        answered=run.answered,
-        kinds=[RowKind(group.rows, label_of(group), advice_for(group)) for group in run.groups],
-        rejections=[] if tag is None else supplier_rejections(results, run.plan, tag),
-        sunset=run.sunset,
-        in_doubt=run.legs[-1].in_doubt,
-        nights_in_doubt=run.nights_in_doubt if run.remaining else 0,
-        head=head_after(results, run),
-        tries_left=tries_left,
-    )
 
 
 def head_after(results: Results, run: RunStatus) -> str | None:

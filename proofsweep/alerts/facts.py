@@ -7,10 +7,11 @@ from itertools import takewhile
 
 import pyarrow.compute as pc
 
-from proofsweep.alerts.events import FLOW_OF_OPERATION
+from proofsweep.alerts.events import FLOW_OF_OPERATION, state_of_run
 from proofsweep.alerts.monitoring_alerts import ProbeFacts
-from proofsweep.alerts.run_alerts import FlowEnd, SupplierRejections
-from proofsweep.alerts.schedule_alerts import NightFacts, did_its_work
+from proofsweep.alerts.run_alerts import FlowEnd, NightFacts, RowKind, RunFacts, SupplierRejections, did_its_work
+from proofsweep.answers.run_status import RunStatus
+from proofsweep.answers.summary import advice_for, ending_of, label_of
 from proofsweep.answers.views.views import pointer_to
 from proofsweep.endings import EndedBy
 from proofsweep.model import layout
@@ -207,3 +208,29 @@ def supplier_rejections(results: Results, plan: Plan, tag: str) -> list[Supplier
     with answering(results, plan.environment, "rejects") as connection:
         found = connection.execute(_QUERY, [pointer_to(tag), plan.run_id]).fetchall()
     return [SupplierRejections(supplier, reason, rows) for supplier, reason, rows in found]
+
+
+def facts_of_run(results: Results, tag: str | None, run: RunStatus, *, tries_left: bool = False) -> RunFacts:
+    """Gather what is told of a run; its last leg has ended. `tag` names the supplier, if it is set."""
+    return RunFacts(
+        run_id=run.plan.run_id,
+        environment=run.plan.environment,
+        catalog=run.plan.catalog,
+        results_url=results.store.url,
+        state=state_of_run(
+            run.ended_by or EndedBy.KILLED, is_over=run.is_over, failed=run.rows("failed"), answered=run.answered
+        ),
+        ending=ending_of(run),
+        why=run.why,
+        items=run.plan.items,
+        remaining=run.remaining,
+        failed=run.rows("failed"),
+        answered=run.answered,
+        kinds=[RowKind(group.rows, label_of(group), advice_for(group)) for group in run.groups],
+        rejections=[] if tag is None else supplier_rejections(results, run.plan, tag),
+        sunset=run.sunset,
+        in_doubt=run.legs[-1].in_doubt,
+        nights_in_doubt=run.nights_in_doubt if run.remaining else 0,
+        head=Legs(results, run.plan.run_id).receipt_digest(run.legs[-1].leg),
+        tries_left=tries_left,
+    )

@@ -3,7 +3,7 @@
 from datetime import date, datetime, timedelta
 
 from proofsweep.alerts.events import AlertKind
-from proofsweep.alerts.messages import Alert, cause_of, made_alert, quoted
+from proofsweep.alerts.messages import Alert, made_alert, quoted
 from proofsweep.model.forecast import Forecast
 from proofsweep.model.key_rotation import Rotation
 from proofsweep.model.runs import Plan
@@ -19,9 +19,9 @@ def key_expires(environment: str, expires_at: datetime | None, now: datetime) ->
         return None
     is_over = expires_at <= now
     when, ends = minute_of(expires_at), "ended" if is_over else "ends"
-    cause = cause_of(AlertKind.KEY_EXPIRES, environment, when, "over" if is_over else "soon")
     lines = [f"The setting service.key_expires_at says that the key {ends} at {when}. Clear it with the new key."]
-    return made_alert(AlertKind.KEY_EXPIRES, environment, f"the API key {ends} at {when}", lines, [cause])
+    title, state = f"the API key {ends} at {when}", "over" if is_over else "soon"
+    return made_alert(AlertKind.KEY_EXPIRES, environment, title, lines, when, state)
 
 
 def rotated_key_ends(rotation: Rotation, key_in_use: str | None, now: datetime) -> Alert | None:
@@ -36,9 +36,9 @@ def rotated_key_ends(rotation: Rotation, key_in_use: str | None, now: datetime) 
     when, state = minute_of(ends), "over" if is_over else "soon"
     use = "The settings still name the old key." if is_in_use else "The new one is in use here."
     will, of = "ended" if is_over else "ends", rotation.environment
-    cause = cause_of(AlertKind.KEY_EXPIRES, of, rotation.operation_id, state)
     lines = [f"The key was rotated at {minute_of(rotation.answered_at)}; the old one {will} at {when}.", use]
-    return made_alert(AlertKind.KEY_EXPIRES, of, f"the old API key {will} at {when}", lines, [cause])
+    title = f"the old API key {will} at {when}"
+    return made_alert(AlertKind.KEY_EXPIRES, of, title, lines, rotation.operation_id, state)
 
 
 def quota_short(plan: Plan, rows: int, cost: Forecast) -> Alert | None:
@@ -52,8 +52,8 @@ def quota_short(plan: Plan, rows: int, cost: Forecast) -> Alert | None:
         f"The quota has {cost.headroom or 0:,} calls left, {cost.reserve:,} of them reserved; {reset}.",
         f"Catalog: {quoted(plan.catalog)}",
     ]
-    cause = cause_of(AlertKind.QUOTA_SHORT, plan.environment, plan.catalog)
-    return made_alert(AlertKind.QUOTA_SHORT, plan.environment, "the quota ends before the catalog does", lines, [cause])
+    title = "the quota ends before the catalog does"
+    return made_alert(AlertKind.QUOTA_SHORT, plan.environment, title, lines, plan.catalog)
 
 
 def unexplained_usage(environment: str, day: date, used: int, ours: int, tolerated: int) -> Alert | None:
@@ -65,5 +65,4 @@ def unexplained_usage(environment: str, day: date, used: int, ours: int, tolerat
         f"{used - ours:,} were made elsewhere: by another installation or store, by a person, or with a stolen key.",
     ]
     title = f"{used - ours:,} calls of {day.isoformat()} are unexplained"
-    cause = cause_of(AlertKind.USAGE, environment, day.isoformat())
-    return made_alert(AlertKind.USAGE, environment, title, lines, [cause])
+    return made_alert(AlertKind.USAGE, environment, title, lines, day.isoformat())

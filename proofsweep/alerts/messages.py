@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 from proofsweep.alerts.events import EVENTS, AlertKind, Severity
 from proofsweep.text import printable
 
-# Bounds a message, whatever a catalog or the service writes. Chosen: any value from 150 to 600 does.
+# Bounds a message, whatever a catalog or the service writes. Chosen: some four lines in a chat.
 _LONGEST_TEXT = 300
 
-# Bounds the list in a message. Chosen: any value from 5 to 20 does.
+# Bounds the list in a message. Chosen: all of it is on one screen.
 _MOST_LINES = 10
 
 # Look-alikes: chat programs read the originals as a mention, a link or the end of the code span, each in its own way.
@@ -66,15 +66,19 @@ def made_alert(
     environment: str,
     title: str,
     lines: Sequence[str],
-    causes: Sequence[str],
-    *,
+    *cause: str,
+    causes: Sequence[str] = (),
     results_url: str | None = None,
 ) -> Alert:
-    """Make a message: what happened, then what to do, then where the tables are."""
+    """Make a message: what happened, then what to do, then where the tables are.
+
+    `cause` is what distinguishes its cause from others of its kind and environment; `causes` are those of a message of
+    many.
+    """
     where = [] if results_url is None else [f"Tables: {quoted(results_url)}"]
     return Alert(
         kind=kind,
-        causes=tuple(causes),
+        causes=tuple(causes) or (cause_of(kind, environment, *cause),),
         subject=f"proofsweep: {title} ({harmless(environment)})",
         body="\n".join([*lines, f"To do: {EVENTS[kind].advice}", *where]),
     )

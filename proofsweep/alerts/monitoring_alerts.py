@@ -14,7 +14,7 @@ from proofsweep.text import minute_of
 _IN_A_ROW = 3
 _LAST_ONES, _MANY_OF_THEM = 12, 6
 
-# Probes whose median is compared, and least ones to compare it with. Chosen: any value from 3 to 12 does.
+# Probes whose median is compared, and least ones to compare it with. Chosen: half an hour, and the hour before.
 _RECENT = 6
 _LEAST_BEFORE = 12
 # A slowdown that nobody would feel. Chosen: a probe of some ms triples by chance.
@@ -85,7 +85,7 @@ def _failing(probes: Sequence[ProbeFacts], call: str, rules: MonitorRules) -> Al
     asked, since = len(probes[-_LAST_ONES:]), minute_of(failed[0].started_at)
     lines = [f"Of the last {asked} probes of {_CALLS[call]}, {len(failed)} failed since {since}:"]
     lines += [f"- {minute_of(each.started_at)} {each.trouble}, {_request_id(each)}" for each in failed[-_IN_A_ROW:]]
-    return _alert(AlertKind.SERVICE, rules, f"{_CALLS[call]} fails", lines, call)
+    return made_alert(AlertKind.SERVICE, rules.environment, f"{_CALLS[call]} fails", lines, call)
 
 
 def _slower(probes: Sequence[ProbeFacts], call: str, rules: MonitorRules) -> Alert | None:
@@ -96,7 +96,7 @@ def _slower(probes: Sequence[ProbeFacts], call: str, rules: MonitorRules) -> Ale
     if now < before * rules.slow_factor or now < before + _LEAST_SLOWDOWN_MS:
         return None
     line = f"Half of the last {_RECENT} answers of {_CALLS[call]} took {now:,.0f} ms or more; before, {before:,.0f} ms."
-    return _alert(AlertKind.LATENCY, rules, f"{_CALLS[call]} is slower than before", [line], call)
+    return made_alert(AlertKind.LATENCY, rules.environment, f"{_CALLS[call]} is slower than before", [line], call)
 
 
 def _throttled(usage: Sequence[ProbeFacts], rules: MonitorRules) -> Alert | None:
@@ -108,7 +108,7 @@ def _throttled(usage: Sequence[ProbeFacts], rules: MonitorRules) -> Alert | None
         f"Of the last {asked} probes, {len(refused)} were answered 429.",
         f"The last one: {minute_of(last.started_at)}, {_request_id(last)}.",
     ]
-    return _alert(AlertKind.THROTTLED, rules, "the service throttles again and again", lines)
+    return made_alert(AlertKind.THROTTLED, rules.environment, "the service throttles again and again", lines)
 
 
 def _key_refused(usage: Sequence[ProbeFacts], rules: MonitorRules) -> Alert | None:
@@ -116,7 +116,7 @@ def _key_refused(usage: Sequence[ProbeFacts], rules: MonitorRules) -> Alert | No
     if not refused:
         return None
     line = f"The probes are answered 403 since {minute_of(refused[0].started_at)}, {_request_id(refused[-1])}."
-    return _alert(AlertKind.KEY_REFUSED, rules, "the service refuses the API key", [line])
+    return made_alert(AlertKind.KEY_REFUSED, rules.environment, "the service refuses the API key", [line])
 
 
 def _quota_low(usage: Sequence[ProbeFacts], rules: MonitorRules) -> Alert | None:
@@ -130,11 +130,7 @@ def _quota_low(usage: Sequence[ProbeFacts], rules: MonitorRules) -> Alert | None
     when = "the service did not say when it resets" if reset is None else f"it resets {minute_of(reset)}"
     line = f"The key's quota has {left:,} of {limit:,} calls left; {when}."
     period = "" if reset is None else f"{reset:%Y-%m-%d}"
-    return _alert(AlertKind.QUOTA_LOW, rules, "the quota runs low", [line], period)
-
-
-def _alert(kind: AlertKind, rules: MonitorRules, title: str, lines: list[str], *cause: str) -> Alert:
-    return made_alert(kind, rules.environment, title, lines, [cause_of(kind, rules.environment, *cause)])
+    return made_alert(AlertKind.QUOTA_LOW, rules.environment, "the quota runs low", [line], period)
 
 
 def _request_id(probe: ProbeFacts) -> str:

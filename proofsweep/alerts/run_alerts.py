@@ -1,11 +1,14 @@
-"""What is told of a run when a leg of it has ended: its end, and what it found."""
+"""What is told of runs: how a leg ended and what it found, that none did its work for long, and each day their head."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from proofsweep.alerts.events import ALERTED_STATES, COMPLETED, EVENTS, AlertKind, is_failure
 from proofsweep.alerts.messages import Alert, WasSent, cause_of, harmless, made_alert, quoted, shortened
+from proofsweep.endings import EndedBy, ending_of
 from proofsweep.model.reasons import remedy_for
+from proofsweep.text import minute_of
 
 _WHOLE = {COMPLETED, "SomeFailed", "AllFailed", "FoundDifferences"}
 """States in which no work remains: then other ends of the same work are over."""
@@ -33,7 +36,7 @@ def alerts_of_end(end: FlowEnd) -> list[Alert]:
     of_what = "" if end.subject == end.flow else f" of {quoted(end.subject)}"
     lines = [f"Flow {quoted(end.flow)}{of_what} ended as {end.state}.", *end.details]
     title = EVENTS[kind].title if end.title is None else end.title
-    return [made_alert(kind, end.environment, title, lines, [_cause(kind, end)], results_url=end.results_url)]
+    return [made_alert(kind, end.environment, title, lines, *_cause(kind, end), results_url=end.results_url)]
 
 
 def over_after_end(end: FlowEnd) -> list[str]:
@@ -59,13 +62,12 @@ def files_given_up(environment: str, watched: str, results_url: str, given_up: C
     causes = [cause_of(AlertKind.GIVEN_UP, environment, watched, item) for item in sorted(given_up)]
     title = f"delivered files that are given up: {len(given_up):,}"
     lines = [f"Each failed as often as `ingest.tries` allows. No pass over {quoted(watched)} tries it again."]
-    return [made_alert(AlertKind.GIVEN_UP, environment, title, lines, causes, results_url=results_url)]
+    return [made_alert(AlertKind.GIVEN_UP, environment, title, lines, causes=causes, results_url=results_url)]
 
 
-def _cause(kind: AlertKind, end: FlowEnd) -> str:
-    """Name the cause; a refused key is one for all flows."""
-    is_key = kind is AlertKind.KEY_REFUSED
-    return cause_of(kind, end.environment) if is_key else cause_of(kind, end.environment, end.subject, end.state)
+def _cause(kind: AlertKind, end: FlowEnd) -> Sequence[str]:
+    """Return what distinguishes the cause; a refused key is one for all flows."""
+    return () if kind is AlertKind.KEY_REFUSED else (end.subject, end.state)
 
 
 # Chosen: one night may be an outage, and two a weekend.
@@ -142,10 +144,9 @@ def still_in_doubt(run: RunFacts) -> Alert | None:
     if run.nights_in_doubt < _NIGHTS_IN_DOUBT:
         return None
     first = f"Nothing shows whether {run.in_doubt:,} files are at fault."
-    cause = cause_of(AlertKind.IN_DOUBT, run.environment, run.catalog, run.run_id)
-    title = f"{run.in_doubt:,} files in doubt for three nights"
-    lines = [first, *_details(run)]
-    return made_alert(AlertKind.IN_DOUBT, run.environment, title, lines, [cause], results_url=run.results_url)
+    title, lines = f"{run.in_doubt:,} files in doubt for three nights", [first, *_details(run)]
+    cause = (run.catalog, run.run_id)
+    return made_alert(AlertKind.IN_DOUBT, run.environment, title, lines, *cause, results_url=run.results_url)
 
 
 def first_rejections(run: RunFacts, was_sent: WasSent) -> Alert | None:
@@ -164,7 +165,9 @@ def first_rejections(run: RunFacts, was_sent: WasSent) -> Alert | None:
     first = "Files were rejected for reasons that these suppliers did not have before:"
     told, causes_now = [first, *shortened(lines), *_names(run)], [causes[each] for each in new]
     title = f"first rejected files of {who}"
-    return made_alert(AlertKind.REJECTIONS, run.environment, title, told, causes_now, results_url=run.results_url)
+    return made_alert(
+        AlertKind.REJECTIONS, run.environment, title, told, causes=causes_now, results_url=run.results_url
+    )
 
 
 def sunset_seen(run: RunFacts) -> Alert | None:
@@ -172,9 +175,8 @@ def sunset_seen(run: RunFacts) -> Alert | None:
     if run.sunset is None:
         return None
     lines = [f"The service sends the header Sunset: {quoted(run.sunset)}.", *_names(run)]
-    cause = cause_of(AlertKind.SUNSET, run.environment, harmless(run.sunset))
-    title = "the partner announces a breaking change"
-    return made_alert(AlertKind.SUNSET, run.environment, title, lines, [cause], results_url=run.results_url)
+    title, cause = "the partner announces a breaking change", harmless(run.sunset)
+    return made_alert(AlertKind.SUNSET, run.environment, title, lines, cause, results_url=run.results_url)
 
 
 def _details(run: RunFacts) -> list[str]:
@@ -188,3 +190,44 @@ def _details(run: RunFacts) -> list[str]:
 def _names(run: RunFacts) -> list[str]:
     names = [f"Run: `{run.run_id}`, catalog {quoted(run.catalog)}"]
     return names if run.head is None else [*names, f"Head of the records: `{run.head}`"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NightFacts:
+    """When runs did their work."""
+
+    environment: str
+    results_url: str
+    catalog: str | None  # whose runs; None for those of every catalog
+    last_success: datetime | None = None  # end of the last leg that did its work; None if there is none
+    first_run: datetime | None = None  # when the oldest run that was looked at was planned; None without a run
+
+
+def did_its_work(ended_by: str | None, finished_rows: int, *, have_all_failed: bool) -> bool:
+    """Return whether a leg did what it was to do: all rows, or as many as its window, calls and quota allowed."""
+    if have_all_failed:
+        return False
+    ending = ending_of(ended_by)
+    return ending is not None and ending.does_its_work and (finished_rows > 0 or ended_by == EndedBy.COMPLETE)
+
+
+def no_success(night: NightFacts, now: datetime, longest_hours: float) -> Alert | None:
+    """Tell that no leg has done its work for so many hours; of no catalog at all only if something was ever planned."""
+    since = night.last_success or night.first_run
+    if since is None and night.catalog is None:
+        return None
+    if since is not None and now - since < timedelta(hours=longest_hours):
+        return None
+    last = "never" if night.last_success is None else minute_of(night.last_success)
+    of_what = "any catalog" if night.catalog is None else f"catalog {quoted(night.catalog)}"
+    title = f"no successful run for {longest_hours:g} hours"
+    lines = [f"The last run of {of_what} that did its work ended: {last}."]
+    cause = (night.catalog or "", last)
+    return made_alert(AlertKind.NO_SUCCESS, night.environment, title, lines, *cause, results_url=night.results_url)
+
+
+def daily_digest(environment: str, results_url: str, line: str, ended: datetime, head: str) -> Alert:
+    """Tell of the newest leg, once for the UTC day on which it ended; `head` is the hex sha256 of its receipt."""
+    day = ended.date().isoformat()
+    lines = [f"Ended {minute_of(ended)}: {quoted(line)}", f"Head of the records: `{head}`"]
+    return made_alert(AlertKind.DIGEST, environment, f"the records of {day}", lines, day, results_url=results_url)

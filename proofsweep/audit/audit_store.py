@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from itertools import zip_longest
 from pathlib import Path
@@ -74,7 +73,8 @@ def audit_store(
     graph = read_graph(results.store, run_ids, redactions, findings)  # (1)
     held = {link.name for links in graph.links.values() for link in links}
     known = Known(redactions=redactions, held=held, now=clock())
-    for each in _existing(results.store, run_ids) if run_id is None else [run_id]:
+    planned = (each for each in run_ids if _was_planned(results.store, each))
+    for each in planned if run_id is None else [run_id]:
         progress(each)
         audit_run(results, each, known, findings, checked)  # (2)
     if run_id is None:
@@ -91,7 +91,7 @@ def _audit_outside_runs(
 ) -> None:
     operations = Operations(results)
     auditor = PartAuditor(store=results.store, pruned={}, redactions=redactions, findings=findings, checked=checked)
-    named = OperationAuditor(operations=operations, auditor=auditor).check_all(operations.ids())
+    named = {each: _check_operation(operations, each, auditor) for each in operations.ids()}
     _check_unreferenced_parts(results, set(run_ids), named, findings)  # (3)
     receipted = {name for parts in named.values() for name in parts or ()}
     _check_other_objects(results.store, redactions, receipted, findings)
@@ -99,9 +99,9 @@ def _audit_outside_runs(
         check_snapshot(results, findings)  # (4)
 
 
-def _existing(store: Store, run_ids: Sequence[str]) -> list[str]:
-    """Leave out the runs that were never planned to their end: shards without a plan and without a leg."""
-    return [each for each in run_ids if store.read(layout.plan_name(each)) or store.folders(layout.legs_folder(each))]
+def _was_planned(store: Store, run_id: str) -> bool:
+    """Return whether a run has more than shards: without a plan and a leg, it was never planned to its end."""
+    return bool(store.read(layout.plan_name(run_id)) or store.folders(layout.legs_folder(run_id)))
 
 
 def _check_unreferenced_parts(
@@ -138,33 +138,23 @@ def _check_other_objects(store: Store, redactions: Redactions, receipted: Collec
             findings.bad(name, f"was changed after its content was {MARKER}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperationAuditor:
-    """Checks the operations of one store."""
-
-    operations: Operations
-    auditor: PartAuditor
-
-    def check_all(self, operation_ids: Sequence[str]) -> Mapping[str, Collection[str] | None]:
-        """Check all operations; give the parts that each one's receipt names, None without a receipt."""
-        return {operation_id: self._check(operation_id) for operation_id in operation_ids}
-
-    def _check(self, operation_id: str) -> Collection[str] | None:
-        self.auditor.checked.operations += 1
-        try:
-            receipt = self.operations.receipt(operation_id)
-            parts = None if receipt is None else _parts_of(receipt, operation_id)
-        except (ResultsError, KeyError, ValueError, TypeError):
-            name = layout.operation_receipt_name(operation_id)
-            self.auditor.findings.bad(name, "cannot be read as the receipt of its operation")
-            return ()
-        if parts is None:
-            self.auditor.findings.note(operation_id, "this operation has no receipt: it is at work, or was killed")
-            return None
-        for part in parts:
-            owner = "run_id" if part.name.startswith("exchanges/") else "operation_id"
-            self.auditor.check(part, {owner: operation_id}, "operation")
-        return {part.name for part in parts}
+def _check_operation(operations: Operations, operation_id: str, auditor: PartAuditor) -> Collection[str] | None:
+    """Check one operation; give the parts that its receipt names, None without a receipt."""
+    auditor.checked.operations += 1
+    try:
+        receipt = operations.receipt(operation_id)
+        parts = None if receipt is None else _parts_of(receipt, operation_id)
+    except (ResultsError, KeyError, ValueError, TypeError):
+        name = layout.operation_receipt_name(operation_id)
+        auditor.findings.bad(name, "cannot be read as the receipt of its operation")
+        return ()
+    if parts is None:
+        auditor.findings.note(operation_id, "this operation has no receipt: it is at work, or was killed")
+        return None
+    for part in parts:
+        owner = "run_id" if part.name.startswith("exchanges/") else "operation_id"
+        auditor.check(part, {owner: operation_id}, "operation")
+    return {part.name for part in parts}
 
 
 def check_named(name: str, operations: Mapping[str, Collection[str] | None], store: Store, findings: Findings) -> None:

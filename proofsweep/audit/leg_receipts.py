@@ -10,6 +10,7 @@ from proofsweep.errors import ResultsError
 from proofsweep.model import layout
 from proofsweep.model.findings import Findings
 from proofsweep.model.pruning import Pruning
+from proofsweep.model.run_records import OUTCOMES
 from proofsweep.model.runs import Plan
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.receipts import Part, ReceiptLink, has_claim, links_in
@@ -94,7 +95,7 @@ def _contradictions(
     if leg > 1 and before is not None and receipt.previous != before.sha256:
         yield f"names another digest of the receipt of leg {leg - 1} than that file has: one of them was changed"
     rows = sum(part.rows for part in receipt.parts if part.name.startswith("verdicts/"))
-    counted = sum(receipt.count(outcome) for outcome in ("accepted", "rejected", "failed", "ineligible"))
+    counted = sum(receipt.count(outcome) for outcome in OUTCOMES)
     if rows != counted:
         yield f"counts {counted:,} outcomes, but names parts with {rows:,} rows"
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -33,20 +33,10 @@ class ReceiptGraph:
     def held_by(self, head: str) -> tuple[set[str], list[str]]:
         """Name the receipts that a head holds, and the digests in it that no receipt has."""
         by_digest = {digest: name for name, digest in self.digests.items()}
-        held: set[str] = set()
-        unknown: list[str] = []
-        waiting: list[str] = []
-        for digest in head.split("+"):
-            if digest in by_digest:
-                waiting.append(by_digest[digest])
-            else:
-                unknown.append(digest)
-        while waiting:
-            name = waiting.pop()
-            if name in self.digests and name not in held:
-                held.add(name)
-                waiting += [link.name for link in self.links[name]]
-        return held, unknown
+        digests = head.split("+")
+        tips = [by_digest[digest] for digest in digests if digest in by_digest]
+        held = _reached(tips, lambda name: [link.name for link in self.links[name] if link.name in self.digests])
+        return held, [digest for digest in digests if digest not in by_digest]
 
     def holders_of(self, names: Iterable[str]) -> set[str]:
         """Name some receipts, and all that hold one of them, over any number of others."""
@@ -54,14 +44,18 @@ class ReceiptGraph:
         for name, links in self.links.items():
             for link in links:
                 holders.setdefault(link.name, []).append(name)
-        found: set[str] = set()
-        waiting = list(names)
-        while waiting:
-            name = waiting.pop()
-            if name not in found:
-                found.add(name)
-                waiting += holders.get(name, [])
-        return found
+        return _reached(names, lambda name: holders.get(name, []))
+
+
+def _reached(names: Iterable[str], next_to: Callable[[str], Iterable[str]]) -> set[str]:
+    found: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += next_to(name)
+    return found
 
 
 def checked_head(text: str) -> str:

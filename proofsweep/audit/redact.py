@@ -15,12 +15,12 @@ from proofsweep import __version__
 from proofsweep.audit.compact import compact
 from proofsweep.audit.rows_of_item import (
     Found,
-    in_parallel,
     listed_rows_of,
     planned_rows_of_item,
     read_object,
     rows_of_item,
 )
+from proofsweep.background import some_at_once
 from proofsweep.errors import ResultsError, RunIsActive
 from proofsweep.model import layout
 from proofsweep.model.operations import OperationKind
@@ -42,7 +42,7 @@ from proofsweep.store.redactions import (
     write_intent,
 )
 from proofsweep.store.row_digests import ROOT_KEY, root_of
-from proofsweep.store.store import sha256_hex
+from proofsweep.store.store import REQUESTS_AT_ONCE, sha256_hex
 from proofsweep.store.watches import Watch, forget_files, ingest_store, watched_ids
 from proofsweep.verify.leg.leg_session import settle_last_leg
 
@@ -66,7 +66,8 @@ def runs_at_rest(results: Results, clock: Callable[[], datetime]) -> list[str]:
         if Watch(watches.store, watch).moves()[1]:
             raise RunIsActive("A pass over a watched folder has not ended its moves: make another pass, then redact.")
     operations, since = Operations(results), new_run_id(clock() - _LONGEST_OPERATION, "")
-    for kind, operation_id in filter(None, in_parallel(operations.ids(since), partial(_at_work, operations))):
+    at_work = partial(_at_work, operations)
+    for kind, operation_id in filter(None, some_at_once(operations.ids(since), at_work, REQUESTS_AT_ONCE)):
         raise RunIsActive(f"The {kind} {operation_id} is at work: redact when it has ended.")
     return run_ids
 

@@ -16,12 +16,12 @@ from proofsweep.model import layout
 from proofsweep.model.exchanges import Call
 from proofsweep.model.findings import Findings
 from proofsweep.model.redaction import MARKER
+from proofsweep.model.run_records import OUTCOMES
 from proofsweep.model.runs import Plan, rows_of_shard
 from proofsweep.model.tables.runs import stored_row
 from proofsweep.store.store import Store
 from proofsweep.verify.leg.runs_row import exchange_counts
 
-_OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
 _ADDED_UP = ("calls", "bytes_sent", "throttled")
 
 
@@ -61,7 +61,7 @@ def check_counts(
         done += sum(part.rows for part in receipt.parts if part.name.startswith("verdicts/"))
         _compare(receipt, {"remaining": plan.items - done, "items": plan.items}, wrong)
         if (outcomes := totals[leg].outcomes) is not None:
-            _compare(receipt, {name: outcomes[name] for name in _OUTCOMES}, wrong)
+            _compare(receipt, {name: outcomes[name] for name in OUTCOMES}, wrong)
         exchanges = totals[leg].exchanges
         if exchanges is not None:
             _compare(receipt, {name: exchanges[name] for name in _ADDED_UP}, wrong)

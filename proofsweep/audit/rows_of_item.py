@@ -1,25 +1,20 @@
 """Find the rows of one item: in every part of the tables that tell of items, and among the planned items."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
-from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from proofsweep.background import some_at_once
 from proofsweep.errors import ResultsError
 from proofsweep.model import layout
 from proofsweep.model.items import PROOF_PREFIX, raw_bytes
 from proofsweep.model.tables.registry import TABLES
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import REQUESTS_AT_ONCE
-
-S = TypeVar("S")
-T = TypeVar("T")
 
 _NAMES = ("item_id", "audio")  # The columns by which an item is found: its ID and its location
 
@@ -60,7 +55,7 @@ def rows_of_item(results: Results, item: str) -> Iterator[Found]:
     for table in (table.name for table in TABLES.values() if table.kept):  # answers come first
         names = list(results.all_parts(table))
         read = partial(read_object, results, columns=_columns_in)
-        for name, rows in zip(names, in_parallel(names, read), strict=True):
+        for name, rows in zip(names, some_at_once(names, read, REQUESTS_AT_ONCE), strict=True):
             places = _places_of(item, rows)
             if table == "verdicts":
                 known.add(rows.take(pa.array(sorted(places), pa.int64())))
@@ -100,14 +95,6 @@ def read_object(results: Results, name: str, columns: Callable[[pa.Schema], list
         raise ResultsError(
             f"{name} in the results store {results.store.url} is missing or damaged. Restore it from a backup."
         ) from damage
-
-
-def in_parallel(names: Iterable[S], read: Callable[[S], T]) -> Iterator[T]:
-    """Read parts, or what else is named, in their order, some at once, and no more ahead than that."""
-    waiting = iter(names)
-    with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
-        while portion := list(islice(waiting, 2 * REQUESTS_AT_ONCE)):
-            yield from pool.map(read, portion)
 
 
 def _columns_in(schema: pa.Schema) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 from proofsweep.errors import NameTaken
 from proofsweep.files.locations import path_within
 from proofsweep.ingest.dispose import Disposal, Placed
-from proofsweep.ingest.past_answers import COLUMNS
+from proofsweep.ingest.look import COLUMNS
 from proofsweep.model import layout
 from proofsweep.model.ingest import (
     MANY_REFUSED_AGAIN,
@@ -35,11 +35,10 @@ from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.watches import Watch
 from proofsweep.verify.item.verify_item import Clock
 
-# Files that are moved at once, which mostly wait for a store. Chosen: half is slower in a bucket; twice needs twice the
-# memory, since an object is held while it is moved.
+# Files that are moved at once, which mostly wait for a store. Chosen: an object is held in memory while it is moved.
 _AT_ONCE = 4
 
-# Files whose names are chosen and noted together. Chosen: half makes twice the writes; twice notes a megabyte at once.
+# Files whose names are chosen and noted together. Chosen: half a megabyte of notes.
 _WAVE = 500
 
 Note = Callable[[str, Mapping[str, PastAnswer]], None]

@@ -2,10 +2,11 @@
 
 import os
 import posixpath
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -14,26 +15,88 @@ from proofsweep.answers.letters import write_letters
 from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.preflight import SizeLimits
 from proofsweep.catalog.row_choice import RowChoice
-from proofsweep.errors import CatalogError, ConfigError
+from proofsweep.errors import CatalogError, ConfigError, ResultsError
 from proofsweep.files.files import Files
 from proofsweep.files.locations import is_bucket, one_line, path_of
 from proofsweep.files.moves import Moves
 from proofsweep.ingest.dispose import Disposal
 from proofsweep.ingest.ingest_pass import IngestPass
-from proofsweep.ingest.look import Look, Looked
-from proofsweep.ingest.pass_claim import PassClaim, claimed_folder
-from proofsweep.ingest.past_answers import past_answers
+from proofsweep.ingest.look import Look, Looked, past_answers
 from proofsweep.ingest.records import Records
 from proofsweep.model.ingest import IngestRules, watch_id
 from proofsweep.model.items import ManifestRow
-from proofsweep.model.runs import Plan
+from proofsweep.model.runs import ClockReading, Plan
 from proofsweep.model.selection import Selection
 from proofsweep.model.tables.columns import Row
+from proofsweep.partner.pacing.dispatcher import Dispatcher
 from proofsweep.store.claims import LaneClaim
-from proofsweep.store.lease import Lease
+from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import Store
 from proofsweep.store.watches import Watch, watched_ids
+
+
+@dataclass(slots=True)
+class PassClaim:
+    """The lease of this process on a watched folder.
+
+    Attributes:
+        number: of the term; the next process takes the next one.
+    """
+
+    lease: Lease
+    number: int = 0
+    _lane: LaneClaim | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @contextmanager
+    def ahead_of_sweeps(self, lane: LaneClaim) -> Iterator[None]:
+        """Have the sweeps with the same key yield to the work inside.
+
+        Raises:
+            RunIsActive: another process has taken the folder over, because this one seemed dead.
+        """
+        if self.lease.is_superseded(self.number):
+            raise self.lease.active_error(self.lease.last())
+        lane.renew(self.lease.now())
+        with self._lock:
+            self._lane = lane
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._lane = None
+            with suppress(ResultsError):  # then it is stale soon
+                lane.release()
+
+    def renew_lane(self) -> None:
+        """Renew the claim on the lane, if the sweeps are to yield now."""
+        with self._lock:
+            if self._lane is not None:
+                self._lane.renew(self.lease.now())
+
+
+@contextmanager
+def claimed_folder(lease: Lease, facts: Row | None = None) -> Iterator[PassClaim]:
+    """Hold a watched folder for the work inside; the claim has the `facts`.
+
+    Raises:
+        RunIsActive: another process holds it.
+        ResultsError: the store cannot be used.
+    """
+    claim = PassClaim(lease)
+    with sole_process(lease, claim.renew_lane, facts) as claim.number:
+        yield claim
+
+
+def yield_to_ingest(lane: LaneClaim, floor_rate: float, dispatcher: Dispatcher, now: ClockReading) -> None:
+    """Keep a sweep to its floor rate while a pass with new files uses the same key; called at each heartbeat.
+
+    Raises:
+        ResultsError: the claim cannot be read.
+    """
+    dispatcher.yield_to(floor_rate if lane.is_held(now) else None)
+
 
 _BUSY = "This folder is being worked on by {holder}."
 

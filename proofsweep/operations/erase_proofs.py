@@ -26,44 +26,38 @@ from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.plans_and_parts import Results
 
-# Proofs in a row for which the service is down. Chosen: any value from 1 to 6 does.
+# Proofs in a row for which the service is down. Chosen: no list is worked off against a service that is down.
 _MOST_OUTAGES = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EraseProofs:
-    """Erases the proofs of one list, in an operation that has begun."""
-
-    partner: Partner
-    log: OperationLog
-    journals: OperationJournals
-    clock: Callable[[], datetime]
-
-    def erase(self, wanted: ProofList) -> Iterator[Erasure]:
-        """Erase, and yield what became of each proof once it is recorded; RunMustStop if no more calls can be made."""
-        operation_id, outages = self.log.operation.operation_id, 0
-        for number, proof_id in enumerate(wanted.proof_ids):
-            self.partner.session.stop.check()
-            erasure = self._erased(proof_id)
-            try:
-                self.journals.add(operation_id, number, [erasure.row()])
-            finally:  # the end of the operation tries to write it once more
-                self.log.add("erasures", [erasure.row()])
-            yield erasure
-            outages = outages + 1 if _is_outage(erasure) else 0
-            if outages == _MOST_OUTAGES:
-                why = f"The service fails for {outages} proofs in a row ({erasure.reason}), so no other was asked for."
-                raise RunMustStop(why, ended_by=EndedBy.BREAKER)
-
-    def _erased(self, proof_id: str) -> Erasure:
-        asked_at = self.clock()
-        blank = Erasure(proof_id=proof_id, asked_at=asked_at, answered_at=asked_at)
+def erased_one_by_one(
+    partner: Partner, log: OperationLog, journals: OperationJournals, clock: Callable[[], datetime], wanted: ProofList
+) -> Iterator[Erasure]:
+    """Erase, and yield what became of each proof once it is recorded; RunMustStop if no more calls can be made."""
+    outages = 0
+    for number, proof_id in enumerate(wanted.proof_ids):
+        partner.session.stop.check()
+        erasure = _erased(partner, proof_id, clock)
         try:
-            answer, headers = self.partner.erase(proof_id)
-        except CallFailed as failed:
-            facts = {"http_status": failed.status, "reason": failed.reason, "request_id": failed.request_id}
-            return replace(blank, answered_at=self.clock(), **facts)  # type: ignore[arg-type]  # facts of their types
-        return _answered(replace(blank, answered_at=self.clock()), answer, headers)
+            journals.add(log.operation.operation_id, number, [erasure.row()])
+        finally:  # the end of the operation tries to write it once more
+            log.add("erasures", [erasure.row()])
+        yield erasure
+        outages = outages + 1 if _is_outage(erasure) else 0
+        if outages == _MOST_OUTAGES:
+            why = f"The service fails for {outages} proofs in a row ({erasure.reason}), so no other was asked for."
+            raise RunMustStop(why, ended_by=EndedBy.BREAKER)
+
+
+def _erased(partner: Partner, proof_id: str, clock: Callable[[], datetime]) -> Erasure:
+    asked_at = clock()
+    blank = Erasure(proof_id=proof_id, asked_at=asked_at, answered_at=asked_at)
+    try:
+        answer, headers = partner.erase(proof_id)
+    except CallFailed as failed:
+        facts = {"http_status": failed.status, "reason": failed.reason, "request_id": failed.request_id}
+        return replace(blank, answered_at=clock(), **facts)  # type: ignore[arg-type]  # facts of their types
+    return _answered(replace(blank, answered_at=clock()), answer, headers)
 
 
 def _answered(blank: Erasure, answer: EraseProofResponse, headers: AnswerHeaders) -> Erasure:
@@ -138,9 +132,8 @@ def erase_proofs(
         try:
             with operation_begun(context, OperationKind.ERASURE, intent) as work:
                 operation_id = work.operation_id
-                erasing = EraseProofs(partner=work.partner, log=work.log, journals=journals, clock=context.clock)
                 try:
-                    for erasure in erasing.erase(wanted):
+                    for erasure in erased_one_by_one(work.partner, work.log, journals, context.clock, wanted):
                         erasures.append(erasure)
                         told(erasure)
                 finally:

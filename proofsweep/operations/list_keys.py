@@ -24,12 +24,12 @@ def list_keys(partner: Partner, rotations: Iterable[Rotation], key_fingerprint: 
 
 def _all_keys(partner: Partner) -> Iterator[KeyRecord]:
     """Follow the pages; the contract gives the whole inventory without `limit`, and allows a cursor all the same."""
-    seen: set[str | None] = set()
-    page = partner.keys()
-    yield from page.keys
-    while page.next_cursor is not None:
-        if page.next_cursor in seen:
-            raise CallFailed("The list of keys does not end: a cursor came twice.", stage="keys", reason="bad_answer")
-        seen.add(page.next_cursor)
-        page = partner.keys(cursor=page.next_cursor)
+    cursor, seen = None, set[str | None]()
+    while cursor not in seen:
+        seen.add(cursor)
+        page = partner.keys(cursor=cursor)
         yield from page.keys
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+    raise CallFailed("The list of keys does not end: a cursor came twice.", stage="keys", reason="bad_answer")

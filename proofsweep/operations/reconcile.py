@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from http import HTTPStatus
 from itertools import chain, islice
@@ -18,9 +17,8 @@ from proofsweep.model.proofs import Inventory
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.schemas import SCHEMAS
-from proofsweep.operations.call_budget import OutageGuard
 from proofsweep.operations.operation_log import OperationLog
-from proofsweep.operations.operation_work import OperationContext, operation_begun
+from proofsweep.operations.operation_work import OperationContext, OutageGuard, operation_begun
 from proofsweep.partner.partner import Partner
 from proofsweep.store.plans_and_parts import Results
 
@@ -150,23 +148,18 @@ def reconciled(results: Results, environment: str, pages: Sequence[pa.Table]) ->
 _TAG = "sha256"  # The column of the list, in any case, that holds the hex sha256 of a master
 
 
-@dataclass(frozen=True, slots=True)
-class Master:
-    """An item whose list gave a digest: whether the asset that was sent has it."""
+def compared_masters(results: Results, plan: Plan) -> Iterator[tuple[str, bool]]:
+    """Yield the ID of each item that was sent and whose list gave a digest of its master, and whether the asset has it.
 
-    item_id: str
-    is_same: bool
-
-
-def compared_masters(results: Results, plan: Plan) -> Iterator[Master]:
-    """Yield each item of a run that was sent and has a digest of its master; ResultsError if a part cannot be read."""
+    ResultsError if a part cannot be read.
+    """
     columns = ["item_id", "audio_sha256", "tags"]
     for table in results.tables(results.parts_of("verdicts", plan), columns):
         for row in table.to_pylist():
             tags = {name.strip().lower(): value for name, value in json.loads(row["tags"] or "{}").items()}
             master = str(tags.get(_TAG) or "").strip().lower()
             if master and row["audio_sha256"] is not None:
-                yield Master(row["item_id"], master == row["audio_sha256"])
+                yield row["item_id"], master == row["audio_sha256"]
 
 
 def take_inventory(partner: Partner, results: Results, log: OperationLog) -> Inventory:
@@ -206,7 +199,7 @@ def masters_of(results: Results, run_id: str) -> tuple[str | None, bool]:
     Without a digest of a master, there is nothing to say.
     """
     masters = list(compared_masters(results, results.plan(run_id)))
-    other = [each.item_id for each in masters if not each.is_same]
+    other = [item_id for item_id, is_same in masters if not is_same]
     named = f": {', '.join(other[:_MOST_NAMED])}" if other else ""
     line = f"{len(masters) - len(other):,} assets are the masters, {len(other):,} are not{named}"
     return line if masters else None, bool(other)

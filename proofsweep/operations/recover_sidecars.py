@@ -14,6 +14,7 @@ from http import HTTPStatus
 from itertools import count, islice
 
 from proofsweep.answers.views.connection import opened
+from proofsweep.background import some_at_once
 from proofsweep.errors import CallFailed, NameTaken, ResultsError, SourceError
 from proofsweep.files.audio import read_sidecar
 from proofsweep.files.files import Files
@@ -21,8 +22,8 @@ from proofsweep.files.moves import Moves
 from proofsweep.model.exchanges import Exchange
 from proofsweep.model.items import NO_PROOF_IDS
 from proofsweep.model.tables.columns import Row
-from proofsweep.operations.call_budget import CallBudget, OutageGuard, some_at_once
 from proofsweep.operations.operation_log import OperationLog
+from proofsweep.operations.operation_work import CALLS_AT_ONCE, CallBudget, OutageGuard
 from proofsweep.partner.partner import Partner
 from proofsweep.store.operations import OperationJournals
 from proofsweep.store.plans_and_parts import Results
@@ -53,7 +54,7 @@ FROM placed
 WHERE $below IN (audio, placed_audio) OR starts_with(audio, $folder) OR starts_with(placed_audio, $folder)
 ORDER BY audio
 """
-# Rows that are in memory at once. Chosen: any value from 2,500 to 10,000 does.
+# Rows that are in memory at once. Chosen: as many as an operation writes into one part.
 _BATCH_ROWS = 5_000
 
 
@@ -85,27 +86,12 @@ def proven_items(results: Results, environment: str, below: str = "", *, with_on
                 yield ProvenItem(**dict(zip(columns, row, strict=True)))
 
 
-# Items whose sealed sidecars are in memory at once, and whose rows are written together. Chosen: any value from 32 to
-# 128 does.
+# Items whose sealed sidecars are in memory at once, and whose rows are written together. Chosen: eight for each call
+# that waits.
 _WAVE = 64
 
-
-@dataclass(frozen=True, slots=True)
-class _Sealed:
-    """A sealed sidecar, or why there is none; and the request ID of its answer."""
-
-    content: bytes = b""
-    outcome: str = ""
-    detail: str | None = None
-    request_id: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """An item that was asked for: its row, which names the place to write to, and what is to be written there."""
-
-    row: Row
-    content: bytes = b""
+_Asked = tuple[Row, bytes]
+"""The row of an item that was asked for, which names the place to write to, and what is to be written there, if any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +121,7 @@ class SidecarRecovery:
                 return
             asked: list[_Asked] = []
             try:
-                self.outcomes.update(filter(None, some_at_once(wave, partial(self._ask, asked))))
+                self.outcomes.update(filter(None, some_at_once(wave, partial(self._ask, asked), CALLS_AT_ONCE)))
             finally:
                 self._end(number, asked)
 
@@ -149,38 +135,36 @@ class SidecarRecovery:
         if (skipped := self._skipped(item)) is not None:
             return skipped
         with self.budget.promised():
-            sealed = self._sealed(item)
+            content, said = self._sealed(item)
         row: Row = {
             "proof_id": item.proof_id,
             "item_id": item.item_id,
             "audio": item.audio,
             "sidecar": item.sidecar,
-            "outcome": sealed.outcome,
             "recovered_to": None,
-            "sidecar_bytes": len(sealed.content) or None,
-            "sidecar_sha256": sha256(sealed.content).hexdigest() if sealed.content else None,
+            "sidecar_bytes": len(content) or None,
+            "sidecar_sha256": sha256(content).hexdigest() if content else None,
             "local_sha256": local_sha256,
-            "detail": sealed.detail,
-            "request_id": sealed.request_id,
+            **said,
             "acted_at": self.clock(),
         }
         is_there = self._is_there(item)  # another process may have written it since it was read
-        if not sealed.content:
-            asked.append(_Asked(row))
-        elif is_there and self._local(item) == sealed.content:
-            asked.append(_Asked(row | {"outcome": "same"}))
+        if not content:
+            asked.append((row, b""))
+        elif is_there and self._local(item) == content:
+            asked.append((row | {"outcome": "same"}, b""))
         else:
-            asked.append(_Asked(row | self._intended(item, is_there=is_there), sealed.content))
+            asked.append((row | self._intended(item, is_there=is_there), content))
         return None
 
     def _end(self, number: int, asked: Sequence[_Asked]) -> None:
         """(1) Journal the rows of files to be written, (2) write these files, (3) put all rows into the table."""
-        operation_id, writes = self.log.operation.operation_id, [each for each in asked if each.content]
-        rows = [each.row for each in asked if not each.content]
+        operation_id, writes = self.log.operation.operation_id, [each for each in asked if each[1]]
+        rows = [row for row, content in asked if not content]
         if writes:
-            self.journals.add(operation_id, number, [write.row for write in writes])  # (1)
+            self.journals.add(operation_id, number, [row for row, _ in writes])  # (1)
             self.log.flush()  # the calls
-            rows += some_at_once(writes, self._written)  # (2)
+            rows += some_at_once(writes, self._written, CALLS_AT_ONCE)  # (2)
         self.log.add("recoveries", rows)
         self.log.flush()  # (3)
         self.outcomes.update(str(row["outcome"]) for row in rows)
@@ -206,34 +190,33 @@ class SidecarRecovery:
                 return "absent"
         return "watched" if self.is_watched(item.placed_sidecar or item.placed_audio) else None
 
-    def _sealed(self, item: ProvenItem) -> _Sealed:
-        """Ask for the sealed sidecar (contract, GetProofResponse: base64, identical to what issuance produced)."""
+    def _sealed(self, item: ProvenItem) -> tuple[bytes, Row]:
+        """Ask for the sealed sidecar (contract, GetProofResponse: base64, identical to what issuance produced).
+
+        Return its bytes, empty if there is none, and what the row says of the answer.
+        """
         seen: list[Exchange] = []
 
         def note(exchange: Exchange) -> None:
             seen.append(exchange)
             self.log.note(exchange)
 
+        content, detail = b"", None
         try:
             proof = self.partner.in_new_session(note).proof(item.proof_id)
         except CallFailed as failed:
             self.outage.failed(failed)
             outcome = "gone" if failed.status == HTTPStatus.NOT_FOUND else "failed"
-            return _Sealed(outcome=outcome, detail=failed.message, request_id=failed.request_id)
+            return b"", {"outcome": outcome, "detail": failed.message, "request_id": failed.request_id}
         self.outage.answered()
-        request_id = seen[-1].request_id
         if proof.sidecar is None:
-            no_member = "The answer has no sidecar under the name of service.sidecar_field."
-            return _Sealed(outcome="failed", detail=no_member, request_id=request_id)
-        try:
-            content = base64.b64decode(proof.sidecar.get_secret_value(), validate=True)
-        except (binascii.Error, ValueError):
-            content = b""
-        if not content:
-            return _Sealed(
-                outcome="failed", detail="The sealed sidecar is no base64 of any bytes.", request_id=request_id
-            )
-        return _Sealed(content=content, request_id=request_id)
+            detail = "The answer has no sidecar under the name of service.sidecar_field."
+        else:
+            with suppress(binascii.Error, ValueError):
+                content = base64.b64decode(proof.sidecar.get_secret_value(), validate=True)
+            if not content:
+                detail = "The sealed sidecar is no base64 of any bytes."
+        return content, {"outcome": "" if content else "failed", "detail": detail, "request_id": seen[-1].request_id}
 
     def _intended(self, item: ProvenItem, *, is_there: bool) -> Row:
         """Name the place of the sealed bytes, and what the row says if they can be written there."""
@@ -246,26 +229,27 @@ class SidecarRecovery:
 
     def _written(self, write: _Asked) -> Row:
         """Write sealed bytes where no file is; give the row as it turned out."""
-        place = str(write.row["recovered_to"])
+        row, content = write
+        place = str(row["recovered_to"])
         folder, name = posixpath.split(place)
         try:
-            open_store(folder).create(name, write.content)
+            open_store(folder).create(name, content)
         except NameTaken:
-            return write.row | {"recovered_to": None} | self._found(write, place)
+            return row | {"recovered_to": None} | self._found(row, place)
         except ResultsError:
             cannot = f"Nothing can be written at {place}: check rights and space."
-            return write.row | {"outcome": "failed", "recovered_to": None, "detail": cannot}
-        return write.row
+            return row | {"outcome": "failed", "recovered_to": None, "detail": cannot}
+        return row
 
-    def _found(self, write: _Asked, place: str) -> Row:
+    def _found(self, row: Row, place: str) -> Row:
         """Return of a place that is taken whether the sealed sidecar is there already."""
         try:
-            is_sealed = Moves(self.files).digest(place) == write.row["sidecar_sha256"]
+            is_sealed = Moves(self.files).digest(place) == row["sidecar_sha256"]
         except SourceError:
             is_sealed = False
         if not is_sealed:
             return {"outcome": "exists", "detail": f"A file is at {place} already; it was left as it is."}
-        outcome = "same" if write.row["outcome"] == "recovered" else "differs"
+        outcome = "same" if row["outcome"] == "recovered" else "differs"
         return {"outcome": outcome, "detail": f"The sealed sidecar is at {place} already."}
 
     def _is_there(self, item: ProvenItem) -> bool:

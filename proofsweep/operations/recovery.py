@@ -14,9 +14,8 @@ from proofsweep.files.moves import Moves
 from proofsweep.model.operations import OperationKind
 from proofsweep.model.proofs import Recovered, RecoveryRequest
 from proofsweep.model.tables import recoveries
-from proofsweep.operations.call_budget import OutageGuard
 from proofsweep.operations.operation_log import KilledOperations
-from proofsweep.operations.operation_work import OperationContext, operation_begun
+from proofsweep.operations.operation_work import OperationContext, OutageGuard, operation_begun
 from proofsweep.operations.recover_sidecars import SidecarRecovery, proven_items
 from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.plans_and_parts import Results

@@ -8,19 +8,25 @@ from http import HTTPStatus
 from itertools import islice
 
 from proofsweep.answers.views.connection import opened
+from proofsweep.background import some_at_once
 from proofsweep.contract.models import Interpretation
 from proofsweep.errors import CallFailed
 from proofsweep.model.exchanges import Exchange
 from proofsweep.model.operations import OperationKind
 from proofsweep.model.proofs import NotesRefreshed
 from proofsweep.model.tables.columns import Row
-from proofsweep.operations.call_budget import CallBudget, OutageGuard, some_at_once
 from proofsweep.operations.operation_log import OperationLog
-from proofsweep.operations.operation_work import OperationContext, operation_begun
+from proofsweep.operations.operation_work import (
+    CALLS_AT_ONCE,
+    CallBudget,
+    OperationContext,
+    OutageGuard,
+    operation_begun,
+)
 from proofsweep.partner.partner import Partner
 from proofsweep.store.plans_and_parts import Results
 
-# How long an answer `unavailable` is taken for final. Chosen: any value from 3 to 14 days does.
+# How long an answer `unavailable` is taken for final. Chosen: one call a week for such a proof.
 _UNAVAILABLE_HOLDS = timedelta(days=7)
 
 _WANTED = """
@@ -44,19 +50,24 @@ ORDER BY asked_at NULLS FIRST, accepted.finished_at DESC
 """
 
 
-@dataclass(frozen=True, slots=True)
-class WantedNote:
-    """A proof whose note is wanted, and an item of it."""
+@dataclass(slots=True)
+class Note:
+    """The note of a proof, with an item of it, on its way; `due_at` and `began_at` are monotonic seconds."""
 
     proof_id: str
     item_id: str
+    due_at: float = 0.0
+    began_at: float | None = None
+    asks: int = 0
+    last: Exchange | None = None
+    answer: Interpretation | None = None
 
 
-def wanted_notes(results: Results, environment: str, now: datetime) -> list[WantedNote]:
+def wanted_notes(results: Results, environment: str, now: datetime) -> list[Note]:
     """List the proofs whose note to ask for: gone ones only if accepted since, unavailable ones after a week."""
     with opened(results, environment, with_tags=False) as store:
         rows = store.connection.execute(_WANTED, {"since": now - _UNAVAILABLE_HOLDS}).fetchall()
-    return [WantedNote(proof_id, item_id) for proof_id, item_id in rows]
+    return [Note(proof_id, item_id) for proof_id, item_id in rows]
 
 
 # Contract, Endpoints 9: the wait that is suggested when the answer suggests none.
@@ -66,18 +77,6 @@ _MOST_SECONDS = 120.0
 # Notes that are asked for before those that wait are looked at again. Chosen: at 80 calls a second that is less than a
 # second, so no repeat is late.
 _WAVE = 64
-
-
-@dataclass(slots=True)
-class _Poll:
-    """One note on its way; `due_at` and `began_at` are monotonic seconds."""
-
-    wanted: WantedNote
-    due_at: float = 0.0
-    began_at: float | None = None
-    asks: int = 0
-    last: Exchange | None = None
-    answer: Interpretation | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,75 +89,75 @@ class NoteRefresh:
     outage: OutageGuard
     clock: Callable[[], datetime]  # gives the time in UTC
     states: Counter[str] = field(default_factory=Counter)  # how many notes ended how
-    _pending: dict[str, _Poll] = field(default_factory=dict)
+    _pending: dict[str, Note] = field(default_factory=dict)
 
-    def run(self, wanted: Iterable[WantedNote]) -> None:
+    def run(self, wanted: Iterable[Note]) -> None:
         """Ask for all notes, and again for those that are pending, when they say; two minutes for each at most.
 
         RunMustStop if the calls, the quota or the service end before the notes; those that were asked for have rows.
         """
-        new = map(_Poll, wanted)
+        new = iter(wanted)
         try:
-            while polls := self._due() or list(islice(new, _WAVE)) or self._awaited():
-                for _ in some_at_once(polls, self._ask):
+            while notes := self._due() or list(islice(new, _WAVE)) or self._awaited():
+                for _ in some_at_once(notes, self._ask, CALLS_AT_ONCE):
                     pass
         finally:
-            for poll in [*self._pending.values()]:
-                self._end(poll, "pending")
+            for note in [*self._pending.values()]:
+                self._end(note, "pending")
 
-    def _due(self) -> list[_Poll]:
+    def _due(self) -> list[Note]:
         now = self._now()
-        return [poll for poll in self._pending.values() if poll.due_at <= now]
+        return [note for note in self._pending.values() if note.due_at <= now]
 
-    def _awaited(self) -> list[_Poll]:
+    def _awaited(self) -> list[Note]:
         """Wait until the first note is due again; none if no note waits."""
-        first = min(self._pending.values(), key=lambda poll: poll.due_at, default=None)
+        first = min(self._pending.values(), key=lambda note: note.due_at, default=None)
         if first is None:
             return []
         self.partner.session.stop.rest(first.due_at - self._now())
         return [first]
 
-    def _ask(self, poll: _Poll) -> None:
+    def _ask(self, note: Note) -> None:
         """Ask once, and write the row unless the note is pending and may be asked for again."""
         with self.budget.promised():
-            status = self._answer_to(poll)
-        if status == "pending" and poll.due_at <= (poll.began_at or 0.0) + _MOST_SECONDS:
-            self._pending[poll.wanted.proof_id] = poll
+            status = self._answer_to(note)
+        if status == "pending" and note.due_at <= (note.began_at or 0.0) + _MOST_SECONDS:
+            self._pending[note.proof_id] = note
         else:
-            self._end(poll, status)
+            self._end(note, status)
 
-    def _answer_to(self, poll: _Poll) -> str:
+    def _answer_to(self, note: Note) -> str:
         """Return the status, or what a failure means."""
 
-        def note(exchange: Exchange) -> None:
-            poll.last = exchange
+        def keep(exchange: Exchange) -> None:
+            note.last = exchange
             self.log.note(exchange)
 
-        poll.began_at = self._now() if poll.began_at is None else poll.began_at
-        poll.asks += 1
+        note.began_at = self._now() if note.began_at is None else note.began_at
+        note.asks += 1
         try:
-            poll.answer = self.partner.in_new_session(note).interpretation(poll.wanted.proof_id)
+            note.answer = self.partner.in_new_session(keep).interpretation(note.proof_id)
         except CallFailed as failed:
             self.outage.failed(failed)
             return "gone" if failed.status == HTTPStatus.NOT_FOUND else "failed"
         self.outage.answered()
-        told = poll.answer.retry_after_seconds
-        poll.due_at = self._now() + (told if told is not None and told > 0 else _USUAL_WAIT_SECONDS)
-        return poll.answer.status
+        told = note.answer.retry_after_seconds
+        note.due_at = self._now() + (told if told is not None and told > 0 else _USUAL_WAIT_SECONDS)
+        return note.answer.status
 
-    def _end(self, poll: _Poll, status: str) -> None:
-        self._pending.pop(poll.wanted.proof_id, None)
-        answer = poll.answer or Interpretation(status=status)
+    def _end(self, note: Note, status: str) -> None:
+        self._pending.pop(note.proof_id, None)
+        answer = note.answer or Interpretation(status=status)
         row: Row = {
-            "proof_id": poll.wanted.proof_id,
-            "item_id": poll.wanted.item_id,
+            "proof_id": note.proof_id,
+            "item_id": note.item_id,
             "status": status,
             "text": answer.text,
             "policy_version": answer.policy_version,
             "retry_after_seconds": answer.retry_after_seconds,
-            "asks": poll.asks,
-            "asked_at": self.clock() if poll.last is None else poll.last.started_at,
-            "request_id": None if poll.last is None else poll.last.request_id,
+            "asks": note.asks,
+            "asked_at": self.clock() if note.last is None else note.last.started_at,
+            "request_id": None if note.last is None else note.last.request_id,
         }
         self.log.add("interpretations", [row])
         self.states[status] += 1

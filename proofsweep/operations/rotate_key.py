@@ -28,7 +28,7 @@ from proofsweep.endings import EndedBy
 from proofsweep.errors import CallFailed, ConfigError, ProofsweepError, ResultsError, RotationUnfinished, RunMustStop
 from proofsweep.model.key_rotation import REPLAY_WINDOW, Rotation, RotationIntent, is_recent, why_conflict
 from proofsweep.operations.key_places import KeyPlace
-from proofsweep.operations.rotation_log import RotationLog
+from proofsweep.operations.operation_log import RotationLog
 from proofsweep.partner.keys import fingerprint, usable_key
 from proofsweep.partner.partner import Partner
 from proofsweep.store.key_bindings import bind_key

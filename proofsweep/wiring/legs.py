@@ -12,7 +12,7 @@ from functools import partial
 from proofsweep import __version__
 from proofsweep.contract.verdicts import Verdict
 from proofsweep.files.locations import path_of
-from proofsweep.ingest.pass_claim import yield_to_ingest
+from proofsweep.ingest.watched_folder import yield_to_ingest
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.items import Mode
 from proofsweep.model.outcomes import Finished

@@ -37,10 +37,10 @@ from proofsweep.operations import erase_proofs as erasing
 from proofsweep.operations import reconcile, recovery, refresh_notes
 from proofsweep.operations.key_places import KeyPlace, place_of_new_key
 from proofsweep.operations.list_keys import list_keys
+from proofsweep.operations.operation_log import RotationLog
 from proofsweep.operations.operation_work import OperationContext
 from proofsweep.operations.rotate_key import Rotated, RotateKey, new_idempotency_key
 from proofsweep.operations.rotate_key import unfinished_rotation as told_of_rotation
-from proofsweep.operations.rotation_log import RotationLog
 from proofsweep.partner.keys import fingerprint
 from proofsweep.settings import Settings
 from proofsweep.store.operations import Operations

@@ -7,7 +7,7 @@ from functools import partial
 from proofsweep.alerts.check import Check
 from proofsweep.alerts.ends import AlertScope, end_of_pass, stop_before_leg
 from proofsweep.alerts.messages import TEST_ALERT
-from proofsweep.alerts.monitor import Monitored, monitor
+from proofsweep.alerts.monitor import Monitored, ProbeBatch, monitor, probe_service
 from proofsweep.alerts.monitoring_alerts import MonitorRules
 from proofsweep.alerts.notifier import Channel, Delivery, Gather, Notifier, complaints_of
 from proofsweep.alerts.receivers import Receivers, UrlSource, url_file, url_variable
@@ -16,7 +16,6 @@ from proofsweep.ingest import watched_folder as folders
 from proofsweep.ingest.watched_folder import IngestContext, WatchedFolder
 from proofsweep.model.ingest import IngestRules, PassReport
 from proofsweep.model.selection import ALL_ROWS, Selection
-from proofsweep.operations.probe_service import ProbeBatch, probe_service
 from proofsweep.settings import Settings, environment
 from proofsweep.store.claims import LaneClaim
 from proofsweep.store.watches import ingest_store

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from proofsweep.alerts.monitor import ProbeBatch
 from proofsweep.model.exchanges import Call, Exchange
 from proofsweep.model.tables.probes import probe_row
-from proofsweep.operations.probe_service import ProbeBatch
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.probes import add_pass
 

@@ -18,8 +18,7 @@ from proofsweep.files.files import Files
 from proofsweep.files.moves import Moves
 from proofsweep.ingest.dispose import Disposal
 from proofsweep.ingest.ingest_pass import IngestPass
-from proofsweep.ingest.look import Look
-from proofsweep.ingest.past_answers import past_answers
+from proofsweep.ingest.look import Look, past_answers
 from proofsweep.ingest.records import Records
 from proofsweep.model import layout
 from proofsweep.model.ingest import IngestRules

@@ -9,7 +9,7 @@ from proofsweep.model.exchanges import Call
 from proofsweep.model.proofs import Erasure, ProofList
 from proofsweep.model.tables import erasures
 from proofsweep.model.tables.columns import Row
-from proofsweep.operations.erase_proofs import EraseProofs, killed_erasures
+from proofsweep.operations.erase_proofs import erased_one_by_one, killed_erasures
 from proofsweep.operations.operation_log import OperationLog
 from proofsweep.partner.messages import Reply, Request
 from proofsweep.partner.partner import Partner
@@ -66,8 +66,7 @@ class Eraser:
         self.operations.write_intent(operation, {})
         log = OperationLog(operation, self.operations, lambda: NOW)
         partner = self.partner.in_new_session(log.note)
-        work = EraseProofs(partner=partner, log=log, journals=self.journals, clock=lambda: NOW)
-        for erasure in work.erase(ProofList(proof_ids)):
+        for erasure in erased_one_by_one(partner, log, self.journals, lambda: NOW, ProofList(proof_ids)):
             self.told.append(erasure)
         log.end("complete", {})
         self.journals.delete(operation.operation_id)

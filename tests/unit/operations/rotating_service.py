@@ -11,8 +11,8 @@ from proofsweep.model.exchanges import Call, Exchange
 from proofsweep.model.key_rotation import RotationIntent
 from proofsweep.model.operations import Operation
 from proofsweep.operations.key_places import KeyFilePlace
+from proofsweep.operations.operation_log import RotationLog
 from proofsweep.operations.rotate_key import Rotated, RotateKey
-from proofsweep.operations.rotation_log import RotationLog
 from proofsweep.partner.keys import CurrentKey, fingerprint, key_file
 from proofsweep.partner.messages import Reply, Request
 from proofsweep.partner.pacing.call_queue import CallQueue, ServiceHealth

@@ -21,5 +21,5 @@ def test_only_assets_with_a_digest_are_compared(tmp_path: Path) -> None:
     ]
     end_leg(results, plan, rows)
 
-    found = {each.item_id: each.is_same for each in compared_masters(results, plan)}
+    found = dict(compared_masters(results, plan))
     assert found == {"same": True, "other": False}

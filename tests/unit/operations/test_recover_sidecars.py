@@ -13,8 +13,8 @@ from proofsweep.files.files import Files
 from proofsweep.model.exchanges import Call
 from proofsweep.model.tables import recoveries
 from proofsweep.model.tables.columns import Row
-from proofsweep.operations.call_budget import CallBudget, OutageGuard
 from proofsweep.operations.operation_log import OperationLog
+from proofsweep.operations.operation_work import CallBudget, OutageGuard
 from proofsweep.operations.recover_sidecars import ProvenItem, SidecarRecovery
 from proofsweep.partner.partner import Partner
 from proofsweep.store.folder_store import FolderStore

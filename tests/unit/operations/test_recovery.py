@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from proofsweep.errors import ConfigError, UsageError
-from proofsweep.ingest.pass_claim import claimed_folder
+from proofsweep.ingest.watched_folder import claimed_folder
 from proofsweep.model.exchanges import Call
 from proofsweep.model.ingest import watch_id
 from proofsweep.model.proofs import RecoveryRequest

@@ -9,9 +9,9 @@ from proofsweep.errors import RunMustStop
 from proofsweep.model.exchanges import Call
 from proofsweep.model.tables.columns import Row
 from proofsweep.operations import refresh_notes as refresh
-from proofsweep.operations.call_budget import CallBudget, OutageGuard
 from proofsweep.operations.operation_log import OperationLog
-from proofsweep.operations.refresh_notes import NoteRefresh, WantedNote
+from proofsweep.operations.operation_work import CallBudget, OutageGuard
+from proofsweep.operations.refresh_notes import Note, NoteRefresh
 from proofsweep.partner.partner import Partner
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.operations import Operations
@@ -42,7 +42,7 @@ class Refreshed:
             budget=CallBudget(self.log, most_calls),
             outage=OutageGuard(self.partner, 3),
             clock=lambda: NOW,
-        ).run(WantedNote(str(number), f"item-{number}") for number in range(wanted))
+        ).run(Note(str(number), f"item-{number}") for number in range(wanted))
 
     @property
     def rows(self) -> Sequence[Row]:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from proofsweep.alerts.schedule_alerts import NightFacts, did_its_work, no_success
+from proofsweep.alerts.run_alerts import NightFacts, did_its_work, no_success
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MUSIC = NightFacts(environment="beta", results_url="results", catalog="music")

@@ -4,7 +4,7 @@ from threading import Barrier
 
 import pytest
 
-from proofsweep.operations.call_budget import some_at_once
+from proofsweep.background import some_at_once
 
 
 def test_results_come_in_the_order_of_the_items() -> None:
@@ -15,7 +15,7 @@ def test_results_come_in_the_order_of_the_items() -> None:
         barrier.wait()
         return item * 2
 
-    assert list(some_at_once(range(16), work)) == [item * 2 for item in range(16)]
+    assert list(some_at_once(range(16), work, 8)) == [item * 2 for item in range(16)]
 
 
 def test_an_error_ends_it_soon() -> None:
@@ -27,6 +27,6 @@ def test_an_error_ends_it_soon() -> None:
         raise ValueError(item)
 
     with pytest.raises(ValueError, match="0"):
-        list(some_at_once(range(1_000), work))
+        list(some_at_once(range(1_000), work, 8))
 
     assert len(begun) <= 16

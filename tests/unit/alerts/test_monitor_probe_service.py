@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from proofsweep.alerts.monitor import probe_service
 from proofsweep.model.exchanges import Call
-from proofsweep.operations.probe_service import probe_service
 from proofsweep.partner.partner import Partner
 
 from ..scripted_service import HEALTHY, USAGE, Scripted, ScriptedService

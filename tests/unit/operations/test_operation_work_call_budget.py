@@ -7,8 +7,8 @@ import pytest
 
 from proofsweep.endings import EndedBy
 from proofsweep.errors import RunMustStop
-from proofsweep.operations.call_budget import CallBudget
 from proofsweep.operations.operation_log import OperationLog
+from proofsweep.operations.operation_work import CallBudget
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results

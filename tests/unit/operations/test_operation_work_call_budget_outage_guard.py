@@ -3,7 +3,7 @@
 import pytest
 
 from proofsweep.errors import CallFailed, RunMustStop
-from proofsweep.operations.call_budget import OutageGuard
+from proofsweep.operations.operation_work import OutageGuard
 from proofsweep.partner.partner import Partner
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from proofsweep.errors import RunIsActive
-from proofsweep.ingest.pass_claim import claimed_folder, yield_to_ingest
+from proofsweep.ingest.watched_folder import claimed_folder, yield_to_ingest
 from proofsweep.model.runs import ClockReading
 from proofsweep.partner.pacing.call_queue import CallQueue, ServiceHealth
 from proofsweep.partner.pacing.dispatcher import Dispatcher

@@ -6,7 +6,7 @@ import pytest
 
 from proofsweep.model.exchanges import Call
 from proofsweep.model.key_rotation import RotationIntent
-from proofsweep.operations.rotation_log import RotationLog
+from proofsweep.operations.operation_log import RotationLog
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results

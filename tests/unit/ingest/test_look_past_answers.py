@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from proofsweep.ingest.past_answers import past_answers
+from proofsweep.ingest.look import past_answers
 from proofsweep.verify.leg.note_leg import note_leg
 
 from ..ended_runs import answered, end_leg, plan_of_run
