@@ -2,8 +2,11 @@
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
+import httpx
 from prefect.events import emit_event
+from prefect.exceptions import PrefectException
 from prefect.runtime import deployment, flow_run
 
 from proofsweep.alerts.ends import AlertScope
@@ -35,8 +38,13 @@ class PrefectEvents:
 
 
 def channels() -> list[Channel]:
-    """Return what a deployment has beside the settings' receivers: its server. A command's run has nothing."""
-    return [PrefectEvents()] if deployment.id else []
+    """Return what a deployment has beside the settings' receivers: its server. A command's run has nothing.
+
+    Prefect asks its server whether there is a deployment; one that is lost takes no event either.
+    """
+    with suppress(httpx.HTTPError, PrefectException):
+        return [PrefectEvents()] if deployment.id else []
+    return []
 
 
 def tell_alerts(scope: AlertScope, gather: Gather | None) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import obstore
 import pytest
 
+from proofsweep.files.bucket_files import BucketFiles
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results
 
@@ -22,7 +23,7 @@ from ..unit.ingest.killed_moves import (
 )
 from ..worlds.bucket_world import export_bucket
 
-OF_BUCKETS = ("files/bucket_files.py",)
+OF_BUCKETS, CHANGING = ("files/bucket_files.py",), (BucketFiles.create.__name__, BucketFiles.remove.__name__)
 """What changes something in a bucket; the rest is as for folders."""
 
 
@@ -64,6 +65,8 @@ def test_a_pair_is_moved_whole_or_not_at_all(
     export_bucket(monkeypatch, bucket)
 
     def make(line: int) -> KilledMove:
-        return KilledMove(BucketSite(bucket, f"line-{line}"), Results(FolderStore(tmp_path / str(line))), OF_BUCKETS)
+        return KilledMove(
+            BucketSite(bucket, f"line-{line}"), Results(FolderStore(tmp_path / str(line))), OF_BUCKETS, CHANGING
+        )
 
     assert check_every_line(make, meanwhile) > 20

@@ -2,7 +2,7 @@
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from types import FrameType
 
@@ -13,17 +13,20 @@ class Killed(BaseException):
     """Stands for SIGKILL."""
 
 
-def is_whole_after(lines: int, files: tuple[str, ...], work: Callable[[], object]) -> bool:
+def is_whole_after(
+    lines: int, files: tuple[str, ...], work: Callable[[], object], functions: Collection[str] = ()
+) -> bool:
     """Kill some work, with the threads that it begins, after so many lines of some files, by their paths' ends.
 
-    Return whether the work came to its end before.
+    Only lines of these functions count, if any are named. Return whether the work came to its end before.
     """
     assert all(any(CORE.glob(f"**/{file}")) for file in files), "a file was moved, and its lines are not killed"
     left = lines
 
     def trace(frame: FrameType, event: str, _argument: object) -> Callable[..., object] | None:
         nonlocal left
-        if not frame.f_code.co_filename.endswith(files):
+        code = frame.f_code
+        if not code.co_filename.endswith(files) or (functions and code.co_name not in functions):
             return None
         if event == "line":
             left -= 1

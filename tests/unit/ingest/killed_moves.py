@@ -80,6 +80,7 @@ class KilledMove:
     site: Site
     results: Results
     files: tuple[str, ...] = OF_MOVES
+    functions: tuple[str, ...] = ()
     item: WorkItem = field(init=False)
 
     def __post_init__(self) -> None:
@@ -97,7 +98,7 @@ class KilledMove:
 
     def make_pass(self, lines: int) -> bool:
         """Make a pass that is killed after so many lines; say whether it came to its end before."""
-        return is_whole_after(lines, self.files, self._pass)
+        return is_whole_after(lines, self.files, self._pass, self.functions)
 
     def make_next_pass(self) -> None:
         """Make a whole pass."""
