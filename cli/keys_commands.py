@@ -16,7 +16,7 @@ from proofsweep.logs import set_up_logs
 from proofsweep.model.key_rotation import ListedKey
 from proofsweep.settings import Settings, load_settings
 from proofsweep.text import minute_of
-from proofsweep.wiring.operations import listed_keys, place_for, rotate_key
+from proofsweep.wiring.operations import key_store_for, listed_keys, rotate_key
 
 _INTERRUPTED = "Stopped. Run the same command within 24 hours: it goes on with this rotation, and begins no second one."
 
@@ -75,13 +75,13 @@ def rotate(
     """
     set_up_logs()
     settings = load_settings(config, results)
-    place, label = place_for(settings, BLOCKS, new_key_file), settings.service.environment
+    key_store, label = key_store_for(settings, BLOCKS, new_key_file), settings.service.environment
     if not (yes or sys.stdin.isatty()):
         raise UsageError("There is no terminal to ask on: add --yes to rotate the key.")
     out = console(to_stderr=as_json)
     if not yes:
         out.print(f"Rotates the key of {label} ({settings.service.base_url}).", soft_wrap=True)
-        out.print(f"The new key goes to {place.name}.", soft_wrap=True)
+        out.print(f"The new key goes to {key_store.name}.", soft_wrap=True)
         if typer.prompt(f"Type {label} to go on", err=as_json) != label:
             raise UsageError(f"That is not {label}; nothing was rotated.")
     return _rotate(settings, new_key_file, again=again, as_json=as_json)
@@ -94,9 +94,9 @@ def _rotate(settings: Settings, new_key_file: Path | None, *, again: bool, as_js
         print_error(_INTERRUPTED)
         return ExitCode.CANCELLED
     if as_json:
-        print_json(json_of_rotation(done.rotation, done.place, was_done=done.was_done))
+        print_json(json_of_rotation(done.rotation, done.location, was_done=done.was_done))
     else:
-        for line in lines_of_rotation(done.rotation, done.place, was_done=done.was_done):
+        for line in lines_of_rotation(done.rotation, done.location, was_done=done.was_done):
             console().print(line, soft_wrap=True)
     return ExitCode.ACCEPTED
 

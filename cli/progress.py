@@ -81,7 +81,7 @@ def progress_shown(out: Console, items: int, finished_before: int) -> AbstractCo
 def line_of(progress: Progress, columns: int) -> Text:
     """Write the progress on one line of so many columns: what does not fit is left out, the least important first."""
     share = f"{progress.finished:,}/{progress.items:,}"
-    by_importance: list[tuple[int, str, str]] = [  # its place on the line, the text, its style
+    by_importance: list[tuple[int, str, str]] = [  # its position on the line, the text, its style
         (0, "stopping, Ctrl-C again ends at once" if progress.is_stopping else "", "yellow"),
         (2, share, "bold"),
         (3, progress.left, ""),
@@ -94,10 +94,10 @@ def line_of(progress: Progress, columns: int) -> Text:
     ]
     chosen: list[tuple[int, int, Text]] = []
     room = columns
-    for rank, (place, text, style) in enumerate(by_importance):
+    for rank, (position, text, style) in enumerate(by_importance):
         needed = len(text) + (_BETWEEN_COLUMNS if chosen else 0)
         if text and needed <= room:
-            chosen.append((place, -rank, styled(text, style)))
+            chosen.append((position, -rank, styled(text, style)))
             room -= needed
     line = Text(" · ").join(text for *_, text in sorted(chosen, key=lambda part: part[:2]))
     line.no_wrap, line.overflow = True, "crop"

@@ -137,8 +137,8 @@ def _manifest_of(written: Sequence[Sample], folder: Path) -> str:
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(["audio", "sidecar", "supplier", "release"])
     for sample in written:
-        release, places = sample.audio.parent, [sample.audio, *([sample.sidecar] if sample.sidecar else [])]
-        audio, sidecar = [*(os.path.relpath(place, folder) for place in places), ""][:2]
+        release, files = sample.audio.parent, [sample.audio, *([sample.sidecar] if sample.sidecar else [])]
+        audio, sidecar = [*(os.path.relpath(file, folder) for file in files), ""][:2]
         rows.writerow([audio, sidecar, _SUPPLIERS[releases.index(release) % len(_SUPPLIERS)], release.name])
     return text.getvalue()
 

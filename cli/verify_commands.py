@@ -28,7 +28,7 @@ from proofsweep.wiring.runs import (
     settle_dead_leg,
     supersede_older,
 )
-from proofsweep.wiring.stores import path_here, place_here, results_for
+from proofsweep.wiring.stores import path_here, resolved_here, results_for
 
 
 def add_to(app: typer.Typer) -> None:
@@ -69,7 +69,7 @@ def verify(
         oldest_first=oldest_first,
         where=where,
         newer_than=newer_than,
-        root=root and place_here(root),
+        root=root and resolved_here(root),
         allow_outside=allow_outside,
     )
     refuse_bad_selection(settings, catalog, selection, request.bounds.max_calls)
@@ -124,7 +124,7 @@ def _unfinished(request: RunRequest, settings: Settings, catalog: str, selection
         plan = run_to_resume(settings, catalog)
     if plan is None:
         return None
-    is_elsewhere = place_here(plan.catalog) != place_here(catalog)
+    is_elsewhere = resolved_here(plan.catalog) != resolved_here(catalog)
     if is_elsewhere or plan.selection != selection.text:
         rows = f"{plan.selection or 'all rows'}{f' of {plan.catalog}' if is_elsewhere else ''}"
         raise UsageError(

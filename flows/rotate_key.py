@@ -39,6 +39,6 @@ def rotate_key(
             raise UsageError(f"The settings are of {settings.service.environment}; nothing was rotated.")
         path = None if new_key_file is None else Path(new_key_file)
         done = rotate(settings, BLOCKS, new_key_file=path, again=again)
-        return Completed(message=" ".join(lines_of_rotation(done.rotation, done.place, was_done=done.was_done)))
+        return Completed(message=" ".join(lines_of_rotation(done.rotation, done.location, was_done=done.was_done)))
 
     return ended_flow(config, results, work)

@@ -51,7 +51,7 @@ _BYTES = {"blob", "bytea", "binary", "varbinary", "bit", "bitstring"}
 _CLOCKS = {"current_date", "current_timestamp"}
 """Words that DuckDB gives as columns."""
 _NO_CONDITION = "write one condition on one row, without a query of its own"
-_PLACE: Final = " place"
+_INDEX: Final = " index"
 """Names a column that nobody else can have: the names of others are stripped."""
 
 
@@ -65,7 +65,7 @@ def columns_of_condition(condition: str, columns: Mapping[str, pa.DataType], ref
     with _connection() as database:
         try:
             named = _named_columns(_parts_of_condition(database, condition, refuse), columns, refuse)
-            kinds_of_named = {name: columns[name] for name in named} | {_PLACE: pa.int64()}
+            kinds_of_named = {name: columns[name] for name in named} | {_INDEX: pa.int64()}
             database.register("rows", pa.schema(kinds_of_named).empty_table())
             kinds = [kind for _, kind, *_ in database.execute(f"DESCRIBE {_query([condition])}").fetchall()]
         except duckdb.Error as error:
@@ -92,11 +92,11 @@ def judged(
     import duckdb  # noqa: PLC0415 - as above
 
     waiting = iter(rows)
-    query = f'{_query(conditions)} ORDER BY "{_PLACE}"'
+    query = f'{_query(conditions)} ORDER BY "{_INDEX}"'
     with _connection() as database:
         while batch := list(islice(waiting, _BATCH_ROWS)):
-            places = pa.array(range(len(batch)), pa.int64())
-            database.register("rows", pa.table(cells_of(batch) | {_PLACE: places}))
+            indexes = pa.array(range(len(batch)), pa.int64())
+            database.register("rows", pa.table(cells_of(batch) | {_INDEX: indexes}))
             try:
                 answers = database.execute(query).fetchall()
             except duckdb.Error as error:

@@ -103,21 +103,21 @@ def json_of_erasures(
     }
 
 
-def lines_of_rotation(rotation: Rotation, place: str, *, was_done: bool) -> Iterator[str]:
+def lines_of_rotation(rotation: Rotation, location: str, *, was_done: bool) -> Iterator[str]:
     """Yield where the new key is, and when the old one ends; never what they are."""
     named = "the new key" if rotation.new_key_id is None else f"the new key {rotation.new_key_id}"
     if was_done:
         yield f"The key was rotated at {minute_of(rotation.answered_at.astimezone(UTC))}, and nothing was done now."
-        yield f"{named.capitalize()} is in {place}. --again rotates the key in use once more."
+        yield f"{named.capitalize()} is in {location}. --again rotates the key in use once more."
     else:
-        yield f"Rotated: {named} is tested, and is in {place}."
+        yield f"Rotated: {named} is tested, and is in {location}."
     yield f"The old key ends {_end_of(rotation)}. A run at work uses it until it is refused, then the new one."
     yield "Put the new key wherever else the old one is used; an alert reminds you a day before the old one ends."
 
 
-def json_of_rotation(rotation: Rotation, place: str, *, was_done: bool) -> dict[str, object]:
+def json_of_rotation(rotation: Rotation, location: str, *, was_done: bool) -> dict[str, object]:
     """Return the same as one object: the row of `rotations`, the place, and whether anything was done."""
-    return rotation.row() | {"place": place, "was_done": was_done}
+    return rotation.row() | {"place": location, "was_done": was_done}
 
 
 def _end_of(rotation: Rotation) -> str:

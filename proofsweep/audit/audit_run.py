@@ -108,14 +108,14 @@ class _RunAuditor:
         found: dict[int, list[tuple[Part, LegReceipt]]] = {shard: [] for shard in range(self.plan.shards)}
         for receipt in self.receipts.values():
             for part in receipt.parts:
-                table, seq = self._place_of(part, receipt.leg)
+                table, seq = self._table_and_number(part, receipt.leg)
                 if table is None or (table == "verdicts" and seq not in found):
                     self.findings.bad(receipt.name, f"names {part.name}, which is no part of this leg")
                 elif table == "verdicts":
                     found[seq].append((part, receipt))
         return found
 
-    def _place_of(self, part: Part, leg: int) -> tuple[str | None, int]:
+    def _table_and_number(self, part: Part, leg: int) -> tuple[str | None, int]:
         """Return the table and the number of a part; None if its name is not one that this leg can write."""
         named = {"verdicts": layout.verdicts_name, "exchanges": layout.exchanges_name}
         table = part.name.partition("/")[0]

@@ -9,20 +9,20 @@ from typing import Any
 HERE = Path(__file__).parent
 
 
-def root_of(leaf: bytes, place: int, last: int, path: list[str]) -> str:  # the Merkle root: RFC 9162, section 2.1
+def root_of(leaf: bytes, index: int, last: int, path: list[str]) -> str:  # the Merkle root: RFC 9162, section 2.1
     while last:
-        if place % 2 or place < last:
+        if index % 2 or index < last:
             other = bytes.fromhex(path.pop(0))
-            leaf = hashlib.sha256(b"\x01" + (other + leaf if place % 2 else leaf + other)).digest()
-        place, last = place // 2, last // 2
+            leaf = hashlib.sha256(b"\x01" + (other + leaf if index % 2 else leaf + other)).digest()
+        index, last = index // 2, last // 2
     return "" if path else leaf.hex()
 
 
-def is_recorded(proof: dict[str, Any], texts: dict[str, Any]) -> bool:  # that a row is in its part, at its place
-    receipt, place, row = texts[proof["receipt"]], proof["place"], proof["row"]
+def is_recorded(proof: dict[str, Any], texts: dict[str, Any]) -> bool:  # that a row is in its part, at its index
+    receipt, index, row = texts[proof["receipt"]], proof["index"], proof["row"]
     (rows,) = (each["rows"] for each in receipt["parts"] if each["name"] == proof["part"])
     leaf = hashlib.sha256(b"\x00" + row.encode()).hexdigest() if row else proof["row_sha256"]
-    root = root_of(bytes.fromhex(leaf), place, rows - 1, proof["path"]) if place in range(rows) else ""
+    root = root_of(bytes.fromhex(leaf), index, rows - 1, proof["path"]) if index in range(rows) else ""
     return root == receipt["merkle_roots"][proof["part"]] and bool(row or leaf in str(texts[proof["redaction"]]))
 
 
@@ -36,15 +36,15 @@ def check(head: str, wrong: list[str]) -> None:
     links = [(by, it["name"], it["sha256"]) for by, it in said]  # what each receipt holds
     wrong += [f"{it} is not what {by} names" for by, it, sha in links if found.get(f"receipts/{it}", sha) != sha]
     proofs = [json.loads(line) for line in (HERE / "rows.jsonl").open(encoding="utf-8")]
-    places = {(proof["part"], proof["place"]) for proof in proofs}
-    wrong += ["a row is there more than once"] * (len(places) < len(proofs))
-    wrong += [f"row {it['place']} of {it['part']} is not as recorded" for it in proofs if not is_recorded(it, texts)]
+    indexes = {(proof["part"], proof["index"]) for proof in proofs}
+    wrong += ["a row is there more than once"] * (len(indexes) < len(proofs))
+    wrong += [f"row {it['index']} of {it['part']} is not as recorded" for it in proofs if not is_recorded(it, texts)]
     held = {name[9:] for name, digest in found.items() if digest in head.lower().split("+")}
     while new := {it for by, it, _ in links if by in held} - held:
         held |= new
     wrong += [f"the head given does not hold {name}" for name in {it["receipt"] for it in proofs} - held if head]
     tips = {found[f"receipts/{name}"] for name in texts.keys() - {it for _, it, _ in links}}
-    print(f"{len(places)} rows recorded, head {'+'.join(sorted(tips))}")
+    print(f"{len(indexes)} rows recorded, head {'+'.join(sorted(tips))}")
 
 
 if __name__ == "__main__":

@@ -96,14 +96,14 @@ def check_redacted_rows(
 
     `root` is the Merkle root that a receipt names; without one, that of the last redaction counts.
     """
-    taken = {place: digest for step in steps for place, digest in step.before.rows.items()}
+    taken = {index: digest for step in steps for index, digest in step.before.rows.items()}
     if taken and redacted(table, name.partition("/")[0], taken) != table:
         findings.bad(name, "still holds content of a row that was redacted, or new content in its place")
     root = root or (steps[-1].before.merkle_root if steps else None)
     if root is not None:
         leaves = row_digests(table)
-        for place, digest in taken.items():
-            leaves[place] = bytes.fromhex(digest)
+        for index, digest in taken.items():
+            leaves[index] = bytes.fromhex(digest)
         if root_of(leaves).hex() != root:
             findings.bad(name, "holds a row that was changed: the Merkle root of its rows is another one")
     return taken

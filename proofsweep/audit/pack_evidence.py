@@ -178,11 +178,11 @@ class _Packing:
             part = provable_part(self.results, name, receipt, redactions)
             wanted = set(rows[name])
             numbers = enumerate(part.rows["manifest_row"].to_pylist())
-            places = sorted({*(place for place, number in numbers if number in wanted), *part.redacted})
-            self._note(part.rows.take(pa.array(places, pa.int64())), [place in part.redacted for place in places])
+            indexes = sorted({*(index for index, number in numbers if number in wanted), *part.redacted})
+            self._note(part.rows.take(pa.array(indexes, pa.int64())), [index in part.redacted for index in indexes])
             self.used.add(receipt.name)
-            for proof in part.proofs(places):
-                redaction = part.redacted.get(int(str(proof["place"])))
+            for proof in part.proofs(indexes):
+                redaction = part.redacted.get(int(str(proof["index"])))
                 if redaction is not None:
                     proof["redaction"] = layout.redaction_intent_name(redaction.number)
                     self.redactions.add(layout.redaction_receipt_name(redaction.number))

@@ -27,21 +27,21 @@ class ProvablePart:
     receipt: LegReceipt
     rows: pa.Table  # all of them; the content of redacted ones is gone
     levels: Sequence[Sequence[bytes]]  # the tree over their digests, the rows first, the root alone last
-    redacted: Mapping[int, Redaction]  # the redaction of each row whose content is gone, by its place
+    redacted: Mapping[int, Redaction]  # the redaction of each row whose content is gone, by its index
 
-    def proofs(self, places: Sequence[int]) -> Iterator[dict[str, object]]:
-        """Yield the proof of each row at some places, as JSON-ready values."""
-        texts = canonical_rows(self.rows.take(pa.array(places, pa.int64())))
-        for place, text in zip(places, texts, strict=True):
-            is_there = place not in self.redacted
+    def proofs(self, indexes: Sequence[int]) -> Iterator[dict[str, object]]:
+        """Yield the proof of each row at some indexes, as JSON-ready values."""
+        texts = canonical_rows(self.rows.take(pa.array(indexes, pa.int64())))
+        for index, text in zip(indexes, texts, strict=True):
+            is_there = index not in self.redacted
             proof: dict[str, object] = {
                 "row": text.decode() if is_there else None,
                 "part": self.name,
-                "place": place,
+                "index": index,
                 "rows": self.rows.num_rows,
-                "path": [digest.hex() for digest in path_in(self.levels, place)],
+                "path": [digest.hex() for digest in path_in(self.levels, index)],
             }
-            yield proof if is_there else proof | {"row_sha256": self.levels[0][place].hex()}
+            yield proof if is_there else proof | {"row_sha256": self.levels[0][index].hex()}
 
 
 def prove(results: Results, item: str, run_id: str | None = None) -> dict[str, object]:
@@ -59,7 +59,7 @@ def prove(results: Results, item: str, run_id: str | None = None) -> dict[str, o
     if receipt is None:
         raise ResultsError(f"{newest.name} {NO_RECEIPT}.")
     part = provable_part(results, newest.name, receipt, redactions_of(results.store))
-    [proof] = part.proofs(newest.places[-1:])
+    [proof] = part.proofs(newest.indexes[-1:])
     return {
         "says": SAYS,
         **proof,
@@ -77,10 +77,10 @@ def provable_part(results: Results, name: str, receipt: LegReceipt, redactions: 
     if levels[-1][0].hex() != receipt.merkle_roots.get(name):
         raise ResultsError(f"{name} is not as its receipt says: run proofsweep audit.")
     redacted = {
-        place: redaction
+        index: redaction
         for redaction in known
         for each in redaction.objects
         if each.name == name
-        for place in each.rows
+        for index in each.rows
     }
     return ProvablePart(name=name, receipt=receipt, rows=table, levels=levels, redacted=redacted)

@@ -148,7 +148,7 @@ def _check_nothing_remains(results: Results, planned: Sequence[Found], answered:
 def _numbers(results: Results, found: Found) -> Iterator[tuple[str, int]]:
     run_id = found.name.split("/")[1] if found.name.startswith("_runs/") else layout.run_of(found.name)
     rows = read_object(results, found.name, lambda _: ["manifest_row"])["manifest_row"]
-    return ((run_id, int(str(rows[place]))) for place in found.places)
+    return ((run_id, int(str(rows[index]))) for index in found.indexes)
 
 
 def _object(results: Results, found: Found, before: Sequence[Redaction]) -> RedactedObject:
@@ -157,12 +157,12 @@ def _object(results: Results, found: Found, before: Sequence[Redaction]) -> Reda
     leaves = recorded_digests(table, found.name, before)
     is_rooted = ROOT_KEY in (table.schema.metadata or {})
     if not is_rooted:
-        for place in found.places:
-            leaves[place] = secrets.token_bytes(32)
+        for index in found.indexes:
+            leaves[index] = secrets.token_bytes(32)
     return RedactedObject(
         name=found.name,
         sha256=sha256_hex(content),
-        rows={place: leaves[place].hex() for place in found.places},
+        rows={index: leaves[index].hex() for index in found.indexes},
         merkle_root=None if is_rooted else root_of(leaves).hex(),
     )
 

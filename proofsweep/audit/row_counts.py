@@ -74,15 +74,15 @@ def check_shard(store: Store, plan: Plan, shard: int, parts: Sequence[pa.Table],
     planned = _items(store.read(name))
     seen = np.zeros(count, dtype=bool)
     for table in parts:
-        places = table["manifest_row"].to_numpy() - first
-        known = places[(places >= 0) & (places < count)]
-        if len(known) < len(places):
+        indexes = table["manifest_row"].to_numpy() - first
+        known = indexes[(indexes >= 0) & (indexes < count)]
+        if len(known) < len(indexes):
             findings.bad(plan.run_id, f"shard {shard} has an answer for a row that it does not hold")
         if seen[known].any() or len(np.unique(known)) < len(known):
             findings.bad(plan.run_id, f"shard {shard} has a row with two answers")
         seen[known] = True
-        if planned is not None and len(planned) == count and len(known) == len(places):
-            _compare_items(plan, table, planned.take(pa.array(places)), findings)
+        if planned is not None and len(planned) == count and len(known) == len(indexes):
+            _compare_items(plan, table, planned.take(pa.array(indexes)), findings)
     if planned is None or len(planned) != count:
         findings.bad(name, f"is not the list of the {count:,} items that were planned")
 
@@ -154,9 +154,9 @@ class RequestIds:
         cells = exchanges.select(["call", "manifest_row", "request_id"]).to_pydict()
         rows = zip(*cells.values(), strict=True)
         found = np.fromiter(map(hash, rows), dtype=np.int64, count=exchanges.num_rows)
-        places = np.searchsorted(named, found)
-        places, found = places[places < len(named)], found[places < len(named)]
-        self._is_found[places[named[places] == found]] = True
+        indexes = np.searchsorted(named, found)
+        indexes, found = indexes[indexes < len(named)], found[indexes < len(named)]
+        self._is_found[indexes[named[indexes] == found]] = True
 
     def missing(self) -> int:
         """Count those that were not found."""

@@ -21,10 +21,10 @@ _NAMES = ("item_id", "audio")  # The columns by which an item is found: its ID a
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """The rows of an item in one object, by their places in it, counted from 0."""
+    """The rows of an item in one object, by their indexes in it, counted from 0."""
 
     name: str
-    places: Sequence[int]
+    indexes: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class _Known:
         named = (str(each) for each in locations if str(each).startswith(PROOF_PREFIX))
         self.proof_ids.update(each.removeprefix(PROOF_PREFIX) for each in named)
 
-    def places_in(self, rows: pa.Table) -> set[int]:
+    def indexes_in(self, rows: pa.Table) -> set[int]:
         """Find the rows of an operation that are about a proof of the item, and name no other item."""
         item_ids, proof_ids = (pa.array(each, pa.string()) for each in (self.item_ids, self.proof_ids))
         is_no_other = pc.or_(pc.is_null(rows["item_id"]), pc.is_in(rows["item_id"], item_ids))
@@ -56,33 +56,33 @@ def rows_of_item(results: Results, item: str) -> Iterator[Found]:
         names = list(results.all_parts(table))
         read = partial(read_object, results, columns=_columns_in)
         for name, rows in zip(names, some_at_once(names, read, REQUESTS_AT_ONCE), strict=True):
-            places = _places_of(item, rows)
+            indexes = _indexes_of(item, rows)
             if table == "verdicts":
-                known.add(rows.take(pa.array(sorted(places), pa.int64())))
+                known.add(rows.take(pa.array(sorted(indexes), pa.int64())))
             elif "proof_id" in rows.column_names:
-                places |= known.places_in(rows)
-            if places:
-                yield Found(name=name, places=sorted(places))
+                indexes |= known.indexes_in(rows)
+            if indexes:
+                yield Found(name=name, indexes=sorted(indexes))
 
 
 def planned_rows_of_item(results: Results, item: str, run_ids: Sequence[str]) -> Iterator[Found]:
     """Find an item in the plans of some runs, shard by shard; ResultsError if a shard cannot be read."""
     for run_id in run_ids:
         for name in results.store.names(layout.shards_folder(run_id)):
-            places = _places_of(item, read_object(results, name, _columns_in))
-            if places:
-                yield Found(name=name, places=sorted(places))
+            indexes = _indexes_of(item, read_object(results, name, _columns_in))
+            if indexes:
+                yield Found(name=name, indexes=sorted(indexes))
 
 
 def listed_rows_of(results: Results, found: Sequence[Found], run_ids: Sequence[str]) -> Iterator[Found]:
     """Find the items of some rows in what the catalogs of some runs list; ResultsError if an object cannot be read."""
-    rows = (read_object(results, each.name, _columns_in)["item_id"].take(pa.array(each.places)) for each in found)
+    rows = (read_object(results, each.name, _columns_in)["item_id"].take(pa.array(each.indexes)) for each in found)
     item_ids = pa.array({item_id for each in rows for item_id in each.to_pylist() if item_id}, pa.string())
     for run_id in run_ids:
         for name in results.store.names(layout.listed_folder(run_id)):
-            places = _where(pc.is_in(read_object(results, name)["item_id"], item_ids))
-            if places:
-                yield Found(name=name, places=sorted(places))
+            indexes = _where(pc.is_in(read_object(results, name)["item_id"], item_ids))
+            if indexes:
+                yield Found(name=name, indexes=sorted(indexes))
 
 
 def read_object(results: Results, name: str, columns: Callable[[pa.Schema], list[str]] | None = None) -> pa.Table:
@@ -101,13 +101,13 @@ def _columns_in(schema: pa.Schema) -> list[str]:
     return [column for column in (*_NAMES, "proof_id") if column in schema.names]
 
 
-def _places_of(item: str, rows: pa.Table) -> set[int]:
-    places: set[int] = set()
+def _indexes_of(item: str, rows: pa.Table) -> set[int]:
+    indexes: set[int] = set()
     for column in (each for each in _NAMES if each in rows.column_names):
         wanted = pa.scalar(raw_bytes(item) if pa.types.is_binary(rows[column].type) else item, rows[column].type)
-        places |= _where(pc.equal(rows[column], wanted))
-    return places
+        indexes |= _where(pc.equal(rows[column], wanted))
+    return indexes
 
 
 def _where(is_found: pa.BooleanArray) -> set[int]:
-    return {place for place in pc.indices_nonzero(is_found).to_pylist() if place is not None}
+    return {index for index in pc.indices_nonzero(is_found).to_pylist() if index is not None}

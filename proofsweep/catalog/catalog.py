@@ -36,7 +36,7 @@ class Ignored(Counter[Cause]):
         return ", ".join(f"{self[cause]} {cause.replace('_', ' ')}" for cause in Cause)
 
 
-class Place:
+class CatalogBase:
     """The folder or prefix of a catalog, and the root by which its files are named.
 
     Attributes:
@@ -84,7 +84,7 @@ _NO_TAGS: Mapping[str, str] = MappingProxyType({})
 
 def row_with_facts(
     facts_of: FactsOf,
-    place: Place,
+    base: CatalogBase,
     *,
     number: int,
     audio: str | None,
@@ -95,7 +95,7 @@ def row_with_facts(
     refused: Ineligible | None = None,
     where: str = "",
 ) -> ManifestRow:
-    """Make a row with the facts of its files, named as the catalog's place has it; `where` goes before what is wrong.
+    """Make a row with the facts of its files, named as the catalog's base has it; `where` goes before what is wrong.
 
     Of a row that is `refused` already, nothing is asked.
     """
@@ -105,8 +105,8 @@ def row_with_facts(
         number=number,
         audio=audio,
         sidecar=sidecar,
-        named_audio=place.named(audio),
-        named_sidecar=place.named(sidecar),
+        named_audio=base.named(audio),
+        named_sidecar=base.named(sidecar),
         item_id=item_id,
         tags=tags,
         audio_facts=audio_facts,
@@ -169,7 +169,7 @@ class CatalogOptions:
     """What `open_catalog` is told, and the files that it looks at."""
 
     sidecar_names: Sequence[str]
-    place_of: Callable[[str], Place]
+    base_of: Callable[[str], CatalogBase]
     files: Files = field(default_factory=Files)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Self
 
-from proofsweep.catalog.catalog import CatalogOptions, Cause, Ignored, Place, row_with_facts
+from proofsweep.catalog.catalog import CatalogBase, CatalogOptions, Cause, Ignored, row_with_facts
 from proofsweep.catalog.pairing import SidecarNames, Sidecars
 from proofsweep.catalog.preflight import judge_content
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
@@ -31,9 +31,9 @@ class FolderScan:
     skipped = 0
     reported_run: str | None = None
 
-    def __init__(self, path: str, source: Source, sidecar_names: SidecarNames, place: Place | None = None) -> None:
-        self._place = place or Place(path)
-        self.name, self.root = self._place.name, self._place.boundary
+    def __init__(self, path: str, source: Source, sidecar_names: SidecarNames, base: CatalogBase | None = None) -> None:
+        self._base = base or CatalogBase(path)
+        self.name, self.root = self._base.name, self._base.boundary
         self.location = printable(path)
         self.ignored = Ignored()
         self._path = path
@@ -59,8 +59,8 @@ class FolderScan:
                 raise CatalogError(f"{one_line(path)}: the folder cannot be read: {error.strerror}") from error
         if not is_there:
             return None
-        place = options.place_of(path)
-        return cls(path, options.files.within(place.boundary), SidecarNames(options.sidecar_names), place)
+        base = options.base_of(path)
+        return cls(path, options.files.within(base.boundary), SidecarNames(options.sidecar_names), base)
 
     def rows(self) -> Iterator[ManifestRow]:
         """Walk the folder and give its audio; `ignored` is complete after the last row.
@@ -143,7 +143,7 @@ class FolderScan:
         sidecar_name, contested = sidecars.of_audio.get(name), sidecars.contested.get(name)
         sidecar = None if sidecar_name is None else posixpath.join(folder.location, sidecar_name)
         return row_with_facts(
-            facts_of, self._place, number=number, audio=audio, sidecar=sidecar, contested_sidecar=contested
+            facts_of, self._base, number=number, audio=audio, sidecar=sidecar, contested_sidecar=contested
         )
 
     def _listed(self, row: ManifestRow) -> bytes:
@@ -156,7 +156,7 @@ class FolderScan:
         """Make the one row of a folder whose files cannot be listed; a slash ends its name."""
         path = posixpath.join(folder.location, "")
         return ManifestRow(
-            number=number, audio=path, named_audio=posixpath.join(self._place.named(path), ""), refused=folder.refused
+            number=number, audio=path, named_audio=posixpath.join(self._base.named(path), ""), refused=folder.refused
         )
 
 

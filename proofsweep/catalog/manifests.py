@@ -9,7 +9,7 @@ from functools import cache
 from itertools import count, islice
 from typing import TYPE_CHECKING
 
-from proofsweep.catalog.catalog import FactsOf, Ignored, Place, row_with_facts
+from proofsweep.catalog.catalog import CatalogBase, FactsOf, Ignored, row_with_facts
 from proofsweep.catalog.manifest_formats import Note, has_one_header, manifest_words, records_of
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.files.files import Files
@@ -73,11 +73,11 @@ class Manifests:
     reported_run: str | None = None
 
     def __init__(
-        self, location: str, folder: str, paths: Sequence[str], files: Files, place: Place | None = None
+        self, location: str, folder: str, paths: Sequence[str], files: Files, base: CatalogBase | None = None
     ) -> None:
         """Read the manifests at `paths`; only the files that they name are kept within the root of `files`."""
-        self._place = place or Place(folder)
-        self.name, self.root = self._place.name, self._place.boundary
+        self._base = base or CatalogBase(folder)
+        self.name, self.root = self._base.name, self._base.boundary
         self.location = printable(location)
         self.ignored = Ignored()
         self._paths = paths
@@ -97,7 +97,7 @@ class Manifests:
         for named in self._named_files(digest.update):
             row = row_with_facts(
                 facts_of,
-                self._place,
+                self._base,
                 number=next(numbers),
                 audio=named.audio,
                 sidecar=named.sidecar,

@@ -96,12 +96,12 @@ class ObjectLookup:
         return None if found[0] is None else FileFacts(*found[:3])
 
     def _note(self, locations: Iterable[str]) -> dict[str, Prefixes]:
-        places: dict[str, Prefixes] = {}
+        prefixes: dict[str, Prefixes] = {}
         for root, key in map(root_and_key, locations):
             with suppress(UnicodeEncodeError):
                 self._table.execute("INSERT OR IGNORE INTO object (root, key) VALUES (?, ?)", (root, key))
-                places.setdefault(root, Prefixes(MOST_LISTINGS)).add(key.rpartition("/")[0])
-        return places
+                prefixes.setdefault(root, Prefixes(MOST_LISTINGS)).add(key.rpartition("/")[0])
+        return prefixes
 
     def _list(self, root: str, prefix: str) -> None:
         """List from the first wanted key to the last one, up to a number of keys in proportion to the wanted rows."""

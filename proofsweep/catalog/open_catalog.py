@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from proofsweep.catalog.catalog import Catalog, CatalogOptions, Place
+from proofsweep.catalog.catalog import Catalog, CatalogBase, CatalogOptions
 from proofsweep.catalog.folder_scan import FolderScan, is_audio_name
 from proofsweep.catalog.manifest_formats import is_manifest_name
 from proofsweep.catalog.manifests import Manifests
@@ -54,8 +54,8 @@ def manifests_matching(path: str, options: CatalogOptions) -> Manifests | None:
 def _opened(location: str, folder: str, paths: Sequence[str], options: CatalogOptions) -> Manifests:
     for path in paths:
         _must_be_manifest(path, options.files)
-    place = options.place_of(folder)
-    manifests = Manifests(location, folder, paths, options.files.within(place.boundary), place)
+    base = options.base_of(folder)
+    manifests = Manifests(location, folder, paths, options.files.within(base.boundary), base)
     manifests.check()
     return manifests
 
@@ -157,8 +157,8 @@ def open_catalog(
         root = path_of(root, here)
         if not is_bucket(root) and not posixpath.isdir(root):
             raise CatalogError(f"{one_line(root)}: the catalog's root is no folder")
-    place_of = partial(Place, root=root, name=name, is_confined=is_confined)
-    options = CatalogOptions(sidecar_names=sidecar_names, place_of=place_of)
+    base_of = partial(CatalogBase, root=root, name=name, is_confined=is_confined)
+    options = CatalogOptions(sidecar_names=sidecar_names, base_of=base_of)
     try:
         found = next((each for kind in KINDS if (each := kind(path, options)) is not None), None)
     except SourceError as error:

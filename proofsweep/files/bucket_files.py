@@ -64,7 +64,7 @@ class BucketFile(OpenFile):
         self._start, self._piece = 0, self._head
 
     def facts(self) -> FileFacts:
-        """Return the facts of the version that is read; another one may have taken its place."""
+        """Return the facts of the version that is read; another one may have taken its path."""
         return self._opened
 
     def read_at(self, offset: int, most_bytes: int) -> bytes:
@@ -127,7 +127,7 @@ class BucketFile(OpenFile):
 
 
 class BucketFiles:
-    """A source of bucket URLs, and a place for new objects; `open_root` opens each bucket once, and after `reopen`."""
+    """A source of bucket URLs, and a path for new objects; `open_root` opens each bucket once, and after `reopen`."""
 
     def __init__(self, open_root: Callable[[str], "ObjectStore"] = open_bucket) -> None:
         self._open_root = open_root
@@ -148,7 +148,7 @@ class BucketFiles:
 
     def listed(self, location: str, after: str | None = None) -> Iterator[tuple[str, FileFacts]]:
         """List the keys below a prefix, after one, with their facts, in order; SourceError if they cannot be listed."""
-        store, key = self.place_of(location)
+        store, key = self.store_and_key(location)
         prefix = f"{key.rstrip('/')}/" if key else ""
         try:
             for page in obstore.list(store, prefix or None, offset=after, chunk_size=_PAGE_KEYS):
@@ -167,7 +167,7 @@ class BucketFiles:
         content = b"".join(pieces)
         if hashlib.sha256(content).hexdigest() != sha256:
             raise SourceError("The object is not the one that was verified.", reason=Reason.SOURCE_CHANGED)
-        store, key = self.place_of(location)
+        store, key = self.store_and_key(location)
         try:
             obstore.put(store, key, content, mode="create", use_multipart=False)
         except FAILURES as error:
@@ -180,7 +180,7 @@ class BucketFiles:
 
         S3 has no deletion that all stores make conditional, so the facts are asked for right before it.
         """
-        store, key = self.place_of(location)
+        store, key = self.store_and_key(location)
         try:
             if facts_of(obstore.head(store, key)) != facts:
                 return False
@@ -197,7 +197,7 @@ class BucketFiles:
 
     def _found(self, location: str, ask: "Callable[[ObjectStore, str], _Found]") -> _Found | None:
         """Ask for an object; None if there is none, or if no bucket can hold such a key."""
-        store, key = self.place_of(location)
+        store, key = self.store_and_key(location)
         refuse_bad_key(key)
         if not key or key.endswith("/"):  # obstore would drop the slash
             return None
@@ -208,7 +208,7 @@ class BucketFiles:
                 return None
             raise source_error(error) from error
 
-    def place_of(self, location: str) -> tuple["ObjectStore", str]:
+    def store_and_key(self, location: str) -> tuple["ObjectStore", str]:
         """Return an object's bucket and key; SourceError if the bucket cannot be opened."""
         root, key = root_and_key(location)
         with self._lock:
@@ -244,16 +244,16 @@ def refuse_bad_key(key: str) -> None:
 # chosen: objects in memory before they are written to disk.
 _BATCH_ROWS = 1_000
 _TABLES = """
-    CREATE TABLE folder (place TEXT PRIMARY KEY) WITHOUT ROWID;
-    CREATE TABLE object (place TEXT, name TEXT, size INTEGER, version TEXT, modified REAL, PRIMARY KEY (place, name))
+    CREATE TABLE folder (path TEXT PRIMARY KEY) WITHOUT ROWID;
+    CREATE TABLE object (path TEXT, name TEXT, size INTEGER, version TEXT, modified REAL, PRIMARY KEY (path, name))
         WITHOUT ROWID;
     INSERT INTO folder VALUES ('');
 """
 _ADD_FOLDER = "INSERT OR IGNORE INTO folder VALUES (?)"
-_MARKERS = "DELETE FROM object WHERE size = 0 AND place || ? || name IN (SELECT place FROM folder)"
+_MARKERS = "DELETE FROM object WHERE size = 0 AND path || ? || name IN (SELECT path FROM folder)"
 _IN_ORDER = """
-    SELECT folder.place, name, size, version, modified FROM folder LEFT JOIN object ON object.place = folder.place
-    ORDER BY folder.place, name
+    SELECT folder.path, name, size, version, modified FROM folder LEFT JOIN object ON object.path = folder.path
+    ORDER BY folder.path, name
 """
 _STEP = "\x01"
 """Replaces the slash: no character of a key sorts before it, so that a folder comes right before its subfolders."""
@@ -274,10 +274,10 @@ def folders_below(location: str, listed: Iterable[tuple[str, FileFacts]]) -> Ite
             rows = ((folders[-1], name, each.size_bytes, each.version, each.modified) for folders, name, each in placed)
             file.executemany("INSERT OR IGNORE INTO object VALUES (?, ?, ?, ?, ?)", rows)
         file.execute(_MARKERS, (_STEP,))
-        for place, found in groupby(file.execute(_IN_ORDER), key=itemgetter(0)):
+        for path, found in groupby(file.execute(_IN_ORDER), key=itemgetter(0)):
             files = {name: FileFacts(*facts) for _, name, *facts in found if name is not None}
             yield Folder(
-                location=location + place.replace(_STEP, "/"),
+                location=location + path.replace(_STEP, "/"),
                 files=[name for name in files if not name.startswith(".")],
                 hidden=[name for name in files if name.startswith(".")],
                 known=files,

@@ -80,8 +80,8 @@ def hint_for(written: str) -> str:
 def without_secrets(written: str) -> str:
     """Return what may be shown and stored of a URL that is not read: no user, no query, no fragment."""
     scheme, has_scheme, rest = written.partition("://")
-    place, slash, path = re.split(r"[?#]", rest, maxsplit=1)[0].partition("/")
-    return one_line(f"{scheme}{has_scheme}{place.rpartition('@')[2]}{slash}{path}")
+    authority, slash, path = re.split(r"[?#]", rest, maxsplit=1)[0].partition("/")
+    return one_line(f"{scheme}{has_scheme}{authority.rpartition('@')[2]}{slash}{path}")
 
 
 def is_bucket(location: str) -> bool:

@@ -165,7 +165,7 @@ class Moves:
 
     def remove(self, source: str, facts: FileFacts) -> bool:
         """Remove a file that was copied; say whether it is gone: one that changed since then stays."""
-        return self._place_of(source).remove(source, facts)
+        return self._files_at(source).remove(source, facts)
 
     def discard(self, copy: str, sha256: str) -> None:
         """Delete a copy that has no use; a file with other bytes stays."""
@@ -200,7 +200,7 @@ class Moves:
             if file is None:
                 raise SourceError("The file is no longer there.", reason=Reason.MISSING_AUDIO)
             facts = file.facts()
-            self._place_of(target).create(target, _pieces(file, facts.size_bytes), sha256)
+            self._files_at(target).create(target, _pieces(file, facts.size_bytes), sha256)
             return facts
 
     def _facts_of(self, location: str, sha256: str) -> FileFacts | None:
@@ -210,7 +210,7 @@ class Moves:
             is_it = file is not None and facts is not None and _digest(file, facts.size_bytes) == sha256
             return facts if is_it else None
 
-    def _place_of(self, location: str) -> "LocalMoves | BucketFiles":
+    def _files_at(self, location: str) -> "LocalMoves | BucketFiles":
         return self._files.buckets if is_bucket(location) else self._local
 
 

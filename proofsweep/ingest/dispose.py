@@ -12,7 +12,7 @@ _GONE = frozenset({Reason.MISSING_AUDIO, Reason.SOURCE_CHANGED})
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class DisposalResult:
     """Where a file is now, and why it was not moved if it should have been.
 
     Attributes:
@@ -40,25 +40,25 @@ class Disposal:
         """Return whether any file is moved."""
         return self.accepted is not None or self.quarantine is not None
 
-    def chosen(self, item: WorkItem, answer: PastAnswer) -> Move | Placed:
+    def chosen(self, item: WorkItem, answer: PastAnswer) -> Move | DisposalResult:
         """Choose the names for a file as its verdict says; or say why it stays. Nothing is changed.
 
         Only a verdict moves a file: one that failed or is ineligible, or has no answer yet, stays.
         """
         target = {"accepted": self.accepted, "rejected": self.quarantine}.get(answer.outcome)
         if target is None:
-            return Placed(Disposition.LEFT)
+            return DisposalResult(Disposition.LEFT)
         if not item.audio.startswith(f"{self.watched.rstrip('/')}/"):
-            return Placed(Disposition.LEFT, detail="It lies outside the watched folder.")
+            return DisposalResult(Disposition.LEFT, detail="It lies outside the watched folder.")
         if answer.audio_sha256 is None or (item.sidecar is not None and answer.sidecar_sha256 is None):
-            return Placed(Disposition.LEFT, detail="The digest of what was verified is not known.")
+            return DisposalResult(Disposition.LEFT, detail="The digest of what was verified is not known.")
         if any(map(self.moves.is_link, filter(None, (item.audio, item.sidecar)))):
-            return Placed(Disposition.LEFT, detail="It is a link, and links are not moved.")
+            return DisposalResult(Disposition.LEFT, detail="It is a link, and links are not moved.")
         try:
             move = self._with_free_names(item, answer, target)
         except SourceError as error:
-            return Placed(Disposition.LEFT, detail=error.message)
-        return move or Placed(Disposition.LEFT, detail="Other files have its names at the target.")
+            return DisposalResult(Disposition.LEFT, detail=error.message)
+        return move or DisposalResult(Disposition.LEFT, detail="Other files have its names at the target.")
 
     def _with_free_names(self, item: WorkItem, answer: PastAnswer, target: str) -> Move | None:
         """Return the first names that are free, or that have these bytes already."""
@@ -70,7 +70,7 @@ class Disposal:
                 return Move(item=item, answer=answer, audio=audio, sidecar=sidecar, owns_sidecar=owns)
         return None
 
-    def moved(self, move: Move) -> Placed:
+    def moved(self, move: Move) -> DisposalResult:
         """Copy both files, the sidecar first, then remove both, the audio first; or go on with a move that was begun.
 
         So no audio is ever without its sidecar: it would be taken for another delivery. If one of the two cannot be
@@ -85,7 +85,7 @@ class Disposal:
         except (NameTaken, SourceError) as error:
             is_gone = isinstance(error, SourceError) and error.reason in _GONE
             disposition = Disposition.GONE if is_gone else Disposition.LEFT
-            return Placed(disposition, detail=error.message, is_half=not self._is_undone(move))
+            return DisposalResult(disposition, detail=error.message, is_half=not self._is_undone(move))
         try:
             if audio_facts is not None:
                 self.moves.remove(item.audio, audio_facts)
@@ -93,9 +93,9 @@ class Disposal:
                 self.moves.remove(item.sidecar, sidecar_facts)
         except SourceError as error:
             detail = f"It was copied, but not removed. {error.message}"
-            return Placed(Disposition.LEFT, detail=detail, is_half=True)
+            return DisposalResult(Disposition.LEFT, detail=detail, is_half=True)
         moved = Disposition.ACCEPTED if answer.outcome == "accepted" else Disposition.QUARANTINED
-        return Placed(moved, move.audio, move.sidecar)
+        return DisposalResult(moved, move.audio, move.sidecar)
 
     def _is_undone(self, move: Move) -> bool:
         """Delete what was copied of a file that cannot be moved: alone, its sidecar would be taken for another's."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from proofsweep.errors import NameTaken
 from proofsweep.files.locations import path_within
-from proofsweep.ingest.dispose import Disposal, Placed
+from proofsweep.ingest.dispose import Disposal, DisposalResult
 from proofsweep.ingest.look import COLUMNS
 from proofsweep.model import layout
 from proofsweep.model.ingest import (
@@ -78,7 +78,9 @@ class Records:
         if not self.has_leg(plan, leg):
             verified, refused = self._told_apart(plan, leg, sightings)
             rows = [row for wave in _waves(verified) for row in self._disposed(wave, sightings, part=None)]
-            rows += [self._row(*each, Placed(Disposition.LEFT), sightings.get(each[0].item_id)) for each in refused]
+            rows += [
+                self._row(*each, DisposalResult(Disposition.LEFT), sightings.get(each[0].item_id)) for each in refused
+            ]
             for row in rows[len(verified) :]:
                 row["retry_at"] = self.clock() + SECOND_REFUSAL_AFTER
             note(name, {item.item_id: answer for item, answer in verified})
@@ -163,24 +165,24 @@ class Records:
             chosen = list(pool.map(lambda each: self.disposal.chosen(*each), verified))  # (1)
             moves = {each.audio: each for each in chosen if isinstance(each, Move)} | self.half
             self.watch.keep_moves(part, moves.values())  # (2)
-            placed = pool.map(lambda each: self._moved(each) if isinstance(each, Move) else each, chosen)  # (3)
+            result = pool.map(lambda each: self._moved(each) if isinstance(each, Move) else each, chosen)  # (3)
             return [
                 self._row(item, answer, at, sightings.get(item.item_id))
-                for (item, answer), at in zip(verified, placed, strict=True)
+                for (item, answer), at in zip(verified, result, strict=True)
             ]
 
-    def _moved(self, move: Move) -> Placed:
-        placed = self.disposal.moved(move)
-        if placed.is_half:
+    def _moved(self, move: Move) -> DisposalResult:
+        result = self.disposal.moved(move)
+        if result.is_half:
             self.half.setdefault(move.audio, move)
-        elif placed.audio is not None:
-            self.half.pop(placed.audio, None)
-        return placed
+        elif result.audio is not None:
+            self.half.pop(result.audio, None)
+        return result
 
     def _end_moves(self) -> None:
         self.watch.keep_moves(self._new_part(), self.half.values())
 
-    def _row(self, item: WorkItem, answer: PastAnswer, placed: Placed, sighting: Sighting | None) -> Row:
+    def _row(self, item: WorkItem, answer: PastAnswer, result: DisposalResult, sighting: Sighting | None) -> Row:
         now, tries = self.clock(), _tries_before(sighting, item) + 1
         retry_at = None if is_final(answer.outcome, answer.reason) else self.rules.retry_at(tries, now)
         row: Row = {
@@ -201,10 +203,10 @@ class Records:
             "reason": answer.reason,
             "tries": tries,
             "retry_at": retry_at,
-            "disposition": str(placed.disposition),
-            "audio_moved_to": _printable(placed.audio),
-            "sidecar_moved_to": _printable(placed.sidecar),
-            "detail": placed.detail,
+            "disposition": str(result.disposition),
+            "audio_moved_to": _printable(result.audio),
+            "sidecar_moved_to": _printable(result.sidecar),
+            "detail": result.detail,
             "first_seen_at": None if sighting is None else sighting.since,
             "verified_at": answer.verified_at,
             "acted_at": now,

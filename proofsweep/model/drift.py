@@ -60,7 +60,7 @@ def drift_in(call: Call, document: object, *, is_success: bool) -> tuple[str, ..
     """
     named = _NAMED.get(call, {}) if is_success else _ERROR
     answer = object_of(document)
-    fields = (f"field:{name}" for place, known in named.items() for name in _unknown(answer, place, known))
+    fields = (f"field:{name}" for parent, known in named.items() for name in _unknown(answer, parent, known))
     return tuple(map(_short, islice(chain(_unknown_words(call, answer, is_success=is_success), fields), _MOST_NAMES)))
 
 
@@ -91,12 +91,12 @@ def _unknown_words(call: Call, answer: Mapping[str, object], *, is_success: bool
         yield f"error_code:{code}"
 
 
-def _unknown(answer: Mapping[str, object], place: str, known: frozenset[str]) -> list[str]:
-    if not place:
+def _unknown(answer: Mapping[str, object], parent: str, known: frozenset[str]) -> list[str]:
+    if not parent:
         return sorted(answer.keys() - known)
-    inner = answer.get(place)
+    inner = answer.get(parent)
     names = set(chain.from_iterable(list_of_objects(inner))) if isinstance(inner, list) else set(object_of(inner))
-    return [f"{place}.{name}" for name in sorted(names - known)]
+    return [f"{parent}.{name}" for name in sorted(names - known)]
 
 
 def _short(name: str) -> str:

@@ -42,7 +42,7 @@ class Disposition(StrEnum):
     LEFT = "left"
     ACCEPTED = "accepted"
     QUARANTINED = "quarantined"
-    GONE = "gone"  # somebody else took it away, or put another file in its place
+    GONE = "gone"  # somebody else took it away, or put another file in its location
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,17 +258,17 @@ def supplier_of(named_audio: str) -> str | None:
 def targets_of(
     watched: str, target: str, audio: str, sidecar: str | None, digests: tuple[str | None, str | None]
 ) -> list[tuple[str, str | None]]:
-    """Return the places for a file and its sidecar below a target, the preferred ones first.
+    """Return the locations for a file and its sidecar below a target, the preferred ones first.
 
     The second ones lie in a folder named by the content: names that exist are never overwritten, and a pair keeps its
     names, by which it is a pair.
     """
     folder = posixpath.dirname(audio[len(watched.rstrip("/")) :].lstrip("/"))
     content = hashlib.sha256("|".join(digest or "" for digest in digests).encode()).hexdigest()[:12]
-    places = [posixpath.join(target.rstrip("/"), folder), posixpath.join(target.rstrip("/"), folder, content)]
+    locations = [posixpath.join(target.rstrip("/"), folder), posixpath.join(target.rstrip("/"), folder, content)]
     return [
-        (_in(place, audio), None if sidecar is None else _in(place, sidecar))
-        for place in (each.rstrip("/") for each in places)
+        (_in(location, audio), None if sidecar is None else _in(location, sidecar))
+        for location in (each.rstrip("/") for each in locations)
     ]
 
 

@@ -24,11 +24,11 @@ class RotationIntent:
     environment: str
     base_url: str
     key_fingerprint: str  # of the key that is rotated
-    place: str  # where the new key goes, for a person
+    location: str  # where the new key goes, for a person
     created_at: str  # ISO instant
 
     @classmethod
-    def of(cls, operation: Operation, idempotency_key: str, key_fingerprint: str, place: str) -> "RotationIntent":
+    def of(cls, operation: Operation, idempotency_key: str, key_fingerprint: str, location: str) -> "RotationIntent":
         """Intend a rotation that is an operation of its own."""
         return cls(
             operation_id=operation.operation_id,
@@ -36,7 +36,7 @@ class RotationIntent:
             environment=operation.environment,
             base_url=operation.base_url,
             key_fingerprint=key_fingerprint,
-            place=place,
+            location=location,
             created_at=operation.started_at.isoformat(),
         )
 

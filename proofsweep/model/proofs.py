@@ -112,14 +112,14 @@ def counts_of(erasures: Iterable[Row]) -> dict[str, object]:
     return {word: words[word] for word in (*GONE, "failed")}
 
 
-def proof_list(places: Iterable[tuple[str, str]]) -> ProofList:
-    """Make a list of proof IDs, each text with its place for a message; UsageError if one cannot be one, or none is."""
+def proof_list(given: Iterable[tuple[str, str]]) -> ProofList:
+    """Make a list of proof IDs of texts, each after where it stands; UsageError if one cannot be one, or none is."""
     found: list[str] = []
     empty = 0
-    for place, text in places:
+    for where, text in given:
         proof_id = text.strip()
         if proof_id:
-            found.append(_checked(proof_id, place))
+            found.append(_checked(proof_id, where))
         empty += not proof_id
     if not found:
         raise UsageError("There is no proof ID to erase: give IDs, or --from with a file of them.")
@@ -136,15 +136,15 @@ def cells_of(lines: Sequence[str], name: str) -> Iterator[tuple[str, str]]:
             raise UsageError(f"{printable(name)} has no column {COLUMN}; nothing was erased.")
         yield from ((f"{name}, line {number}", line) for number, line in enumerate(lines, start=1))
         return
-    place = len(columns) - 1 - columns[::-1].index(COLUMN)  # of a report the last one: a tag may have the name
+    index = len(columns) - 1 - columns[::-1].index(COLUMN)  # of a report the last one: a tag may have the name
     rows = csv.reader(lines)
     next(rows)
     for row in rows:
-        yield f"{name}, line {rows.line_num}", restored(row[place]) if place < len(row) else ""
+        yield f"{name}, line {rows.line_num}", restored(row[index]) if index < len(row) else ""
 
 
-def _checked(proof_id: str, place: str) -> str:
+def _checked(proof_id: str, where: str) -> str:
     is_text = all(letter.isprintable() and not letter.isspace() for letter in proof_id)
     if is_text and len(proof_id) <= _MOST_CHARS and proof_id not in {".", ".."} and not set(proof_id) & set("\"',;"):
         return proof_id
-    raise UsageError(f"{printable(place)}: this is no proof ID; nothing was erased.")
+    raise UsageError(f"{printable(where)}: this is no proof ID; nothing was erased.")

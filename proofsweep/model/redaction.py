@@ -27,7 +27,7 @@ class RedactedObject:
 
     Attributes:
         sha256: of the object before, in hex.
-        rows: the hex digest of each of these rows, by its place in the object, counted from 0; of rows without a salt,
+        rows: the hex digest of each of these rows, by its index in the object, counted from 0; of rows without a salt,
             a random number stands for it, since their content could be guessed from the digest.
         merkle_root: over all rows and these numbers, in hex; None if the leg's receipt has the root that counts.
     """

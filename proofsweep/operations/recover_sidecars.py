@@ -30,17 +30,17 @@ from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store
 
 _ITEMS = """
-WITH moves AS (  -- the last one of a file; of those that went to one place, only the last one is still there
+WITH moves AS (  -- the last one of a file; of those that went to one name, only the last one is still there
     SELECT *
     FROM ingest
     QUALIFY row_number() OVER (PARTITION BY item_id, run_id ORDER BY acted_at DESC) = 1
         AND (audio_moved_to IS NULL OR row_number() OVER (PARTITION BY audio_moved_to ORDER BY acted_at DESC) = 1)
-), placed AS (
+), located AS (
     SELECT
         answers.proof_id, answers.item_id, answers.audio, answers.sidecar, answers.sidecar_sha256,
         answers.relative_path, answers.accepted, answers.audio_bytes,
-        coalesce(moves.audio_moved_to, moves.audio, answers.audio) AS placed_audio,
-        coalesce(moves.sidecar_moved_to, moves.sidecar, answers.sidecar) AS placed_sidecar
+        coalesce(moves.audio_moved_to, moves.audio, answers.audio) AS current_audio,
+        coalesce(moves.sidecar_moved_to, moves.sidecar, answers.sidecar) AS current_sidecar
     FROM latest_answer AS answers
     LEFT JOIN moves  -- by the bytes: a file that was renamed before it was moved has another item
         ON moves.run_id = answers.run_id AND moves.audio_sha256 = answers.audio_sha256
@@ -48,10 +48,10 @@ WITH moves AS (  -- the last one of a file; of those that went to one place, onl
     WHERE answers.proof_id NOT IN ('', '.', '..') AND (answers.sidecar IS NOT NULL OR $with_one_files)
         AND NOT starts_with(answers.audio, 'proof:')
     QUALIFY row_number() OVER (
-        PARTITION BY placed_audio, placed_sidecar ORDER BY coalesce(moves.item_id <> answers.item_id, false)) = 1
+        PARTITION BY current_audio, current_sidecar ORDER BY coalesce(moves.item_id <> answers.item_id, false)) = 1
 )
-FROM placed
-WHERE $below IN (audio, placed_audio) OR starts_with(audio, $folder) OR starts_with(placed_audio, $folder)
+FROM located
+WHERE $below IN (audio, current_audio) OR starts_with(audio, $folder) OR starts_with(current_audio, $folder)
 ORDER BY audio
 """
 # Rows that are in memory at once. Chosen: as many as an operation writes into one part.
@@ -60,7 +60,7 @@ _BATCH_ROWS = 5_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProvenItem:
-    """An item with a proof, as the snapshot has it; `placed_*` is where its files are now, if `ingest` moved them."""
+    """An item with a proof, as the snapshot has it; `current_*` is where its files are now, if `ingest` moved them."""
 
     proof_id: str
     item_id: str
@@ -70,8 +70,8 @@ class ProvenItem:
     relative_path: str | None
     accepted: bool
     audio_bytes: int | None  # size of the audio that was sent
-    placed_audio: str
-    placed_sidecar: str | None
+    current_audio: str
+    current_sidecar: str | None
 
 
 def proven_items(results: Results, environment: str, below: str = "", *, with_one_files: bool) -> Iterator[ProvenItem]:
@@ -91,7 +91,7 @@ def proven_items(results: Results, environment: str, below: str = "", *, with_on
 _WAVE = 64
 
 _Asked = tuple[Row, bytes]
-"""The row of an item that was asked for, which names the place to write to, and what is to be written there, if any."""
+"""The row of an item that was asked for, which names the file to write, and what is to be written there, if any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +175,9 @@ class SidecarRecovery:
         """Read the local sidecar; None if it is missing, or cannot be read as one."""
         try:
             return (
-                None if item.placed_sidecar is None else read_sidecar(item.placed_sidecar, self.most_bytes, self.files)
+                None
+                if item.current_sidecar is None
+                else read_sidecar(item.current_sidecar, self.most_bytes, self.files)
             )
         except SourceError:
             return None
@@ -185,10 +187,10 @@ class SidecarRecovery:
         if self.prefix is not None:
             return None
         with suppress(SourceError):
-            facts = self.files.facts(item.placed_audio)
+            facts = self.files.facts(item.current_audio)
             if facts is None or item.audio_bytes not in {None, facts.size_bytes}:
                 return "absent"
-        return "watched" if self.is_watched(item.placed_sidecar or item.placed_audio) else None
+        return "watched" if self.is_watched(item.current_sidecar or item.current_audio) else None
 
     def _sealed(self, item: ProvenItem) -> tuple[bytes, Row]:
         """Ask for the sealed sidecar (contract, GetProofResponse: base64, identical to what issuance produced).
@@ -219,50 +221,50 @@ class SidecarRecovery:
         return content, {"outcome": "" if content else "failed", "detail": detail, "request_id": seen[-1].request_id}
 
     def _intended(self, item: ProvenItem, *, is_there: bool) -> Row:
-        """Name the place of the sealed bytes, and what the row says if they can be written there."""
+        """Name the file of the sealed bytes, and what the row says if they can be written there."""
         differs = "The local sidecar is not the sealed one, and was left as it is."
         return {
             "outcome": "differs" if is_there else "recovered",
-            "recovered_to": self._place(item, is_there=is_there),
+            "recovered_to": self._target(item, is_there=is_there),
             "detail": differs if is_there else None,
         }
 
     def _written(self, write: _Asked) -> Row:
         """Write sealed bytes where no file is; give the row as it turned out."""
         row, content = write
-        place = str(row["recovered_to"])
-        folder, name = posixpath.split(place)
+        location = str(row["recovered_to"])
+        folder, name = posixpath.split(location)
         try:
             open_store(folder).create(name, content)
         except NameTaken:
-            return row | {"recovered_to": None} | self._found(row, place)
+            return row | {"recovered_to": None} | self._found(row, location)
         except ResultsError:
-            cannot = f"Nothing can be written at {place}: check rights and space."
+            cannot = f"Nothing can be written at {location}: check rights and space."
             return row | {"outcome": "failed", "recovered_to": None, "detail": cannot}
         return row
 
-    def _found(self, row: Row, place: str) -> Row:
-        """Return of a place that is taken whether the sealed sidecar is there already."""
+    def _found(self, row: Row, location: str) -> Row:
+        """Return of a name that is taken whether the sealed sidecar is there already."""
         try:
-            is_sealed = Moves(self.files).digest(place) == row["sidecar_sha256"]
+            is_sealed = Moves(self.files).digest(location) == row["sidecar_sha256"]
         except SourceError:
             is_sealed = False
         if not is_sealed:
-            return {"outcome": "exists", "detail": f"A file is at {place} already; it was left as it is."}
+            return {"outcome": "exists", "detail": f"A file is at {location} already; it was left as it is."}
         outcome = "same" if row["outcome"] == "recovered" else "differs"
-        return {"outcome": outcome, "detail": f"The sealed sidecar is at {place} already."}
+        return {"outcome": outcome, "detail": f"The sealed sidecar is at {location} already."}
 
     def _is_there(self, item: ProvenItem) -> bool:
         """Return whether something has the sidecar's name: it may be damaged, empty or no file."""
         try:
-            return item.placed_sidecar is not None and self.files.facts(item.placed_sidecar) is not None
+            return item.current_sidecar is not None and self.files.facts(item.current_sidecar) is not None
         except SourceError:
             return True
 
-    def _place(self, item: ProvenItem, *, is_there: bool) -> str:
-        """Name the place: below the prefix as the catalog names the audio; else where the sidecar was, or beside it."""
+    def _target(self, item: ProvenItem, *, is_there: bool) -> str:
+        """Name the file: below the prefix as the catalog names the audio; else where the sidecar was, or beside it."""
         if self.prefix is None:
-            return f"{item.placed_sidecar}.recovered" if is_there else str(item.placed_sidecar)
+            return f"{item.current_sidecar}.recovered" if is_there else str(item.current_sidecar)
         audio = item.relative_path or posixpath.basename(item.audio)
         safe = [part for part in audio.split("/") if part not in {"", ".", ".."}]
         name = posixpath.basename(item.sidecar) if item.sidecar else f"{safe[-1]}.sidecar"

@@ -28,9 +28,9 @@ def recover_sidecars(context: OperationContext, wanted: RecoveryRequest, most_by
     `most_bytes` is the size of the largest sidecar that is read.
     """
     lies_in_watched = _lies_in_watched(context)
-    place = _place_of(wanted, lies_in_watched)
+    target = _target_of(wanted, lies_in_watched)
     outcomes: Counter[str] = Counter()
-    intent = {"to": place}  # nothing that names a file: a redaction must find all that does in tables
+    intent = {"to": target}  # nothing that names a file: a redaction must find all that does in tables
     with operation_begun(context, OperationKind.RECOVERY, intent) as work:
         killed = killed_recoveries(context.results, context.files, context.clock)
         killed.end_all()
@@ -44,7 +44,7 @@ def recover_sidecars(context: OperationContext, wanted: RecoveryRequest, most_by
             files=context.files,
             is_watched=lies_in_watched,
             clock=context.clock,
-            prefix=place,
+            prefix=target,
             most_bytes=most_bytes,
             compares_all=wanted.compares_all,
             outcomes=outcomes,
@@ -96,11 +96,13 @@ def _lies_in_watched(context: OperationContext) -> Callable[[str], bool]:
     return partial(is_watched, ids=ids, environments=environments)
 
 
-def _place_of(wanted: RecoveryRequest, lies_in_watched: Callable[[str], bool]) -> str | None:
-    """Return the place to write below, before anything is called; None for beside the audio."""
+def _target_of(wanted: RecoveryRequest, lies_in_watched: Callable[[str], bool]) -> str | None:
+    """Return the target to write below, before anything is called; None for beside the audio."""
     if wanted.with_one_files and wanted.prefix is None:
         raise UsageError("A sidecar beside a one-file WAV would make it a pair; give a place of its own with --to.")
-    place = None if wanted.prefix is None else path_of(wanted.prefix, str(Path.cwd()))
-    if place is not None and lies_in_watched(place.rstrip("/")):
-        raise UsageError(f"{one_line(place)} lies in a folder that ingest watches: its files are taken for deliveries.")
-    return place
+    target = None if wanted.prefix is None else path_of(wanted.prefix, str(Path.cwd()))
+    if target is not None and lies_in_watched(target.rstrip("/")):
+        raise UsageError(
+            f"{one_line(target)} lies in a folder that ingest watches: its files are taken for deliveries."
+        )
+    return target

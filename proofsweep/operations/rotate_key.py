@@ -27,7 +27,7 @@ from proofsweep.contract.models import RotatedKeyResponse
 from proofsweep.endings import EndedBy
 from proofsweep.errors import CallFailed, ConfigError, ProofsweepError, ResultsError, RotationUnfinished, RunMustStop
 from proofsweep.model.key_rotation import REPLAY_WINDOW, Rotation, RotationIntent, is_recent, why_conflict
-from proofsweep.operations.key_places import KeyPlace
+from proofsweep.operations.key_stores import KeyStore
 from proofsweep.operations.operation_log import RotationLog
 from proofsweep.partner.keys import fingerprint, usable_key
 from proofsweep.partner.partner import Partner
@@ -44,7 +44,7 @@ class Rotated:
     """A rotation that is finished."""
 
     rotation: Rotation
-    place: str
+    location: str
     was_done: bool = False  # whether an earlier command had finished it; then nothing was asked
 
 
@@ -56,7 +56,7 @@ class RotateKey:
     rotations: Rotations
     partner: Partner  # calls with the old key
     key: SecretStr  # the old key
-    place: KeyPlace  # where the new one goes
+    key_store: KeyStore  # where the new one goes
     try_key: Callable[[SecretStr], object]  # makes one call with a key; raises CallFailed or RunMustStop
     new_intent: Callable[[str], RotationIntent]  # makes the intent of a rotation that nobody has begun
     log: RotationLog  # is told of every call
@@ -81,17 +81,17 @@ class RotateKey:
     def _rotated(self, *, again: bool) -> Rotated:
         made_by = self._made_by()
         if made_by is not None and not again and is_recent(made_by, self.clock()):
-            return Rotated(made_by, self.place.name, was_done=True)
-        self.place.check()
+            return Rotated(made_by, self.key_store.name, was_done=True)
+        self.key_store.check()
         intent, is_new = self._intent()  # (1)
         answered = self._answered(intent)
         if answered is not None and self.log.is_closed(intent):
-            return Rotated(answered, intent.place, was_done=True)
+            return Rotated(answered, intent.location, was_done=True)
         rotation, new_key = self._kept(answered) or self._asked(intent, answered, is_new=is_new)  # (2) to (4)
         self._try(new_key)  # (5)
         self._promote(new_key)  # (6)
         self.log.close(intent)  # (7)
-        return Rotated(rotation, self.place.name)
+        return Rotated(rotation, self.key_store.name)
 
     def _made_by(self) -> Rotation | None:
         """Return the rotation that made the key in use; finish it, if a process was killed right before its end."""
@@ -107,17 +107,18 @@ class RotateKey:
         begun = self.rotations.begun(fingerprint(self.key))
         if begun is not None:
             return self.rotations.begin(begun), False
-        waiting, current = self.place.waiting(), self.place.current()
+        waiting, current = self.key_store.waiting(), self.key_store.current()
         known = {fingerprint(self.key), *(each.key_fingerprint for each in self.rotations.answered())}
         if waiting is not None and fingerprint(waiting) not in known:
             raise ConfigError(
-                f"There is a key in {self.place.waiting_name} that no rotation of this results store has put there. "
-                "Give the results store of that rotation (--results), or move that key away; nothing was rotated."
+                f"There is a key in {self.key_store.waiting_name} that no rotation of this results store has put "
+                "there. Give the results store of that rotation (--results), or move that key away; nothing was "
+                "rotated."
             )
         if current is not None and current != self.key:
-            raise ConfigError(f"{self.place.name} holds another key already; nothing was rotated.")
-        self.place.discard()
-        drawn = self.new_intent(self.place.name)
+            raise ConfigError(f"{self.key_store.name} holds another key already; nothing was rotated.")
+        self.key_store.discard()
+        drawn = self.new_intent(self.key_store.name)
         intent = self.rotations.begin(drawn)
         return intent, intent == drawn
 
@@ -127,7 +128,7 @@ class RotateKey:
 
     def _kept(self, answered: Rotation | None) -> tuple[Rotation, SecretStr] | None:
         """Find the new key that an earlier command has kept and recorded."""
-        found = (key for key in (self.place.waiting(), self.place.current()) if key is not None)
+        found = (key for key in (self.key_store.waiting(), self.key_store.current()) if key is not None)
         matching = (key for key in found if answered and fingerprint(key) == answered.new_key_fingerprint)
         new_key = next(matching, None)
         return None if answered is None or new_key is None else (answered, new_key)
@@ -137,7 +138,7 @@ class RotateKey:
         try:
             answer, headers = self.partner.rotate(intent.idempotency_key)  # (2)
         except (CallFailed, RunMustStop) as refusal:
-            waiting = self.place.waiting()
+            waiting = self.key_store.waiting()
             is_final = isinstance(refusal, RunMustStop) or refusal.status == HTTPStatus.CONFLICT
             if waiting is None or waiting == self.key or answered is not None or not is_final:
                 raise self._explained(refusal, intent, is_new=is_new) from refusal
@@ -150,16 +151,16 @@ class RotateKey:
 
     def _keep(self, answer: RotatedKeyResponse, intent: RotationIntent, answered: Rotation | None) -> SecretStr:
         """Keep the new key; refuse one that contradicts what is kept or recorded already."""
-        new_key, waiting = SecretStr(answer.api_key.get_secret_value().strip()), self.place.waiting()
+        new_key, waiting = SecretStr(answer.api_key.get_secret_value().strip()), self.key_store.waiting()
         is_other = waiting not in {None, new_key}
         if is_other or new_key == self.key or (answered and answered.new_key_fingerprint != fingerprint(new_key)):
             raise RotationUnfinished(
                 "The service answers this rotation with the old key, or with another one than before, against its "
-                f"contract. Nothing was replaced; what came first is in {self.place.waiting_name}, if it is there. Ask "
-                "the partner's support."
+                f"contract. Nothing was replaced; what came first is in {self.key_store.waiting_name}, if it is there. "
+                "Ask the partner's support."
             )
         try:
-            self.place.keep(usable_key(new_key.get_secret_value(), where="The answer of the service"))
+            self.key_store.keep(usable_key(new_key.get_secret_value(), where="The answer of the service"))
         except ProofsweepError as error:
             until = intent.requested_at + REPLAY_WINDOW
             raise RotationUnfinished(
@@ -227,23 +228,23 @@ class RotateKey:
 
     def _untested(self, error: ProofsweepError) -> str:
         return (
-            f"The new key could not be tested: {error.message} It waits in {self.place.waiting_name}, and the old key "
-            "works on in its place. Run the same command again."
+            f"The new key could not be tested: {error.message} It waits in {self.key_store.waiting_name}, and the "
+            "old key works on in its place. Run the same command again."
         )
 
     def _promote(self, new_key: SecretStr) -> None:
         """Put the new key into its place, unless it is there, or somebody has put a third key there."""
-        current = self.place.current()
+        current = self.key_store.current()
         if current == new_key:
-            self.place.discard()
+            self.key_store.discard()
             return
         if current not in {None, self.key}:
             raise RotationUnfinished(
-                f"{self.place.name} holds a third key by now, which was not replaced. The new key of this rotation is "
-                f"tested, and is in {self.place.waiting_name}."
+                f"{self.key_store.name} holds a third key by now, which was not replaced. The new key of this rotation "
+                f"is tested, and is in {self.key_store.waiting_name}."
             )
         bind_key(self.store, fingerprint(new_key), self.partner.base_url)
-        self.place.promote()
+        self.key_store.promote()
 
 
 def new_idempotency_key() -> str:

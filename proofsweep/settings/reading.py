@@ -107,7 +107,7 @@ class ScreeningSettings(Section):
 PROFILES = Path(__file__).resolve().parent.parent.parent / "configs"
 DEFAULT_PROFILE = "sandbox"
 
-_SECRET_PLACES = {"service": "api_key_", "alerts": "urls_"}
+_SECRET_SOURCES = {"service": "api_key_", "alerts": "urls_"}
 """Sections with settings that say where a secret is kept, and how the names of these begin."""
 
 
@@ -153,7 +153,7 @@ def load_settings(config: str | None = None, results_url: str | None = None) -> 
     """
     name = config if config is not None else os.environ.get("PROOFSWEEP_CONFIG") or DEFAULT_PROFILE
     path = _path_of(name)
-    profile = _without_overridden_places(_read(path))
+    profile = _without_overridden_sources(_read(path))
     mistakes = misspelt_variables(os.environ, _names(), _secret_variables(profile))
     try:
         settings = Settings(**profile)
@@ -211,16 +211,16 @@ def _names() -> dict[str, list[str]]:
 
 def _secret_variables(profile: dict[str, Any]) -> set[str]:
     """Name the variables that hold the key and the alert URLs, by the profile and by the environment."""
-    named = [_members(profile, section).get(f"{prefix}env") for section, prefix in _SECRET_PLACES.items()]
+    named = [_members(profile, section).get(f"{prefix}env") for section, prefix in _SECRET_SOURCES.items()]
     named += [
-        os.environ.get(f"PROOFSWEEP_{section}__{prefix}env".upper()) for section, prefix in _SECRET_PLACES.items()
+        os.environ.get(f"PROOFSWEEP_{section}__{prefix}env".upper()) for section, prefix in _SECRET_SOURCES.items()
     ]
     return {name for name in named if isinstance(name, str)}
 
 
-def _without_overridden_places(profile: dict[str, Any]) -> dict[str, Any]:
-    """Drop the profile's place of a secret if the environment names another."""
-    for section, prefix in _SECRET_PLACES.items():
+def _without_overridden_sources(profile: dict[str, Any]) -> dict[str, Any]:
+    """Drop the profile's source of a secret if the environment names another."""
+    for section, prefix in _SECRET_SOURCES.items():
         variable = f"PROOFSWEEP_{section}__{prefix}".upper()
         if any(name.upper().startswith(variable) and value for name, value in os.environ.items()):
             members = _members(profile, section)

@@ -100,7 +100,7 @@ class ResultsSettings(Section):
 
     @field_validator("url")
     @classmethod
-    def _names_a_place_without_credentials(cls, url: str) -> str:
+    def _has_no_credentials(cls, url: str) -> str:
         if not url.strip():
             raise ValueError("must not be empty")
         try:

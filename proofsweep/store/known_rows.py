@@ -75,10 +75,10 @@ class AnswerTimes:
         if self._hashes is None:
             self._hashes, self._times = self._read()
         hashed = hash((item_id, audio_version, sidecar_version))
-        place = bisect_right(self._hashes, hashed, 0, self._count) - 1
-        if audio_version is None or place < 0 or self._hashes[place] != hashed:
+        index = bisect_right(self._hashes, hashed, 0, self._count) - 1
+        if audio_version is None or index < 0 or self._hashes[index] != hashed:
             return None
-        return _EPOCH + timedelta(microseconds=self._times[place])
+        return _EPOCH + timedelta(microseconds=self._times[index])
 
     def _read(self) -> tuple[memoryview, memoryview]:
         hashes, epochs, times = array("q"), array("i"), array("q")
@@ -117,8 +117,8 @@ class HashedItems:
 
     def __contains__(self, item_id: Hashable) -> bool:
         hashed = hash(item_id)
-        place = bisect_left(self._hashes, hashed, 0, self._count)
-        return place < self._count and self._hashes[place] == hashed
+        index = bisect_left(self._hashes, hashed, 0, self._count)
+        return index < self._count and self._hashes[index] == hashed
 
 
 def newest_answers(results: Results, environment: str, item_ids: Iterable[str]) -> Iterator[pa.Table]:
@@ -145,5 +145,5 @@ def _may_hold(file: SnapshotFile, items: Sequence[str] | None) -> bool:
     """Return whether a file may hold one of some sorted items; any file may if they are too many to say."""
     if items is None:
         return True
-    place = bisect_left(items, file.first)
-    return place < len(items) and items[place] <= file.last
+    index = bisect_left(items, file.first)
+    return index < len(items) and items[index] <= file.last

@@ -56,8 +56,8 @@ def read_probes(results: Results, columns: Sequence[str] | None = None, days: It
         names = [name for each in folders for name in results.store.names(each) if layout.is_hour(name) is of_hours]
         tables += _present(results, names, needed)
     rows = pa.concat_tables(tables, promote_options="default")
-    places = {key: place for place, key in enumerate(zip(*(rows[name].to_pylist() for name in _KEY), strict=True))}
-    once = rows.take(pa.array(sorted(places.values()), pa.int64()))
+    indexes = {key: index for index, key in enumerate(zip(*(rows[name].to_pylist() for name in _KEY), strict=True))}
+    once = rows.take(pa.array(sorted(indexes.values()), pa.int64()))
     return once if columns is None else once.select(list(columns))
 
 

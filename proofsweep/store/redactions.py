@@ -53,16 +53,16 @@ def write_completion(store: Store, redaction: Redaction, completed: Completed) -
     store.create(layout.redaction_receipt_name(redaction.number), json_bytes(asdict(completed)))
 
 
-def redacted(table: pa.Table, folder: str, places: Collection[int]) -> pa.Table:
-    """Take the content from the rows at some places; the other rows and the metadata stay as they are."""
+def redacted(table: pa.Table, folder: str, indexes: Collection[int]) -> pa.Table:
+    """Take the content from the rows at some indexes; the other rows and the metadata stay as they are."""
     is_redacted = np.zeros(table.num_rows, dtype=bool)
-    is_redacted[list(places)] = True
+    is_redacted[list(indexes)] = True
     mask = pa.array(is_redacted)
-    for place, field in enumerate(table.schema):
+    for index, field in enumerate(table.schema):
         if field.name not in KEPT[folder]:
             marker = MARKER.encode() if pa.types.is_binary(field.type) else MARKER
             replacement = pa.scalar(None if field.nullable else marker, field.type)
-            table = table.set_column(place, field, pc.if_else(mask, replacement, table[field.name]))
+            table = table.set_column(index, field, pc.if_else(mask, replacement, table[field.name]))
     return table
 
 
@@ -70,6 +70,6 @@ def recorded_digests(table: pa.Table, name: str, redactions: Iterable[Redaction]
     """Return the digest of each row of an object as it was recorded: of redacted rows, as their redactions note it."""
     digests = row_digests(table)
     for each in (each for redaction in redactions for each in redaction.objects if each.name == name):
-        for place, digest in each.rows.items():
-            digests[place] = bytes.fromhex(digest)
+        for index, digest in each.rows.items():
+            digests[index] = bytes.fromhex(digest)
     return digests

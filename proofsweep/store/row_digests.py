@@ -34,13 +34,13 @@ def root_of(leaves: Sequence[bytes]) -> bytes:
     return levels_of(leaves)[-1][0]
 
 
-def path_in(levels: Sequence[Sequence[bytes]], place: int) -> list[bytes]:
-    """Return the digests that lead from the row at a place, counted from 0, to the root; the nearest first."""
+def path_in(levels: Sequence[Sequence[bytes]], index: int) -> list[bytes]:
+    """Return the digests that lead from the row at a index, counted from 0, to the root; the nearest first."""
     path = []
     for level in levels[:-1]:
-        if place ^ 1 < len(level):
-            path.append(level[place ^ 1])
-        place //= 2
+        if index ^ 1 < len(level):
+            path.append(level[index ^ 1])
+        index //= 2
     return path
 
 
@@ -100,7 +100,7 @@ def _texts(column: _Column) -> _Column:
     kind = column.type
     if pa.types.is_floating(kind):
         numbers = np.asarray(column.fill_null(0.0), dtype=">f8").tobytes().hex()
-        texts = [numbers[place : place + 16] for place in range(0, len(numbers), 16)]
+        texts = [numbers[index : index + 16] for index in range(0, len(numbers), 16)]
         return pa.chunked_array([pa.array(texts, pa.binary(), mask=np.asarray(column.is_null()))])
     if pa.types.is_timestamp(kind):
         column = pc.cast(pc.cast(column, pa.timestamp("us", tz="UTC")), pa.int64())

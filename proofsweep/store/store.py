@@ -88,20 +88,20 @@ def probe(store: Store) -> None:
 
     ResultsError if the store cannot be written, or overwrites existing objects.
     """
-    place = FolderStore(_nearest_folder(Path(store.url))) if isinstance(store, FolderStore) else store
+    probed = FolderStore(_nearest_folder(Path(store.url))) if isinstance(store, FolderStore) else store
     name = f"_probe-{secrets.token_hex(8)}.json"
-    place.create(name, b"{}\n")
+    probed.create(name, b"{}\n")
     try:
-        place.create(name, b"[]\n")
+        probed.create(name, b"[]\n")
     except NameTaken:
         return
     finally:
-        place.delete(name)
+        probed.delete(name)
     raise ResultsError(f"The results store {store.url} overwrites existing objects; a results store must refuse to.")
 
 
 def _nearest_folder(path: Path) -> Path:
-    return next((place for place in (path, *path.parents) if place.exists()), path)
+    return next((each for each in (path, *path.parents) if each.exists()), path)
 
 
 def damaged(store: Store, name: str, why: str = "") -> ResultsError:

@@ -40,9 +40,9 @@ def watched_ids(store: Store) -> list[str]:
 
 def is_watched(location: str, ids: Collection[str], environments: Collection[str]) -> bool:
     """Whether a location is or lies in a watched folder, by its name or by where links lead; `ids` name the folders."""
-    places = {location, location if is_bucket(location) else os.path.realpath(location)}
+    locations = {location, location if is_bucket(location) else os.path.realpath(location)}
     above = {
-        "/".join(parts[: depth + 1]) for parts in (each.split("/") for each in places) for depth in range(len(parts))
+        "/".join(parts[: depth + 1]) for parts in (each.split("/") for each in locations) for depth in range(len(parts))
     }
     return any(watch_id(environment, folder) in ids for environment in environments for folder in above)
 

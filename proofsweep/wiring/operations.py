@@ -35,7 +35,7 @@ from proofsweep.model.selection import Selection
 from proofsweep.new_file import new_file
 from proofsweep.operations import erase_proofs as erasing
 from proofsweep.operations import reconcile, recovery, refresh_notes
-from proofsweep.operations.key_places import KeyPlace, place_of_new_key
+from proofsweep.operations.key_stores import KeyStore, key_store_of
 from proofsweep.operations.list_keys import list_keys
 from proofsweep.operations.operation_log import RotationLog
 from proofsweep.operations.operation_work import OperationContext
@@ -127,10 +127,10 @@ def listed_keys(settings: Settings, read_block: ReadBlock | None) -> list[Listed
     return list_keys(engine.partner, rotations.answered(), engine.key_fingerprint)
 
 
-def place_for(settings: Settings, blocks: SecretBlocks, new_key_file: Path | None) -> KeyPlace:
+def key_store_for(settings: Settings, blocks: SecretBlocks, new_key_file: Path | None) -> KeyStore:
     """Return where a new key goes: a named file, else where the old one is; ConfigError if that is a variable."""
     kept = settings.service
-    return place_of_new_key(blocks, new_key_file, kept.api_key_file, kept.api_key_block, kept.api_key_env)
+    return key_store_of(blocks, new_key_file, kept.api_key_file, kept.api_key_block, kept.api_key_env)
 
 
 def rotate_key(
@@ -140,7 +140,7 @@ def rotate_key(
 
     The new key goes to `new_key_file`, which must not exist, else to the old place; `again` rotates a recent key too.
     """
-    place = place_for(settings, blocks, new_key_file)
+    key_store = key_store_for(settings, blocks, new_key_file)
     engine, results = engine_for(settings, blocks.read), results_for(settings)
     new_operation = partial(operation_context(settings, blocks.read).new_operation, OperationKind.ROTATION)
     log, old_key = RotationLog(Operations(results), new_operation, utc_now), engine.key.current
@@ -149,7 +149,7 @@ def rotate_key(
         rotations=Rotations(results),
         partner=engine.partner.in_new_session(log.note),
         key=old_key,
-        place=place,
+        key_store=key_store,
         try_key=partial(_try_key, settings, log),
         new_intent=lambda name: RotationIntent.of(new_operation(), new_idempotency_key(), fingerprint(old_key), name),
         log=log,
@@ -163,10 +163,10 @@ def rotate_key(
 def unfinished_rotation(settings: Settings, blocks: SecretBlocks) -> str | None:
     """Return which rotation of the key in use was not finished, and where its new key is; None if there is none."""
     begun = Rotations(results_for(settings)).unfinished(engine_for(settings, blocks.read).key_fingerprint)
-    named = Path(begun.place) if begun is not None and begun.place.startswith("/") else None
+    named = Path(begun.location) if begun is not None and begun.location.startswith("/") else None
     left: list[str] = []
     with suppress(ConfigError):  # the key is in a variable, and nobody has named a file
-        left = place_for(settings, blocks, named).leftovers()
+        left = key_store_for(settings, blocks, named).leftovers()
     return told_of_rotation(begun, left)
 
 

@@ -28,7 +28,7 @@ def path_here(written: str) -> str:
     return path_of(written, str(Path.cwd()))
 
 
-def place_here(written: str) -> str:
+def resolved_here(written: str) -> str:
     """Return the same without links and `..`."""
     return resolved_location(path_here(written))
 

@@ -30,7 +30,7 @@ REPORTED = {
 
 NO_SCREENING: Mapping[str, str] = {}
 
-Place = TypeVar("Place")
+At = TypeVar("At")
 
 
 def screening_columns(conditions: Mapping[str, str]) -> dict[str, str]:
@@ -41,19 +41,19 @@ def screening_columns(conditions: Mapping[str, str]) -> dict[str, str]:
 
 
 def screened(
-    rows: Iterable[tuple[Place, Row]], columns: Mapping[str, str]
-) -> Iterator[tuple[Place, Row, tuple[bool | None, ...]]]:
+    rows: Iterable[tuple[At, Row]], columns: Mapping[str, str]
+) -> Iterator[tuple[At, Row, tuple[bool | None, ...]]]:
     """Yield rows of `verdicts`, each with its screening cells: null where the service reported too little.
 
     The rows have the columns `REPORTED`, if there is any screening column. ConfigError if a condition cannot be worked
     out for a row.
     """
 
-    def cells_of(batch: list[tuple[Place, Row]]) -> "dict[str, pa.Array[Any]]":
+    def cells_of(batch: list[tuple[At, Row]]) -> "dict[str, pa.Array[Any]]":
         return {name: pa.array([row[name] for _, row in batch], kind) for name, kind in REPORTED.items()}
 
-    for (place, row), cells in judged(rows, list(columns.values()), cells_of, partial(_refusal, "screening")):
-        yield place, row, cells
+    for (index, row), cells in judged(rows, list(columns.values()), cells_of, partial(_refusal, "screening")):
+        yield index, row, cells
 
 
 def _refusal(setting: str, because: str) -> ConfigError:

@@ -33,7 +33,7 @@ FROM (
     SELECT
         run_id, environment, catalog, coalesce(nullif(catalog_identity, ''), catalog) AS identity, catalog_kind,
         created_at, items, coalesce(skipped, 0) AS skipped
-    FROM read_json({place}, columns = {{run_id: 'VARCHAR', environment: 'VARCHAR', catalog: 'VARCHAR',
+    FROM read_json({location}, columns = {{run_id: 'VARCHAR', environment: 'VARCHAR', catalog: 'VARCHAR',
         catalog_identity: 'VARCHAR', catalog_kind: 'VARCHAR', created_at: 'VARCHAR', items: 'BIGINT',
         skipped: 'BIGINT'}})
 ) AS plan
@@ -49,7 +49,7 @@ _PRUNED = """\
 SELECT run_id, environment, identity
 FROM store.plans
 SEMI JOIN (
-    SELECT regexp_extract(file, '([^/]+)/[^/]+$', 1) AS run_id FROM glob({place})
+    SELECT regexp_extract(file, '([^/]+)/[^/]+$', 1) AS run_id FROM glob({location})
 ) USING (run_id)"""
 
 
@@ -65,11 +65,11 @@ def _statements(results: Results, environments: Sequence[str], views: Sequence[V
         yield f"CREATE OR REPLACE VIEW store.{table} AS\n{_table(results, table)}"
     yield f"CREATE OR REPLACE VIEW store.verdicts_files AS\n{files_in(glob_of(results, VERDICTS_FILES))}"
     partial, plans = ", ".join(map(quoted, sorted(PARTIAL_KINDS))), quoted(glob_of(results, "_runs/*/plan.json"))
-    yield f"CREATE OR REPLACE VIEW store.plans AS\n{_PLANS.format(partial=partial, place=plans)}"
+    yield f"CREATE OR REPLACE VIEW store.plans AS\n{_PLANS.format(partial=partial, location=plans)}"
     for table, files in ITEM_FILES.items():
         yield f"CREATE OR REPLACE VIEW store.{table} AS\n{_items(results, files)}"
-    place = quoted(glob_of(results, "_pruned/*/*-intent.json"))
-    yield f"CREATE OR REPLACE VIEW store.pruned AS\n{_PRUNED.format(place=place)}"
+    location = quoted(glob_of(results, "_pruned/*/*-intent.json"))
+    yield f"CREATE OR REPLACE VIEW store.pruned AS\n{_PRUNED.format(location=location)}"
     yield from advice_views()
     yield (
         f"CREATE OR REPLACE VIEW store.newest AS\nSELECT {', '.join(schemas.SNAPSHOT.names)}\nFROM store.verdicts\n"
@@ -90,9 +90,9 @@ def _table(results: Results, table: str) -> str:
     """Read a table; the empty row gives each column its type, also those that all files lack."""
     if next(results.all_parts(table), None) is None:
         return empty_table(table, SCHEMAS[table])
-    place = quoted(glob_of(results, PARTS.format(table)))
+    location = quoted(glob_of(results, PARTS.format(table)))
     names = ", filename = true" if table == "verdicts" else ""
     return (
         f"{empty_table(table, SCHEMAS[table])}\n"
-        f"UNION ALL BY NAME FROM read_parquet({place}, union_by_name = true, hive_partitioning = true{names})"
+        f"UNION ALL BY NAME FROM read_parquet({location}, union_by_name = true, hive_partitioning = true{names})"
     )

@@ -110,13 +110,15 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> No
     connection.execute("CREATE SCHEMA IF NOT EXISTS store")
     for table, schema in SCHEMAS.items():
         has_parts = next(results.all_parts(table), None) is not None
-        place = place_of(results, PARTS.format(table))
-        query = _reading_parts(table, schema, place) if has_parts else empty_table(table, schema)
+        location = location_of(results, PARTS.format(table))
+        query = _reading_parts(table, schema, location) if has_parts else empty_table(table, schema)
         connection.execute(f"CREATE OR REPLACE VIEW store.{table} AS {query}")
-    connection.execute(f"CREATE OR REPLACE VIEW store.verdicts_files AS {files_in(place_of(results, VERDICTS_FILES))}")
+    connection.execute(
+        f"CREATE OR REPLACE VIEW store.verdicts_files AS {files_in(location_of(results, VERDICTS_FILES))}"
+    )
     for table, folders in _item_folders(runs).items():
-        places = [place_of(results, name) for folder in folders for name in results.store.names(folder)]
-        connection.execute(f"CREATE OR REPLACE VIEW store.{table} AS {items_in(places)}")
+        locations = [location_of(results, name) for folder in folders for name in results.store.names(folder)]
+        connection.execute(f"CREATE OR REPLACE VIEW store.{table} AS {items_in(locations)}")
     _create_from(connection, "plans", _plans(runs))
     _create_from(connection, "pruned", _pruned(results, index))
     for statement in advice_views():
@@ -131,24 +133,24 @@ def advice_views() -> Iterator[str]:
     yield f"CREATE OR REPLACE VIEW store.general_advice AS\nSELECT {quoted(remedy_for(''))} AS general_advice"
 
 
-def files_in(place: str) -> str:
+def files_in(location: str) -> str:
     """Return the query that lists the parts of a glob, each with its run. It reads names alone."""
-    return f"SELECT file AS filename, {_RUN_ID.format('file')} FROM glob({quoted(place)})"
+    return f"SELECT file AS filename, {_RUN_ID.format('file')} FROM glob({quoted(location)})"
 
 
-def _reading_parts(table: str, schema: pa.Schema, place: str) -> str:
+def _reading_parts(table: str, schema: pa.Schema, location: str) -> str:
     columns = f"* REPLACE ({_RUN_ID.format('filename')})" if "run_id" in schema.names else "*"
     further = [_RUN_DATE, "filename"] if table == "verdicts" else [_RUN_DATE]
-    return f"SELECT {', '.join([columns, *further])} FROM {reading(schema, [place])}"
+    return f"SELECT {', '.join([columns, *further])} FROM {reading(schema, [location])}"
 
 
-def reading(schema: pa.Schema, places: Sequence[str]) -> str:
+def reading(schema: pa.Schema, locations: Sequence[str]) -> str:
     """Return what reads Parquet files, by paths or globs, by a schema: a column that a file lacks is null."""
     columns = (
         f"{quoted(field.name)}: {{name: {quoted(field.name)}, type: {quoted(_KINDS[field.type])}, default_value: NULL}}"
         for field in schema
     )
-    listed = ", ".join(map(quoted, places))
+    listed = ", ".join(map(quoted, locations))
     return f"read_parquet([{listed}], schema = MAP {{{', '.join(columns)}}})"
 
 
@@ -163,7 +165,7 @@ def _empty(schema: pa.Schema) -> str:
     return f"SELECT {', '.join(nulls)}{_NO_ROWS}"
 
 
-def place_of(results: Results, name: str) -> str:
+def location_of(results: Results, name: str) -> str:
     """Return how this process's DuckDB reads an object, or the objects of a glob, of a results store."""
     return glob_of(results, name) if isinstance(results.store, FolderStore) else f"{STORE_SCHEME}://{name}"
 
@@ -194,12 +196,12 @@ def _item_folders(runs: Sequence[RunRecord]) -> dict[str, list[str]]:
     }
 
 
-def items_in(places: Sequence[str]) -> str:
+def items_in(locations: Sequence[str]) -> str:
     """Return the query for the items in some files, each with its run; a planned one has its row of the catalog."""
-    if not places:
+    if not locations:
         return f"SELECT NULL::VARCHAR AS run_id, NULL::BIGINT AS manifest_row, NULL::VARCHAR AS item_id{_NO_ROWS}"
     run_id = "regexp_extract(filename, '_runs/([^/]+)/', 1)"
-    return f"SELECT {run_id} AS run_id, manifest_row, item_id FROM {reading(schemas.ITEMS, places)}"
+    return f"SELECT {run_id} AS run_id, manifest_row, item_id FROM {reading(schemas.ITEMS, locations)}"
 
 
 def _pruned(results: Results, index: IndexedRuns) -> pa.Table:
@@ -286,5 +288,5 @@ def newest_of_both() -> str:
 
 
 def _reading_entries(results: Results, entries: Sequence[Entry]) -> str:
-    places = [place_of(results, file.name) for entry in entries for file in files_of(entry)]
-    return f"FROM {reading(schemas.SNAPSHOT, places)}" if places else _empty(schemas.SNAPSHOT)
+    locations = [location_of(results, file.name) for entry in entries for file in files_of(entry)]
+    return f"FROM {reading(schemas.SNAPSHOT, locations)}" if locations else _empty(schemas.SNAPSHOT)

@@ -189,8 +189,8 @@ def _last_attempt(exchanges: Sequence[Exchange]) -> list[Exchange | None]:
     """Return the last uploads, slot and verify exchange, without those of an earlier slot; a proof has others too."""
     last: list[Exchange | None] = [None, None, None]
     for exchange in (exchange for exchange in exchanges if exchange.call in _FLOW):
-        place = _FLOW.index(exchange.call)
-        last[place:] = [exchange] + [None] * (2 - place)
+        index = _FLOW.index(exchange.call)
+        last[index:] = [exchange] + [None] * (2 - index)
     return last
 
 

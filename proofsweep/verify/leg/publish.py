@@ -129,15 +129,15 @@ def _waiting_rows(
     first = shard * plan.shard_items
     wanted = range(first, first + rows_of_shard(plan, shard))
     found = [rows for name in names if (rows := segments.table(name)) is not None]
-    places: dict[int, int] = {}
+    indexes: dict[int, int] = {}
     waiting = [SCHEMAS["verdicts"].empty_table()]
     for table in found:
         is_waiting = [number in wanted and not published.has(number) for number in _numbers(table)]
         waiting.append(table.filter(pa.array(is_waiting, pa.bool_())))
     rows = pa.concat_tables(waiting)
-    for place, number in enumerate(_numbers(rows)):
-        places.setdefault(number, place)
-    return rows.take(pa.array([places[number] for number in sorted(places)], pa.int64()))
+    for index, number in enumerate(_numbers(rows)):
+        indexes.setdefault(number, index)
+    return rows.take(pa.array([indexes[number] for number in sorted(indexes)], pa.int64()))
 
 
 def _numbers(verdicts: pa.Table) -> list[int]:
@@ -154,10 +154,10 @@ def _created(results: Results, name: str, table: str, rows: pa.Table) -> tuple[P
 
 def _unpublished(results: Results, rows: pa.Table, standing: Sequence[str], number: int) -> pa.Table:
     """Leave out the rows that are in parts; the first to be read is the likeliest, with the number of this portion."""
-    for place in sorted(range(len(standing)), key=lambda place: abs(place - number)):
+    for index in sorted(range(len(standing)), key=lambda index: abs(index - number)):
         if not rows.num_rows:
             break
-        rows = _without(results, rows, standing[place])
+        rows = _without(results, rows, standing[index])
     return rows
 
 

@@ -132,9 +132,9 @@ def lead_elsewhere(proofs: Proofs) -> None:
 
 
 def move(proofs: Proofs) -> None:
-    """Say another place."""
+    """Say another index."""
     (proof, *_) = [each for each in proofs if each["rows"] > 1]
-    proof["place"] ^= 1
+    proof["index"] ^= 1
 
 
 def repeat(proofs: Proofs) -> None:
@@ -143,18 +143,18 @@ def repeat(proofs: Proofs) -> None:
 
 
 def pretend(proofs: Proofs) -> None:
-    """Replace rows by copies of the last one of a part, each at a place that no part of that size has."""
+    """Replace rows by copies of the last one of a part, each at a index that no part of that size has."""
     count = max(proof["rows"] for proof in proofs)
-    last = next(proof for proof in proofs if proof["place"] == proof["rows"] - 1 and proof["rows"] == count)
+    last = next(proof for proof in proofs if proof["index"] == proof["rows"] - 1 and proof["rows"] == count)
     others = [proof for proof in proofs if proof["part"] == last["part"] and proof is not last]
     for number, other in enumerate(others[:3], 1):
-        other.update(last | {"place": last["place"] + 1024 * number})
+        other.update(last | {"index": last["index"] + 1024 * number})
 
 
 def pretend_a_smaller_part(proofs: Proofs) -> None:
-    """Say that a part has fewer rows than its receipt says: the last row is then at another place too."""
-    last = next(proof for proof in proofs if proof["place"] == proof["rows"] - 1 and proof["place"] == 4)
-    last |= {"place": 1, "rows": 2}
+    """Say that a part has fewer rows than its receipt says: the last row is then at another index too."""
+    last = next(proof for proof in proofs if proof["index"] == proof["rows"] - 1 and proof["index"] == 4)
+    last |= {"index": 1, "rows": 2}
 
 
 def take_another_receipt(proofs: Proofs) -> None:

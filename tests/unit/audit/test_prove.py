@@ -19,20 +19,20 @@ from ...worlds.audited_store import NEWEST, NOW, TWO_LEGS
 def root_as_documented(proof: dict[str, Any]) -> str:
     """Follow the documentation's steps with the standard library."""
     digest = hashlib.sha256(b"\x00" + proof["row"].encode()).digest()
-    place, last, path = proof["place"], proof["rows"] - 1, [bytes.fromhex(each) for each in proof["path"]]
+    index, last, path = proof["index"], proof["rows"] - 1, [bytes.fromhex(each) for each in proof["path"]]
     while last:
-        if place % 2:
+        if index % 2:
             digest = hashlib.sha256(b"\x01" + path.pop(0) + digest).digest()
-        elif place < last:
+        elif index < last:
             digest = hashlib.sha256(b"\x01" + digest + path.pop(0)).digest()
-        place, last = place // 2, last // 2
+        index, last = index // 2, last // 2
     assert path == []
     return digest.hex()
 
 
 @pytest.mark.parametrize("item", ["a", "b", "x", "y", "z", "h", "/c/e"])
 def test_a_proof_can_be_checked_as_documented(results: Results, item: str) -> None:
-    """At every place of a part; the receipt is the one whose digest alerts carry."""
+    """At every index of a part; the receipt is the one whose digest alerts carry."""
     proof: Any = json.loads(json.dumps(prove(results, item)))
     run_id, leg = (NEWEST, 1) if item in "abxyz" else (TWO_LEGS, 2)
 

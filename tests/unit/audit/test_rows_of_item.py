@@ -27,8 +27,8 @@ def test_the_rows_of_an_item_are_found(results: Results, item: str) -> None:
     (answered,) = rows_of_item(results, item)
     (planned,) = planned_rows_of_item(results, item, [TWO_LEGS, NEWEST])
 
-    assert (TWO_LEGS in answered.name, answered.places) == (True, [0])
-    assert (planned.name, planned.places) == (f"_runs/{TWO_LEGS}/shards/00000.parquet", [4])
+    assert (TWO_LEGS in answered.name, answered.indexes) == (True, [0])
+    assert (planned.name, planned.indexes) == (f"_runs/{TWO_LEGS}/shards/00000.parquet", [4])
 
 
 def test_an_item_is_found_where_a_catalog_lists_it(results: Results) -> None:
@@ -36,7 +36,7 @@ def test_an_item_is_found_where_a_catalog_lists_it(results: Results) -> None:
     list_items(results, NEWEST, "afeb")
     found = [*rows_of_item(results, "/c/e"), *planned_rows_of_item(results, "/c/e", [TWO_LEGS, NEWEST])]
 
-    assert list(listed_rows_of(results, found, [TWO_LEGS, NEWEST])) == [Found(name=listed_name(NEWEST), places=[2])]
+    assert list(listed_rows_of(results, found, [TWO_LEGS, NEWEST])) == [Found(name=listed_name(NEWEST), indexes=[2])]
 
 
 def test_items_without_a_proof_id_have_nothing_in_common(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.catalog.catalog import Place
+from proofsweep.catalog.catalog import CatalogBase
 
 
 @pytest.fixture
@@ -23,19 +23,19 @@ def test_a_name_does_not_hang_on_the_spelling_of_the_catalog(drop: Path, written
     """A link in the catalog keeps its own name."""
     folder = f"{drop}/{written}"
 
-    place = Place(folder)
+    base = CatalogBase(folder)
 
-    assert (place.name, place.root) == ("cat1", os.path.realpath(drop / "e" / "cat1"))
-    assert place.named(f"{folder}/{inner}") == os.path.normpath(inner)
+    assert (base.name, base.root) == ("cat1", os.path.realpath(drop / "e" / "cat1"))
+    assert base.named(f"{folder}/{inner}") == os.path.normpath(inner)
 
 
 @pytest.mark.parametrize("written", ["e/cat1", "link"])
 @pytest.mark.parametrize("absolute", ["e/cat1/a.wav", "link/a.wav", "e/../link/a.wav"])
 def test_an_absolute_location_has_the_name_of_a_relative_one(drop: Path, written: str, absolute: str) -> None:
     """Whichever of the folder's paths a manifest writes."""
-    place = Place(f"{drop}/{written}")
+    base = CatalogBase(f"{drop}/{written}")
 
-    assert place.named(f"{drop}/{absolute}") == "a.wav"
+    assert base.named(f"{drop}/{absolute}") == "a.wav"
 
 
 @pytest.mark.parametrize(
@@ -49,29 +49,29 @@ def test_an_absolute_location_has_the_name_of_a_relative_one(drop: Path, written
 )
 def test_the_last_part_of_the_root_stands_for_the_catalog(folder: str, root: str | None, name: str) -> None:
     """Of a bucket without a prefix, the bucket."""
-    assert Place(folder, root=root).name == name
-    assert Place(folder, root=root, name="own").name == "own"
+    assert CatalogBase(folder, root=root).name == name
+    assert CatalogBase(folder, root=root, name="own").name == "own"
 
 
 def test_names_are_relative_to_a_root_that_is_given(drop: Path) -> None:
     """Manifests of several folders name one file alike; outside the root, a name is absolute."""
-    place = Place(f"{drop}/e", root=f"{drop}/e/cat1")
+    base = CatalogBase(f"{drop}/e", root=f"{drop}/e/cat1")
 
-    assert place.named(f"{drop}/e/cat1/a.wav") == place.named(f"{drop}/e/../link/a.wav") == "a.wav"
-    assert place.named(f"{drop}/e/b.wav") == f"{os.path.realpath(drop)}/e/b.wav"
-    assert place.named("s3://bucket/a.wav") == "s3://bucket/a.wav"
-    assert place.named(None) == ""
+    assert base.named(f"{drop}/e/cat1/a.wav") == base.named(f"{drop}/e/../link/a.wav") == "a.wav"
+    assert base.named(f"{drop}/e/b.wav") == f"{os.path.realpath(drop)}/e/b.wav"
+    assert base.named("s3://bucket/a.wav") == "s3://bucket/a.wav"
+    assert base.named(None) == ""
 
 
 @pytest.mark.parametrize("location", ["/n\0l/a.wav", "/\ud800/a.wav"])
 def test_a_name_that_no_folder_can_have_is_kept(location: str) -> None:
     """Its row is missing, and has an id."""
-    assert Place("/drop").named(location) == location
+    assert CatalogBase("/drop").named(location) == location
 
 
 @pytest.mark.parametrize("is_confined", [True, False])
 def test_the_root_is_a_boundary_unless_it_is_open(*, is_confined: bool) -> None:
     """Names are relative to it either way."""
-    place = Place("/drop", is_confined=is_confined)
+    base = CatalogBase("/drop", is_confined=is_confined)
 
-    assert place.boundary == ("/drop" if is_confined else None)
+    assert base.boundary == ("/drop" if is_confined else None)

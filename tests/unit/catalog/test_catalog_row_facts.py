@@ -2,12 +2,12 @@
 
 import pytest
 
-from proofsweep.catalog.catalog import Place, row_with_facts
+from proofsweep.catalog.catalog import CatalogBase, row_with_facts
 from proofsweep.errors import SourceError
 from proofsweep.model.items import FileFacts, Unlisted
 from proofsweep.model.reasons import Ineligible, Reason
 
-PLACE = Place("/drop")
+PLACE = CatalogBase("/drop")
 FACTS = {"/drop/a.wav": FileFacts(3, "v1"), "/else/a.sidecar": FileFacts(5, "v2")}
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.catalog.catalog import Catalog, CatalogOptions, Place
+from proofsweep.catalog.catalog import Catalog, CatalogBase, CatalogOptions
 from proofsweep.catalog.open_catalog import KINDS, open_catalog
 from proofsweep.errors import CatalogError
 
@@ -29,7 +29,7 @@ def drop(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("place", "kind_and_name", "rows"),
+    ("base", "kind_and_name", "rows"),
     [
         ("a.csv", ("manifest", "drop 1"), ["a.wav"]),
         ("*.csv", ("manifest", "drop 1"), ["a.wav", "b.wav"]),
@@ -38,12 +38,12 @@ def drop(tmp_path: Path) -> Path:
     ],
 )
 def test_a_location_names_a_manifest_a_glob_or_a_folder(
-    drop: Path, monkeypatch: pytest.MonkeyPatch, place: str, kind_and_name: tuple[str, str], rows: list[str]
+    drop: Path, monkeypatch: pytest.MonkeyPatch, base: str, kind_and_name: tuple[str, str], rows: list[str]
 ) -> None:
     """Relative to the working folder, as a URL or as an absolute path: it is the same catalog."""
     monkeypatch.chdir(drop)
 
-    for location in (place, f"{drop}/{place}", f"file://{str(drop).replace(' ', '%20')}/{place}"):
+    for location in (base, f"{drop}/{base}", f"file://{str(drop).replace(' ', '%20')}/{base}"):
         catalog = opened(location)
 
         assert (catalog.kind, catalog.name) == kind_and_name
@@ -73,7 +73,7 @@ def test_brackets_in_a_folders_name_are_no_pattern(drop: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "words"),
+    ("base", "words"),
     [
         ("gone.csv", "there is no such file or folder"),
         ("gone/*.csv", "no manifest matches"),
@@ -89,8 +89,8 @@ def test_brackets_in_a_folders_name_are_no_pattern(drop: Path) -> None:
         ("n\0l.csv", "there is no such file or folder"),
     ],
 )
-def test_what_is_no_catalog_is_refused_with_a_way_out(drop: Path, place: str, words: str) -> None:
-    """One line that names the place and says what is the matter; nothing is opened that would block."""
+def test_what_is_no_catalog_is_refused_with_a_way_out(drop: Path, base: str, words: str) -> None:
+    """One line that names the base and says what is the matter; nothing is opened that would block."""
     (drop / "folder").mkdir()
     (drop / "audio without extension").write_bytes(WAVE)
     (drop / "notes.txt").write_text("hello")
@@ -100,7 +100,7 @@ def test_what_is_no_catalog_is_refused_with_a_way_out(drop: Path, place: str, wo
     os.mkfifo(drop / "fifo.csv")
 
     with pytest.raises(CatalogError, match=words) as refused:
-        opened(f"{drop}/{place}")
+        opened(f"{drop}/{base}")
 
     assert str(drop) in refused.value.message
     assert "\n" not in refused.value.message
@@ -116,6 +116,6 @@ def test_an_empty_location_is_not_the_working_folder(drop: Path, monkeypatch: py
 
 def test_every_kind_of_catalog_is_registered() -> None:
     """A new kind is what opens it, in its line; each says what it is, and finds nothing where nothing is."""
-    options = CatalogOptions(sidecar_names=(), place_of=Place)
+    options = CatalogOptions(sidecar_names=(), base_of=CatalogBase)
 
     assert [kind("/nowhere/a.csv", options) for kind in KINDS] == [None] * len(KINDS)

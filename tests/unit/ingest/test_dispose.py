@@ -8,7 +8,7 @@ import pytest
 
 from proofsweep.files.files import Files
 from proofsweep.files.moves import Moves
-from proofsweep.ingest.dispose import Disposal, Placed
+from proofsweep.ingest.dispose import Disposal, DisposalResult
 from proofsweep.model.ingest import Disposition, Move, PastAnswer
 from proofsweep.model.items import WorkItem
 
@@ -61,7 +61,7 @@ def pair(tmp_path: Path, disposal: Disposal) -> Verified:
     return Verified(WorkItem(manifest_row=0, item_id="a", audio=str(audio), sidecar=str(sidecar)), answer)
 
 
-def place(disposal: Disposal, file: Verified) -> Placed:
+def place(disposal: Disposal, file: Verified) -> DisposalResult:
     """Choose the names, and move the file."""
     chosen = disposal.chosen(file.item, file.answer)
     return disposal.moved(chosen) if isinstance(chosen, Move) else chosen
@@ -87,7 +87,7 @@ def test_a_verdict_moves_both_files(
 @pytest.mark.parametrize("outcome", ["failed", "ineligible"])
 def test_without_a_verdict_nothing_is_moved(disposal: Disposal, pair: Verified, tmp_path: Path, outcome: str) -> None:
     """What failed is tried again where it is."""
-    assert place(disposal, pair.but(outcome=outcome)) == Placed(Disposition.LEFT)
+    assert place(disposal, pair.but(outcome=outcome)) == DisposalResult(Disposition.LEFT)
     assert set(files_in(tmp_path)) == {"in/a.wav", "in/a.sidecar"}
 
 

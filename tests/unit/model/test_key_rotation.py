@@ -14,7 +14,7 @@ INTENT = RotationIntent(
     environment="beta",
     base_url="https://partner.example/v1",
     key_fingerprint="0" * 12,
-    place="/key",
+    location="/key",
     created_at=NOW.isoformat(),
 )
 

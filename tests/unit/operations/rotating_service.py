@@ -10,7 +10,7 @@ from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.model.exchanges import Call, Exchange
 from proofsweep.model.key_rotation import RotationIntent
 from proofsweep.model.operations import Operation
-from proofsweep.operations.key_places import KeyFilePlace
+from proofsweep.operations.key_stores import FileKeyStore
 from proofsweep.operations.operation_log import RotationLog
 from proofsweep.operations.rotate_key import Rotated, RotateKey
 from proofsweep.partner.keys import CurrentKey, fingerprint, key_file
@@ -127,14 +127,14 @@ class Installation:
     def command(self) -> RotateKey:
         """Read the key, and make everything that the command needs."""
         results, key = self.results, key_file(self.key_file)()
-        place = KeyFilePlace.of(self.new_key_file or self.key_file, is_new=self.new_key_file is not None)
+        key_store = FileKeyStore.of(self.new_key_file or self.key_file, is_new=self.new_key_file is not None)
         log = RotationLog(Operations(results), self._later_operation, lambda: self.now)
         return RotateKey(
             store=results.store,
             rotations=Rotations(results),
             partner=self._with(key, log),
             key=key,
-            place=place,
+            key_store=key_store,
             try_key=lambda new_key: self._with(new_key, log).usage(days=1),
             new_intent=lambda name: self._intent(key, name),
             log=log,
@@ -156,7 +156,7 @@ class Installation:
     def _later_operation(self) -> Operation:
         return replace(self._intent(SecretStr("pk_none"), "").operation, operation_id="20261121T120000Z_000aa")
 
-    def _intent(self, key: SecretStr, place: str) -> RotationIntent:
+    def _intent(self, key: SecretStr, location: str) -> RotationIntent:
         drawn = len(list((self.folder / "results").glob("_keys/*-rotation.json")))
         return RotationIntent(
             operation_id=f"20261120T12000{drawn}Z_000aa",
@@ -164,6 +164,6 @@ class Installation:
             environment="sandbox",
             base_url=self.partner.base_url,
             key_fingerprint=fingerprint(key),
-            place=place,
+            location=location,
             created_at=self.now.isoformat(),
         )

@@ -55,8 +55,8 @@ class Recovery:
             relative_path="disc 1/a.wav",
             accepted=accepted,
             audio_bytes=5,
-            placed_audio=str(self.music / "a.wav"),
-            placed_sidecar=str(self.sidecar) if has_sidecar else None,
+            current_audio=str(self.music / "a.wav"),
+            current_sidecar=str(self.sidecar) if has_sidecar else None,
         )
 
     def run(
@@ -152,11 +152,11 @@ def test_a_sidecar_follows_its_audio(recovery: Recovery) -> None:
     moved = recovery.music / "moved"
     moved.mkdir()
     (moved / "a.wav").write_bytes(b"audio")
-    places = {"placed_audio": str(moved / "a.wav"), "placed_sidecar": str(moved / "a.wav.sidecar")}
+    places = {"current_audio": str(moved / "a.wav"), "current_sidecar": str(moved / "a.wav.sidecar")}
 
     (row,) = recovery.run(replace(recovery.item(), **places))  # type: ignore[arg-type]  # these are texts
 
-    assert (row["sidecar"], row["recovered_to"]) == (str(recovery.sidecar), places["placed_sidecar"])
+    assert (row["sidecar"], row["recovered_to"]) == (str(recovery.sidecar), places["current_sidecar"])
     assert ((moved / "a.wav.sidecar").read_bytes(), recovery.sidecar.exists()) == (SEALED, False)
 
 
@@ -269,7 +269,7 @@ def test_the_calls_are_never_more_than_given(recovery: Recovery, service: Script
     """What was asked for has its row."""
     with pytest.raises(RunMustStop):
         recovery.run(
-            *(replace(recovery.item(), placed_sidecar=f"{recovery.sidecar}-{each}") for each in range(9)), most_calls=4
+            *(replace(recovery.item(), current_sidecar=f"{recovery.sidecar}-{each}") for each in range(9)), most_calls=4
         )
 
     assert (len(service.calls), len(recovery.rows)) == (4, 4)

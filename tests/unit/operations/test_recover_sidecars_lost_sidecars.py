@@ -64,7 +64,7 @@ def moved(item_id: str, name: str, to: str | None, minute: int = 0, **cells: obj
 def places(results: Results, below: str = "") -> list[tuple[str, str, str | None]]:
     """Return the items with the places of their files."""
     found = proven_items(results, "beta", below, with_one_files=True)
-    return sorted((item.item_id, item.placed_audio, item.placed_sidecar) for item in found)
+    return sorted((item.item_id, item.current_audio, item.current_sidecar) for item in found)
 
 
 def delivered(row: int, item_id: str, name: str, digest: str | None = None) -> Row:

@@ -14,7 +14,7 @@ from ..killed_lines import is_whole_after
 from ..scripted_service import NOW, Scripted, ScriptedService
 from .rotating_service import OLD, Installation, RotatingService
 
-OF_ROTATIONS = ("operations/rotate_key.py", "operations/key_places.py", "partner/keys.py", "store/rotations.py")
+OF_ROTATIONS = ("operations/rotate_key.py", "operations/key_stores.py", "partner/keys.py", "store/rotations.py")
 
 
 @pytest.fixture
@@ -177,7 +177,7 @@ def test_a_new_key_file_leaves_the_old_key_where_it_is(here: Installation) -> No
     repeated = here.rotate()
 
     assert (here.key_file.read_text(), here.new_key_file.read_text()) == (f"{OLD}\n", "pk_new_1\n")
-    assert (repeated.was_done, repeated.place) == (True, str(here.new_key_file))
+    assert (repeated.was_done, repeated.location) == (True, str(here.new_key_file))
 
 
 def test_a_new_key_file_that_exists_is_not_overwritten(here: Installation) -> None:

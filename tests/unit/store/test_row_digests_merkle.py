@@ -20,17 +20,17 @@ def by_the_standard(rows: list[bytes]) -> bytes:
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 6, 7, 8, 9, 31, 100])
 def test_the_root_is_that_of_the_standard_and_each_path_leads_to_it(count: int) -> None:
-    """For every number of rows, at every place."""
+    """For every number of rows, at every index."""
     rows = [str(number).encode() for number in range(count)]
     leaves = [leaf_of(row) for row in rows]
     levels = levels_of(leaves)
 
     assert root_of(leaves) == by_the_standard(rows)
-    for place, leaf in enumerate(leaves):
-        path = [digest.hex() for digest in path_in(levels, place)]
-        assert root_by_path(leaf, place, count - 1, [*path]) == root_of(leaves).hex()
-        assert root_by_path(leaf_of(b"other"), place, count - 1, [*path]) != root_of(leaves).hex()
-        assert not root_by_path(leaf, place, count - 1, [*path, leaf.hex()])
+    for index, leaf in enumerate(leaves):
+        path = [digest.hex() for digest in path_in(levels, index)]
+        assert root_by_path(leaf, index, count - 1, [*path]) == root_of(leaves).hex()
+        assert root_by_path(leaf_of(b"other"), index, count - 1, [*path]) != root_of(leaves).hex()
+        assert not root_by_path(leaf, index, count - 1, [*path, leaf.hex()])
 
 
 def test_no_row_has_the_digest_of_nothing() -> None:

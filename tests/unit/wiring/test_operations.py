@@ -9,7 +9,7 @@ from proofsweep.model.exchanges import Call
 from proofsweep.model.key_rotation import SecretBlocks
 from proofsweep.settings import Settings
 from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.operations import listed_keys, place_for, rotate_key
+from proofsweep.wiring.operations import key_store_for, listed_keys, rotate_key
 
 from ..scripted_service import Scripted, ScriptedService
 from ..wired import Change
@@ -56,7 +56,7 @@ def test_a_key_in_a_variable_needs_a_file_for_the_new_one(change: Change, tmp_pa
     with pytest.raises(ConfigError, match=r"environment variable THE_KEY.*--new-key-file"):
         rotate_key(settings, NO_BLOCKS)
 
-    assert place_for(settings, NO_BLOCKS, tmp_path / "new").name == str(tmp_path / "new")
+    assert key_store_for(settings, NO_BLOCKS, tmp_path / "new").name == str(tmp_path / "new")
 
 
 def test_a_key_in_a_block_goes_to_the_block(change: Change, tmp_path: Path) -> None:
@@ -64,5 +64,5 @@ def test_a_key_in_a_block_goes_to_the_block(change: Change, tmp_path: Path) -> N
     (tmp_path / "config.toml").write_text((tmp_path / "config.toml").read_text().replace("api_key_file", "#"))
     settings = change(SERVICE__API_KEY_BLOCK="partner-key")
 
-    assert place_for(settings, NO_BLOCKS, None).name == "the Prefect Secret block 'partner-key'"
-    assert place_for(settings, NO_BLOCKS, tmp_path / "new").name == str(tmp_path / "new")
+    assert key_store_for(settings, NO_BLOCKS, None).name == "the Prefect Secret block 'partner-key'"
+    assert key_store_for(settings, NO_BLOCKS, tmp_path / "new").name == str(tmp_path / "new")

@@ -17,19 +17,19 @@ _PROBE_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class KeyFilePlace:
+class FileKeyStore:
     """A key file; the new key waits in `<name>.new` beside it, with the rights of the old one.
 
     A file that is made where none was is for its owner only. Each method raises ConfigError, with the path in its
-    message, if the place cannot be read or written.
+    message, if it cannot be read or written.
     """
 
     path: Path  # the file itself, not a link to it
     is_new: bool = False  # whether the file must not exist yet
 
     @classmethod
-    def of(cls, path: Path, *, is_new: bool = False) -> "KeyFilePlace":
-        """Return the place of a path, behind a link the file that it leads to; ConfigError if it leads nowhere."""
+    def of(cls, path: Path, *, is_new: bool = False) -> "FileKeyStore":
+        """Return the store of a path, behind a link the file that it leads to; ConfigError if it leads nowhere."""
         try:
             return cls(path.expanduser().resolve(), is_new)
         except (OSError, RuntimeError) as error:  # the latter: a circle of links, or no home folder
@@ -106,7 +106,7 @@ class KeyFilePlace:
 
 
 @dataclass(frozen=True, slots=True)
-class KeyBlockPlace:
+class BlockKeyStore:
     """A secret block of the orchestrator; the new key waits in `<name>-new`."""
 
     block: str
@@ -158,8 +158,8 @@ class KeyBlockPlace:
         return f"{self.block}-new"
 
 
-KeyPlace = KeyFilePlace | KeyBlockPlace
-"""A place for a new key, which waits beside it until it is tested; `name` and `waiting_name` are for a person."""
+KeyStore = FileKeyStore | BlockKeyStore
+"""Keeps a new key, which waits beside it until it is tested; `name` and `waiting_name` are for a person."""
 
 _ELSEWHERE = "Give --new-key-file with a path for the new key; nothing was rotated."
 
@@ -173,16 +173,16 @@ def _told(path: Path) -> Iterator[None]:
         raise ConfigError(f"The key's place {path} cannot be written ({error.strerror}).") from error
 
 
-def place_of_new_key(
+def key_store_of(
     blocks: SecretBlocks, new_key_file: Path | None, file: Path | None, block: str | None, variable: str | None
-) -> KeyPlace:
+) -> KeyStore:
     """Return where a new key goes: a named file, else where the old one is; ConfigError if that is a variable."""
     if new_key_file is not None:
-        return KeyFilePlace.of(new_key_file, is_new=True)
+        return FileKeyStore.of(new_key_file, is_new=True)
     if file is not None:
-        return KeyFilePlace.of(file)
+        return FileKeyStore.of(file)
     if block is not None:
-        return KeyBlockPlace(block, blocks)
+        return BlockKeyStore(block, blocks)
     where = "no place" if variable is None else f"the environment variable {variable}"
     raise ConfigError(
         f"The settings keep the key in {where}, where it cannot be replaced: give --new-key-file with a path for the "

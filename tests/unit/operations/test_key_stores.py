@@ -9,8 +9,8 @@ from pydantic import SecretStr
 
 from proofsweep.errors import ConfigError
 from proofsweep.model.key_rotation import SecretBlocks
-from proofsweep.operations import key_places
-from proofsweep.operations.key_places import KeyBlockPlace, KeyFilePlace, KeyPlace
+from proofsweep.operations import key_stores
+from proofsweep.operations.key_stores import BlockKeyStore, FileKeyStore, KeyStore
 from proofsweep.partner import keys
 from proofsweep.partner.keys import key_file
 
@@ -22,13 +22,13 @@ def _missing(name: str) -> str:
 
 
 @pytest.fixture(params=["file", "block"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> KeyPlace:
+def key_store(request: pytest.FixtureRequest, tmp_path: Path) -> KeyStore:
     """A place that holds the old key."""
     if request.param == "file":
         (tmp_path / "key").write_text("pk_old\n")
-        return KeyFilePlace.of(tmp_path / "key")
+        return FileKeyStore.of(tmp_path / "key")
     held = {"key": "pk_old"}
-    return KeyBlockPlace(
+    return BlockKeyStore(
         "key",
         SecretBlocks(
             read=lambda name: held[name] if name in held else _missing(name),
@@ -38,26 +38,26 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> KeyPlace:
     )
 
 
-def test_a_key_waits_until_it_is_promoted(place: KeyPlace) -> None:
+def test_a_key_waits_until_it_is_promoted(key_store: KeyStore) -> None:
     """Each step can be repeated."""
-    place.check()
-    place.keep(NEW)
-    place.keep(NEW)
-    assert (place.current(), place.waiting()) == (OLD, NEW)
+    key_store.check()
+    key_store.keep(NEW)
+    key_store.keep(NEW)
+    assert (key_store.current(), key_store.waiting()) == (OLD, NEW)
 
-    place.promote()
+    key_store.promote()
 
-    assert (place.current(), place.waiting()) == (NEW, None)
+    assert (key_store.current(), key_store.waiting()) == (NEW, None)
 
 
-def test_a_key_that_waits_can_be_discarded(place: KeyPlace) -> None:
+def test_a_key_that_waits_can_be_discarded(key_store: KeyStore) -> None:
     """One that is not there, too."""
-    place.keep(NEW)
+    key_store.keep(NEW)
 
-    place.discard()
-    place.discard()
+    key_store.discard()
+    key_store.discard()
 
-    assert (place.current(), place.waiting()) == (OLD, None)
+    assert (key_store.current(), key_store.waiting()) == (OLD, None)
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o444])
@@ -67,11 +67,11 @@ def test_the_new_key_file_has_the_mode_of_the_old_one(tmp_path: Path, mode: int)
     (tmp_path / "key").chmod(mode)
     before = os.umask(0o077)
     try:
-        place = KeyFilePlace.of(tmp_path / "key")
-        place.check()
-        place.keep(NEW)
+        key_store = FileKeyStore.of(tmp_path / "key")
+        key_store.check()
+        key_store.keep(NEW)
         waits = (tmp_path / "key.new").stat().st_mode & 0o777
-        place.promote()
+        key_store.promote()
     finally:
         os.umask(before)
 
@@ -82,9 +82,9 @@ def test_a_key_file_that_is_made_is_for_its_owner_only(tmp_path: Path) -> None:
     """Whatever the umask."""
     before = os.umask(0)
     try:
-        place = KeyFilePlace.of(tmp_path / "key", is_new=True)
-        place.keep(NEW)
-        place.promote()
+        key_store = FileKeyStore.of(tmp_path / "key", is_new=True)
+        key_store.keep(NEW)
+        key_store.promote()
     finally:
         os.umask(before)
 
@@ -93,7 +93,7 @@ def test_a_key_file_that_is_made_is_for_its_owner_only(tmp_path: Path) -> None:
 
 def test_a_check_leaves_nothing_behind(tmp_path: Path) -> None:
     """It writes and deletes a file."""
-    KeyFilePlace.of(tmp_path / "key", is_new=True).check()
+    FileKeyStore.of(tmp_path / "key", is_new=True).check()
 
     assert list(tmp_path.iterdir()) == []
 
@@ -104,7 +104,7 @@ def test_owner_and_group_are_those_of_the_old_file(tmp_path: Path, monkeypatch: 
     set_to: list[tuple[int, int, int]] = []
     monkeypatch.setattr(os, "fchown", lambda file, uid, gid: set_to.append((uid, gid, os.fstat(file).st_size)))
 
-    KeyFilePlace.of(tmp_path / "key").keep(NEW)
+    FileKeyStore.of(tmp_path / "key").keep(NEW)
 
     here = (tmp_path / "key").stat()
     assert set_to == [(here.st_uid, here.st_gid, 0)]
@@ -122,7 +122,7 @@ def test_rights_that_cannot_be_kept_are_refused_before_the_call(
     monkeypatch.setattr(os, "fchown", refuse)
 
     with pytest.raises(ConfigError, match=r"key \(Operation not permitted\).*--new-key-file.*nothing was rotated"):
-        KeyFilePlace.of(tmp_path / "key").check()
+        FileKeyStore.of(tmp_path / "key").check()
 
     assert os.listdir(tmp_path) == ["key"]  # noqa: PTH208 - hidden files count
 
@@ -134,7 +134,7 @@ def test_a_group_that_a_file_system_does_not_keep_is_refused(tmp_path: Path, mon
     monkeypatch.setattr(os, "fchmod", lambda _file, _mode: None)
 
     with pytest.raises(ConfigError, match="the file system gives it others"):
-        KeyFilePlace.of(tmp_path / "key").check()
+        FileKeyStore.of(tmp_path / "key").check()
 
 
 def test_a_mounted_key_file_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -144,13 +144,13 @@ def test_a_mounted_key_file_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path
     monkeypatch.setattr(Path, "stat", lambda path, **how: elsewhere if path == tmp_path else real(path, **how))
 
     with pytest.raises(ConfigError, match="is mounted"):
-        KeyFilePlace.of(tmp_path / "key").check()
+        FileKeyStore.of(tmp_path / "key").check()
 
 
 def test_a_folder_that_is_missing_is_one_line(tmp_path: Path) -> None:
     """The message names the path."""
     with pytest.raises(ConfigError, match=r"missing/key cannot be written \(No such file or directory\)"):
-        KeyFilePlace.of(tmp_path / "missing" / "key", is_new=True).check()
+        FileKeyStore.of(tmp_path / "missing" / "key", is_new=True).check()
 
 
 def test_a_link_in_a_circle_is_one_line(tmp_path: Path) -> None:
@@ -158,17 +158,17 @@ def test_a_link_in_a_circle_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "key").symlink_to(tmp_path / "key")
 
     with pytest.raises(ConfigError, match="key"):
-        KeyFilePlace.of(tmp_path / "key").check()
+        FileKeyStore.of(tmp_path / "key").check()
 
 
 def test_a_new_file_never_replaces_another_one(tmp_path: Path) -> None:
     """Somebody made it while the key was tested."""
-    place = KeyFilePlace.of(tmp_path / "key", is_new=True)
-    place.keep(NEW)
+    key_store = FileKeyStore.of(tmp_path / "key", is_new=True)
+    key_store.keep(NEW)
     (tmp_path / "key").write_text("pk_other")
 
     with pytest.raises(ConfigError, match=r"exists; the new key is in .*key\.new"):
-        place.promote()
+        key_store.promote()
 
     assert (tmp_path / "key").read_text() == "pk_other"
 
@@ -181,11 +181,11 @@ def test_a_key_that_a_killed_command_has_left_waits(tmp_path: Path) -> None:
     """It may be the only copy: the service gives it again for 24 hours only."""
     (tmp_path / "key").write_text("pk_old\n")
     (tmp_path / DRAFT).write_text("pk_new\n")
-    place = KeyFilePlace.of(tmp_path / "key")
+    key_store = FileKeyStore.of(tmp_path / "key")
 
-    assert place.leftovers() == [str(tmp_path / DRAFT)]
-    assert (place.waiting(), place.current()) == (NEW, OLD)
-    assert place.leftovers() == [str(tmp_path / "key.new")]
+    assert key_store.leftovers() == [str(tmp_path / DRAFT)]
+    assert (key_store.waiting(), key_store.current()) == (NEW, OLD)
+    assert key_store.leftovers() == [str(tmp_path / "key.new")]
 
 
 @pytest.mark.parametrize("content", [b"", b"pk_ne", b"\0" * 4096])
@@ -194,10 +194,10 @@ def test_what_a_killed_command_had_begun_is_no_key(tmp_path: Path, content: byte
     (tmp_path / "key").write_text("pk_old\n")
     for name in (DRAFT, ".key-b-0123456789abcdef", ".key-notes"):
         (tmp_path / name).write_bytes(content)
-    place = KeyFilePlace.of(tmp_path / "key")
+    key_store = FileKeyStore.of(tmp_path / "key")
 
-    assert place.waiting() is None
-    place.check()
+    assert key_store.waiting() is None
+    key_store.check()
 
     assert sorted(path.name for path in tmp_path.iterdir()) == [".key-b-0123456789abcdef", ".key-notes", "key"]
 
@@ -205,21 +205,21 @@ def test_what_a_killed_command_had_begun_is_no_key(tmp_path: Path, content: byte
 def test_a_key_that_another_command_took_over_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It was read between its last byte and its name: it waits there already."""
     (tmp_path / "key").write_text("pk_old\n")
-    place, written = KeyFilePlace.of(tmp_path / "key"), keys.write_draft
+    key_store, written = FileKeyStore.of(tmp_path / "key"), keys.write_draft
 
     def write(path: Path, content: bytes) -> Path:
         draft = written(path, content)
         assert key_file(path)() == OLD
         return draft
 
-    monkeypatch.setattr(key_places, "write_draft", write)
-    place.keep(NEW)
+    monkeypatch.setattr(key_stores, "write_draft", write)
+    key_store.keep(NEW)
 
-    assert place.waiting() == NEW
+    assert key_store.waiting() == NEW
 
 
-def test_no_place_shows_a_key(place: KeyPlace) -> None:
+def test_no_place_shows_a_key(key_store: KeyStore) -> None:
     """Neither in its names nor in its repr."""
-    place.keep(NEW)
+    key_store.keep(NEW)
 
-    assert "pk_" not in f"{place.name}{place.waiting_name}{place!r}"
+    assert "pk_" not in f"{key_store.name}{key_store.waiting_name}{key_store!r}"
