@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from proofsweep.errors import NameTaken, ResultsError, RunIsActive
+from proofsweep.model import layout
 from proofsweep.model.runs import STALE_SECONDS
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.lease import Lease
@@ -311,6 +312,15 @@ def test_a_leg_ends_with_its_receipt(lease: Lease) -> None:
     assert lease.receipt(1) == {"ended_by": "complete"}
     with pytest.raises(NameTaken):
         lease.write_receipt(1, {"ended_by": "killed"})
+
+
+@pytest.mark.parametrize("content", [b"[]", b"null", b"{"])
+def test_a_receipt_that_is_no_object_is_damaged(lease: Lease, content: bytes) -> None:
+    """It is not taken for none: the leg would seem to last."""
+    lease.results.store.create(layout.receipt_name(lease.name, 1), content)
+
+    with pytest.raises(ResultsError, match="it is not whole"):
+        lease.receipt(1)
 
 
 def test_a_leg_is_active_from_its_claim_to_its_receipt(lease: Lease) -> None:
