@@ -31,8 +31,7 @@ from proofsweep.model.reasons import Reason, remedy_for
 from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings, load_settings
 from proofsweep.wiring.engines import engine_for, limits_for, service_or_trouble, utc_now
-from proofsweep.wiring.operations import Surveyed, surveyed
-from proofsweep.wiring.runs import bounds_for, forecast_for, sample_of
+from proofsweep.wiring.runs import Surveyed, bounds_for, forecast_for, sample_of, surveyed
 from proofsweep.wiring.stores import cautions_for
 
 _Deep = typer.Option(False, "--deep", help="Open every file and check its content, not only its size.")

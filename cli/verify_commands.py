@@ -20,12 +20,12 @@ from proofsweep.model.runs import Plan
 from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings
 from proofsweep.wiring.engines import utc_now
+from proofsweep.wiring.legs import settle_dead_leg
 from proofsweep.wiring.runs import (
     coverage_for,
     plan_catalog,
     refuse_bad_selection,
     run_to_resume,
-    settle_dead_leg,
     supersede_older,
 )
 from proofsweep.wiring.stores import path_here, resolved_here, results_for

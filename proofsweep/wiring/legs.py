@@ -39,7 +39,7 @@ from proofsweep.verify.item.verify_item import VerifyContext
 from proofsweep.verify.leg.audit_trail import AuditTrail
 from proofsweep.verify.leg.heartbeat import Heartbeat
 from proofsweep.verify.leg.leg_context import LegContext, RemainingItems
-from proofsweep.verify.leg.leg_session import LegRequest, claimed_leg, leg_session, plan_to_work_on
+from proofsweep.verify.leg.leg_session import LegRequest, claimed_leg, leg_session, plan_to_work_on, settle_last_leg
 from proofsweep.verify.leg.note_leg import last_rate
 from proofsweep.verify.leg.worker_process import (
     Close,
@@ -290,3 +290,9 @@ def _share_of(settings: Settings, processes: int) -> Settings:
     pace = settings.pace
     share = {"workers": math.ceil(pace.workers / processes), "first_rate": pace.first_rate / processes}
     return settings.model_copy(update={"pace": pace.model_copy(update=share)})
+
+
+def settle_dead_leg(settings: Settings, run_id: str) -> None:
+    """Settle the last leg of a run if its process is gone; RunIsActive if it is alive."""
+    results = results_for(settings)
+    settle_last_leg(results, results.plan(run_id), utc_now)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from proofsweep.audit.compact import compact as compact_store
 from proofsweep.audit.pack_evidence import write_evidence
 from proofsweep.audit.prove import prove as prove_row
 from proofsweep.audit.redact import redact_alone
-from proofsweep.catalog.catalog import Catalog
 from proofsweep.contract.models import ProofSummary
 from proofsweep.errors import ConfigError
 from proofsweep.files.files import Files
@@ -47,9 +45,8 @@ from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.rotations import Rotations
 from proofsweep.text import printable
-from proofsweep.verify.plan.survey import Survey, ignored_entries, refuse_hopeless, survey_catalog
-from proofsweep.wiring.engines import ReadBlock, build_engine, engine_for, limits_for, utc_now
-from proofsweep.wiring.runs import chosen_rows, plan_listed
+from proofsweep.wiring.engines import ReadBlock, build_engine, engine_for, utc_now
+from proofsweep.wiring.runs import plan_listed
 from proofsweep.wiring.stores import results_for
 
 
@@ -250,24 +247,3 @@ def prove(results: Results, item: str, run_id: str | None) -> dict[str, object]:
 def newest_proofs(settings: Settings, read_block: ReadBlock, limit: int) -> tuple[list[ProofSummary], str | None]:
     """List the newest proofs; return also why the listing may not be whole."""
     return reconcile.newest_proofs(engine_for(settings, read_block).partner.in_new_session(lambda _: None), limit)
-
-
-@dataclass(frozen=True, slots=True)
-class Surveyed:
-    """A catalog that was read once, and what it holds."""
-
-    listing: Catalog
-    survey: Survey
-
-    @property
-    def ignored(self) -> dict[str, int]:
-        """The entries of a scan that gave no item, by cause."""
-        return ignored_entries(self.listing)
-
-
-def surveyed(settings: Settings, catalog: str, selection: Selection, *, deep: bool) -> Surveyed:
-    """Read the chosen rows of a catalog once; NothingDue if there is none, ConfigError if none could ever be sent."""
-    listing = chosen_rows(settings, catalog, selection)
-    survey = survey_catalog(listing, limits_for(settings), deep=Files(listing.root) if deep else None)
-    refuse_hopeless(survey, listing)
-    return Surveyed(listing, survey)

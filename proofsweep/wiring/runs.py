@@ -10,6 +10,7 @@ from proofsweep.answers.describe_run import describe_run, run_worked_on_by, unfi
 from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.contract.limits import CALLS_PER_ITEM
+from proofsweep.files.files import Files
 from proofsweep.files.locations import is_bucket
 from proofsweep.model.bounds import Bounds, closing_of
 from proofsweep.model.coverage import Coverage
@@ -26,14 +27,14 @@ from proofsweep.verify.item.verify_item import VerifyContext
 from proofsweep.verify.leg import unfinished_runs as unfinished
 from proofsweep.verify.leg.canaries import Canary, read_canaries
 from proofsweep.verify.leg.leg_context import RemainingItems
-from proofsweep.verify.leg.leg_session import settle_last_leg
 from proofsweep.verify.leg.note_leg import note_run
 from proofsweep.verify.plan import plan_run as planning
 from proofsweep.verify.plan.due_rows import DueRows, coverage_of
 from proofsweep.verify.plan.examine_service import ServiceStatus
 from proofsweep.verify.plan.history import forecast_by_history, measure_sample, remembered, spread
 from proofsweep.verify.plan.plan_run import PlanRequest, plan_run
-from proofsweep.verify.plan.survey import Survey, items_of, refuse_hopeless
+from proofsweep.verify.plan.survey import Survey, items_of, refuse_hopeless, survey_catalog
+from proofsweep.verify.plan.survey import Surveyed as Surveyed  # noqa: PLC0414 - commands name it
 from proofsweep.wiring.engines import Engine, ReadBlock, engine_for, limits_for, utc_now
 from proofsweep.wiring.stores import results_for
 
@@ -200,10 +201,12 @@ def catalog_has_changed(settings: Settings, plan: Plan) -> bool:
     return planning.catalog_has_changed(plan, lambda: catalog_for(settings, plan.catalog, same_root))
 
 
-def settle_dead_leg(settings: Settings, run_id: str) -> None:
-    """Settle the last leg of a run if its process is gone; RunIsActive if it is alive."""
-    results = results_for(settings)
-    settle_last_leg(results, results.plan(run_id), utc_now)
+def surveyed(settings: Settings, catalog: str, selection: Selection, *, deep: bool) -> Surveyed:
+    """Read the chosen rows of a catalog once; NothingDue if there is none, ConfigError if none could ever be sent."""
+    listing = chosen_rows(settings, catalog, selection)
+    survey = survey_catalog(listing, limits_for(settings), deep=Files(listing.root) if deep else None)
+    refuse_hopeless(survey, listing)
+    return Surveyed(listing, survey)
 
 
 def run_to_resume(settings: Settings, catalog: str | None = None) -> Plan | None:

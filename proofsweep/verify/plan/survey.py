@@ -110,6 +110,19 @@ def format_by_name(item: WorkItem) -> str:
     return printable(name.rpartition(".")[2].lower()) if "." in name else "no ending"
 
 
+@dataclass(frozen=True, slots=True)
+class Surveyed:
+    """A catalog that was read once, and what it holds."""
+
+    listing: Catalog
+    survey: Survey
+
+    @property
+    def ignored(self) -> dict[str, int]:
+        """The entries of a scan that gave no item, by cause."""
+        return ignored_entries(self.listing)
+
+
 def ignored_entries(catalog: Catalog) -> dict[str, int]:
     """Count the entries of a scan that gave no item, by cause; leave out causes that did not occur."""
     return {cause.value: count for cause in Cause if (count := catalog.ignored[cause])}

@@ -17,6 +17,7 @@ from proofsweep.store.legs import Legs
 from proofsweep.verify.plan.due_rows import DueRows
 from proofsweep.verify.plan.survey import items_of
 from proofsweep.wiring.engines import limits_for
+from proofsweep.wiring.legs import settle_dead_leg
 from proofsweep.wiring.runs import (
     bounds_for,
     canaries_for,
@@ -25,7 +26,6 @@ from proofsweep.wiring.runs import (
     coverage_for,
     plan_catalog,
     plan_listed,
-    settle_dead_leg,
 )
 from proofsweep.wiring.stores import results_for
 
