@@ -2,12 +2,10 @@
 
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 
-import httpx
+from prefect.context import FlowRunContext
 from prefect.events import emit_event
-from prefect.exceptions import PrefectException
-from prefect.runtime import deployment, flow_run
+from prefect.runtime import flow_run
 
 from proofsweep.alerts.ends import AlertScope
 from proofsweep.alerts.messages import Alert
@@ -37,14 +35,15 @@ class PrefectEvents:
         return [[] for _ in alerts]
 
 
-def channels() -> list[Channel]:
-    """Return what a deployment has beside the settings' receivers: its server. A command's run has nothing.
+def is_deployed() -> bool:
+    """Whether a deployment's run is at work. `prefect.runtime` would ask the server, which may be lost or slow."""
+    context = FlowRunContext.get()
+    return context is not None and context.flow_run is not None and context.flow_run.deployment_id is not None
 
-    Prefect asks its server whether there is a deployment; one that is lost takes no event either.
-    """
-    with suppress(httpx.HTTPError, PrefectException):
-        return [PrefectEvents()] if deployment.id else []
-    return []
+
+def channels() -> list[Channel]:
+    """Return what a deployment has beside the settings' receivers: its server. A command's run has nothing."""
+    return [PrefectEvents()] if is_deployed() else []
 
 
 def tell_alerts(scope: AlertScope, gather: Gather | None) -> None:

@@ -162,6 +162,7 @@ def test_an_ordinary_night_leaves_its_head_and_what_no_state_tells_comes_from_th
     receipt = world.results / "_runs" / leg["run_id"] / "legs" / "001" / "receipt.json"
     head = f"Head of the records: {sha256(receipt.read_bytes()).hexdigest()}"
     monkeypatch.setenv("PREFECT__RUNTIME__DEPLOYMENT__ID", str(uuid4()))
+    monkeypatch.setattr("tasks.tell_alerts.is_deployed", lambda: True)
     monkeypatch.setenv("PROOFSWEEP_SERVICE__KEY_EXPIRES_AT", "2026-01-01T00:00:00Z")
 
     for _ in range(2):
@@ -178,6 +179,25 @@ def test_an_ordinary_night_leaves_its_head_and_what_no_state_tells_comes_from_th
     ]
     assert head in told[f"proofsweep: the records of {datetime.now(UTC).date()} (sandbox)"].replace("`", "")
     assert len(hook.posts) == 2
+
+
+def test_only_a_deployments_run_emits_events(hook: Webhook) -> None:
+    """It knows from its own record what it is, also when the server is lost."""
+    from prefect import flow, get_client  # noqa: PLC0415 - Prefect reads its settings on import
+    from prefect.flow_engine import run_flow  # noqa: PLC0415
+
+    from tasks.tell_alerts import is_deployed  # noqa: PLC0415
+
+    @flow
+    def what_it_is() -> bool:
+        return is_deployed()
+
+    with get_client(sync_client=True) as client:
+        deployment = client.create_deployment(client.create_flow(what_it_is), "of-events", paused=True)
+        deployed = client.create_flow_run_from_deployment(deployment)
+
+    assert (run_flow(what_it_is, flow_run=deployed), what_it_is()) == (True, False)
+    assert not hook.posts
 
 
 def of_flow(name: str) -> "Flow[[], None]":
