@@ -76,7 +76,7 @@ def test_the_same_bytes_are_looked_for_if_the_handle_says_so(config: str, run_id
         assert (leg.verify.duplicates is not None) is dedupe
 
 
-def test_a_held_leg_works_through_its_run(
+def test_a_claimed_leg_works_through_its_run(
     settings: Settings, config: str, run_id: str, service: ScriptedService
 ) -> None:
     """A display finds it meanwhile; at the end the run is complete."""
