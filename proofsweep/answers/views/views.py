@@ -14,7 +14,18 @@ _OF_TABLE = "SELECT * FROM store.{0} WHERE list_contains(getvariable('environmen
 _NONE: Mapping[str, str] = {}
 
 _FURTHER = (
-    *("latest_answer", "latest_attempt", "standing", "comparisons", "changes", "rejects", "reasons", "coverage"),
+    *(
+        "latest_answer",
+        "latest_attempt",
+        "standing",
+        "comparisons",
+        "changes",
+        "rejects",
+        "reasons",
+        "coverage",
+        "catalog",
+        "open_since",
+    ),
     *("usage", "spend", "request_log"),
 )
 NAMES = (*TABLES, *_FURTHER)
@@ -47,13 +58,13 @@ def views(tags: Iterable[str] = (), screening: Mapping[str, str] = _NONE) -> lis
     ]
 
 
-def read_by(name: str, known: Sequence[View]) -> list[View]:
-    """Return a view and those that it reads, in their order: to make each of them takes as long as some queries."""
-    found, read = [], name
+def read_by(names: Iterable[str], known: Sequence[View]) -> list[View]:
+    """Return views and those that they read, in their order: to make each of them takes as long as some queries."""
+    found, read = [], " ".join(names)
     for view in reversed(known):
         if re.search(rf"\b{view.name}\b", read):
             found.append(view)
-            read += view.query
+            read += f"\n{view.query}"
     return found[::-1]
 
 

@@ -1,0 +1,2 @@
+-- Stand-in.
+SELECT environment, item_id, finished_at AS since FROM rejects
