@@ -1,5 +1,6 @@
 """`proofsweep report`: the catalog as it stands, or one run, as an HTML page."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,7 +10,10 @@ from cli.exit_codes import ExitCode
 from cli.options import Config, ResultsUrl
 from cli.screen import console
 from proofsweep.answers.explain.explain import packet_of_failed_calls
+from proofsweep.answers.report.choice import PageChoice, PageLinks
+from proofsweep.errors import UsageError
 from proofsweep.settings import Settings, load_settings
+from proofsweep.text import printable
 from proofsweep.wiring.stores import meant_run, results_for, supplier_tag_of
 
 
@@ -37,6 +41,16 @@ def report(
         help="Count by this tag of the manifest, and show it of each file; may be given again. By default the "
         "supplier's tag of the config.",
     ),
+    since: datetime | None = typer.Option(
+        None,
+        "--since",
+        metavar="DATE",
+        formats=["%Y-%m-%d"],
+        help="Without RUN: count what broke and what was mended since this UTC day, too.",
+    ),
+    lists: bool = typer.Option(
+        False, "--lists", help="Without RUN: write what needs attention by tag beside the page, as CSV and workbooks."
+    ),
     results: str | None = ResultsUrl,
     config: str | None = Config,
 ) -> int:
@@ -45,36 +59,50 @@ def report(
     It has the answer first, then what changed, the trend over the nights, each supplier, and what to do about which
     file. A page that is already there is replaced.
 
-    Examples: `proofsweep report` · `proofsweep report 20261122T112144Z_604f5533d --by supplier --file monday.html`
+    Examples: `proofsweep report --lists` · `proofsweep report 20261122T112144Z_604f5533d --file monday.html`
     """
     from proofsweep.answers.report.write_page import write_page  # noqa: PLC0415 - as below
 
     settings = load_settings(config, results)
-    page = _catalog_page(settings, catalog, by or []) if run_id is None else _night_page(settings, run_id, by or [])
     path = Path(file or ("catalog.html" if run_id is None else f"report-{run_id}.html"))
+    if run_id is None:
+        day = None if since is None else since.date()
+        page = _catalog_page(settings, PageChoice(catalog=catalog, tags=by or [], since=day), path if lists else None)
+    else:
+        if given := [word for word, value in (("--catalog", catalog), ("--since", since), ("--lists", lists)) if value]:
+            raise UsageError(f"{given[0]} is of the catalog's page: leave it out, or leave out {printable(run_id)}.")
+        page = _night_page(settings, run_id, PageChoice(tags=by or []))
     write_page(path, page)
     console().print(f"{path}: {path.stat().st_size / 1_000:,.0f} kB; open it in a browser.", soft_wrap=True)
     return ExitCode.ACCEPTED
 
 
-def _catalog_page(settings: Settings, catalog: str | None, tags: list[str]) -> str:
+def _catalog_page(settings: Settings, choice: PageChoice, listed: Path | None) -> str:
+    """Write the page; with a path, also the lists in a folder that is named after it."""
     from proofsweep.answers.report.catalog_page import catalog_page  # noqa: PLC0415 - DuckDB and Altair
-    from proofsweep.answers.report.choice import PageChoice  # noqa: PLC0415 - the same
+    from proofsweep.answers.report.lists import below, written_lists  # noqa: PLC0415 - the same
 
-    choice = PageChoice(catalog=catalog, tags=tags, usual_tag=supplier_tag_of(settings))
-    return catalog_page(results_for(settings), settings.service.environment, datetime.now(UTC), choice)
+    results, environment = results_for(settings), settings.service.environment
+    choice = replace(choice, usual_tag=supplier_tag_of(settings))
+    if listed is None:
+        return catalog_page(results, environment, datetime.now(UTC), choice)
+    if choice.catalog is not None:
+        raise UsageError("--lists are of all catalogs: leave out --catalog.")
+    folder, tags = listed.with_name(f"{listed.stem}-lists"), choice.tags or [supplier_tag_of(settings)]
+    with written_lists(results, environment, tags, folder, settings.screening.conditions) as found:
+        links = PageLinks(lists=below(folder.name, found))
+        return catalog_page(results, environment, datetime.now(UTC), choice, links)
 
 
-def _night_page(settings: Settings, run_id: str, tags: list[str]) -> str:
-    from proofsweep.answers.report.choice import PageChoice  # noqa: PLC0415 - DuckDB and Altair
-    from proofsweep.answers.report.night_page import night_page  # noqa: PLC0415 - the same
+def _night_page(settings: Settings, run_id: str, choice: PageChoice) -> str:
+    from proofsweep.answers.report.night_page import night_page  # noqa: PLC0415 - DuckDB and Altair
 
     meant = meant_run(settings, run_id)
     return night_page(
         meant.results,
         meant.plan.run_id,
         datetime.now(UTC),
-        PageChoice(tags=tags, usual_tag=supplier_tag_of(settings)),
+        replace(choice, usual_tag=supplier_tag_of(settings)),
         packet=packet_of_failed_calls(meant.results, meant.plan),
         screening=settings.screening.conditions,
     )
