@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 
 from cli.bounds import refuse_closed_window
+from cli.catalog_options import with_reading_options
 from cli.forecast_lines import forecast_json, print_forecast
 from cli.key_block import read_block
 from cli.options import (
@@ -27,6 +28,7 @@ from proofsweep.answers.summary import unsent_pairs_note
 from proofsweep.errors import NothingDue, ResultsError
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.forecast import Need
+from proofsweep.model.reading import Reading
 from proofsweep.model.reasons import Reason, remedy_for
 from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings, load_settings
@@ -50,6 +52,7 @@ def add_to(app: typer.Typer) -> None:
     app.command()(plan)
 
 
+@with_reading_options
 def plan(
     catalog: str = typer.Argument(
         metavar="CATALOG", help="A manifest, a glob of manifests, a folder, or a bucket URL of one."
@@ -68,6 +71,7 @@ def plan(
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,
+    reading: Reading,
 ) -> int:
     """Show what a run would take: counts, reasons, bytes, calls, quota and time.
 
@@ -77,7 +81,7 @@ def plan(
     settings = load_settings(config, results)
     bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
     refuse_closed_window(bounds, utc_now())
-    selection = Selection(where=where, newer_than=newer_than, root=root, allow_outside=allow_outside)
+    selection = Selection(where=where, newer_than=newer_than, root=root, allow_outside=allow_outside, reading=reading)
     try:
         found = surveyed(settings, catalog, selection, deep=deep)
     except NothingDue as nothing:

@@ -16,6 +16,7 @@ from proofsweep.files.files import Files
 from proofsweep.files.local_files import FOLDERS_KEPT
 from proofsweep.files.locations import path_within, resolved_location
 from proofsweep.model.items import FileFacts, ManifestRow, Unlisted, printable
+from proofsweep.model.reading import USUAL_READING, Reading
 from proofsweep.model.reasons import Ineligible, Reason
 
 
@@ -112,6 +113,7 @@ def row_with_facts(
         audio_facts=audio_facts,
         sidecar_facts=sidecar_facts,
         refused=refused or audio_refused or sidecar_refused,
+        where=where,
         contested_sidecar=contested_sidecar,
     )
 
@@ -171,6 +173,8 @@ class CatalogOptions:
     sidecar_names: Sequence[str]
     base_of: Callable[[str], CatalogBase]
     files: Files = field(default_factory=Files)
+    reading: Reading = USUAL_READING
+    is_checked: bool = True
 
 
 class PartOfCatalog:

@@ -23,6 +23,7 @@ from proofsweep.contract.limits import SLOT_BYTES
 from proofsweep.errors import CatalogError, UsageError
 from proofsweep.files.locations import refuse_credentials
 from proofsweep.model.bounds import duration_of, instant_of
+from proofsweep.model.reading import columns_of
 
 Bytes = Annotated[int, Field(gt=0)]
 Seconds = Annotated[float, Field(gt=0)]
@@ -172,6 +173,13 @@ class LimitSettings(Section):
     sidecar_bytes: Bytes = SIDECAR_BYTES
 
 
+def _columns(given: dict[str, str]) -> dict[str, str]:
+    try:
+        return columns_of(f"{role}={name}" for role, name in given.items())
+    except UsageError:
+        raise ValueError("names a column for audio, sidecar or id, and for nothing else") from None
+
+
 class CatalogSettings(Section):
     """How a catalog is read."""
 
@@ -184,6 +192,8 @@ class CatalogSettings(Section):
     outside: Literal["deny", "allow"] = "deny"
     # stands for the catalog in item IDs; by default the last part of the root.
     name: Annotated[str, Field(min_length=1)] | None = None
+    # the manifest's name of the column `audio`, `sidecar` or `id`, or `none` for the last two.
+    columns: Annotated[dict[str, str], AfterValidator(_columns)] = {}
 
 
 class RetrySettings(Section):
