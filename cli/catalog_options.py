@@ -4,7 +4,7 @@ import typer
 
 from cli.run_options import with_options
 from proofsweep.errors import UsageError
-from proofsweep.model.reading import Reading, columns_of
+from proofsweep.model.reading import Reading, columns_of, path_maps_of
 
 _Column = typer.Option(
     [],
@@ -20,14 +20,23 @@ _IdColumn = typer.Option(
     help="The manifest's column that names each file, or none: then IDs are made of the files' names. Short for "
     "--column id=NAME.",
 )
+_PathMap = typer.Option(
+    [],
+    "--path-map",
+    metavar="BEGINNING=FOLDER",
+    help="The folder or bucket prefix that a beginning of the manifest's paths stands for: 'D:\\Musik=/mnt/musik'. "
+    "Repeatable.",
+)
 
 
-def reading(*, column: list[str] = _Column, id_column: str | None = _IdColumn) -> Reading:
+def reading(
+    *, column: list[str] = _Column, id_column: str | None = _IdColumn, path_map: list[str] = _PathMap
+) -> Reading:
     """Say how a catalog is read, as the options of a command line mean."""
     columns = columns_of(column)
     if id_column is not None and columns.setdefault("id", id_column) != id_column:
         raise UsageError("Give --id-column or --column id=NAME, not both.")
-    return Reading(columns=columns)
+    return Reading(columns=columns, path_maps=path_maps_of(path_map))
 
 
 with_reading_options = with_options("reading", reading)

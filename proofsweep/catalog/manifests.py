@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from proofsweep.catalog.catalog import CatalogBase, FactsOf, Ignored, row_with_facts
 from proofsweep.catalog.columns import Columns
 from proofsweep.catalog.manifest_formats import Note, has_one_header, manifest_words, records_of
+from proofsweep.catalog.path_maps import MapHints, PathMaps
 from proofsweep.catalog.repeated_ids import RepeatedIds, SuspectIds
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.files.files import Files
-from proofsweep.files.locations import hint_for, is_bucket, one_line, path_of, without_secrets
+from proofsweep.files.locations import hint_for, is_bucket, is_windows, one_line, path_of, without_secrets
 from proofsweep.model.completion_report import restored
 from proofsweep.model.items import (
     NO_PROOF_IDS,
@@ -63,6 +64,8 @@ class Manifests:
         self._paths = paths
         self._files = files
         self._reading = reading
+        self._maps = PathMaps(reading.path_maps)
+        self._hints = MapHints(self._base.root, self._is_there)
         self._manifest_files = files.within(None)
         self._digest: str | None = None
 
@@ -100,7 +103,16 @@ class Manifests:
             refused=named.refused,
             where=named.where,
         )
-        return row if row.audio_facts is not None or row.refused is not None else _with_hint(row, named)
+        return row if row.audio_facts is not None or row.refused is not None else self._with_hint(row, named)
+
+    def _with_hint(self, row: ManifestRow, named: "_NamedFiles") -> ManifestRow:
+        """Return of a row without audio what may be wrong with its cell, if that can be seen."""
+        written = _cell(named.cells, named.columns.audio) or ""
+        hint = self._hints.hint(written) if is_windows(written) else hint_for(written)
+        if not hint:
+            return row
+        because = f"{named.where}: There is no audio at this location{hint}."
+        return replace(row, refused=Ineligible(Reason.MISSING_AUDIO, because))
 
     def _refuse_repeated(self, suspects: SuspectIds) -> None:
         """Read the rows once more, and raise CatalogError if two of them have one of these ids and different audio."""
@@ -137,6 +149,22 @@ class Manifests:
             for _, columns, cells in islice(self._table(path), 1):
                 self.reported_run = _cell(cells, columns.run) or self.reported_run
 
+    def _located(self, cell: str | None, folder: str) -> tuple[str | None, str | None]:
+        """Do as `_located` for a cell as it is mapped; a backslash is a slash if a file is only there so."""
+        written = None if cell is None else self._maps.mapped(cell)
+        as_written = location, _ = _located(written, folder)
+        if written is None or location is None or "\\" not in written or self._is_there(location):
+            return as_written
+        as_slashes = location, _ = _located(written.replace("\\", "/"), folder)
+        return as_slashes if location is not None and self._is_there(location) else as_written
+
+    def _is_there(self, location: str) -> bool:
+        """Whether a file of this machine is at a location; objects are not asked for one by one."""
+        try:
+            return not is_bucket(location) and self._files.facts(location) is not None
+        except SourceError:
+            return False
+
     def _table(self, path: str, note: Note | None = None) -> Iterator[tuple[int, Columns, Sequence[str]]]:
         """Yield each record with its line and columns, which may differ between JSON lines."""
         known: dict[tuple[str, ...], Columns] = {}
@@ -153,8 +181,8 @@ class Manifests:
         for path in self._paths:
             folder, words = posixpath.dirname(path), manifest_words(path)
             for line, columns, cells in self._table(path, note):
-                audio, bad_audio = _located(_audio_of(cells, columns), folder)
-                sidecar, bad_sidecar = _located(_cell(cells, columns.sidecar), folder)
+                audio, bad_audio = self._located(_audio_of(cells, columns), folder)
+                sidecar, bad_sidecar = self._located(_cell(cells, columns.sidecar), folder)
                 if sidecar is not None and audio is not None and proof_id_of(audio) is not None:
                     bad_sidecar = "a proof is verified by the service's own asset, and takes no sidecar."
                 where, wrong, refused = f"{words} {line}", bad_audio or bad_sidecar, None
@@ -213,15 +241,6 @@ class _NamedFiles:
     columns: Columns
     cells: Sequence[str]
     where: str
-
-
-def _with_hint(row: ManifestRow, named: _NamedFiles) -> ManifestRow:
-    """Return of a row without audio what may be wrong with its cell, if that can be seen."""
-    hint = hint_for(_cell(named.cells, named.columns.audio) or "")
-    if not hint:
-        return row
-    because = f"{named.where}: There is no audio at this location{hint}."
-    return replace(row, refused=Ineligible(Reason.MISSING_AUDIO, because))
 
 
 def _located(cell: str | None, folder: str) -> tuple[str | None, str | None]:

@@ -16,7 +16,7 @@ from proofsweep.catalog.manifests import Manifests
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.files.audio import is_audio
 from proofsweep.files.files import Files
-from proofsweep.files.locations import hint_for, is_bucket, one_line, path_of, path_within, root_and_key
+from proofsweep.files.locations import hint_for, is_bucket, is_within, one_line, path_of, path_within, root_and_key
 from proofsweep.model.reading import USUAL_READING, Reading
 
 if TYPE_CHECKING:
@@ -55,11 +55,17 @@ def manifests_matching(path: str, options: CatalogOptions) -> Manifests | None:
 def _opened(location: str, folder: str, paths: Sequence[str], options: CatalogOptions) -> Manifests:
     for path in paths:
         _must_be_manifest(path, options.files)
-    base = options.base_of(folder)
+    base = options.base_of(_folder_of_files(folder, options.reading))
     manifests = Manifests(location, folder, paths, options.files.within(base.boundary), base, reading=options.reading)
     if options.is_checked:
         manifests.check()
     return manifests
+
+
+def _folder_of_files(folder: str, reading: Reading) -> str:
+    """Return the one folder that all paths are mapped to, unless it lies in the manifest's own; else that one."""
+    targets = {path_of(target, folder) for _, target in reading.path_maps}
+    return target if len(targets) == 1 and not is_within(target := targets.pop(), folder) else folder
 
 
 def _local_matches(path: str) -> tuple[str, list[str]]:

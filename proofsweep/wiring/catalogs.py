@@ -2,10 +2,11 @@
 
 from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.open_catalog import open_catalog
-from proofsweep.model.reading import Reading
+from proofsweep.model.reading import Reading, path_maps_of
 from proofsweep.model.runs import Plan
 from proofsweep.model.selection import ALL_ROWS, Selection
 from proofsweep.settings import Settings
+from proofsweep.settings.catalog_settings import CatalogSettings
 from proofsweep.verify.plan import plan_run as planning
 
 
@@ -20,9 +21,13 @@ def catalog_for(
         root=selection.root or given.root,
         is_confined=not selection.allow_outside and given.outside == "deny",
         name=given.name,
-        reading=selection.reading.over(Reading(columns=given.columns)),
+        reading=selection.reading.over(_usual_reading(given)),
         is_checked=is_checked,
     )
+
+
+def _usual_reading(given: CatalogSettings) -> Reading:
+    return Reading(columns=given.columns, path_maps=path_maps_of(given.path_map))
 
 
 def catalog_has_changed(settings: Settings, plan: Plan) -> bool:

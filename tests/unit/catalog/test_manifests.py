@@ -255,3 +255,54 @@ def test_a_column_that_was_named_must_be_there(tmp_path: Path) -> None:
     rows = open_catalog(str(tmp_path / "m.jsonl"), sidecar_names=(), reading=reading).rows()
 
     assert [row.item_id for row in rows] == [None, "2"]
+
+
+def test_windows_paths_lead_to_the_folder_that_they_stand_for(tmp_path: Path) -> None:
+    """That folder is the root, so names and ids are as seen from it; sidecars are mapped too."""
+    music, lists = tmp_path / "musik", tmp_path / "lists"
+    for folder in (music / "Alba", lists):
+        folder.mkdir(parents=True)
+    (music / "Alba" / "a.wav").write_bytes(b"abc")
+    (music / "Alba" / "a.sidecar").write_bytes(b"p")
+    (lists / "m.csv").write_text("audio,sidecar\nD:\\Musik\\Alba\\a.wav,d:/musik/Alba/a.sidecar\n")
+    reading = Reading(path_maps=(("D:\\Musik", str(music)),))
+
+    catalog = open_catalog(str(lists / "m.csv"), sidecar_names=(), reading=reading)
+
+    (row,) = catalog.rows()
+    assert (row.named_audio, row.named_sidecar, row.refused) == ("Alba/a.wav", "Alba/a.sidecar", None)
+    assert catalog.root == str(music)
+
+
+def test_a_map_within_the_manifests_folder_leaves_the_root(tmp_path: Path) -> None:
+    """Else its relative rows would lead outside."""
+    (tmp_path / "audio").mkdir()
+    (tmp_path / "m.csv").write_text("audio\nD:\\a.wav\nb.wav\n")
+    reading = Reading(path_maps=(("D:", str(tmp_path / "audio")),))
+
+    catalog = open_catalog(str(tmp_path / "m.csv"), sidecar_names=(), reading=reading)
+
+    assert [row.named_audio for row in catalog.rows()] == ["audio/a.wav", "b.wav"]
+
+
+def test_a_windows_path_without_a_map_says_which_one_helps(tmp_path: Path) -> None:
+    """Its row is ineligible, and names the folder under which the file was found."""
+    (tmp_path / "Alba").mkdir()
+    (tmp_path / "Alba" / "a.wav").write_bytes(b"abc")
+
+    (row,) = rows_of(tmp_path, "audio\nD:\\Musik\\Alba\\a.wav\n")
+
+    assert row.refused is not None
+    assert "line 2: There is no audio at this location (this looks like a Windows path: " in row.refused.detail
+    assert f"give --path-map 'D:\\Musik={tmp_path}')" in row.refused.detail
+
+
+def test_a_relative_path_may_have_backslashes(tmp_path: Path) -> None:
+    """If the file is there with slashes, and no file has the backslash in its name."""
+    (tmp_path / "x").mkdir()
+    for name in ("x/a.wav", "x/b.wav", "x\\b.wav"):
+        (tmp_path / name).write_bytes(b"abc")
+
+    rows = rows_of(tmp_path, "audio\nx\\a.wav\nx\\b.wav\n")
+
+    assert [row.named_audio for row in rows] == ["x/a.wav", "x\\b.wav"]

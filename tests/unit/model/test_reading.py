@@ -3,7 +3,7 @@
 import pytest
 
 from proofsweep.errors import UsageError
-from proofsweep.model.reading import Reading, columns_of
+from proofsweep.model.reading import Reading, columns_of, path_maps_of
 from proofsweep.model.selection import Selection
 
 
@@ -27,3 +27,21 @@ def test_what_was_said_goes_before_what_is_usual_and_is_part_of_a_selection() ->
 
     assert reading.columns == {"audio": "Datei", "id": "none"}
     assert Selection(reading=reading).text == "--column audio=Datei --column id=none"
+
+
+def test_a_path_map_leads_to_an_absolute_path_or_a_url() -> None:
+    """Both sides may hold equals signs."""
+    written = [r"D:\Musik=/mnt/musik", r"\\nas\a=b=s3://bucket/x=y", "/old=/new"]
+
+    maps = path_maps_of(written)
+
+    assert maps == ((r"D:\Musik", "/mnt/musik"), (r"\\nas\a=b", "s3://bucket/x=y"), ("/old", "/new"))
+    assert [value for _, value in Reading(path_maps=maps).options] == written
+    assert Reading(path_maps=maps[:1]).over(Reading(path_maps=maps)).path_maps == maps
+
+
+@pytest.mark.parametrize("written", ["D:\\Musik", "=/mnt", "/=/mnt", "D:\\=musik", "D:\\=~/musik", "D:\\="])
+def test_a_path_map_that_leads_nowhere_is_refused(written: str) -> None:
+    """The line shows how one is written."""
+    with pytest.raises(UsageError, match="write BEGINNING=FOLDER"):
+        path_maps_of([written])
