@@ -101,7 +101,8 @@ def _tell(settings: Settings, found: Surveyed, bounds: Bounds, *, sample: int, d
     cost = forecast_for(settings, need, status, bounds, measured)
     if as_json:
         counts = {member.name: getattr(survey, member.name) for member in fields(survey)}
-        print_json(counts | {"ignored": found.ignored, "skipped": listing.skipped} | forecast_json(cost))
+        read = {"ignored": found.ignored, "skipped": listing.skipped, "encoding": ", ".join(listing.encodings) or None}
+        print_json(counts | read | forecast_json(cost))
         return 0
     out = console()
     _print_survey(out, found, limits_for(settings).one_file, is_deep=deep)
@@ -123,6 +124,8 @@ def print_cautions(out: Console, settings: Settings, location: str) -> None:
 def _print_survey(out: Console, found: Surveyed, slot_bytes: int, *, is_deep: bool) -> None:
     survey, location = found.survey, found.listing.location
     out.print(f"{location}: {counted(survey.items, 'row')}", style="bold", soft_wrap=True)
+    if other := [encoding for encoding in found.listing.encodings if encoding != "UTF-8"]:
+        out.print(f"  read as {', '.join(other)}; if letters are wrong, give --encoding NAME", soft_wrap=True)
     out.print(
         f"  {survey.eligible:,} to send ({counted(survey.pairs, 'pair')}), {size_text(survey.audio_bytes)} of audio"
     )

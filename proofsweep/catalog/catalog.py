@@ -143,6 +143,7 @@ class Catalog(Protocol):
         ignored: entries that gave no row; complete after the last row.
         skipped: rows that are left out; complete after the last row.
         reported_run: the run that a completion report is of; None for any other catalog.
+        encodings: how its manifests of text are encoded, for a person.
     """
 
     name: str
@@ -152,6 +153,9 @@ class Catalog(Protocol):
     ignored: Ignored
     skipped: int
     reported_run: str | None
+
+    @property
+    def encodings(self) -> Sequence[str]: ...  # noqa: D102 - an attribute
 
     def rows(self) -> Iterator[ManifestRow]:
         """Return the rows from the first, at each call; CatalogError if there is none or reading fails."""
@@ -185,6 +189,11 @@ class PartOfCatalog:
         self.name, self.location, self.kind, self.root = whole.name, whole.location, whole.kind, whole.root
         self.ignored, self.skipped, self.reported_run = whole.ignored, 0, whole.reported_run
         self._whole = whole
+
+    @property
+    def encodings(self) -> Sequence[str]:
+        """Return how the manifests of the whole catalog are encoded."""
+        return self._whole.encodings
 
     def rows(self) -> Iterator[ManifestRow]:
         """Return the rows from the first, at each call; CatalogError if one cannot be read."""

@@ -10,16 +10,22 @@ from itertools import count, islice
 from typing import TYPE_CHECKING
 
 from proofsweep.catalog.catalog import CatalogBase, FactsOf, Ignored, row_with_facts
+from proofsweep.catalog.cell_locations import CellLocations
 from proofsweep.catalog.columns import Columns
-from proofsweep.catalog.manifest_formats import Note, has_one_header, manifest_words, records_of
-from proofsweep.catalog.path_maps import MapHints, PathMaps
+from proofsweep.catalog.encodings import Encoding
+from proofsweep.catalog.manifest_formats import (
+    Note,
+    encoding_of_manifest,
+    has_one_header,
+    manifest_words,
+    records_of,
+)
 from proofsweep.catalog.repeated_ids import RepeatedIds, SuspectIds
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.files.files import Files
-from proofsweep.files.locations import hint_for, is_bucket, is_windows, one_line, path_of, without_secrets
+from proofsweep.files.locations import is_bucket, one_line
 from proofsweep.model.completion_report import restored
 from proofsweep.model.items import (
-    NO_PROOF_IDS,
     PROOF_PREFIX,
     FileFacts,
     ManifestRow,
@@ -64,8 +70,8 @@ class Manifests:
         self._paths = paths
         self._files = files
         self._reading = reading
-        self._maps = PathMaps(reading.path_maps)
-        self._hints = MapHints(self._base.root, self._is_there)
+        self._encodings: dict[str, Encoding | None] = {}
+        self._cells = CellLocations(files, self._base.root, reading.path_maps)
         self._manifest_files = files.within(None)
         self._digest: str | None = None
 
@@ -108,7 +114,7 @@ class Manifests:
     def _with_hint(self, row: ManifestRow, named: "_NamedFiles") -> ManifestRow:
         """Return of a row without audio what may be wrong with its cell, if that can be seen."""
         written = _cell(named.cells, named.columns.audio) or ""
-        hint = self._hints.hint(written) if is_windows(written) else hint_for(written)
+        hint = self._cells.hint(written)
         if not hint:
             return row
         because = f"{named.where}: There is no audio at this location{hint}."
@@ -133,7 +139,7 @@ class Manifests:
         if self._digest is None:
             digest = hashlib.sha256()
             for path in self._paths:
-                next(records_of(path, self._manifest_files, digest.update), None)
+                next(records_of(path, self._manifest_files, digest.update, self._encoding(path)), None)
             self._digest = digest.hexdigest()
         return self._digest
 
@@ -149,26 +155,25 @@ class Manifests:
             for _, columns, cells in islice(self._table(path), 1):
                 self.reported_run = _cell(cells, columns.run) or self.reported_run
 
-    def _located(self, cell: str | None, folder: str) -> tuple[str | None, str | None]:
-        """Do as `_located` for a cell as it is mapped; a backslash is a slash if a file is only there so."""
-        written = None if cell is None else self._maps.mapped(cell)
-        as_written = location, _ = _located(written, folder)
-        if written is None or location is None or "\\" not in written or self._is_there(location):
-            return as_written
-        as_slashes = location, _ = _located(written.replace("\\", "/"), folder)
-        return as_slashes if location is not None and self._is_there(location) else as_written
+    @property
+    def encodings(self) -> list[str]:
+        """Return how the manifests of text are encoded, for a person: each that occurs."""
+        found = map(self._encoding, self._paths)
+        return [*dict.fromkeys(each.words for each in found if each is not None)]
 
-    def _is_there(self, location: str) -> bool:
-        """Whether a file of this machine is at a location; objects are not asked for one by one."""
-        try:
-            return not is_bucket(location) and self._files.facts(location) is not None
-        except SourceError:
-            return False
+    def _encoding(self, path: str) -> Encoding | None:
+        """Return how a manifest is encoded, which is found out once; None if its format is no text."""
+        if path not in self._encodings:
+            given = self._reading.encoding
+            self._encodings[path] = encoding_of_manifest(
+                path, self._manifest_files, None if given is None else Encoding(given)
+            )
+        return self._encodings[path]
 
     def _table(self, path: str, note: Note | None = None) -> Iterator[tuple[int, Columns, Sequence[str]]]:
         """Yield each record with its line and columns, which may differ between JSON lines."""
         known: dict[tuple[str, ...], Columns] = {}
-        for line, header, cells in records_of(path, self._manifest_files, note):
+        for line, header, cells in records_of(path, self._manifest_files, note, self._encoding(path)):
             columns = known.get(header)
             if columns is None:
                 columns = known[header] = Columns.of(header, self._reading)
@@ -179,10 +184,11 @@ class Manifests:
     def _named_files(self, note: Note | None = None) -> Iterator["_NamedFiles"]:
         """Yield the locations of each row's files, and the row's cells."""
         for path in self._paths:
-            folder, words = posixpath.dirname(path), manifest_words(path)
+            folder, words, encoding = posixpath.dirname(path), manifest_words(path), self._encoding(path)
+            guess = None if encoding is None else encoding.guess
             for line, columns, cells in self._table(path, note):
-                audio, bad_audio = self._located(_audio_of(cells, columns), folder)
-                sidecar, bad_sidecar = self._located(_cell(cells, columns.sidecar), folder)
+                audio, bad_audio = self._cells.located(_audio_of(cells, columns), folder, guess)
+                sidecar, bad_sidecar = self._cells.located(_cell(cells, columns.sidecar), folder, guess)
                 if sidecar is not None and audio is not None and proof_id_of(audio) is not None:
                     bad_sidecar = "a proof is verified by the service's own asset, and takes no sidecar."
                 where, wrong, refused = f"{words} {line}", bad_audio or bad_sidecar, None
@@ -241,20 +247,6 @@ class _NamedFiles:
     columns: Columns
     cells: Sequence[str]
     where: str
-
-
-def _located(cell: str | None, folder: str) -> tuple[str | None, str | None]:
-    """Return the location that a cell names; if it names none, what may be shown of it and what is wrong."""
-    if cell is None:
-        return None, None
-    proof_id = proof_id_of(cell)
-    if proof_id is not None:
-        is_one = proof_id.strip() and proof_id not in NO_PROOF_IDS and printable(proof_id) == proof_id
-        return cell, None if is_one else "this is no proof ID."
-    try:
-        return path_of(cell, folder), None
-    except CatalogError as error:
-        return without_secrets(cell), error.message
 
 
 def _refuse_unknown_columns(path: str, header: Sequence[str], columns: Columns) -> None:

@@ -1,5 +1,6 @@
 """How a catalog is read whose own words are not ours: which column is which, where its paths lead. Pure."""
 
+import codecs
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -20,21 +21,27 @@ class Reading:
     Attributes:
         columns: the name of the column of a role, or `none`.
         path_maps: beginnings of locations, each with the folder or prefix that it stands for.
+        encoding: the codec's name of manifests of text; None if they show it themselves.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict, hash=False)
     path_maps: tuple[tuple[str, str], ...] = ()
+    encoding: str | None = None
 
     @property
     def options(self) -> list[tuple[str, str]]:
         """Return what was said, as options of the command line and their values."""
         columns = [("--column", f"{role}={self.columns[role]}") for role in ROLES if role in self.columns]
-        return [*columns, *(("--path-map", f"{written}={folder}") for written, folder in self.path_maps)]
+        maps = [("--path-map", f"{written}={folder}") for written, folder in self.path_maps]
+        single = {"--encoding": self.encoding}
+        return [*columns, *maps, *((option, value) for option, value in single.items() if value is not None)]
 
     def over(self, usual: "Reading") -> "Reading":
         """Return this reading, and the usual one where this says nothing."""
         return Reading(
-            columns={**usual.columns, **self.columns}, path_maps=tuple(dict.fromkeys(self.path_maps + usual.path_maps))
+            columns={**usual.columns, **self.columns},
+            path_maps=tuple(dict.fromkeys(self.path_maps + usual.path_maps)),
+            encoding=self.encoding or usual.encoding,
         )
 
 
@@ -71,3 +78,14 @@ def path_maps_of(written: Iterable[str]) -> tuple[tuple[str, str], ...]:
             )
         maps.append((found[1], found[2]))
     return tuple(maps)
+
+
+def encoding_named(name: str) -> str:
+    """Return the codec's name of an encoding of text, such as `cp1252` of Windows-1252; UsageError if there is none."""
+    try:
+        codec = codecs.lookup(name.strip()).name
+        "".encode(codec)  # refuses what is no encoding of text, such as base64
+    except (LookupError, ValueError) as error:
+        known = "utf-8, windows-1252, utf-16, mac_roman, cp850, cp1250, cp1251, shift_jis, gb18030"
+        raise UsageError(f"--encoding {name!r}: there is no such encoding of text; write one like {known}.") from error
+    return codec.removesuffix("-sig")

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field
 
 from proofsweep.catalog.pairing import own_pattern
 from proofsweep.errors import UsageError
-from proofsweep.model.reading import columns_of, path_maps_of
+from proofsweep.model.reading import columns_of, encoding_named, path_maps_of
 from proofsweep.settings.sections import Section
 
 
@@ -25,6 +25,13 @@ def _path_map(given: tuple[str, ...]) -> tuple[str, ...]:
     return given
 
 
+def _encoding(given: str) -> str:
+    try:
+        return encoding_named(given)
+    except UsageError:
+        raise ValueError("must be an encoding of text, such as windows-1252") from None
+
+
 class CatalogSettings(Section):
     """How a catalog is read."""
 
@@ -41,3 +48,5 @@ class CatalogSettings(Section):
     columns: Annotated[dict[str, str], AfterValidator(_columns)] = Field(default={})
     # beginnings of a manifest's paths, and the folders that they stand for.
     path_map: Annotated[tuple[str, ...], AfterValidator(_path_map)] = ()
+    # how manifests of text are encoded; by default their bytes say it.
+    encoding: Annotated[str, AfterValidator(_encoding)] | None = None

@@ -306,3 +306,19 @@ def test_a_relative_path_may_have_backslashes(tmp_path: Path) -> None:
     rows = rows_of(tmp_path, "audio\nx\\a.wav\nx\\b.wav\n")
 
     assert [row.named_audio for row in rows] == ["x/a.wav", "x\\b.wav"]
+
+
+def test_how_manifests_are_encoded_is_told(tmp_path: Path) -> None:
+    """Each encoding that occurs; a given one goes before what the bytes seem to be."""
+    (tmp_path / "1.csv").write_bytes("audio,Künstler\nä.wav,ö\n".encode("cp1252"))
+    (tmp_path / "2.csv").write_bytes("audio,Künstler\nä.wav,ö\n".encode("utf-16"))
+
+    told, given = (
+        open_catalog(str(tmp_path / pattern), sidecar_names=(), reading=reading)
+        for pattern, reading in (("*.csv", Reading()), ("1.csv", Reading(encoding="cp1250")))
+    )
+
+    assert told.encodings == ["Windows-1252", "UTF-16"]
+    assert [dict(row.tags) for row in told.rows()] == [{"Künstler": "ö"}] * 2
+    assert given.encodings == ["cp1250"]
+    assert given.tag_names() == ["Künstler"]

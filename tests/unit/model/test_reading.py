@@ -3,7 +3,7 @@
 import pytest
 
 from proofsweep.errors import UsageError
-from proofsweep.model.reading import Reading, columns_of, path_maps_of
+from proofsweep.model.reading import Reading, columns_of, encoding_named, path_maps_of
 from proofsweep.model.selection import Selection
 
 
@@ -45,3 +45,17 @@ def test_a_path_map_that_leads_nowhere_is_refused(written: str) -> None:
     """The line shows how one is written."""
     with pytest.raises(UsageError, match="write BEGINNING=FOLDER"):
         path_maps_of([written])
+
+
+def test_an_encoding_has_the_name_of_its_codec() -> None:
+    """People write it as they know it."""
+    assert [encoding_named(name) for name in ("Windows-1252", "UTF8", "utf-8-sig")] == ["cp1252", "utf-8", "utf-8"]
+    assert Reading(encoding="cp1252").options == [("--encoding", "cp1252")]
+    assert Reading().over(Reading(encoding="cp1252")).encoding == "cp1252"
+
+
+@pytest.mark.parametrize("name", ["", "windows", "base64", "rot13", "x\0"])
+def test_what_is_no_encoding_of_text_is_refused(name: str) -> None:
+    """The line shows some."""
+    with pytest.raises(UsageError, match="write one like utf-8, windows-1252"):
+        encoding_named(name)

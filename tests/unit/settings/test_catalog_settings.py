@@ -11,6 +11,7 @@ from proofsweep.settings.catalog_settings import CatalogSettings
     [
         ({"columns": {"title": "Titel"}}, "names a column for audio, sidecar or id, and for nothing else"),
         ({"columns": {"audio": " "}}, "names a column for audio, sidecar or id"),
+        ({"encoding": "base64"}, "must be an encoding of text, such as windows-1252"),
         ({"path_map": ["D:=musik"]}, "of absolute paths or bucket URLs"),
     ],
 )
