@@ -16,6 +16,7 @@ from proofsweep.catalog.preflight import SizeLimits
 from proofsweep.errors import CatalogError, ResultsError
 from proofsweep.files.locations import is_bucket, is_within, one_line, resolved_location, url_of
 from proofsweep.model import layout
+from proofsweep.model.items import printable
 from proofsweep.model.runs import PARTIAL_KINDS, Plan, new_run_id, shard_items_for
 from proofsweep.model.tables import planned_items, schemas
 from proofsweep.model.tables.columns import Row
@@ -99,6 +100,7 @@ def _plan_of(request: PlanRequest, survey: Survey, run_id: str, now: datetime) -
         selection=request.selection,
         catalog_identity=request.identity,
         catalog_claim=request.claim,
+        tag_names=[*dict.fromkeys(map(printable, request.catalog.tag_names()))],
     )
 
 

@@ -1,5 +1,6 @@
 -- One row for each item: the newest row of any outcome.
 WITH others AS (
+    SELECT * /* tag columns */
     FROM store.newest
     WHERE list_contains(getvariable('environments'), environment) AND outcome NOT IN ('accepted', 'rejected')
         AND NOT (item_id = 'redacted' AND audio = 'redacted')

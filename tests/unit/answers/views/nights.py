@@ -10,7 +10,7 @@ from proofsweep.store.plans_and_parts import Results
 from proofsweep.verify.leg.note_leg import note_leg, note_run
 
 from ....worlds.audited_store import list_items
-from ...ended_runs import answered, end_leg, plan_of_run
+from ...ended_runs import answered, end_leg, plan_of_run, tag_names_of
 
 MONDAY, TUESDAY, WEDNESDAY, THURSDAY = (f"202611{day}T020000Z_000aaaaaa" for day in (16, 17, 18, 19))
 
@@ -35,7 +35,7 @@ def night(
 
     `listed` are the items of the whole catalog, where the night leaves some out.
     """
-    plan = plan_of_run(run_id, len(rows) + remaining, **plan_cells)
+    plan = plan_of_run(run_id, len(rows) + remaining, tag_names=tag_names_of(rows.values()), **plan_cells)
     if listed:
         list_items(results, run_id, listed)
     facts = [answered(plan, number, item) | _cells(item, cells) for number, (item, cells) in enumerate(rows.items())]
