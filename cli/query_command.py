@@ -53,9 +53,9 @@ def query(
     """Ask the results store in SQL, with DuckDB.
 
     The views: verdicts, runs, exchanges and ingest are the tables. latest_answer and latest_attempt have a row for each
-    item. changes is what each run found otherwise than before, and why. rejects is what needs attention now. Each tag of
-    the catalogs is a column of these. reasons, coverage, spend and request_log count and look up. docs/cookbook.md has
-    twenty questions with their SQL.
+    item. changes is what each run found otherwise than before, and why. rejects is what needs attention now. Each tag
+    of the catalogs is a column of these. reasons, coverage, spend and request_log count and look up. docs/cookbook.md
+    has twenty questions with their SQL.
 
     On a terminal, without SQL, it asks for statements one by one: Tab completes, and the history is kept.
 
