@@ -49,8 +49,8 @@ def export(
 ) -> int:
     """Write a completion report: each file with its outcome, why, what to do, and the request IDs.
 
-    What people read comes first, paths and IDs last; a workbook (xlsx) begins with a sheet of totals. A report in CSV is
-    a manifest too: `proofsweep verify` takes it, and each file keeps its item_id. No file is ever overwritten.
+    What people read comes first, paths and IDs last; a workbook (xlsx) begins with a sheet of totals. A report in CSV
+    is a manifest too: `proofsweep verify` takes it, and each file keeps its item_id. No file is ever overwritten.
 
     Examples: `proofsweep export --only rejected --by supplier` · `proofsweep export --format xlsx --file night.xlsx`
     """

@@ -102,7 +102,7 @@ def write_csv(path: Path, report: Report) -> None:
     The mark at its start tells spreadsheets that it is UTF-8.
     """
     with path.open("x", encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-        for cells in chain([report.header], map(report.cells, report.rows)):
+        for cells in chain([list[object](report.header)], (report.cells(row) for row in report.rows)):
             file.write(",".join(map(_text_of, cells)) + "\r\n")
 
 

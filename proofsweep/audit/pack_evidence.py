@@ -9,7 +9,7 @@ import json
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, NoReturn, Self
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -142,7 +142,7 @@ def write_evidence(
     proved; ResultsError if the store cannot be read, or is not as its receipts say.
     """
     results = selected.results
-    rows = _rows_by_part(selected, wanted.tags)  # (1)
+    rows = _rows_by_part(replace(selected, has_gone=True), wanted.tags)  # (1)
     graph = _sound_graph(results)  # (2)
     packing = _Packing(results=results, contents=Contents(wanted=wanted))
     with EvidenceZip(file) as evidence:
@@ -220,7 +220,8 @@ def _rows_by_part(selected: SelectedRows, tags: Mapping[str, str]) -> _Rows:
         for value in tags.values():  # as the text of the tags has it; only the likely rows are parsed
             likely = likely.filter(pc.match_substring(likely["tags"], json.dumps(value, ensure_ascii=False)))
         for leg, row, text in zip(*(likely[name].to_pylist() for name in ("leg", "manifest_row", "tags")), strict=True):
-            if not tags or _has(json.loads(text), tags):
+            # What no run has tried yet has no leg, and no row that could be proved.
+            if leg is not None and (not tags or _has(json.loads(text), tags)):
                 chosen[layout.verdicts_name(plan.run_id, plan.run_date, shard_of(plan, row), leg)].append(row)
     if not chosen:
         _refuse_no_row(selected, tags)

@@ -15,8 +15,8 @@ _NO_NAMES = re.compile(r"--.*|/\*.*?\*/|'[^']*'")  # comments and texts
 _NONE: Mapping[str, str] = {}
 
 _FURTHER = (
-    *("latest_answer", "latest_attempt", "standing", "comparisons", "changes", "rejects", "reasons", "coverage"),
-    *("usage", "spend", "request_log"),
+    *("latest_answer", "latest_attempt", "standing", "catalog", "comparisons", "changes", "rejects", "open_since"),
+    *("reasons", "coverage", "usage", "spend", "request_log"),
 )
 NAMES = (*TABLES, *_FURTHER)
 """The views, each after those that it reads; a table has a view of its name."""
