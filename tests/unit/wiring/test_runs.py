@@ -14,6 +14,7 @@ from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings
 from proofsweep.store.legs import Legs
 from proofsweep.verify.plan.due_rows import DueRows
+from proofsweep.wiring.engines import limits_for
 from proofsweep.wiring.legs import settle_dead_leg
 from proofsweep.wiring.runs import (
     bounds_for,

@@ -25,8 +25,8 @@ instead AS MATERIALIZED (
 )
 SELECT
     answer.* /* screening columns */, finished_at AS answered_at, audio_version AS answered_audio_version,
-    sidecar_version AS answered_sidecar_version
+    sidecar_version AS answered_sidecar_version /* tag columns */
 FROM store.answers AS answer
 ANTI JOIN instead ON (instead.item_id, instead.environment) = (answer.item_id, answer.environment)
 UNION ALL BY NAME
-FROM instead
+SELECT * /* tag columns */ FROM instead
