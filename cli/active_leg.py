@@ -16,8 +16,9 @@ from cli.progress_lines import (
     rate_text,
     share_text,
 )
-from cli.screen import COLOURS, duration_text, print_error, size_text, styled
+from cli.screen import COLOURS, print_error, size_text, styled
 from proofsweep.model.progress import LegProgress, OpenLeg
+from proofsweep.text import duration_text
 
 
 def active_leg_lines(leg: OpenLeg) -> list[Text]:

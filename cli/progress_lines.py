@@ -4,8 +4,9 @@ from datetime import datetime
 
 from rich.text import Text
 
-from cli.screen import COLOURS, counted, duration_text, size_text, styled
+from cli.screen import COLOURS, counted, size_text, styled
 from proofsweep.model.progress import LegProgress
+from proofsweep.text import duration_text
 
 # From this rate on, a fraction of a file says nothing. Chosen: at half 5.4 reads as 5, at twice 19.7 is not read.
 _WHOLE_FILES = 10.0

@@ -1,6 +1,6 @@
 """Read the status of a run from its parts and receipts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -53,9 +53,9 @@ def _open_leg(legs: Legs, receipts: Mapping[int, Mapping[str, object] | None]) -
     return None if claim is None else open_leg(legs, last, claim)
 
 
-def newest_runs(results: Results, most: int) -> list[RunStatus]:
-    """Read the status of the newest runs; of a run that is finished, only how many rows have which outcome."""
-    newest = islice(RunIndex(results).refreshed().newest_first(), most)
+def newest_runs(results: Results, most: int, which: Callable[[Plan], bool] = lambda _: True) -> list[RunStatus]:
+    """Read the status of the newest runs of a choice; of a finished one, only how many rows have which outcome."""
+    newest = islice((run for run in RunIndex(results).refreshed().newest_first() if which(run.plan)), most)
     return [
         _brief(record) if _is_known(results, record) else describe_run(results, record.plan.run_id) for record in newest
     ]
