@@ -187,3 +187,12 @@ def test_a_link_that_was_not_made_is_an_error_of_the_store(store: Store, monkeyp
         store.create(NAME, b"content")
 
     assert store.read(NAME) is None
+
+
+def test_the_root_is_listed_as_any_folder_is(store: Store) -> None:
+    """Its names have no folder before them."""
+    for name in ("index.html", "files/a.js"):
+        store.create(name, b"")
+
+    assert store.names("") == ["index.html"]
+    assert store.folders("") == ["files"]
