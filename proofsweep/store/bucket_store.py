@@ -116,6 +116,13 @@ class BucketStore:
             if failure_of(error).kind is not FailureKind.MISSING:
                 self._fail("written", error)
 
+    def delete_folder(self, folder: str) -> None:
+        """Delete the objects, many with one request where the bucket can."""
+        try:
+            obstore.delete(self._bucket, [self._key(name) for name in self.names(folder)])
+        except FAILURES as error:
+            self._fail("written", error)
+
     @property
     def _bucket(self) -> "ObjectStore":
         if self._store is None:

@@ -70,6 +70,14 @@ class FolderStore:
         with self._wrapped_errors("written"):
             (self._root / name).unlink(missing_ok=True)
 
+    def delete_folder(self, folder: str) -> None:
+        """Remove the files, and the folder unless it holds folders."""
+        for entry in self._entries(folder):
+            if entry.is_file():
+                self.delete(f"{folder}/{entry.name}")
+        with suppress(OSError):
+            (self._root / folder).rmdir()
+
     def within(self, folder: str) -> "FolderStore":
         """Open a sub-folder."""
         return FolderStore(self._root / folder, self._called)

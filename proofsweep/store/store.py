@@ -57,6 +57,10 @@ class Store(Protocol):
         """Delete an object; a missing one is no error."""
         ...
 
+    def delete_folder(self, folder: str) -> None:
+        """Delete the objects directly in a folder, and it; others must not write there."""
+        ...
+
     def within(self, folder: str) -> "Store":
         """Open a folder of it as a store of its own."""
         ...

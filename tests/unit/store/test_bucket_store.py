@@ -164,3 +164,15 @@ def test_a_page_says_that_it_is_one(name: str, kind: str | None) -> None:
     BucketStore("s3://bucket", lambda _root: bucket).replace(name, b"content")
 
     assert obstore.get(bucket, name).attributes.get("Content-Type") == kind
+
+
+def test_a_folder_is_deleted_with_what_lies_directly_in_it(store: BucketStore) -> None:
+    """What is beside it stays; one that is not there is no error."""
+    for name in ("t/old/a", "t/old/b", "t/new/a"):
+        store.create(name, b"")
+
+    for folder in ("t/old", "t/nowhere"):
+        store.delete_folder(folder)
+
+    assert store.folders("t") == ["new"]
+    assert store.names("t/new") == ["t/new/a"]
