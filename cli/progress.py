@@ -11,9 +11,10 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from cli.screen import COLOURS, duration_text, size_text, styled
+from cli.screen import COLOURS, size_text, styled
 from proofsweep.background import background_thread
 from proofsweep.model.runs import LegProgress
+from proofsweep.text import duration_text
 from proofsweep.wiring.engines import leg_progress
 
 # Bounds how old the live line is. Chosen: twice looks stuck, half only redraws more often.
