@@ -60,8 +60,8 @@ class Level:
     name: str
     records: int
     bits: int
-    words: Sequence[str]
-    state: Sequence[str]
+    words: tuple[str, ...]
+    state: tuple[str, ...]
 
     @property
     def folder(self) -> str:
@@ -93,10 +93,10 @@ class Levels:
             ((size,),) = self._connection.execute(f"SELECT sum(strlen(payload) + 30) FROM {rows}").fetchall()
             bits = max(0, math.ceil(math.log2((size or 1) / _SHARD_BYTES)))
             self._put(self._shards(name, files, bits))
-            words = [word for word, _ in self._put(self._words(name, rows))]
+            words = tuple(word for word, _ in self._put(self._words(name, rows)))
             state = {f"{STATE_FOLDER}/{name}/{each.name}": each for each in files}
             self._put(("", object_name, path.read_bytes()) for object_name, path in state.items())
-        return Level(name=name, records=records, bits=bits, words=words, state=list(state))
+        return Level(name=name, records=records, bits=bits, words=words, state=tuple(state))
 
     def merged(self, name: str, levels: Sequence[Level]) -> tuple[list[Level], list[Level]]:
         """Merge small levels if there are many; return the levels that count then, and those that do not any more."""

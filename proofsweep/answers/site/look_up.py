@@ -43,9 +43,9 @@ def updated_look_up(
         finally:
             if connection.filesystem_is_registered(SITE_SCHEME):
                 connection.unregister_filesystem(SITE_SCHEME)
-    over = [run.plan.run_id for run in runs if run.is_over]
-    names = [level.name for level in replaced]
-    state = replace(before, version=version, levels=levels, over=over, replaced=names)
+    over = tuple(run.plan.run_id for run in runs if run.is_over)
+    names = tuple(level.name for level in replaced)
+    state = replace(before, version=version, levels=tuple(levels), over=over, replaced=names)
     return LookUp(state=state, files=changed.files, changed=changed.records)
 
 

@@ -1,7 +1,7 @@
 """What a site knows of itself: a file that marks its folder as one, and what was written when it was updated last."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 
@@ -36,10 +36,10 @@ class SiteState:
     environment: str
     removed: str = ""
     version: int = 0
-    levels: Sequence[Level] = ()
-    over: Sequence[str] = ()
+    levels: tuple[Level, ...] = ()
+    over: tuple[str, ...] = ()
     nights: Mapping[str, str] = field(default_factory=dict)
-    replaced: Sequence[str] = ()
+    replaced: tuple[str, ...] = ()
 
 
 _READER = TypeAdapter(SiteState)

@@ -5,24 +5,28 @@ A reader never sees half a page: each object is put in its place whole, and data
 """
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.resources import files
 
 from proofsweep.answers.explain.explain import packet_of_failed_calls
+from proofsweep.answers.report.catalog_page import catalog_page
+from proofsweep.answers.report.choice import PageChoice, PageLinks
+from proofsweep.answers.report.night_page import night_page
+from proofsweep.answers.report.nights import nights_of
 from proofsweep.answers.report.templates import template
-from proofsweep.answers.report.write_page import page_of
 from proofsweep.answers.site.levels import FILES_FOLDER, script_of
 from proofsweep.answers.site.look_up import LookUp, delete_old, updated_look_up
-from proofsweep.answers.site.nights import NIGHTS_INDEX, NightPages, chosen_nights, page_of_nights
+from proofsweep.answers.site.nights import NIGHTS_FOLDER, NIGHTS_INDEX, NightPages, chosen_nights
 from proofsweep.answers.site.site_state import state_of_site, write_state
-from proofsweep.contract.verdicts import MEANING_OF_VALID
-from proofsweep.model.run_records import RunRecord
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
 from proofsweep.store.store import Store
 from proofsweep.text import minute_of
+
+# Runs that the list of nights looks through. Chosen: a year of nights, and of passes each hour.
+_MOST_LISTED = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +34,7 @@ class SiteRequest:
     """What a site is made of.
 
     Attributes:
-        tag: by which its pages count; None for none.
+        choice: which tags its pages count by.
         screening: conditions by their names.
         most_pages: of nights that one update writes; None for all. The next one goes on.
     """
@@ -38,7 +42,7 @@ class SiteRequest:
     results: Results
     environment: str
     clock: Callable[[], datetime]
-    tag: str | None
+    choice: PageChoice
     screening: Mapping[str, str]
     most_pages: int | None = None
 
@@ -74,7 +78,7 @@ def update_site(request: SiteRequest, store: Store) -> SiteUpdate:
     nights = chosen_nights(runs, request.environment)
     pages = NightPages(store, lambda run_id: _night_page(request, run_id), request.most_pages)
     digests = pages.written(nights, before.nights)  # (3)
-    _write_pages(request, store, nights, digests, found)  # (4)
+    _write_pages(request, store, digests, found)  # (4)
     write_state(store, replace(found.state, nights=digests))  # (5)
     delete_old(store, before, found.state, request.clock())  # (6)
     written = sum(digest != before.nights.get(run_id) for run_id, digest in digests.items())
@@ -82,35 +86,57 @@ def update_site(request: SiteRequest, store: Store) -> SiteUpdate:
 
 
 def _night_page(request: SiteRequest, run_id: str) -> str:
-    packet = packet_of_failed_calls(request.results, request.results.plan(run_id))
-    return page_of(request.results, run_id, request.tag, packet, request.screening)
+    return night_page(
+        request.results,
+        run_id,
+        request.clock(),
+        request.choice,
+        PageLinks(menu={"Catalog": "../index.html", "All nights": "index.html", "Find a file": "../lookup.html"}),
+        packet=packet_of_failed_calls(request.results, request.results.plan(run_id)),
+        screening=request.screening,
+    )
 
 
-def _write_pages(
-    request: SiteRequest, store: Store, nights: Sequence[RunRecord], with_pages: Collection[str], found: LookUp
-) -> None:
+def _write_pages(request: SiteRequest, store: Store, chosen: Collection[str], found: LookUp) -> None:
     """Write the pages that are the same for all, and those that tell of all nights; the data's index comes last."""
-    style = _own("style.css", "report") + _own("lookup.css", "site")
-    made = minute_of(request.clock())
-    data = {
-        "made": made,
-        "files": found.files,
-        "nights": list(with_pages),
-        "levels": [{"name": each.name, "bits": each.bits, "words": each.words} for each in found.state.levels],
-    }
-    pages = {
-        "style.css": style,
-        "site.js": _own("site.js", "site"),
-        "lookup.html": template("lookup.html.jinja").render(meaning=MEANING_OF_VALID),
-        NIGHTS_INDEX: page_of_nights(nights, with_pages),
-        "index.html": _night_page(request, nights[0].plan.run_id),
-    }
-    for name, text in pages.items():
+    for name, text in _pages(request, chosen).items():
         content = text.encode("utf-8", "replace")
         if store.read(name) != content:
             store.replace(name, content)
+    data = {
+        "made": minute_of(request.clock()),
+        "files": found.files,
+        "nights": list(chosen),
+        "levels": [{"name": each.name, "bits": each.bits, "words": each.words} for each in found.state.levels],
+    }
     script = json.dumps(data, ensure_ascii=False)
     store.replace(f"{FILES_FOLDER}/index.js", script_of(f'proofsweep("index",{script})'))
+
+
+def _pages(request: SiteRequest, chosen: Collection[str]) -> dict[str, str]:
+    """Make the pages at the top, and the list of nights; each is quick to make, and links to the nights with a page."""
+    listed = nights_of(request.results, request.environment, None, _MOST_LISTED)
+    nights = template("nights.html.jinja").render(
+        nights=[night for night in reversed(listed) if night.run_id in chosen],
+        links=PageLinks(menu={"Catalog": "../index.html", "Find a file": "../lookup.html"}, nights=_pages_of(chosen)),
+        results=request.results.store.url,
+        made_at=request.clock(),
+    )
+    links = PageLinks(
+        menu={"All nights": NIGHTS_INDEX, "Find a file": "lookup.html"},
+        nights=_pages_of(chosen, f"{NIGHTS_FOLDER}/"),
+    )
+    return {
+        "style.css": _own("style.css", "report") + _own("lookup.css", "site"),
+        "site.js": _own("site.js", "site"),
+        "lookup.html": template("lookup.html.jinja").render(),
+        NIGHTS_INDEX: nights,
+        "index.html": catalog_page(request.results, request.environment, request.clock(), request.choice, links),
+    }
+
+
+def _pages_of(chosen: Collection[str], folder: str = "") -> dict[str, str]:
+    return {run_id: f"{folder}{run_id}.html" for run_id in chosen}
 
 
 def _own(name: str, room: str) -> str:
