@@ -1,10 +1,8 @@
 """Show the progress of a run: one live line on a terminal of any width, plain lines elsewhere."""
 
 import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from datetime import datetime
 
 from rich.console import Console
@@ -13,7 +11,7 @@ from rich.text import Text
 
 from cli.screen import COLOURS, duration_text, size_text, styled
 from proofsweep.background import background_thread
-from proofsweep.model.runs import LegProgress
+from proofsweep.model.progress import LegProgress
 from proofsweep.wiring.engines import leg_progress
 
 # Bounds how old the live line is. Chosen: twice looks stuck, half only redraws more often.
@@ -28,67 +26,31 @@ _WHOLE_FILES = 10.0
 _BETWEEN_COLUMNS = len(" · ")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """How far a leg is.
-
-    Attributes:
-        at: the wall clock of this machine.
-        finished: rows of the whole plan that have an outcome.
-        items: rows of the whole plan.
-        done: rows that this leg finished in `seconds`.
-        counts: rows of this leg by outcome, without empty ones.
-        lane: what limits the rate, once that is known.
-        is_stopping: whether the leg was asked to stop.
-    """
-
-    at: datetime
-    finished: int
-    items: int
-    done: int
-    seconds: float
-    counts: Sequence[tuple[str, int]] = field(default=())
-    sent_bytes: int = 0
-    lane: str = ""
-    is_stopping: bool = False
-
-    @property
-    def rate(self) -> str:
-        """The rate of this leg so far."""
-        rate = self.done / self.seconds if self.seconds else 0.0
-        return f"{rate:,.0f} files/s" if rate >= _WHOLE_FILES else f"{rate:,.1f} files/s"
-
-    @property
-    def left(self) -> str:
-        """The time that is left at this rate, in words; nothing before the first file."""
-        if not self.done or self.finished >= self.items:
-            return ""
-        return f"{duration_text((self.items - self.finished) * self.seconds / self.done)} left"
+def progress_shown(out: Console) -> AbstractContextManager[Callable[[], None]]:
+    """Show the progress of this process's leg beside the work; the value ends the display before the work ends."""
+    show = _show_live if out.is_terminal else _show_plainly
+    return background_thread("progress", lambda over: show(out, over))
 
 
-def progress_shown(out: Console, items: int, finished_before: int) -> AbstractContextManager[Callable[[], None]]:
-    """Show the progress of this process's leg beside the work; the value ends the display before the work ends.
+def line_of(progress: LegProgress, at: datetime, columns: int, hint: str = "") -> Text:
+    """Write the progress on one line of so many columns: what does not fit is left out, the least important first.
 
     Args:
-        out: where to show it.
-        items: rows of the whole plan.
-        finished_before: rows that earlier legs have finished.
+        progress: of a leg.
+        at: what a clock on the wall says.
+        columns: of the terminal.
+        hint: what a person can do while it stops.
     """
-    show = _show_live if out.is_terminal else _show_plainly
-    return background_thread("progress", lambda over: show(out, over, items, finished_before))
-
-
-def line_of(progress: Progress, columns: int) -> Text:
-    """Write the progress on one line of so many columns: what does not fit is left out, the least important first."""
-    share = f"{progress.finished:,}/{progress.items:,}"
+    share = f"{progress.finished:,}/{progress.rows:,}"
     by_importance: list[tuple[int, str, str]] = [  # its position on the line, the text, its style
-        (0, "stopping, Ctrl-C again ends at once" if progress.is_stopping else "", "yellow"),
+        (0, f"stopping{hint}" if progress.is_stopping else "", "yellow"),
         (2, share, "bold"),
-        (3, progress.left, ""),
-        (1, f"{progress.at:%H:%M:%S}", ""),
-        (5, progress.rate, ""),
-        *((6, f"{count:,} {word}", COLOURS[word]) for word, count in reversed(progress.counts)),
-        (4, f"{100 * progress.finished // max(1, progress.items)} %", ""),
+        (3, left_text(progress), ""),
+        (1, f"{at:%H:%M:%S}", ""),
+        (9, "" if progress.is_stopping else progress.waiting, "yellow"),
+        (5, rate_text(progress), ""),
+        *((6, f"{count:,} {word}", COLOURS[word]) for word, count in reversed(counts_of(progress))),
+        (4, f"{100 * progress.finished // max(1, progress.rows)} %", ""),
         (8, progress.lane, ""),
         (7, size_text(progress.sent_bytes), ""),
     ]
@@ -104,51 +66,45 @@ def line_of(progress: Progress, columns: int) -> Text:
     return line
 
 
-def plain_line(progress: Progress) -> str:
+def plain_line(progress: LegProgress, at: datetime) -> str:
     """Write the progress as a line of a log."""
-    counts = ", ".join(f"{count:,} {word}" for word, count in progress.counts)
-    share = f"{progress.finished:,} of {progress.items:,} rows" + (f" ({counts})" if counts else "")
-    parts = [share, progress.rate, progress.left and f"about {progress.left}", progress.lane]
-    return f"{progress.at:%Y-%m-%d %H:%M:%S} " + ", ".join(part for part in parts if part)
+    counts = ", ".join(f"{count:,} {word}" for word, count in counts_of(progress))
+    share = f"{progress.finished:,} of {progress.rows:,} rows" + (f" ({counts})" if counts else "")
+    left = left_text(progress)
+    parts = [share, rate_text(progress), left and f"about {left}", progress.lane, progress.waiting]
+    return f"{at:%Y-%m-%d %H:%M:%S} " + ", ".join(part for part in parts if part)
 
 
-def _show_live(out: Console, over: threading.Event, items: int, finished_before: int) -> None:
+def counts_of(progress: LegProgress) -> list[tuple[str, int]]:
+    """Return the rows of the leg by outcome, without empty ones."""
+    return [(word, count) for word in COLOURS if (count := progress.counts.get(word, 0))]
+
+
+def rate_text(progress: LegProgress) -> str:
+    """Write how fast it goes; nothing before that is known."""
+    if progress.rate is None:
+        return ""
+    return f"{progress.rate:,.0f} files/s" if progress.rate >= _WHOLE_FILES else f"{progress.rate:,.1f} files/s"
+
+
+def left_text(progress: LegProgress) -> str:
+    """Write the time that is left; nothing if nobody knows it, or no row is left."""
+    if progress.seconds_left is None or progress.finished >= progress.rows:
+        return ""
+    return f"{duration_text(progress.seconds_left)} left"
+
+
+def _show_live(out: Console, over: threading.Event) -> None:
     with Live(Text("starting"), console=out, transient=True, refresh_per_second=4) as live:
         out.show_cursor()  # a second Ctrl-C ends the process at once; a hidden cursor would stay hidden
-        began = time.monotonic()
         while not over.wait(_LIVE_SECONDS):
-            leg = leg_progress()
-            if leg is not None:
-                live.update(line_of(_progress_of(leg, items, finished_before, time.monotonic() - began), out.width))
+            progress = leg_progress()
+            if progress is not None:
+                live.update(line_of(progress, datetime.now().astimezone(), out.width, ", Ctrl-C again ends at once"))
 
 
-def _show_plainly(out: Console, over: threading.Event, items: int, finished_before: int) -> None:
-    began = time.monotonic()
+def _show_plainly(out: Console, over: threading.Event) -> None:
     while not over.wait(_PLAIN_SECONDS):
-        leg = leg_progress()
-        if leg is not None:
-            out.print(plain_line(_progress_of(leg, items, finished_before, time.monotonic() - began)))
-
-
-def _progress_of(leg: LegProgress, items: int, finished_before: int, seconds: float) -> Progress:
-    done = sum(leg.counts.values())
-    return Progress(
-        at=datetime.now().astimezone(),
-        finished=finished_before + done,
-        items=items,
-        done=done,
-        seconds=seconds,
-        counts=[(word, count) for word in COLOURS if (count := leg.counts[word])],
-        sent_bytes=leg.sent_bytes,
-        lane=_lane_text(leg),
-        is_stopping=leg.is_stopping,
-    )
-
-
-def _lane_text(leg: LegProgress) -> str:
-    """Return what limits the rate, once that is known."""
-    if leg.is_outage:
-        return "a control came out wrong; only controls go"
-    if leg.most_at_once is not None:
-        return f"at most {leg.most_at_once:,} calls at once"
-    return "" if leg.rate is None else f"lane {leg.rate:,.1f} calls/s"
+        progress = leg_progress()
+        if progress is not None:
+            out.print(plain_line(progress, datetime.now().astimezone()), soft_wrap=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from proofsweep.endings import EndedBy
 from proofsweep.errors import ProofsweepError, ResultsError, RunMustStop
+from proofsweep.model.progress import LegProgress
 from proofsweep.model.runs import ClockReading, is_due
 from proofsweep.partner.stop import StopSwitch
 from proofsweep.store.journal import FLUSH_SECONDS, Journal
@@ -28,6 +29,8 @@ class Heartbeat:
         store_outage_seconds: how long the results store may fail before the leg ends.
         is_claimant: whether this process claimed the leg; else it only keeps its journal, and gives no sign of life.
         on_beat: called at each heartbeat; ResultsError counts as a store that fails.
+        progress: returns what the heartbeats tell of the work; None before there is something to tell.
+        is_settling: whether the leg's work is over, and its last rows are being written.
     """
 
     legs: Legs
@@ -39,6 +42,8 @@ class Heartbeat:
     store_outage_seconds: float
     is_claimant: bool = True
     on_beat: Callable[[], None] = lambda: None
+    progress: Callable[[], LegProgress | None] = lambda: None
+    is_settling: bool = False
     _beaten_at: ClockReading = field(init=False)
     _writing_since: float | None = None
     _failing_since: float | None = None
@@ -75,6 +80,7 @@ class Heartbeat:
 
     def send_heartbeats(self, over: threading.Event) -> None:
         """Only give signs of life until `over` is set: the leg is being settled, and its journal is complete."""
+        self.is_settling = True
         while not over.wait(FLUSH_SECONDS):
             with suppress(ResultsError):  # settling finds out by itself
                 if self._is_due():
@@ -95,6 +101,7 @@ class Heartbeat:
                 self.on_beat()
             self.trail.write_unattributed()
             self.journal.flush()
+            self.progress()  # so that its rates are over the last minute, also between two heartbeats
         finally:
             self._writing_since = None
         self._failing_since = None
@@ -116,7 +123,7 @@ class Heartbeat:
 
     def _beat(self) -> None:
         if self.is_claimant:
-            self.legs.beat(self.leg)
+            self.legs.beat(self.leg, self.progress())
         self._beaten_at = self.legs.now()
 
 

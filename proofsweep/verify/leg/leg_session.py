@@ -81,6 +81,7 @@ def leg_session(request: LegRequest, facts: Row, leg: LegContext) -> Iterator[No
     """
     results, plan = request.results, request.plan
     started_at, cpu_then = request.clock(), time.process_time()
+    leg.heartbeat.progress = lambda: leg.progress
     log(Event.LEG_OPENED, run_id=plan.run_id, leg=leg.leg, items=plan.items)
     try:
         leg.budget.take_snapshot(request.service.headroom, request.service.quota_reset)
