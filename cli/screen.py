@@ -203,10 +203,3 @@ def _kinds(run: RunStatus) -> Table:
         style = COLOURS.get(group.outcome, "")
         table.add_row(f"{group.rows:,}", styled(label_of(group), style), advice_for(group))
     return table
-
-
-def duration_text(seconds: float) -> str:
-    """Write a time span in hours and minutes, or in minutes and seconds."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{rest} s"

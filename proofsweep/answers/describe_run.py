@@ -1,6 +1,6 @@
 """Read the status of a run from its parts and receipts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -39,9 +39,9 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
     return RunStatus(plan=plan, groups=_groups(results, plan) if statuses else (), legs=statuses)
 
 
-def newest_runs(results: Results, most: int) -> list[RunStatus]:
-    """Read the status of the newest runs; of a run that is finished, only how many rows have which outcome."""
-    newest = islice(RunIndex(results).refreshed().newest_first(), most)
+def newest_runs(results: Results, most: int, which: Callable[[Plan], bool] = lambda _: True) -> list[RunStatus]:
+    """Read the status of the newest runs of a choice; of a finished one, only how many rows have which outcome."""
+    newest = islice((run for run in RunIndex(results).refreshed().newest_first() if which(run.plan)), most)
     return [
         _brief(record) if _is_known(results, record) else describe_run(results, record.plan.run_id) for record in newest
     ]

@@ -7,19 +7,21 @@ from markupsafe import Markup
 
 from proofsweep.contract.verdicts import MEANING_OF_VALID
 from proofsweep.model.evidence import Contents
-from proofsweep.text import printable
+from proofsweep.text import duration_text, minute_of, printable
 
 
 def template(name: str) -> jinja2.Template:
     """Open a template that lies beside this module."""
+    folder = Path(__file__).parent
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        loader=jinja2.FileSystemLoader([folder, folder.parent / "serve"]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=_on_one_line,
     )
+    environment.filters |= {"number": "{:,}".format, "minute": minute_of, "duration": duration_text}
     return environment.get_template(name)
 
 

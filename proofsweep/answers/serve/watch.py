@@ -1,4 +1,4 @@
-"""What goes on now, for all viewers together: the store is looked at once for them all, and only while somebody looks."""
+"""What goes on now, for all viewers: the store is looked at once for them all, and only while somebody looks."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

@@ -112,6 +112,6 @@ def test_the_end_of_the_server_ends_all_streams() -> None:
         streams = asyncio.gather(*(first(watch.changes(60.0), 9) for _ in range(3)))
         await asyncio.sleep(REST_SECONDS)
         watch.end()
-        return sum(await streams, [])
+        return [each for stream in await streams for each in stream]
 
     assert asyncio.run(view()) == [7, 7, 7]
