@@ -1,16 +1,19 @@
-"""Which legs are worked on now, by whom, and how far they are: read from their claims and heartbeats."""
+"""Which legs are worked on now, by whom and how far they are, and how they are asked to stop."""
 
 import json
+import socket
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
+from proofsweep.errors import NameTaken
 from proofsweep.model import layout
 from proofsweep.model.progress import LegProgress, progress_in
 from proofsweep.model.runs import STALE_SECONDS, Claim, ClockReading
 from proofsweep.store.lease import is_gone, sign_in
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.store import json_bytes, read_object
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +82,25 @@ def open_leg(legs: Legs, leg: int, claim: Claim) -> OpenLeg:
         is_alive=not is_gone(claim) and age_seconds <= STALE_SECONDS,
         progress=_progress_in(content),
     )
+
+
+def ask_to_stop(results: Results, leg: OpenLeg) -> bool:
+    """Ask the process of a leg to stop in good order; return whether nobody had asked it before.
+
+    The request is for this process alone: it never stops a later leg, nor another claim of the same leg.
+    """
+    request = {"asked_at": Legs(results, leg.run_id).clock().isoformat(), "host": socket.gethostname()}
+    try:
+        results.store.create(layout.stop_name(leg.run_id, leg.leg, leg.claim.token), json_bytes(request))
+    except NameTaken:
+        return False
+    return True
+
+
+def stop_asked_on(legs: Legs, leg: int, token: str) -> str | None:
+    """Return on which machine somebody asked the process of a leg to stop; None if nobody did."""
+    request = read_object(legs.results.store, layout.stop_name(legs.run_id, leg, token))
+    return None if request is None else str(request.get("host"))
 
 
 def _age_seconds(beaten: ClockReading, now: ClockReading) -> float:
