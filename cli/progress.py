@@ -12,8 +12,8 @@ from rich.text import Text
 from cli.screen import COLOURS, size_text, styled
 from proofsweep.background import background_thread
 from proofsweep.model.progress import LegProgress
-from proofsweep.wiring.engines import leg_progress
 from proofsweep.text import duration_text
+from proofsweep.wiring.engines import leg_progress
 
 # Bounds how old the live line is. Chosen: twice looks stuck, half only redraws more often.
 _LIVE_SECONDS = 0.25

@@ -13,7 +13,7 @@ from cli.interrupt import interrupted_by_signals
 from cli.next_command import next_command
 from cli.options import Config, ResultsUrl
 from cli.resume_by_prefect import resumption_for
-from cli.screen import console, flush
+from cli.screen import console, flush, print_error
 from proofsweep.errors import ConfigError
 from proofsweep.settings import load_settings
 
@@ -39,7 +39,7 @@ def serve(
         None,
         "--token-file",
         metavar="FILE",
-        help="A file with the token that permits to stop and resume runs; default from the config (`serve.token_file`).",
+        help="A file with the token that permits to stop and resume runs; default from the config (`serve`).",
     ),
     read_only: bool = typer.Option(False, "--read-only", help="Let nobody stop or resume a run, and all others read."),
     results: str | None = ResultsUrl,
@@ -55,10 +55,10 @@ def serve(
     from proofsweep.wiring.serving import site_app  # noqa: PLC0415 - DuckDB and Altair
 
     settings = load_settings(config, results)
-    resumption = resumption_for(
-        settings, lambda run_id: next_command("resume", run_id, config=config, results=results)
-    )
+    resumption = resumption_for(settings, lambda run_id: next_command("resume", run_id, config=config, results=results))
     app = site_app(settings, host, resumption, token_file=token_file, is_read_only=read_only)
+    if app.caution:
+        print_error(app.caution)
     with _listening(host, port) as listener:
         _print_address(host, listener.getsockname()[1], settings.serve.url)
         _serve_until_interrupted(app, listener)

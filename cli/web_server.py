@@ -33,5 +33,5 @@ class WebServer(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the streams of all browsers first: they would not end by themselves."""
-        self._app.watch.end()
+        self._app.shared_look.end()
         await super().shutdown(sockets)

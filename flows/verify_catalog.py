@@ -116,5 +116,5 @@ def _verified(settings: Settings, run_id: str, bounds: Bounds, options: LegOptio
         fan_out(handle, leg, runner)  # (b)
     run = describe_run(leg.results, run_id)
     tell_alerts(scope, end_of_leg(scope, run, tries_left=tries_left()))  # (c)
-    show_summary(run, leg.results)  # (d)
+    show_summary(run, leg.results, settings.serve.url)  # (d)
     return state_after_run(run, head_after(leg.results, run))

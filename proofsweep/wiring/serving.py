@@ -16,6 +16,7 @@ from proofsweep.answers.serve.site import Resumption, Site
 from proofsweep.errors import ConfigError
 from proofsweep.settings import Settings, environment
 from proofsweep.settings.sections import is_loopback
+from proofsweep.store.active_legs import ask_to_stop, progress_of
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.read_only import read_only
 from proofsweep.wiring.stores import results_for
@@ -32,9 +33,7 @@ def site_app(
     On this machine alone everybody may read, and the token permits to act. Elsewhere the token is needed to read, too,
     unless the server is read-only: then nobody can act, and everybody who reaches it may read.
 
-    Raises:
-        ConfigError: there is no usable token, or another machine could reach a server without one.
-        ResultsError: the store cannot be read.
+    ConfigError if there is no usable token, or another machine could reach a server without one.
     """
     token = None if is_read_only else token_for(settings, token_file)
     is_open = not is_loopback(host)
@@ -43,7 +42,6 @@ def site_app(
             f"Other machines reach {host}: give a token (--token-file), or let all of them read with --read-only."
         )
     results = results_for(settings)
-    results.store.folders("_runs")
     names = {socket.gethostname().lower(), host.lower()}
     names |= {(urlsplit(settings.serve.url).hostname or "")} if settings.serve.url else set()
     site = Site(
@@ -87,9 +85,10 @@ def stopping(results: Results) -> Callable[[str], str]:
     """Return what asks the process that works on a run to end it."""
 
     def stop(run_id: str) -> str:
-        report = stop_run(results, run_id, 0.0)
-        if report.leg is None:
+        leg = progress_of(results, run_id)
+        if leg is None or not leg.is_alive:
             return "Nothing works on this run, so there is nothing to stop."
-        return f"The run was asked to stop: {report.leg.where} finishes the files in flight, within some seconds."
+        ask_to_stop(results, leg)
+        return f"The run was asked to stop: {leg.where} finishes the files in flight, within some seconds."
 
     return stop

@@ -1,1 +1,1 @@
-"""The results store as live pages: `app` first; `access` says who may see and do what, `watch` what goes on now."""
+"""The results store as live pages: `app` first; `access` says who may do what, `shared_look` what goes on now."""

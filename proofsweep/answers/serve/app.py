@@ -3,8 +3,9 @@
 It keeps nothing: a restart loses nothing, and any number of servers may look at one store.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from http import HTTPStatus
+from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -14,14 +15,16 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from proofsweep.answers.serve.actions import Actions
-from proofsweep.answers.serve.assets import SCRIPT, STYLE
 from proofsweep.answers.serve.guard import Guard
 from proofsweep.answers.serve.now import now_in
 from proofsweep.answers.serve.pages import Message, active_page, message_page, runs_page
 from proofsweep.answers.serve.recent_pages import RecentPages
+from proofsweep.answers.serve.shared_look import SharedLook
 from proofsweep.answers.serve.site import Site
-from proofsweep.answers.serve.watch import Watch
-from proofsweep.errors import ProofsweepError
+from proofsweep.errors import ResultsError
+
+_HERE = Path(__file__).parent
+_STYLES = (_HERE.parent / "report" / "style.css", _HERE / "serve.css")
 
 # A stream without news says so little, and so notices that its reader has gone. Chosen: proxies wait for a minute.
 _SILENCE_SECONDS = 20.0
@@ -33,7 +36,7 @@ class SiteApp:
     def __init__(self, site: Site) -> None:
         self._site = site
         self._recent = RecentPages()
-        self.watch = Watch(site.look)
+        self.shared_look = SharedLook(site.look)
         actions = Actions(site)
         routes = [
             Route("/", self._catalog),
@@ -44,16 +47,23 @@ class SiteApp:
             Route("/runs/{run_id}/resume", actions.resume, methods=["GET", "POST"]),
             Route("/token", actions.token, methods=["GET", "POST"]),
             Route("/events", self._events),
-            Route("/style.css", _text(STYLE, "text/css")),
-            Route("/serve.js", _text(SCRIPT, "text/javascript")),
+            Route("/style.css", _text(_STYLES, "text/css")),
+            Route("/serve.js", _text([_HERE / "serve.js"], "text/javascript")),
             Route("/favicon.ico", _nothing),
         ]
         failures: dict[int | type[Exception], Callable[[Request, Exception], Response]] = {
             HTTPException: _not_there,
-            ProofsweepError: _unreadable,
+            ResultsError: _unreadable,
             HTTPStatus.INTERNAL_SERVER_ERROR: _bug,
         }
         self.asgi = Guard(Starlette(routes=routes, exception_handlers=failures), site.access)
+
+    @property
+    def caution(self) -> str:
+        """What is strange about the store when the server begins, in a sentence; ResultsError if it cannot be read."""
+        if self._site.results.store.folders("_runs"):
+            return ""
+        return f"There is no run in {self._site.results.store.url} yet. The pages show the first one when it begins."
 
     async def _catalog(self, _request: Request) -> Response:
         return HTMLResponse(await run_in_threadpool(self._made, None))
@@ -92,11 +102,12 @@ class SiteApp:
         return StreamingResponse(self._lines(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
     async def _lines(self) -> AsyncIterator[str]:
-        async for seen in self.watch.changes(_SILENCE_SECONDS):
+        async for seen in self.shared_look.changes(_SILENCE_SECONDS):
             yield ": still here\n\n" if seen is None else f"event: now\ndata: {seen}\n\n"
 
 
-def _text(content: str, kind: str) -> Callable[[Request], Response]:
+def _text(files: Iterable[Path], kind: str) -> Callable[[Request], Response]:
+    content = "".join(file.read_text(encoding="utf-8") for file in files)
     return lambda _request: Response(content, media_type=kind)
 
 

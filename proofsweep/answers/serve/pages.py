@@ -20,7 +20,7 @@ MENU = {"Catalog": "/", "Runs": "/runs", "Look up a file": "/files"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Action:
+class Button:
     """A button: where its form goes, and its words.
 
     Attributes:
@@ -44,7 +44,7 @@ class Message:
     heading: str
     lines: Sequence[str] = ()
     command: str = ""
-    action: Action | None = None
+    button: Button | None = None
     back: str = ""
     waits: bool = False  # for the store: it is loaded anew when that can be read
 
@@ -63,8 +63,8 @@ def message_page(message: Message) -> str:
 def token_page(then: str, trouble: str = "") -> str:
     """Write the page that asks for the token, and leads on to a path."""
     lines = [trouble, "Whoever stops or resumes a run gives the token with which this server was started."]
-    action = Action(target="/token", words="Go on", then=then)
-    return message_page(Message(heading="Token", lines=[line for line in lines if line], action=action))
+    button = Button(target="/token", words="Go on", then=then)
+    return message_page(Message(heading="Token", lines=[line for line in lines if line], button=button))
 
 
 def active_page(run: ActiveRun, now: Now, *, can_act: bool) -> str:

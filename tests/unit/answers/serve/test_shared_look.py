@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from itertools import count
 
-from proofsweep.answers.serve.watch import Watch
+from proofsweep.answers.serve.shared_look import SharedLook
 
 PATIENCE_SECONDS = 5.0
 REST_SECONDS = 0.05
@@ -40,7 +40,7 @@ def test_many_viewers_cost_as_many_looks_as_one() -> None:
     store = Store()
 
     async def view() -> list[list[int | None]]:
-        watch = Watch(store.look, REST_SECONDS)
+        watch = SharedLook(store.look, REST_SECONDS)
         return await asyncio.gather(*(first(watch.changes(PATIENCE_SECONDS), 3) for _ in range(50)))
 
     seen = asyncio.run(view())
@@ -54,7 +54,7 @@ def test_nobody_looks_while_there_is_no_viewer() -> None:
     store = Store()
 
     async def view() -> int:
-        watch = Watch(store.look, REST_SECONDS)
+        watch = SharedLook(store.look, REST_SECONDS)
         await first(watch.changes(PATIENCE_SECONDS), 2)
         before = store.looks
         await asyncio.sleep(4 * REST_SECONDS)
@@ -68,7 +68,7 @@ def test_viewers_who_come_and_go_cause_no_more_looks() -> None:
     store = Store()
 
     async def view() -> float:
-        watch, clock = Watch(store.look, REST_SECONDS), asyncio.get_running_loop().time
+        watch, clock = SharedLook(store.look, REST_SECONDS), asyncio.get_running_loop().time
         began = clock()
         for _ in range(4):
             await first(watch.changes(PATIENCE_SECONDS), 1)
@@ -83,7 +83,7 @@ def test_what_has_not_changed_is_sent_once() -> None:
     store = Store(changes=False)
 
     async def view() -> list[int | None]:
-        return await first(Watch(store.look, 0.01).changes(0.2), 2)
+        return await first(SharedLook(store.look, 0.01).changes(0.2), 2)
 
     assert asyncio.run(view()) == [7, None]
     assert store.looks > 2
@@ -94,7 +94,7 @@ def test_a_viewer_who_comes_later_sees_at_once_what_was_seen_last() -> None:
     store = Store(changes=False)
 
     async def view() -> list[int | None]:
-        watch = Watch(store.look, 60.0)
+        watch = SharedLook(store.look, 60.0)
         stream = watch.changes(PATIENCE_SECONDS)
         await anext(stream)
         return await first(watch.changes(PATIENCE_SECONDS), 1)
@@ -108,7 +108,7 @@ def test_the_end_of_the_server_ends_all_streams() -> None:
     store = Store(changes=False)
 
     async def view() -> list[int | None]:
-        watch = Watch(store.look, 60.0)
+        watch = SharedLook(store.look, 60.0)
         streams = asyncio.gather(*(first(watch.changes(60.0), 9) for _ in range(3)))
         await asyncio.sleep(REST_SECONDS)
         watch.end()

@@ -13,7 +13,7 @@ LOOK_SECONDS = 4.0
 _Seen = TypeVar("_Seen")
 
 
-class Watch(Generic[_Seen]):
+class SharedLook(Generic[_Seen]):
     """Looks again and again while there are viewers, and hands each of them what has changed.
 
     Args:
