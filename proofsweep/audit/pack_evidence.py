@@ -9,7 +9,7 @@ import json
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Self
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -141,7 +141,7 @@ def write_evidence(
     proved; ResultsError if the store cannot be read, or is not as its receipts say.
     """
     results = selected.results
-    rows = _rows_by_part(selected, wanted.tags)  # (1)
+    rows = _rows_by_part(replace(selected, has_gone=True), wanted.tags)  # (1)
     graph = _sound_graph(results)  # (2)
     packing = _Packing(results=results, contents=Contents(wanted=wanted))
     with EvidenceZip(file) as evidence:
@@ -219,7 +219,8 @@ def _rows_by_part(selected: SelectedRows, tags: Mapping[str, str]) -> _Rows:
         for value in tags.values():  # as the text of the tags has it; only the likely rows are parsed
             likely = likely.filter(pc.match_substring(likely["tags"], json.dumps(value, ensure_ascii=False)))
         for leg, row, text in zip(*(likely[name].to_pylist() for name in ("leg", "manifest_row", "tags")), strict=True):
-            if not tags or tags.items() <= json.loads(text).items():
+            # What no run has tried yet has no leg, and no row that could be proved.
+            if leg is not None and (not tags or tags.items() <= json.loads(text).items()):
                 chosen[layout.verdicts_name(plan.run_id, plan.run_date, shard_of(plan, row), leg)].append(row)
     if not chosen:
         raise UsageError(_no_such_row(selected, tags))

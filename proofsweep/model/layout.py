@@ -37,9 +37,19 @@ def listed_folder(run_id: str) -> str:
     return f"{run_folder(run_id)}/listed"
 
 
-def listed_name(run_id: str) -> str:
-    """The items of the whole catalog, in manifest order."""
-    return f"{listed_folder(run_id)}/00000.parquet"
+def listed_name(run_id: str, number: int) -> str:
+    """Some items of the whole catalog; `number` counts such objects from 0, in manifest order."""
+    return f"{listed_folder(run_id)}/{number:05}.parquet"
+
+
+def gone_folder(run_id: str) -> str:
+    """Where the items lie that a run found to be gone."""
+    return f"{run_folder(run_id)}/gone"
+
+
+def gone_name(run_id: str) -> str:
+    """The items that the listing before had, and that of this run has not."""
+    return f"{gone_folder(run_id)}/00000.parquet"
 
 
 def table_folder(table: str, run_date: date) -> str:

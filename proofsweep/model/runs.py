@@ -59,6 +59,7 @@ class Plan:
     catalog_identity: str = ""  # the catalog's name, or its location without links; empty stands for the location
     # the last claim on the catalog when its reading began; empty without one, None if nobody looked.
     catalog_claim: str | None = None
+    tag_names: list[str] = field(default_factory=list)  # of the tags that its rows may have
 
     @property
     def has_chosen_rows(self) -> bool:

@@ -109,6 +109,7 @@ def chosen_rows(
     return DueRows(
         whole,
         selection,
+        limits=limits_for(settings),
         answered_at=AnswerTimes(results, environment, ANSWERED).of,
         tried_at=AnswerTimes(results, environment, OUTCOMES).of,
         now=utc_now(),

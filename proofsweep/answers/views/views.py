@@ -13,8 +13,8 @@ _OF_TABLE = "SELECT * FROM store.{0} WHERE list_contains(getvariable('environmen
 _NONE: Mapping[str, str] = {}
 
 _FURTHER = (
-    *("latest_answer", "latest_attempt", "standing", "comparisons", "changes", "rejects", "reasons", "coverage"),
-    *("usage", "spend", "request_log"),
+    *("latest_answer", "latest_attempt", "standing", "catalog", "comparisons", "changes", "rejects", "open_since"),
+    *("reasons", "coverage", "usage", "spend", "request_log"),
 )
 NAMES = (*TABLES, *_FURTHER)
 """The views, each after those that it reads; a table has a view of its name."""

@@ -21,6 +21,16 @@ files AS (  -- by their names, so that only these are opened
     SELECT filename, at_run, is_now, may_be_gone, is_first, older_than
     FROM store.verdicts_files JOIN comparisons USING (run_id)
 ),
+lost AS (  -- what a run that left rows out found to be listed no more
+    SELECT run_id AS at_run, environment, hash(environment, gone.item_id) AS item
+    FROM store.gone AS gone JOIN store.plans USING (run_id)
+    WHERE list_contains(getvariable('environments'), environment)
+),
+lost_before AS (  -- each run does not find again what one before it, since the last whole one, found to be gone
+    SELECT comparisons.at_run, lost.item, max(lost.at_run) AS lost_by
+    FROM comparisons JOIN lost ON lost.at_run = comparisons.run_id AND NOT comparisons.is_now
+    GROUP BY ALL
+),
 differing AS (  -- the few items whose rows are not all alike, told by digests, so that only these are read in full
     SELECT at_run, item
     FROM (
@@ -36,6 +46,8 @@ differing AS (  -- the few items whose rows are not all alike, told by digests, 
     GROUP BY at_run, item
     HAVING min(state) <> max(state) OR bool_and(is_now OR outcome = 'failed')
         OR (bool_or(may_be_gone) AND NOT bool_or(is_now))
+    UNION
+    SELECT at_run, item FROM lost
 ),
 open AS (  -- items that have no row before, or failed ones alone: a night without an answer hides none of older runs
     SELECT at_run, hash(environment, item_id) AS item, bool_or(may_be_gone) AS may_be_gone
@@ -43,6 +55,9 @@ open AS (  -- items that have no row before, or failed ones alone: a night witho
     WHERE NOT (item_id = 'redacted' AND audio = 'redacted')
     GROUP BY at_run, item
     HAVING bool_and(is_now OR outcome = 'failed') AND (bool_or(is_first) OR NOT bool_and(is_now))
+    UNION
+    SELECT at_run, item, true
+    FROM lost SEMI JOIN (FROM comparisons WHERE is_first) AS comparisons USING (at_run)
 ),
 older AS (
     SELECT filename, at_run
@@ -61,6 +76,13 @@ found AS (
     JOIN older USING (filename)
     JOIN open ON open.at_run = older.at_run AND open.item = hash(earlier.environment, earlier.item_id)
 ),
+told AS (
+    SELECT found.* REPLACE (may_be_gone OR lost.item IS NOT NULL AS may_be_gone)
+    FROM found
+    LEFT JOIN lost ON lost.at_run = found.at_run AND lost.item = hash(found.environment, found.item_id)
+    ANTI JOIN lost_before ON lost_before.at_run = found.at_run
+        AND lost_before.item = hash(found.environment, found.item_id) AND found.run_id < lost_before.lost_by
+),
 states AS (
     SELECT
         at_run, found.environment, found.item_id, is_now, may_be_gone, audio_sha256,
@@ -72,7 +94,7 @@ states AS (
             sidecar := sidecar, sidecar_sha256 := sidecar_sha256, audio_version := audio_version,
             verify_request_id := verify_request_id, is_erased := erased_at <= finished_at
         ) AS state
-    FROM found LEFT JOIN erased ON (erased.environment, erased.item_id) = (found.environment, found.item_id)
+    FROM told AS found LEFT JOIN erased ON (erased.environment, erased.item_id) = (found.environment, found.item_id)
         AND erased.accepted_at < (epoch, finished_at)
         AND (erased.replaced_at IS NULL OR (epoch, finished_at) <= erased.replaced_at)
     QUALIFY row_number() OVER (

@@ -205,9 +205,9 @@ class TenNights:
         order = [*rows, *(item for item in planned if item not in rows)]
         items = [WorkItem(manifest_row=row, item_id=item, audio=f"/c/{item}") for row, item in enumerate(order)]
         cells = [planned_items.planned_row(item) for item in items]
-        results.write_shard(plan.run_id, 0, pa.Table.from_pylist(cells, schema=schemas.ITEMS))
         if listed:
-            list_items(results, plan.run_id, listed)
+            list_items(results, plan.run_id, listed, plan)
+        results.write_shard(plan.run_id, 0, pa.Table.from_pylist(cells, schema=schemas.ITEMS))
         results.write_plan(plan)
         note_run(results, plan)
         facts = [answered(plan, number, item) | _cells(item, row) for number, (item, row) in enumerate(rows.items())]
