@@ -33,6 +33,7 @@ _MODULES = {
     "check": "cli.check_command",
     "runs": "cli.runs_commands",
     "status": "cli.runs_commands",
+    "stop": "cli.stop_command",
     "rejects": "cli.rejects_command",
     "export": "cli.export_command",
     "redrive": "cli.redrive_command",

@@ -6,6 +6,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from proofsweep.model.runs import STALE_SECONDS, Claim
+
 # A shorter pause is the pace of a lane, and nothing to wait for. Chosen: any value from 3 to 10 does.
 LEAST_PAUSE_SECONDS = 5.0
 
@@ -115,6 +117,55 @@ class LegProgress:
         times = {name: _text(facts[name]) for name in ("paused_until", "waits_since")}
         numbers = {name: _rounded(facts[name]) for name in ("rate", "call_rate", "seconds_left", "lane_rate")}
         return facts | times | numbers | {"counts": dict(self.counts), "waiting": self.waiting}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenLeg:
+    """A leg without a receipt: a process works on it, or was killed.
+
+    Attributes:
+        claim: which process claimed it.
+        age_seconds: of its last sign of life; two machines' clocks may be compared for it.
+        is_gone: whether its process is known to have ended; only its own machine can tell.
+        progress: how far it was then; None before its first heartbeat.
+    """
+
+    run_id: str
+    leg: int
+    claim: Claim
+    beaten_at: datetime
+    age_seconds: float
+    is_gone: bool = False
+    progress: LegProgress | None = None
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it is still worked on, as far as this machine can tell."""
+        return not self.is_gone and self.age_seconds <= STALE_SECONDS
+
+    @property
+    def where(self) -> str:
+        """Which process it is, in words."""
+        return f"process {self.claim.pid} on {self.claim.host}"
+
+    @property
+    def since(self) -> datetime:
+        """When it was claimed."""
+        return self.claim.claimed.at
+
+    def document(self) -> dict[str, object]:
+        """Return it for JSON."""
+        return {
+            "run_id": self.run_id,
+            "leg": self.leg,
+            "host": self.claim.host,
+            "pid": self.claim.pid,
+            "since": self.since.isoformat(timespec="seconds"),
+            "sign_of_life_at": self.beaten_at.isoformat(timespec="seconds"),
+            "sign_of_life_age_seconds": round(self.age_seconds, 1),
+            "is_alive": self.is_alive,
+            "progress": None if self.progress is None else self.progress.document(),
+        }
 
 
 def progress_in(document: object) -> LegProgress | None:

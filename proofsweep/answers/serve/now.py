@@ -1,18 +1,13 @@
 """The runs that are worked on now, and how far they are; read from the store, with few requests."""
 
 import hashlib
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 
+from proofsweep.answers.describe_run import active_legs
+from proofsweep.model.progress import OpenLeg
 from proofsweep.model.runs import Plan
-from proofsweep.store.active_legs import OpenLeg, progress_of
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.receipts import has_claim
-from proofsweep.store.run_index import IndexedRuns, RunIndex
-
-# Unfinished runs that may be worked on. Chosen: nobody resumes older ones; each costs one request.
-_MOST_RUNS = 10
+from proofsweep.store.run_index import RunIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +43,7 @@ class Now:
 def now_in(results: Results) -> Now:
     """Look at a store; ResultsError if it cannot be read."""
     index = RunIndex(results).refreshed()
-    active = tuple(_active(results, index))
+    active = tuple(ActiveRun(index.records[leg.run_id].plan, leg) for leg in active_legs(results, index))
     known = "".join(f"{record.plan.run_id} {len(record.legs)}\n" for record in index.newest_first())
     ongoing = "".join(f"{run.run_id} {run.leg.leg} active\n" for run in active)
     return Now(active, hashlib.sha256(f"{known}{ongoing}".encode()).hexdigest()[:16])
-
-
-def _active(results: Results, index: IndexedRuns) -> Iterator[ActiveRun]:
-    unfinished = (record for record in index.newest_first() if not record.is_over)
-    for record in islice(unfinished, _MOST_RUNS):
-        if has_claim(results.store, record.plan.run_id, len(record.legs) + 1):
-            leg = progress_of(results, record.plan.run_id)
-            if leg is not None and leg.is_alive:
-                yield ActiveRun(record.plan, leg)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.model.progress import LegProgress, WaitsFor
+from proofsweep.model.progress import LegProgress, OpenLeg, WaitsFor
 from proofsweep.store import active_legs
 from proofsweep.store.active_legs import open_leg, progress_of
 from proofsweep.store.folder_store import FolderStore
@@ -117,7 +117,7 @@ def test_a_sign_of_life_of_another_boot_is_judged_by_the_wall_clock(legs: Legs, 
     assert _open(legs, 2).age_seconds == 20.0
 
 
-def _open(legs: Legs, number: int) -> active_legs.OpenLeg:
+def _open(legs: Legs, number: int) -> OpenLeg:
     """Read a leg whose process is this one."""
     claim = legs.holder(number)
     assert claim is not None

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from cli.progress import line_of, plain_line, rate_text
+from cli.progress_lines import line_of, plain_line, rate_text
 from proofsweep.model.progress import LegProgress, WaitsFor
 
 AT = datetime(2026, 11, 20, 14, 3, 5)  # noqa: DTZ001 - a wall clock
@@ -15,7 +15,7 @@ NONE_YET: dict[str, object] = {"counts": {}, "seconds_left": None, "rate": 0.0}
 def progress(**cells: object) -> LegProgress:
     """Make the progress of a slow night."""
     facts: dict[str, object] = {"rows": 37_200, "finished_before": 0, "counts": COUNTS, "rate": 0.5}
-    facts |= {"seconds_left": 27_600.0, "sent_bytes": 5 * 2**30, "lane_rate": 1.0}
+    facts |= {"seconds_left": 27_600.0, "sent_bytes": 5 * 2**30, "lane_rate": 1.0, "calls": 46_800}
     return LegProgress(**(facts | cells))  # type: ignore[arg-type]  # the test's own words
 
 
@@ -52,10 +52,10 @@ def test_a_line_of_a_log_has_date_and_words() -> None:
     """A log is read the next morning."""
     assert plain_line(progress(), AT) == (
         "2026-11-20 14:03:05 23,400 of 37,200 rows (22,000 accepted, 1,300 rejected, 12 failed, 88 ineligible), "
-        "0.5 files/s, about 7 h 40 min left, lane 1.0 calls/s"
+        "0.5 files/s, about 7 h 40 min left, 46,800 calls, lane 1.0 calls/s"
     )
     assert plain_line(progress(**NONE_YET, lane_rate=None, waits_for=WaitsFor.STORE), AT) == (
-        "2026-11-20 14:03:05 0 of 37,200 rows, 0.0 files/s, the results store cannot be written"
+        "2026-11-20 14:03:05 0 of 37,200 rows, 0.0 files/s, 46,800 calls, the results store cannot be written"
     )
 
 
