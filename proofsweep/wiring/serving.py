@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from proofsweep.answers.explain.explain import packet_of_failed_calls
+from proofsweep.answers.follow_run import stop_run
 from proofsweep.answers.report.write_page import page_of
 from proofsweep.answers.serve.access import Access, usable_token
 from proofsweep.answers.serve.app import SiteApp
@@ -16,7 +17,6 @@ from proofsweep.answers.serve.site import Resumption, Site
 from proofsweep.errors import ConfigError
 from proofsweep.settings import Settings, environment
 from proofsweep.settings.sections import is_loopback
-from proofsweep.store.active_legs import ask_to_stop, progress_of
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.read_only import read_only
 from proofsweep.wiring.stores import results_for
@@ -85,10 +85,9 @@ def stopping(results: Results) -> Callable[[str], str]:
     """Return what asks the process that works on a run to end it."""
 
     def stop(run_id: str) -> str:
-        leg = progress_of(results, run_id)
-        if leg is None or not leg.is_alive:
+        leg = stop_run(results, run_id, 0.0).leg
+        if leg is None:
             return "Nothing works on this run, so there is nothing to stop."
-        ask_to_stop(results, leg)
         return f"The run was asked to stop: {leg.where} finishes the files in flight, within some seconds."
 
     return stop

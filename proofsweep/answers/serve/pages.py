@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from proofsweep.answers.describe_run import newest_runs
+from proofsweep.answers.describe_run import newest_runs, state_of
 from proofsweep.answers.report.templates import template
 from proofsweep.answers.serve.now import ActiveRun, Now
 from proofsweep.model.run_records import OUTCOMES
@@ -75,8 +75,7 @@ def active_page(run: ActiveRun, now: Now, *, can_act: bool) -> str:
 def runs_page(results: Results, now: Now, before: str, *, can_act: bool) -> str:
     """Write the list of runs, the newest first, or of those whose IDs sort before one; the active ones on top."""
     found = newest_runs(results, _RUNS + 1, lambda plan: not before or plan.run_id < before)
-    active = {run.run_id for run in now.active}
-    shown = [(run, "active" if run.plan.run_id in active else run.ended_by or "planned only") for run in found[:_RUNS]]
+    shown = [(run, state_of(run)) for run in found[:_RUNS]]
     older = shown[-1][0].plan.run_id if len(found) > _RUNS else ""
     top = Now((), now.state) if before else now
     return _page(

@@ -62,7 +62,7 @@ class Site:
         run = describe_run(self.results, run_id)
         if run.is_over:
             return "Nobody needs to go on with it: no row remains, or other runs have taken its place."
-        return "A process works on it." if run.legs and run.ended_by is None else None
+        return None if run.active is None else "A process works on it."
 
     def look(self) -> str:
         """Return what goes on now as one line of JSON for the browsers, which says too when the store is away."""
