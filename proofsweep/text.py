@@ -71,13 +71,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return ask_for(alike[0]) if alike else ""
 
 
-def no_such_tag(tag: str, known: Iterable[str]) -> str:
-    """Return a sentence that no row has a tag, and which tags there are."""
-    names = list(dict.fromkeys(known))
-    there_are = f"there are {', '.join(map(printable, names))}" if names else "these rows have no tags"
-    return f"No row has the tag {printable(tag)!r}{did_you_mean(tag, names)}; {there_are}."
-
-
 def ask_for(meant: str) -> str:
     """Ask whether this is meant; nothing if it is empty."""
     return f" (did you mean {meant}?)" if meant else ""

@@ -17,7 +17,8 @@ from proofsweep.files.locations import path_of
 from proofsweep.model.completion_report import COLUMNS, own_cells, own_header
 from proofsweep.model.reasons import advice_for_outcome
 from proofsweep.model.tables.columns import Row
-from proofsweep.text import no_such_tag, printable
+from proofsweep.model.tags import known_tag, tag_of
+from proofsweep.text import printable
 
 FORMATS: Mapping[str, Callable[[Path, Sequence[str], Sequence[str], Iterator[ReportRow]], None]] = {
     "csv": write_csv,
@@ -64,10 +65,9 @@ def export(
         for plan, row, cells in screened(selected.rows([*_READ, *REPORTED]), screening):
             catalogs.add((plan.catalog, plan.catalog_root))
             report_row = report_row_of(row, cells)
-            groups.add("" if tag is None else report_row.tags.get(tag, ""), report_row)
-        known = [name for names in groups.tag_names.values() for name in names]
-        if tag is not None and groups.counts and tag not in known:
-            raise UsageError(no_such_tag(tag, known))
+            groups.add("" if tag is None else tag_of(report_row.tags, tag) or "", report_row)
+        if tag is not None and groups.counts:
+            tag = known_tag(tag, (name for names in groups.tag_names.values() for name in names))
         targets = {"": path} if tag is None else _targets(path, sorted(groups.counts), tag)
         targets = {group: target for group, target in targets.items() if group in groups.counts}
         with _written_whole(targets.values()) as scratch:

@@ -20,6 +20,7 @@ from xlsxwriter.worksheet import Worksheet  # type: ignore[import-untyped]  # th
 
 from proofsweep.errors import UsageError
 from proofsweep.model.completion_report import defused
+from proofsweep.model.tags import unified
 from proofsweep.text import printable
 
 # Chosen: rows in memory before they go to disk, some 5 MB.
@@ -40,12 +41,13 @@ class GroupedRows:
 
     Attributes:
         counts: rows by group.
-        tag_names: of each group the names of its tags, in the order in which they came.
+        tag_names: of each group the names of its tags, in the order in which they came, each in one spelling.
     """
 
     def __init__(self, folder: Path) -> None:
         self.counts: Counter[str] = Counter()
         self.tag_names: dict[str, dict[str, None]] = defaultdict(dict)
+        self._spellings: dict[str, str] = {}
         self._folder = folder
         self._numbers: dict[str, int] = {}
         self._waiting: dict[str, list[str]] = defaultdict(list)
@@ -54,8 +56,9 @@ class GroupedRows:
     def add(self, group: str, row: ReportRow) -> None:
         """Take a row."""
         self.counts[group] += 1
-        self.tag_names[group].update(dict.fromkeys(row.tags))
-        self._waiting[group].append(json.dumps([row.locations, row.tags, row.own], default=_plain_text_of))
+        tags = unified(row.tags, self._spellings)
+        self.tag_names[group].update(dict.fromkeys(tags))
+        self._waiting[group].append(json.dumps([row.locations, tags, row.own], default=_plain_text_of))
         self._waiting_rows += 1
         if self._waiting_rows == _WAITING_ROWS:
             self._flush()

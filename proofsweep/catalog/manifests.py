@@ -18,6 +18,7 @@ from proofsweep.files.source import Source
 from proofsweep.model.completion_report import RUN_COLUMN, own_columns, restored
 from proofsweep.model.items import NO_PROOF_IDS, PROOF_PREFIX, FileFacts, ManifestRow, Unlisted, printable, proof_id_of
 from proofsweep.model.reasons import Ineligible, Reason
+from proofsweep.model.tags import key_of_tag
 
 if TYPE_CHECKING:
     from proofsweep.catalog.object_lookup import ObjectLookup
@@ -52,10 +53,12 @@ class Columns:
         )
         own = own_columns(header)
         tags: dict[str, int] = {}
+        keys = {""}  # of tags without a name, and of those that are there: a row has each tag once
         for index, name in enumerate(map(str.strip, map(restored, header) if own else header)):
             if index not in {audio, sidecar, item_id, *own}:
-                is_new = name and name not in tags
-                tags[name if is_new else f"{name or 'column'} ({index + 1})"] = index
+                key = key_of_tag(name)
+                tags[f"{name or 'column'} ({index + 1})" if key in keys else name] = index
+                keys.add(key)
         is_of_proofs = audio is not None and plain[audio] == "proof_id"
         run = next((at for at in own if plain[at] == RUN_COLUMN), None)
         return cls(audio, sidecar, item_id, tags, run, is_of_proofs)

@@ -9,17 +9,20 @@ from pydantic import SecretStr
 
 from proofsweep.answers.explain.explain import packet_of_failed_calls
 from proofsweep.answers.follow_run import stop_run
-from proofsweep.answers.report.write_page import page_of
+from proofsweep.answers.report.catalog_page import catalog_page
+from proofsweep.answers.report.choice import PageChoice
+from proofsweep.answers.report.night_page import night_page
 from proofsweep.answers.serve.access import Access, usable_token
 from proofsweep.answers.serve.app import SiteApp
-from proofsweep.answers.serve.pages import Message, message_page
+from proofsweep.answers.serve.pages import links_of_run, links_to_all
 from proofsweep.answers.serve.site import Resumption, Site
 from proofsweep.errors import ConfigError
 from proofsweep.settings import Settings, environment
 from proofsweep.settings.sections import is_loopback
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.read_only import read_only
-from proofsweep.wiring.stores import results_for
+from proofsweep.wiring.engines import utc_now
+from proofsweep.wiring.stores import results_for, supplier_tag_of
 
 # Bounds what a wrong path can fill the memory with. Chosen: any token is far shorter.
 _MOST_TOKEN_BYTES = 4096
@@ -71,12 +74,14 @@ def token_for(settings: Settings, token_file: str | None) -> SecretStr | None:
 
 def pages_of(results: Results, settings: Settings) -> Callable[[str | None], str]:
     """Return what writes the page of the catalog, or of a run."""
+    choice = PageChoice(usual_tag=supplier_tag_of(settings))
 
     def page(run_id: str | None) -> str:
         if run_id is None:
-            return message_page(Message(heading="The catalog"))
+            return catalog_page(results, settings.service.environment, utc_now(), choice, links_to_all(results))
         packet = packet_of_failed_calls(results, results.plan(run_id))
-        return page_of(results, run_id, None, packet, settings.screening.conditions)
+        links, screening = links_of_run(results, run_id), settings.screening.conditions
+        return night_page(results, run_id, utc_now(), choice, links, packet=packet, screening=screening)
 
     return page
 

@@ -110,7 +110,7 @@ def test_ctrl_c_ends_the_server_while_browsers_look(tab: Callable[..., Tab], res
     with served(results) as (url, process):
         window = tab()
         window.visit(f"{url}/runs")
-        window.wait_for("performance.getEntriesByName(location.origin + '/events').length || events?.readyState === 1")
+        window.wait_for("document.getElementById('trouble')")
 
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)

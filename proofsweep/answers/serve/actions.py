@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from proofsweep.answers.serve.access import SESSION, SESSION_SECONDS, is_from_own_page
-from proofsweep.answers.serve.pages import Button, Message, message_page, page_of_run, token_page
+from proofsweep.answers.serve.pages import Button, Message, message_page, page_of_run, token_page, why_not_resumed
 from proofsweep.answers.serve.site import Site
 from proofsweep.errors import ProofsweepError
 
@@ -49,7 +49,7 @@ class Actions:
         """Ask whether to resume a run, or let Prefect resume it; show the command where there is no deployment."""
         run_id = request.path_params["run_id"]
         await run_in_threadpool(self._site.require_run, run_id)
-        if (why := await run_in_threadpool(self._site.why_not_resumed, run_id)) is not None:
+        if (why := await run_in_threadpool(why_not_resumed, self._site.results, run_id)) is not None:
             page = message_page(Message(heading="This run is not resumed", lines=[why], back=page_of_run(run_id)))
             return HTMLResponse(page, HTTPStatus.CONFLICT)
         if not self._site.can_act:

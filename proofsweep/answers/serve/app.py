@@ -3,7 +3,7 @@
 It keeps nothing: a restart loses nothing, and any number of servers may look at one store.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable
 from http import HTTPStatus
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from proofsweep.answers.serve.actions import Actions
@@ -23,8 +23,7 @@ from proofsweep.answers.serve.shared_look import SharedLook
 from proofsweep.answers.serve.site import Site
 from proofsweep.errors import ResultsError
 
-_HERE = Path(__file__).parent
-_STYLES = (_HERE.parent / "report" / "style.css", _HERE / "serve.css")
+_SCRIPT = Path(__file__).parent / "serve.js"
 
 # A stream without news says so little, and so notices that its reader has gone. Chosen: proxies wait for a minute.
 _SILENCE_SECONDS = 20.0
@@ -47,8 +46,7 @@ class SiteApp:
             Route("/runs/{run_id}/resume", actions.resume, methods=["GET", "POST"]),
             Route("/token", actions.token, methods=["GET", "POST"]),
             Route("/events", self._events),
-            Route("/style.css", _text(_STYLES, "text/css")),
-            Route("/serve.js", _text([_HERE / "serve.js"], "text/javascript")),
+            Route("/serve.js", _script),
             Route("/favicon.ico", _nothing),
         ]
         failures: dict[int | type[Exception], Callable[[Request, Exception], Response]] = {
@@ -106,9 +104,8 @@ class SiteApp:
             yield ": still here\n\n" if seen is None else f"event: now\ndata: {seen}\n\n"
 
 
-def _text(files: Iterable[Path], kind: str) -> Callable[[Request], Response]:
-    content = "".join(file.read_text(encoding="utf-8") for file in files)
-    return lambda _request: Response(content, media_type=kind)
+def _script(_request: Request) -> Response:
+    return FileResponse(_SCRIPT, media_type="text/javascript")
 
 
 def _nothing(_request: Request) -> Response:

@@ -7,13 +7,15 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from proofsweep.answers.report.templates import script_digest
 from proofsweep.answers.serve.access import SESSION, Access
 from proofsweep.answers.serve.pages import token_page
 
 _RULES = {
-    # Only our own script runs, and it speaks with this server alone. Drawings have styles in their elements.
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    # Only our own two scripts run, and they speak with this server alone.
+    "Content-Security-Policy": f"default-src 'none'; script-src 'sha256-{script_digest()}' 'self'; "
+    "style-src 'unsafe-inline'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     # With `no-referrer`, browsers would send the origin of a form as null.
     "Referrer-Policy": "same-origin",
@@ -22,7 +24,7 @@ _RULES = {
     "Cache-Control": "no-store",
 }
 
-_OPEN = {"/token", "/style.css", "/favicon.ico"}
+_OPEN = {"/token", "/favicon.ico"}
 """What needs no token: where it is entered."""
 
 

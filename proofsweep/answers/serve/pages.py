@@ -1,22 +1,26 @@
 """The pages that only a server has: what goes on now, all runs, and a word to the reader."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from markupsafe import Markup
 
-from proofsweep.answers.describe_run import newest_runs, state_of
+from proofsweep.answers.describe_run import describe_run, newest_runs, state_of
+from proofsweep.answers.report.choice import PageLinks
 from proofsweep.answers.report.templates import template
 from proofsweep.answers.serve.now import ActiveRun, Now
 from proofsweep.model.run_records import OUTCOMES
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.run_index import RunIndex
 
 # Runs of one page of the list. Chosen: two months of nights; each costs a few requests while it is unfinished.
 _RUNS = 60
 
-MENU = {"Catalog": "/", "Runs": "/runs", "Look up a file": "/files"}
-"""The pages of a server, by their words."""
+_MENU = {"Catalog": "/", "Runs": "/runs"}
+
+LIVE_LINKS = PageLinks(menu=_MENU, live="/serve.js")
+"""The links of each page that a server sends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +58,30 @@ def page_of_run(run_id: str) -> str:
     return f"/runs/{quote(run_id, safe='')}"
 
 
+def links_to_all(results: Results) -> PageLinks:
+    """Return the links of the catalog's page: to the page of each run."""
+    runs = RunIndex(results).refreshed().records
+    return replace(LIVE_LINKS, nights={run_id: page_of_run(run_id) for run_id in runs})
+
+
+def links_of_run(results: Results, run_id: str) -> PageLinks:
+    """Return the links of a run's page: also to what goes on with it, if somebody can."""
+    if why_not_resumed(results, run_id) is not None:
+        return LIVE_LINKS
+    return replace(LIVE_LINKS, menu=_MENU | {"Resume this run …": f"{page_of_run(run_id)}/resume"})
+
+
+def why_not_resumed(results: Results, run_id: str) -> str | None:
+    """Return why nobody can go on with a run; None if somebody can."""
+    run = describe_run(results, run_id)
+    if run.is_over:
+        return "Nobody needs to go on with it: no row remains, or other runs have taken its place."
+    return None if run.active is None else "A process works on it."
+
+
 def message_page(message: Message) -> str:
     """Write a page of a few sentences."""
-    state = "none yet" if message.waits else None
-    return _page("message.html.jinja", state=state, **{name: getattr(message, name) for name in Message.__slots__})
+    return _page("message.html.jinja", **{name: getattr(message, name) for name in Message.__slots__})
 
 
 def token_page(then: str, trouble: str = "") -> str:
@@ -80,7 +104,6 @@ def runs_page(results: Results, now: Now, before: str, *, can_act: bool) -> str:
     top = Now((), now.state) if before else now
     return _page(
         "runs.html.jinja",
-        state=now.state,
         now=top,
         runs=shown,
         before=before,
@@ -100,4 +123,4 @@ def _page(name: str, **facts: object) -> str:
     def progress(run: ActiveRun) -> Markup:
         return Markup(progress_html(run))  # noqa: S704 - our own template, which escapes what it is filled with
 
-    return template(name).render(menu=MENU, page_of=page_of_run, progress=progress, **facts)
+    return template(name).render(links=LIVE_LINKS, page_of=page_of_run, progress=progress, **facts)

@@ -7,7 +7,6 @@ from http import HTTPStatus
 
 from starlette.exceptions import HTTPException
 
-from proofsweep.answers.describe_run import describe_run
 from proofsweep.answers.serve.access import Access
 from proofsweep.answers.serve.now import now_in
 from proofsweep.answers.serve.pages import progress_html
@@ -56,13 +55,6 @@ class Site:
         """See that the store has a run: HTTPException if it has not, ResultsError if it cannot be read."""
         if not is_run_id(run_id) or self.results.store.read(plan_name(run_id)) is None:
             raise HTTPException(HTTPStatus.NOT_FOUND, f"There is no run {run_id!r} in {self.results.store.url}.")
-
-    def why_not_resumed(self, run_id: str) -> str | None:
-        """Return why nobody can go on with a run; None if somebody can."""
-        run = describe_run(self.results, run_id)
-        if run.is_over:
-            return "Nobody needs to go on with it: no row remains, or other runs have taken its place."
-        return None if run.active is None else "A process works on it."
 
     def look(self) -> str:
         """Return what goes on now as one line of JSON for the browsers, which says too when the store is away."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 
 from proofsweep.model.tables.registry import TABLES
+from proofsweep.model.tags import spellings_by_key
 
 _TAGS = "/* tag columns */"
 _SCREENING = "/* screening columns */"
@@ -36,7 +37,7 @@ class View:
 def views(tags: Iterable[str] = (), screening: Mapping[str, str] = _NONE) -> list[View]:
     """Return all views; `rejects` has each of these tags as a column, and those with grades have the screening columns.
 
-    A tag whose name is taken by another column, or by another tag in other letters, becomes `tag_<name>`.
+    A tag whose name is taken by another column becomes `tag_<name>`. Spellings that differ in case alone are one tag.
     """
     screened = "".join(f", {condition} AS {name}" for name, condition in screening.items())
     found = [_view(name) for name in NAMES]
@@ -46,13 +47,13 @@ def views(tags: Iterable[str] = (), screening: Mapping[str, str] = _NONE) -> lis
     ]
 
 
-def read_by(name: str, known: Sequence[View]) -> list[View]:
-    """Return a view and those that it reads, in their order: to make each of them takes as long as some queries."""
-    found, read = [], name
+def read_by(names: Iterable[str], known: Sequence[View]) -> list[View]:
+    """Return views and those that they read, in their order: to make each of them takes as long as some queries."""
+    found, read = [], " ".join(names)
     for view in reversed(known):
         if re.search(rf"\b{view.name}\b", read):
             found.append(view)
-            read += view.query
+            read += f"\n{view.query}"
     return found[::-1]
 
 
@@ -65,18 +66,23 @@ def _view(name: str) -> View:
     return View(name, meaning, "\n".join(lines[len(about) :]))
 
 
+def value_of_tag(spellings: Iterable[str]) -> str:
+    """Return the expression for the value of a tag of a row, whose name has one of these spellings."""
+    values = [f"json_extract_string(tags, {quoted(_pointer_to(spelling))})" for spelling in spellings]
+    return f"coalesce({', '.join(values)})" if len(values) > 1 else "".join(values)
+
+
 def _tag_columns(view: View, tags: Iterable[str]) -> str:
     taken = {word.strip(",") for word in view.query.lower().split()}
     columns = []
-    for tag in sorted(tags):
+    for tag, *others in spellings_by_key(sorted(tags)).values():
         name = f"tag_{tag}" if tag.lower() in taken else tag
         taken.add(name.lower())
-        columns.append(f", json_extract_string(tags, {quoted(pointer_to(tag))}) AS {identifier(name)}")
+        columns.append(f", {value_of_tag([tag, *others])} AS {identifier(name)}")
     return "".join(columns)
 
 
-def pointer_to(tag: str) -> str:
-    """Return the JSON pointer of a member of `tags`."""
+def _pointer_to(tag: str) -> str:
     return "/" + tag.replace("~", "~0").replace("/", "~1")
 
 

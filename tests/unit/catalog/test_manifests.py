@@ -51,6 +51,7 @@ def test_a_row_has_its_files_facts_and_its_tags(tmp_path: Path) -> None:
         (["path", "audio"], 1, {"path": 0}),
         (["audio", "", "x"], 0, {"column (2)": 1, "x": 2}),
         (["audio", "x", "x"], 0, {"x": 1, "x (3)": 2}),
+        (["audio", "X", "x"], 0, {"X": 1, "x (3)": 2}),
         (["audio", "Audio"], 0, {"Audio": 1}),
         (["title"], None, {"title": 0}),
     ],

@@ -16,7 +16,7 @@ def test_a_name_of_another_site_sees_nothing(serve: Serve, path: str) -> None:
     assert "serve.url" in answer.text
 
 
-@pytest.mark.parametrize("path", ["/", "/nothing", "/style.css", "/token"])
+@pytest.mark.parametrize("path", ["/", "/nothing", "/serve.js", "/token"])
 def test_every_answer_has_the_rules_of_the_browser(serve: Serve, path: str) -> None:
     """No inline script, no frame, nothing kept in a cache of a shared machine."""
     headers = serve().get(path).headers

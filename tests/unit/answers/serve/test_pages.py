@@ -3,11 +3,21 @@
 from datetime import UTC, datetime
 
 from proofsweep.answers.serve.now import now_in
-from proofsweep.answers.serve.pages import Button, Message, message_page, page_of_run, progress_html, token_page
+from proofsweep.answers.serve.pages import (
+    Button,
+    Message,
+    links_of_run,
+    links_to_all,
+    message_page,
+    page_of_run,
+    progress_html,
+    token_page,
+    why_not_resumed,
+)
 from proofsweep.model.progress import WaitsFor
 from proofsweep.store.plans_and_parts import Results
 
-from .conftest import begin
+from .conftest import ENDED, STOPPED, begin
 
 
 def test_what_a_run_waits_for_is_said_with_its_time(results: Results) -> None:
@@ -49,3 +59,18 @@ def test_a_button_asks_for_the_token_only_where_it_is_needed() -> None:
 def test_an_address_holds_any_run() -> None:
     """A run's ID has letters and digits; whatever comes, it stays one part of the path."""
     assert page_of_run("a/../b?c#d") == "/runs/a%2F..%2Fb%3Fc%23d"
+
+
+def test_a_run_with_rows_left_can_be_resumed(results: Results) -> None:
+    """Its page leads there; one that is over, or goes on, says why it cannot."""
+    active = begin(results)
+
+    assert "Resume this run …" in links_of_run(results, STOPPED.run_id).menu
+    assert "no row remains" in (why_not_resumed(results, ENDED.run_id) or "")
+    assert "works on it" in (why_not_resumed(results, active.run_id) or "")
+    assert "Resume this run …" not in links_of_run(results, ENDED.run_id).menu
+
+
+def test_the_catalog_leads_to_each_run(results: Results) -> None:
+    """Where a server sends the pages."""
+    assert links_to_all(results).nights[ENDED.run_id] == f"/runs/{ENDED.run_id}"

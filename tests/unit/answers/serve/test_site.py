@@ -11,7 +11,7 @@ from proofsweep.answers.serve.site import Resumption, Site
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.read_only import read_only
 
-from .conftest import ENDED, HOSTILE, STOPPED, beat, begin
+from .conftest import ENDED, HOSTILE, beat, begin
 
 
 @pytest.fixture
@@ -64,9 +64,3 @@ def test_only_runs_of_the_store_are_there(site: Site) -> None:
     for run_id in ("nothing", "../x", "", "a" * 65):
         with pytest.raises(HTTPException):
             site.require_run(run_id)
-
-
-def test_a_run_with_rows_left_can_be_resumed(site: Site) -> None:
-    """One that is over says so."""
-    assert site.why_not_resumed(STOPPED.run_id) is None
-    assert "no row remains" in (site.why_not_resumed(ENDED.run_id) or "")

@@ -2,6 +2,7 @@
 
 import os
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
@@ -10,7 +11,8 @@ import pytest
 from proofsweep.alerts.facts import supplier_rejections
 from proofsweep.answers.attention import attention_groups
 from proofsweep.answers.export import export
-from proofsweep.answers.report.write_page import page_of
+from proofsweep.answers.report.catalog_page import catalog_page
+from proofsweep.answers.report.night_page import night_page
 from proofsweep.answers.run_changes import Comparison, run_changes
 from proofsweep.answers.run_status import NEED_ATTENTION
 from proofsweep.answers.views.connection import opened, renew
@@ -90,8 +92,9 @@ def agree_with_others(results: Results, truth: TenNights, environment: str, run:
     assert needing == sum(row["outcome"] != "accepted" for row in standing.values())
     assert sum(each.rows for each in exported.reports) == len(standing)
     files, _, accepted = truth.coverage(environment)
-    page = page_of(results, run.run_id, None, "")
-    headed = re.search(r"<title>(\d+) of (\d+) accepted", page)
+    made_at = datetime(2026, 11, 20, tzinfo=UTC)
+    page = night_page(results, run.run_id, made_at)
+    headed = re.search(r"<title>(\d+) of (\d+) files accepted", catalog_page(results, environment, made_at))
     assert headed is not None
     assert headed.groups() == (str(accepted), str(files))
     assert f"<p>{same:,} of the files of this run are as before." in page
