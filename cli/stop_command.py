@@ -48,7 +48,11 @@ def stop(
         raise UsageError(f"No run is active in {store.store.url}: there is nothing to stop.")
     stopped = stop_run(store, run_id, 0.0 if no_wait else _WAIT_SECONDS)
     if as_json:
-        facts = {"asked": stopped.leg is not None, "asked_before": not stopped.is_first, "ended": stopped.has_ended}
+        facts = {
+            "asked": stopped.leg is not None,
+            "asked_before": stopped.leg is not None and not stopped.is_first,
+            "ended": stopped.has_ended,
+        }
         print_json(json_of(stopped.run, store.store.url) | {"stop": facts})
     else:
         request.out.print(_sentence(stopped, request), soft_wrap=True)
