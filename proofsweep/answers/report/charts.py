@@ -94,12 +94,13 @@ def night_line(title: str, nights: Sequence[Night], unit: str) -> Chart:
         for name, night in zip(names, nights, strict=True)
         if night.covered_percent is not None
     ]
+    lowest = min(int(night.covered_percent) for night in nights if night.covered_percent is not None)
     chart = (
         _panel(values)
         .mark_line(strokeWidth=2, color=_COLOURS[0], point=alt.OverlayMarkDef(color=_COLOURS[0], size=30))
         .encode(
             x=_night_axis(names),
-            y=alt.Y("value:Q", title=unit, scale=alt.Scale(zero=False, nice=True), axis=alt.Axis()),
+            y=alt.Y("value:Q", title=unit, scale=alt.Scale(domain=[min(lowest, 99), 100])),
         )
     )
     first, last = (f"{value['value']:.1f} {unit} on {value['night']}" for value in (values[0], values[-1]))
@@ -193,7 +194,7 @@ def histogram(title: str, rows: Sequence[Row]) -> Chart:
 
 def _whole() -> alt.Axis:
     """Mark whole numbers only."""
-    return alt.Axis(tickMinStep=1, format="~s")
+    return alt.Axis(tickMinStep=1, format=",d")
 
 
 def _panel(values: Sequence[Mapping[str, object]]) -> alt.Chart:

@@ -9,6 +9,7 @@ from proofsweep.model.runs import Plan
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.plans_and_parts import Results
 
+from ....worlds.audited_store import plan_items
 from ...ended_runs import answered, end_leg, plan_of_run
 from ...exchange_rows import exchange
 
@@ -25,6 +26,7 @@ def fill(results: Results) -> Results:
         began = datetime.fromisoformat(plan.created_at)
         took = timedelta(minutes=150 + 20 * number)
         times = {"started_at": began.isoformat(), "finished_at": (began + took).isoformat()}
+        plan_items(results, plan, [f"isrc{row:05}" for row in range(FILES)])
         end_leg(results, plan, list(_rows(plan, number)), calls=2_400 - 60 * number, quota_after=90_000, **times)
         calls = [
             exchange(plan, row, call, 30 * row, status=429 if row % 17 == 0 else 200, elapsed_ms=20.0 + row % 40)
