@@ -22,7 +22,7 @@ def test_runs_are_listed_with_their_state(client: Browser) -> None:
     page = client.get("/runs").text
 
     assert re.findall(r'<a href="/runs/(\w+)">', page) == [STOPPED.run_id, ENDED.run_id]
-    assert "<td>cancelled</td>" in page
+    assert ">cancelled</td>" in page
     assert "No run is active now." in page
 
 
