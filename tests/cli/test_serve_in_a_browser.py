@@ -84,7 +84,7 @@ def test_a_run_goes_on_before_ones_eyes_and_is_stopped(
         assert "This run is active" in phone.value("document.body.innerText")
         counts = {"accepted": 8, "remaining": 12, "run_id": plan.run_id, "leg": 1}
         Legs(results, plan.run_id).write_receipt(1, {"ended_by": "cancelled", "counts": counts})
-        phone.wait_for("document.body.innerText.includes('stopped on request')")
+        phone.wait_for("document.body.innerText.includes('Stopped on request')")
         assert phone.value("document.cookie") == ""
         assert phone.value("document.title") != "hacked"
         assert phone.errors() == []
@@ -110,7 +110,7 @@ def test_ctrl_c_ends_the_server_while_browsers_look(tab: Callable[..., Tab], res
     with served(results) as (url, process):
         window = tab()
         window.visit(f"{url}/runs")
-        window.wait_for("document.getElementById('trouble')")
+        window.wait_for("!!document.getElementById('trouble')")
 
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)

@@ -91,7 +91,7 @@ class Tab:
                 if found := self.value(expression):
                     return found
             time.sleep(0.05)
-        raise AssertionError(f"never true: {expression}\n{self.value('document.body.innerText')}")
+        raise AssertionError(f"never true: {expression}\n{self.errors()}\n{self.value('document.body.innerText')}")
 
     def click(self, selector: str) -> None:
         """Click on an element, and wait until another page is there."""
