@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 
 from cli.bounds import refuse_closed_window
+from cli.catalog_options import with_reading_options
 from cli.forecast_lines import forecast_json, print_forecast
 from cli.key_block import read_block
 from cli.options import (
@@ -27,6 +28,7 @@ from proofsweep.answers.summary import unsent_pairs_note
 from proofsweep.errors import NothingDue, ResultsError
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.forecast import Need
+from proofsweep.model.reading import Reading
 from proofsweep.model.reasons import Reason, remedy_for
 from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings, load_settings
@@ -50,6 +52,7 @@ def add_to(app: typer.Typer) -> None:
     app.command()(plan)
 
 
+@with_reading_options
 def plan(
     catalog: str = typer.Argument(
         metavar="CATALOG", help="A manifest, a glob of manifests, a folder, or a bucket URL of one."
@@ -68,6 +71,7 @@ def plan(
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,
+    reading: Reading,
 ) -> int:
     """Show what a run would take: counts, reasons, bytes, calls, quota and time.
 
@@ -77,7 +81,7 @@ def plan(
     settings = load_settings(config, results)
     bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
     refuse_closed_window(bounds, utc_now())
-    selection = Selection(where=where, newer_than=newer_than, root=root, allow_outside=allow_outside)
+    selection = Selection(where=where, newer_than=newer_than, root=root, allow_outside=allow_outside, reading=reading)
     try:
         found = surveyed(settings, catalog, selection, deep=deep)
     except NothingDue as nothing:
@@ -97,7 +101,8 @@ def _tell(settings: Settings, found: Surveyed, bounds: Bounds, *, sample: int, d
     cost = forecast_for(settings, need, status, bounds, measured)
     if as_json:
         counts = {member.name: getattr(survey, member.name) for member in fields(survey)}
-        print_json(counts | {"ignored": found.ignored, "skipped": listing.skipped} | forecast_json(cost))
+        read = {"ignored": found.ignored, "skipped": listing.skipped, "encoding": ", ".join(listing.encodings) or None}
+        print_json(counts | read | forecast_json(cost))
         return 0
     out = console()
     _print_survey(out, found, limits_for(settings).one_file, is_deep=deep)
@@ -119,6 +124,8 @@ def print_cautions(out: Console, settings: Settings, location: str) -> None:
 def _print_survey(out: Console, found: Surveyed, slot_bytes: int, *, is_deep: bool) -> None:
     survey, location = found.survey, found.listing.location
     out.print(f"{location}: {counted(survey.items, 'row')}", style="bold", soft_wrap=True)
+    if other := [encoding for encoding in found.listing.encodings if encoding != "UTF-8"]:
+        out.print(f"  read as {', '.join(other)}; if letters are wrong, give --encoding NAME", soft_wrap=True)
     out.print(
         f"  {survey.eligible:,} to send ({counted(survey.pairs, 'pair')}), {size_text(survey.audio_bytes)} of audio"
     )

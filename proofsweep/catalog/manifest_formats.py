@@ -1,6 +1,5 @@
 """Read a manifest of any format as a stream of records: the column names, and one cell for each."""
 
-import codecs
 import csv
 import errno
 import gzip
@@ -19,6 +18,7 @@ from tempfile import TemporaryFile
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from proofsweep.catalog.encodings import Encoding, encoding_of
 from proofsweep.errors import CatalogError, SourceError
 from proofsweep.files.local_files import LocalFiles
 from proofsweep.files.locations import one_line
@@ -37,7 +37,6 @@ Note = Callable[[bytes], object]
 
 _PackedOrPlain = gzip.GzipFile | BufferedReader
 _GZIP = b"\x1f\x8b"
-_UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _OTHER_FILES = {
     b"PK\x03\x04": "an Excel workbook (xlsx) or a ZIP archive: export it as CSV, or unpack it",
     b"\xd0\xcf\x11\xe0": "an Excel workbook (xls): export it as CSV",
@@ -75,30 +74,55 @@ def manifest_words(path: str) -> str:
     return f"{one_line(posixpath.basename(path))}, {'row' if _suffix_of(path) == '.parquet' else 'line'}"
 
 
-def records_of(path: str, source: Source = _LOCAL, note: Note | None = None) -> Iterator[Record]:
+def encoding_of_manifest(path: str, source: Source = _LOCAL, given: Encoding | None = None) -> Encoding | None:
+    """Return how a manifest is encoded: as was `given`, else as its bytes say; None if its format is no text.
+
+    Raises:
+        CatalogError: it cannot be read.
+    """
+    if _READERS[_suffix_of(path)] is _parquet:
+        return None
+    if given is not None:
+        return given
+    with _opened(path, source) as (_, plain), _unpacked(plain) as unpacked:
+        return encoding_of(unpacked)
+
+
+def records_of(
+    path: str, source: Source = _LOCAL, note: Note | None = None, encoding: Encoding | None = None
+) -> Iterator[Record]:
     """Read a manifest from its start, compressed with gzip or not.
 
-    `note` takes the bytes of the very file that is read, before its first record is given.
+    `note` takes the bytes of the very file that is read, before its first record is given. Without an `encoding`, the
+    bytes of text say it.
 
     Raises:
         CatalogError: one line that names the line of the file if there is one, or says that the file changed while it
             was read; possibly after many good records.
     """
+    with _opened(path, source) as (file, plain):
+        before = file.facts()
+        try:
+            while note is not None and (piece := plain.read(_PIECE_BYTES)):
+                note(piece)
+            plain.seek(0)
+            with _unpacked(plain) as unpacked:
+                yield from _READERS[_suffix_of(path)](unpacked, encoding)
+        except _BROKEN:
+            _refuse_changed(file, before)  # then what is broken may only be half written
+            raise
+        _refuse_changed(file, before)
+
+
+@contextmanager
+def _opened(path: str, source: Source) -> Iterator[tuple[OpenFile, BufferedReader]]:
+    """Open a manifest; whatever is wrong with it is a CatalogError of one line."""
     try:
         file = source.open(path)
         if file is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         with buffered(file) as plain:
-            before = file.facts()
-            try:
-                while note is not None and (piece := plain.read(_PIECE_BYTES)):
-                    note(piece)
-                plain.seek(0)
-                yield from _read(path, plain)
-            except _BROKEN:
-                _refuse_changed(file, before)  # then what is broken may only be half written
-                raise
-            _refuse_changed(file, before)
+            yield file, plain
     except SourceError as error:
         raise CatalogError(f"{one_line(path)}: cannot be read as a manifest. {error.message}") from error
     except _BROKEN as error:
@@ -106,13 +130,13 @@ def records_of(path: str, source: Source = _LOCAL, note: Note | None = None) -> 
         raise CatalogError(f"{one_line(path)}: cannot be read as a manifest: {one_line(because)}") from error
 
 
-def _read(path: str, plain: BufferedReader) -> Iterator[Record]:
-    read = _READERS[_suffix_of(path)]
+@contextmanager
+def _unpacked(plain: BufferedReader) -> Iterator[_PackedOrPlain]:
     if plain.peek(len(_GZIP)).startswith(_GZIP):
         with gzip.GzipFile(fileobj=plain) as unpacked:
-            yield from read(unpacked)
+            yield unpacked
     else:
-        yield from read(plain)
+        yield plain
 
 
 def _refuse_changed(file: OpenFile, before: FileFacts) -> None:
@@ -121,9 +145,9 @@ def _refuse_changed(file: OpenFile, before: FileFacts) -> None:
         raise SourceError(changed, reason=Reason.SOURCE_CHANGED)
 
 
-def _delimited(file: _PackedOrPlain) -> Iterator[Record]:
+def _delimited(file: _PackedOrPlain, encoding: Encoding | None) -> Iterator[Record]:
     header: tuple[str, ...] = ()
-    with _text(file) as text:
+    with _text(file, encoding) as text:
         for number, cells in _lines_of(text):
             if not header:
                 header = tuple(cells)
@@ -149,8 +173,8 @@ def _lines_of(text: TextIOWrapper) -> Iterator[tuple[int, list[str]]]:
         raise ValueError(f"line {reader.line_num}: {error}") from error
 
 
-def _json_lines(file: _PackedOrPlain) -> Iterator[Record]:
-    with _text(file) as text:
+def _json_lines(file: _PackedOrPlain, encoding: Encoding | None) -> Iterator[Record]:
+    with _text(file, encoding) as text:
         for number, line in enumerate(text, start=1):
             if line.strip():
                 record = _json_object(line, number)
@@ -167,7 +191,7 @@ def _json_object(line: str, number: int) -> dict[str, object]:
     return record
 
 
-def _parquet(file: _PackedOrPlain) -> Iterator[Record]:
+def _parquet(file: _PackedOrPlain, _: Encoding | None) -> Iterator[Record]:
     with TemporaryFile() as unpacked:
         if isinstance(file, gzip.GzipFile):  # Parquet is read from its end
             shutil.copyfileobj(file, unpacked)
@@ -182,15 +206,14 @@ def _parquet(file: _PackedOrPlain) -> Iterator[Record]:
 
 
 @contextmanager
-def _text(file: _PackedOrPlain) -> Iterator[TextIOWrapper]:
-    """Decode UTF-8, and keep bytes that are none, as file names do; the file stays open."""
+def _text(file: _PackedOrPlain, encoding: Encoding | None) -> Iterator[TextIOWrapper]:
+    """Decode text; the file stays open."""
     start = file.peek(_MARK_BYTES)[:_MARK_BYTES]
     for mark, words in _OTHER_FILES.items():
         if start.startswith(mark):
             raise ValueError(f"it is {words}")
-    if b"\0" in start[:4] or start.startswith(_UTF_16_MARKS):
-        raise ValueError("it looks like UTF-16; save it as UTF-8")
-    text = TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
+    known = encoding or encoding_of(file)
+    text = TextIOWrapper(file, known.codec, errors=known.errors, newline="")
     try:
         yield text
     finally:
@@ -215,7 +238,7 @@ def _suffix_of(path: str) -> str:
     return posixpath.splitext(path.lower().removesuffix(".gz"))[1]
 
 
-_READERS: dict[str, Callable[[_PackedOrPlain], Iterator[Record]]] = {
+_READERS: dict[str, Callable[[_PackedOrPlain, Encoding | None], Iterator[Record]]] = {
     ".csv": _delimited,
     ".tsv": _delimited,
     ".jsonl": _json_lines,

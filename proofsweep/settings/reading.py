@@ -13,6 +13,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from proofsweep.errors import ConfigError
 from proofsweep.settings import sections
+from proofsweep.settings.catalog_settings import CatalogSettings
 from proofsweep.settings.sections import Section
 from proofsweep.text import ALIKE, ask_for, did_you_mean
 
@@ -124,7 +125,7 @@ class Settings(BaseSettings):
     pace: sections.PaceSettings = sections.PaceSettings()
     bounds: sections.BoundsSettings = sections.BoundsSettings()
     limits: sections.LimitSettings = sections.LimitSettings()
-    catalog: sections.CatalogSettings = sections.CatalogSettings()
+    catalog: CatalogSettings = CatalogSettings()
     ingest: sections.IngestSettings = sections.IngestSettings()
     retry: sections.RetrySettings = sections.RetrySettings()
     canary: sections.CanarySettings = sections.CanarySettings()

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -17,7 +17,6 @@ from pydantic import (
     model_validator,
 )
 
-from proofsweep.catalog.pairing import own_pattern
 from proofsweep.catalog.preflight import SIDECAR_BYTES
 from proofsweep.contract.limits import SLOT_BYTES
 from proofsweep.errors import CatalogError, UsageError
@@ -170,20 +169,6 @@ class LimitSettings(Section):
 
     pair_bytes: Bytes = SLOT_BYTES
     sidecar_bytes: Bytes = SIDECAR_BYTES
-
-
-class CatalogSettings(Section):
-    """How a catalog is read."""
-
-    # names of a sidecar in a scanned folder; a full name goes before a stem, else the first that exists is used.
-    sidecar_names: tuple[Annotated[str, AfterValidator(own_pattern)], ...] = ("{name}.sidecar", "{stem}.sidecar")
-    dedupe: bool = True  # whether the same bytes with the same sidecar are verified only once
-    # the folder or prefix of the files; by default the catalog's own, or the manifest's folder.
-    root: Annotated[str, Field(min_length=1)] | None = None
-    # whether rows that lead out of the root are ineligible, or sent like others.
-    outside: Literal["deny", "allow"] = "deny"
-    # stands for the catalog in item IDs; by default the last part of the root.
-    name: Annotated[str, Field(min_length=1)] | None = None
 
 
 class RetrySettings(Section):

@@ -108,8 +108,11 @@ NEWEST_KEY = "(item_id, environment, outcome IN ('accepted', 'rejected'))"
 NEWEST_FIRST = "epoch DESC, finished_at DESC, run_id DESC, leg DESC, manifest_row DESC"
 
 
-def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> None:
-    """Make the schema `store` over a results store, or make it anew; each query reads the parts that are there then."""
+def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> list[Plan]:
+    """Make the schema `store` over a results store, or make it anew; each query reads the parts that are there then.
+
+    The plans of its runs are returned, the newest first.
+    """
     index = RunIndex(results).refreshed()
     runs = list(index.newest_first())
     connection.execute("CREATE SCHEMA IF NOT EXISTS store")
@@ -132,6 +135,7 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> No
     for statement in advice_views():
         connection.execute(statement)
     _create_newest(connection, results, runs)
+    return [run.plan for run in runs]
 
 
 def advice_views() -> Iterator[str]:

@@ -92,7 +92,8 @@ states AS (
             grade_unknown := grade_unknown, grade_risk_category := grade_risk_category,
             grade_rubric_version := grade_rubric_version, audio_sha256 := audio_sha256,
             sidecar := sidecar, sidecar_sha256 := sidecar_sha256, audio_version := audio_version,
-            verify_request_id := verify_request_id, is_erased := erased_at <= finished_at
+            verify_request_id := verify_request_id, is_erased := erased_at <= finished_at,
+            tags := tags
         ) AS state
     FROM told AS found LEFT JOIN erased ON (erased.environment, erased.item_id) = (found.environment, found.item_id)
         AND erased.accepted_at < (epoch, finished_at)
@@ -184,7 +185,7 @@ SELECT
     before.grade_risk_category AS before_grade_risk_category, now.grade_risk_category AS now_grade_risk_category,
     before.grade_rubric_version AS before_grade_rubric_version, now.grade_rubric_version AS now_grade_rubric_version,
     before.audio AS before_audio, now.audio AS now_audio, before.run_id AS before_run_id,
-    now.verify_request_id AS verify_request_id
+    now.verify_request_id AS verify_request_id, coalesce(now.tags, before.tags) AS tags /* tag columns */
 FROM judged
 LEFT JOIN store.plans AS deployment ON deployment.run_id = at_run
 LEFT JOIN store.plans AS former ON former.run_id = before.run_id

@@ -19,4 +19,4 @@ SELECT answer.*
 FROM latest_answer AS answer
 ANTI JOIN later ON (later.item_id, later.environment) = (answer.item_id, answer.environment)
 UNION ALL BY NAME
-FROM later
+SELECT * /* tag columns */ FROM later

@@ -29,4 +29,4 @@ SELECT
 FROM latest_answer AS answer
 ANTI JOIN instead ON (instead.item_id, instead.environment) = (answer.item_id, answer.environment)
 UNION ALL BY NAME
-FROM instead
+SELECT * /* tag columns */ FROM instead

@@ -111,7 +111,9 @@ class _Night:
     def plan(self, items: int, skipped: int) -> Plan:
         """Plan a run of so many items."""
         facts = {"environment": self.environment, "catalog": self.catalog, "catalog_kind": self.kind}
-        return plan_of_run(f"{self.began:%Y%m%dT%H%M%SZ}_000aaaaaa", items, skipped=skipped, **facts)
+        return plan_of_run(
+            f"{self.began:%Y%m%dT%H%M%SZ}_000aaaaaa", items, skipped=skipped, tag_names=["supplier"], **facts
+        )
 
 
 def _cells(item: str, row: Row) -> Row:

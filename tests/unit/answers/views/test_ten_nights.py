@@ -34,10 +34,10 @@ def test_every_way_to_ask_agrees_with_the_truth(results: Results, seed: int, tmp
     truth = TenNights(results, seed)
     nights = truth.nights()
     next(nights)
-    with opened(results, "all", with_tags=False) as store:
+    with opened(results, "all") as store:
         agree_with_connection(store.connection, truth)
         for _ in nights:
-            renew(store.connection, results)
+            renew(store, results)
             agree_with_connection(store.connection, truth)
     environment = ENVIRONMENTS[seed % 2]
     nightly = [run for run in truth.runs if (run.environment, run.identity) == (environment, CATALOG)]
