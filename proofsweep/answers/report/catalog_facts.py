@@ -10,7 +10,7 @@ import duckdb
 
 from proofsweep.answers.report.attention_list import Kind, kinds_of, shown_name, spellings_of, tag_values
 from proofsweep.answers.report.choice import PageChoice
-from proofsweep.answers.run_changes import words_of_cause
+from proofsweep.answers.run_changes import SINCE, compare_since, words_of_cause
 from proofsweep.answers.run_status import NEED_ATTENTION
 from proofsweep.answers.views.connection import answering
 from proofsweep.answers.views.views import quoted, value_of_tag
@@ -40,7 +40,7 @@ _COUNTS = """
     count(*) FILTER (state = 'moved') AS moved
 """
 _CHANGED = """
-    CREATE TEMP TABLE changed AS
+    CREATE TEMP TABLE {table} AS
     SELECT item_id, change, cause, changes.file, now_audio, before_outcome, before_reason, now_outcome, now_reason, tags
     FROM changes SEMI JOIN (SELECT unnest({runs}) AS run_id) USING (run_id) JOIN items USING (item_id)
     WHERE change IN ('broken', 'fixed')
@@ -186,11 +186,16 @@ def catalog_facts(
 ) -> Iterator[CatalogFacts]:
     """Read the catalog's state for the work inside; `newest_runs` are those whose changes are the last night's.
 
+    Their changes are in the table `changed`, those since the chosen day in `changed_since`.
+
     UsageError if no file has one of the tags; ResultsError if the store cannot be read.
     """
     with answering(results, environment, "catalog", "open_since", "changes") as connection:
         catalog = "NULL::VARCHAR" if choice.catalog is None else quoted(choice.catalog)
         connection.execute(_ITEMS.format(open=_OPEN, catalog=catalog))
         runs = ", ".join(map(quoted, newest_runs))
-        connection.execute(_CHANGED.format(runs=f"[{runs}]::VARCHAR[]"))
+        connection.execute(_CHANGED.format(table="changed", runs=f"[{runs}]::VARCHAR[]"))
+        if choice.since is not None:
+            compare_since(connection, choice.since)
+            connection.execute(_CHANGED.format(table="changed_since", runs=[SINCE]))
         yield CatalogFacts(connection, choice)

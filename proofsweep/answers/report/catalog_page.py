@@ -1,6 +1,6 @@
 """The page of a catalog as it stands: one HTML file that needs no network, for people who never open a terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from proofsweep.answers.meant_run import environment_in
@@ -8,7 +8,7 @@ from proofsweep.answers.report.catalog_facts import CatalogCounts, catalog_facts
 from proofsweep.answers.report.charts import Chart, night_bars, night_line
 from proofsweep.answers.report.choice import ALONE, PageChoice, PageLinks
 from proofsweep.answers.report.nights import Night, nights_of
-from proofsweep.answers.report.templates import percent_of, template
+from proofsweep.answers.report.templates import day_of, percent_of, template
 from proofsweep.errors import ResultsError
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.text import printable
@@ -42,7 +42,8 @@ def catalog_page(
             tags=list(facts.tags),
             tables=[facts.by_tag(tag) for tag in facts.tags],
             changes=[
-                ("Since the run before", facts.turned("changed", "broken"), facts.turned("changed", "fixed")),
+                (words, facts.turned(table, "broken"), facts.turned(table, "fixed"))
+                for words, table in _spans_of(choice)
             ],
             kinds=facts.kinds(),
             nights=nights[::-1],
@@ -50,6 +51,13 @@ def catalog_page(
             results=results.store.url,
             made_at=made_at,
         )
+
+
+def _spans_of(choice: PageChoice) -> Iterator[tuple[str, str]]:
+    """Return the spans of which changes are shown, in words, each with its table."""
+    yield "In the last run", "changed"
+    if choice.since is not None:
+        yield f"Since {day_of(choice.since)}", "changed_since"
 
 
 def sentence_of(counts: CatalogCounts) -> str:

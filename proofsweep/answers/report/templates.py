@@ -1,7 +1,7 @@
 """Open a template of a page; whatever it is filled with is shown as text."""
 
 from base64 import b64encode
-from datetime import datetime
+from datetime import date
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -42,7 +42,7 @@ def _environment() -> jinja2.Environment:
         "meaning": MEANING_OF_VALID,
         "version": __version__,
     }
-    environment.filters |= {"number": _number, "percent": percent_of, "minute": minute_of, "day": _day}
+    environment.filters |= {"number": _number, "percent": percent_of, "minute": minute_of, "day": day_of}
     environment.filters["duration"] = duration_text
     return environment
 
@@ -67,8 +67,8 @@ def percent_of(part: int, whole: int) -> str:
     return "100" if tenths == 1_000 else f"{tenths / 10:.1f}"  # noqa: PLR2004 - all
 
 
-def _day(instant: datetime | None) -> str:
-    """Write the UTC day of an instant as people read it in every country; nothing if it is not known."""
+def day_of(instant: date | None) -> str:
+    """Write a day, or the UTC day of an instant, as people read it in every country; nothing if it is not known."""
     return "" if instant is None else f"{instant.day} {instant:%b %Y}"
 
 
