@@ -29,6 +29,7 @@ _MODULES = {
     "ingest": "cli.ingest_command",
     "explain": "cli.explain_command",
     "report": "cli.report_command",
+    "serve": "cli.serve_command",
     "check": "cli.check_command",
     "runs": "cli.runs_commands",
     "status": "cli.runs_commands",

@@ -9,6 +9,7 @@ LINES = {
     "ingest": "Verify new and changed files of a folder once they are settled, and move them by their verdicts.",
     "explain": "Show every call that was made for one file over all runs, its verdicts, and what to do.",
     "report": "Write the report of a run: one HTML file that needs no network, for people who do not use this program.",
+    "serve": "Serve the catalog, all runs, and how far active runs are, as pages for a browser, until Ctrl-C.",
     "check": "Verify one file, or one pair, now. Nothing is stored; two keyed calls are spent.",
     "runs": "List the runs of a results store, the newest first.",
     "status": "Show a run: the summary that `verify` printed, and its legs; of one that is active, how far it is.",

@@ -86,13 +86,17 @@ def _print_groups(out: Console, groups: Sequence[AttentionGroup], value: str | N
         out.print(styled(title, "bold"), f"— {counted(sum(group.rows for group in groups), 'file')}", soft_wrap=True)
     for group in groups:
         out.print()
-        kind = styled(f"{group.rows:,} {group.outcome} · {group.reason}", COLOURS.get(group.outcome, ""))
-        out.print("  ", kind, sep="", soft_wrap=True)
+        kind = styled(f"{group.rows:,} {group.outcome}", COLOURS.get(group.outcome, ""))
+        out.print("  ", kind, f": {group.in_words} ({group.reason})", sep="", soft_wrap=True)
         out.print(Padding(group.what_to_do, (0, 0, 0, 2), expand=False), style="italic")
-        for audio in group.files:
-            out.print(f"    {audio or '(no audio named)'}", soft_wrap=True)
+        for file in group.files:
+            out.print(f"    {file or '(no audio named)'}", soft_wrap=True)
         if group.rows > len(group.files):
             out.print(f"    … and {group.rows - len(group.files):,} more")
+
+
+def _json_of_group(group: AttentionGroup) -> dict[str, object]:
+    return asdict(group) | {"in_words": group.in_words, "what_to_do": group.what_to_do}
 
 
 def _json_of(selected: SelectedRows, groups: Sequence[AttentionGroup]) -> dict[str, object]:
@@ -101,6 +105,6 @@ def _json_of(selected: SelectedRows, groups: Sequence[AttentionGroup]) -> dict[s
         "run_id": None if selected.plan is None else selected.plan.run_id,
         "pruned_on": selected.pruned_on,
         "rows": sum(group.rows for group in groups),
-        "groups": [asdict(group) | {"what_to_do": group.what_to_do} for group in groups],
+        "groups": [_json_of_group(group) for group in groups],
         "results": selected.results.store.url,
     }

@@ -20,7 +20,7 @@ from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.prunings import completed_at, prunings_of
 from proofsweep.store.receipts import has_claim
-from proofsweep.store.run_index import RunIndex
+from proofsweep.store.run_index import IndexedRuns, RunIndex
 from proofsweep.store.store import REQUESTS_AT_ONCE
 
 
@@ -61,9 +61,10 @@ def newest_runs(results: Results, most: int, which: Callable[[Plan], bool] = lam
     ]
 
 
-def active_legs(results: Results) -> list[OpenLeg]:
-    """Return the legs of all runs that are worked on now, the newest run first."""
-    runs = [run for run in RunIndex(results).refreshed().newest_first() if not run.is_over]
+def active_legs(results: Results, index: IndexedRuns | None = None) -> list[OpenLeg]:
+    """Return the legs of all runs that are worked on now, the newest run first; of an index if it was just read."""
+    index = index or RunIndex(results).refreshed()
+    runs = [run for run in index.newest_first() if not run.is_over]
     with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
         begun = pool.map(lambda run: None if _is_known(results, run) else progress_of(results, run.plan.run_id), runs)
         return [leg for leg in begun if leg is not None and leg.is_alive]

@@ -30,11 +30,13 @@ class PageLinks:
         menu: references by their words, such as `All nights` and `Look up a file`; shown on top of the page.
         nights: the page of each run, by its ID.
         lists: the lists of what needs attention, by tag and value (None: files without the tag), then by format.
+        live: of a page that a server sends, the script that keeps it up to date.
     """
 
     menu: Mapping[str, str] = field(default_factory=dict)
     nights: Mapping[str, str] = field(default_factory=dict)
     lists: Mapping[tuple[str, str | None], Mapping[str, str]] = field(default_factory=dict)
+    live: str = ""
 
 
 ALONE = PageLinks()
