@@ -31,6 +31,7 @@ class Bind(StrEnum):
     UPLINK = "uplink"
     CPU = "cpu"
     ANSWERS = "answers"
+    THREADS = "threads"
     QUOTA = "quota"
     CALLS = "calls"
     WINDOW = "window"
@@ -127,11 +128,8 @@ def forecast(need: Need, quota: Quota, history: Sequence[Measurement], now: date
     seconds = pace.seconds_for(need) if pace else None
     cost = cost_of_row(history)
     short = _rows_short(need, quota, cost or CALLS_PER_ITEM)
-    ends = {
-        Bind.QUOTA: short or 0,
-        Bind.CALLS: _rows_beyond_calls(need, quota.bounds, calls_of_row(history)),
-        Bind.WINDOW: _rows_beyond_closing(need, quota.bounds, seconds, now),
-    }
+    ends = rows_left_by(need, quota, history)
+    ends[Bind.WINDOW] = _rows_beyond_closing(need, quota.bounds, seconds, now)
     end = max(ends, key=lambda bind: ends[bind])
     if seconds is not None and ends[end]:
         seconds *= (need.eligible - ends[end]) / need.eligible
@@ -150,6 +148,14 @@ def forecast(need: Need, quota: Quota, history: Sequence[Measurement], now: date
         measured_rows=pace.rows if pace else None,
         binds=end if ends[end] else pace.binds if pace else None,
     )
+
+
+def rows_left_by(need: Need, quota: Quota, history: Sequence[Measurement]) -> dict[Bind, int]:
+    """Return how many rows the quota leaves, as far as it is known, and how many the limit of calls leaves."""
+    return {
+        Bind.QUOTA: _rows_short(need, quota, cost_of_row(history) or CALLS_PER_ITEM) or 0,
+        Bind.CALLS: _rows_beyond_calls(need, quota.bounds, calls_of_row(history)),
+    }
 
 
 def calls_of_row(history: Sequence[Measurement]) -> float:

@@ -24,7 +24,7 @@ class PacedClient:
         closes_at: the time from which no new item begins.
         prepare_seconds: how long the machine works on an item before its first call, on one at a time.
         begun: when each item began.
-        finished_at: when the last item so far was finished.
+        finished: when each item was finished, in order.
         busy_seconds: how long all items together were in flight.
     """
 
@@ -37,7 +37,7 @@ class PacedClient:
     closes_at: float = math.inf
     prepare_seconds: float = 0.0
     begun: list[float] = field(default_factory=list)
-    finished_at: float = 0.0
+    finished: list[float] = field(default_factory=list)
     busy_seconds: float = 0.0
     _began_at: dict[Hashable, float] = field(default_factory=dict)
     _is_preparing: bool = False
@@ -97,7 +97,7 @@ class PacedClient:
             self.events.at(now + 0.25 + 0.25 * self.chance.random(), lambda: self._try_again(ticket))
         elif ticket.priority is Priority.OTHER:
             self.busy_seconds += now - self._began_at.pop(ticket.holder)
-            self.finished_at = now
+            self.finished.append(now)
         else:
             upload = self.partner.conditions.upload
             upload(ticket.holder, lambda size: self._uploaded(ticket.holder, size, self.events.now - now))
