@@ -1,9 +1,10 @@
 """The service, its lane and the link to it, as earlier exchanges show them. Pure."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,3 +80,14 @@ class ObservedService:
     overhead_seconds: float = 0.0
     lane: ObservedLane = field(default_factory=ObservedLane)
     link: ObservedLink = field(default_factory=ObservedLink)
+
+
+def service_of(document: Mapping[str, Any]) -> ObservedService:
+    """Read what was observed from its members as JSON has them; TypeError, ValueError or KeyError if that is wrong."""
+    at = document["measured_at"]
+    parts = {
+        "measured_at": None if at is None else datetime.fromisoformat(at).astimezone(UTC),
+        "lane": ObservedLane(**document["lane"]),
+        "link": ObservedLink(**document["link"]),
+    }
+    return ObservedService(**{**document, **parts})

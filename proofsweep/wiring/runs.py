@@ -201,9 +201,9 @@ def catalog_has_changed(settings: Settings, plan: Plan) -> bool:
     return planning.catalog_has_changed(plan, lambda: catalog_for(settings, plan.catalog, same_root))
 
 
-def surveyed(settings: Settings, catalog: str, selection: Selection, *, deep: bool) -> Surveyed:
+def surveyed(settings: Settings, catalog: str, selection: Selection, *, deep: bool, max_calls: int | None) -> Surveyed:
     """Read the chosen rows of a catalog once; NothingDue if there is none, ConfigError if none could ever be sent."""
-    listing = chosen_rows(settings, catalog, selection)
+    listing = chosen_rows(settings, catalog, selection, max_calls=max_calls)
     survey = survey_catalog(listing, limits_for(settings), deep=Files(listing.root) if deep else None)
     refuse_hopeless(survey, listing)
     return Surveyed(listing, survey)

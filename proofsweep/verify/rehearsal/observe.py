@@ -1,16 +1,15 @@
 """What the exchanges of a leg, or of a sample, show of the service, its lane and the link."""
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from http import HTTPStatus
+from datetime import UTC, datetime
 from itertools import accumulate
 from statistics import fmean, median
 
 from proofsweep.model.exchanges import Call
-from proofsweep.model.observed import ObservedLane, ObservedLink, ObservedService
-from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit
+from proofsweep.model.observed import ObservedLink, ObservedService
+from proofsweep.verify.rehearsal.observe_lane import observed_lane
+from proofsweep.verify.rehearsal.seen_call import SeenCall
 
 # Quantiles that are kept of each time: 1 % of the answers lie between two. Fewer: slow answers are lost.
 _QUANTILES = 101
@@ -27,47 +26,12 @@ _LEAST_SHARING = 1.5
 _AS_WELL = 1.1
 # Files of so many bytes show the link even if all are alike: no form post of them is bound by anything else.
 _LARGE_BYTES = 1_000_000
-# The stretch over which the fastest traffic is counted. Chosen: longer than a burst of calls, shorter than a sample.
-_STRETCH_SECONDS = 5.0
-# A burst is read off the calls before the first 429 if that came so soon; later, the error of the rate hides it.
-_BURST_SHOWN_SECONDS = 30.0
-# The bounds of a burst that is believed, in seconds of the rate: the error of the rate may show less, or more.
-_LEAST_BURST = 0.25
-_MOST_BURST = 10.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeenCall:
-    """One exchange for an item: `began` is in seconds of any clock, `status` None if there was no usable answer."""
-
-    call: Call
-    began: float
-    seconds: float
-    status: int | None
-    sent_bytes: int = 0
-    retry_after_seconds: float | None = None
-
-    @property
-    def ended(self) -> float:
-        """When the answer was read."""
-        return self.began + self.seconds
-
-    @property
-    def is_success(self) -> bool:
-        """Whether it was answered with a 2xx."""
-        return self.status is not None and self.status < HTTPStatus.MULTIPLE_CHOICES
-
-    @property
-    def is_refused(self) -> bool:
-        """Whether the lane refused it."""
-        return self.status == HTTPStatus.TOO_MANY_REQUESTS
 
 
 def observed(
     calls: Iterable[SeenCall],
     *,
     origin: str,
-    measured_at: datetime,
     learned_rate: float | None = None,
     cpu_seconds: float = 0.0,
     overhead_seconds: float = 0.0,
@@ -88,7 +52,7 @@ def observed(
     return ObservedService(
         origin=origin,
         rows=len(verified),
-        measured_at=measured_at,
+        measured_at=datetime.fromtimestamp(max(call.ended for call in verified), UTC),
         slot_seconds=_quantiles([call.seconds for call in slots]),
         verify_seconds=_quantiles([call.seconds for call in verified]),
         trip_seconds=_trip_seconds(keyed),
@@ -113,58 +77,6 @@ def _trip_seconds(keyed: Sequence[SeenCall]) -> float:
     return min(median(refused) / 2, fastest / 2) if refused else _TRIP_SHARE * fastest
 
 
-def observed_lane(keyed: Sequence[SeenCall], learned_rate: float | None) -> ObservedLane:
-    """Return what keyed calls, in the order in which they began, show of the lane."""
-    let_in = [call.began for call in keyed if not call.is_refused]
-    refusals = [call for call in keyed if call.is_refused]
-    most = _most_at_once(keyed)
-    rate = learned_rate if refusals and most is None else None
-    burst = 1.0
-    if rate is not None:
-        until = refusals[0].began - keyed[0].began
-        shown = sum(began < refusals[0].began for began in let_in) - rate * until
-        likely = min(max(_LEAST_BURST * rate, shown), _MOST_BURST * rate) if until < _BURST_SHOWN_SECONDS else rate
-        burst = max(1.0, likely)
-    waits = [call.retry_after_seconds for call in refusals if call.retry_after_seconds is not None]
-    return ObservedLane(
-        rate=rate,
-        burst=burst,
-        most_at_once=most,
-        fastest=_fastest(let_in),
-        least_wait_seconds=min(waits, default=1.0),
-    )
-
-
-def _most_at_once(keyed: Sequence[SeenCall]) -> int | None:
-    """Let the pacer's own detector look at the calls, as it did when they were made."""
-    limit, in_flight = ConcurrencyLimit(), 0
-    moments = [(call.began, 1, call) for call in keyed] + [(call.ended, 0, call) for call in keyed]
-    numbers: dict[int, int] = {}
-    for now, is_begin, call in sorted(moments, key=lambda moment: moment[:2]):
-        if is_begin:
-            in_flight += 1
-            numbers[id(call)] = in_flight
-            continue
-        in_flight -= 1
-        if call.is_refused:
-            limit.was_refused(numbers[id(call)], now)
-        else:
-            limit.was_admitted(numbers[id(call)])
-    return None if limit.most == math.inf else int(limit.most)
-
-
-def _fastest(began: Sequence[float]) -> float:
-    """Return the most calls per second over a stretch."""
-    if not began or began[-1] - began[0] <= _STRETCH_SECONDS:
-        return len(began) / max(1.0, began[-1] - began[0]) if began else 0.0
-    most = first = 0
-    for number, at in enumerate(began):
-        while at - began[first] > _STRETCH_SECONDS:
-            first += 1
-        most = max(most, number - first + 1)
-    return most / _STRETCH_SECONDS
-
-
 def observed_link(uploads: Sequence[SeenCall]) -> ObservedLink:
     """Return what uploads, in the order in which they began, show of the link.
 
@@ -185,6 +97,8 @@ def observed_link(uploads: Sequence[SeenCall]) -> ObservedLink:
         return ObservedLink(fixed_seconds=fmean(seconds), mean_bytes=mean_bytes)
     if is_shared and shared.is_clear and shared.error <= _AS_WELL * alone.error:
         return ObservedLink(fixed_seconds=shared.fixed, of_all=1 / shared.slope, mean_bytes=mean_bytes)
+    if not alone.is_clear:
+        return ObservedLink(fixed_seconds=fmean(seconds), mean_bytes=mean_bytes)
     return ObservedLink(fixed_seconds=alone.fixed, of_each=1 / alone.slope, mean_bytes=mean_bytes)
 
 
