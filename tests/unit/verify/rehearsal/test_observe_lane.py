@@ -45,11 +45,11 @@ class SeenPartner(SimulatedPartner):
 calls: list[SeenCall] = []
 
 
-def leg(gateway: Gateway, rows: int) -> tuple[list[SeenCall], float | None]:
+def leg(gateway: Gateway, rows: int, work: float = 0.05) -> tuple[list[SeenCall], float | None]:
     """Let a leg that does not know the lane work through some rows; return its calls and the rate that it learned."""
     calls.clear()
     events, chance = EventQueue(), Random(1)  # noqa: S311 - plays a service
-    conditions = FixedConditions(events, trip=0.005, work=0.05, uploading=0.02)
+    conditions = FixedConditions(events, trip=0.005, work=work, uploading=0.02)
     partner = SeenPartner(events=events, gateway=gateway, conditions=conditions, chance=chance)
     queue = CallQueue(Pacer(), ConcurrencyLimit())
     client = PacedClient(events=events, partner=partner, chance=chance, items=iter(range(rows)), queue=queue)
@@ -83,7 +83,7 @@ def test_a_lane_that_refused_nothing_is_not_known() -> None:
 
 def test_a_limit_of_concurrent_calls_is_found_as_the_pacer_finds_it() -> None:
     """And no rate is made of its 429s."""
-    lane = observed_lane(leg(Gateway(rate=1e9, burst=1e9, concurrency=8), 1_500)[0], 150.0)
+    lane = observed_lane(leg(Gateway(rate=1e9, burst=1e9, concurrency=8), 1_500, work=0.4)[0], 15.0)
 
     assert (lane.rate, lane.most_at_once) == (None, 8)
 
