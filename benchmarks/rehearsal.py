@@ -1,6 +1,7 @@
 """Hold `plan --rehearse` against ten real nights of the sandbox, each with another limit.
 
-Run from the checkout: `python -m benchmarks.rehearsal [--seconds 40] [--only NAME]`. For each night, a short run over
+Run from the checkout: `python -m benchmarks.rehearsal [--seconds 40] [--only NAME]
+[--keep FOLDER]`. For each night, a short run over
 some files teaches what the lane, the answers and the link are like. Then the night is rehearsed, and run. The table
 compares how long the rehearsal said that the leg takes with how long it took by the table `runs`. Some twenty runs take
 a quarter of an hour; a machine that is busy with other work spoils them.
@@ -112,12 +113,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=40.0, help="about how long each night takes")
     parser.add_argument("--only", default="", help="the nights whose name contains this")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the results stores here")
     chosen = parser.parse_args()
     print("| night | rows | rehearsed | real | error | limited by |\n|---|---|---|---|---|---|", flush=True)
     errors = []
     for spec in (each for each in NIGHTS if chosen.only in each.name):
-        with tempfile.TemporaryDirectory() as folder:
-            found = compare(spec, Path(folder), chosen.seconds)
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place) if chosen.keep is None else chosen.keep / spec.name.replace(" ", "-").replace("/", "-")
+            folder.mkdir(parents=True, exist_ok=True)
+            found = compare(spec, folder, chosen.seconds)
         errors.append(abs(found.error))
         print(
             f"| {spec.name} | {found.rows:,} of {rows_of(spec, chosen.seconds):,} | {found.said['seconds']:.1f} s |"

@@ -10,11 +10,11 @@ from rich.console import Console
 from cli.forecast_lines import BINDS
 from cli.screen import counted, duration_text, size_text
 from proofsweep.model.forecast import Bind, Forecast
-from proofsweep.model.observed import ObservedService
 from proofsweep.model.rehearsal import Rehearsal, Remedy
 
-# The quick forecast and the rehearsal differ: by more than the error that is asked of the latter.
+# The quick forecast and the rehearsal differ: by more than the error that is asked of the latter, and by some seconds.
 _DIFFERS = 0.1
+_DIFFERS_SECONDS = 5.0
 # Ends of a short run are shown with their seconds.
 _SHORT = timedelta(hours=1)
 _BOUNDS = {Bind.QUOTA: "enough quota", Bind.CALLS: "no limit of calls", Bind.WINDOW: "no time window"}
@@ -39,7 +39,7 @@ def print_rehearsal(out: Console, told: Rehearsal, cost: Forecast, now: datetime
         out.print(f"    {_remedy(remedy, told)}", style="green" if remedy.helps else "dim", soft_wrap=True)
     for line in _basis(told, now):
         out.print(f"    {line}", style="dim", soft_wrap=True)
-    if cost.seconds is not None and abs(cost.seconds - told.seconds) > _DIFFERS * told.seconds:
+    if cost.seconds is not None and abs(cost.seconds - told.seconds) > max(_DIFFERS_SECONDS, _DIFFERS * told.seconds):
         quick = f"the quick forecast above, {duration_text(cost.seconds)}, multiplies the pace of the last leg"
         out.print(f"    {quick}: it plays neither the lane nor these files", style="dim", soft_wrap=True)
     for sentence in told.assumed:
@@ -115,20 +115,19 @@ def _basis(told: Rehearsal, now: datetime) -> Iterator[str]:
     service = told.service
     if service.measured_at is not None:
         age = duration_text(max(0.0, (now - service.measured_at).total_seconds()))
-        yield f"rests on {service.origin}: {counted(service.rows, 'file')}, measured {age} ago; {_conditions(service)}"
+        yield f"rests on {service.origin}: {counted(service.rows, 'file')}, measured {age} ago; {_conditions(told)}"
     begin = "as an earlier run learned" if told.is_rate_remembered else "and searches for the lane"
     yield f"begins with {told.first_rate:.3g} calls a second, {begin}"
 
 
-def _conditions(service: ObservedService) -> str:
-    lane, link = service.lane, service.link
-    parts = []
+def _conditions(told: Rehearsal) -> str:
+    lane, link, service, parts = told.service.lane, told.service.link, told.service, []
     if lane.most_at_once is not None:
         parts.append(f"a lane of {lane.most_at_once} calls at once")
-    elif lane.rate is not None:
+    elif lane.rate is not None and not told.is_lane_assumed:
         parts.append(f"a lane of {lane.rate:.3g} calls a second")
     if link.of_all < math.inf:
         parts.append(f"an uplink of {size_text(link.of_all)}/s")
     slot, verify = (middle[len(middle) // 2] for middle in (service.slot_seconds, service.verify_seconds))
-    parts.append(f"half of the answers within {slot:.2f} s (slot) and {verify:.2f} s (verify)")
+    parts.append(f"half of the answers within {slot:.2g} s (slot) and {verify:.2g} s (verify)")
     return ", ".join(parts)

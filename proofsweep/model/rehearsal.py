@@ -41,6 +41,7 @@ class Rehearsal:
         first_rate: calls per second with which it begins; `is_rate_remembered` if an earlier leg learned it.
         remedies: what more of something would change.
         service: what all this rests on.
+        is_lane_assumed: whether a person gave the lane, which was not measured then.
         assumed: what is not known, and was assumed; sentences.
     """
 
@@ -57,4 +58,5 @@ class Rehearsal:
     is_rate_remembered: bool
     remedies: Sequence[Remedy]
     service: ObservedService
+    is_lane_assumed: bool
     assumed: Sequence[str]

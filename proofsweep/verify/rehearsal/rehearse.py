@@ -69,6 +69,7 @@ def rehearse(tonight: Tonight) -> Rehearsal:
         is_rate_remembered=night.known_rate is not None,
         remedies=list(_remedies(tonight, seconds, rows_left, end)),
         service=night.service,
+        is_lane_assumed=tonight.assumed_rate is not None,
         assumed=list(_assumed(tonight)),
     )
 
