@@ -17,15 +17,14 @@ _STRETCH_SECONDS = 5.0
 _LEAST_CALLS = 5
 # Cycles that are looked at. Chosen: they agree within some percent by then.
 _MOST_CYCLES = 12
-# From so many on, the pacer's own rate is within some percent; from fewer, it may be off by a quarter.
-_ENOUGH_CYCLES = 3
 # How finely the calls of a cycle are counted; more takes longer and shows no more.
 _LEAST_STRETCH_SECONDS = 0.25
 _MOST_STRETCHES = 100
-# The sizes of a bucket that are tried, in seconds of the rate.
-_SIZES = 40
-_LEAST_BURST = 0.25
-_MOST_BURST = 20.0
+# The sizes of a bucket that are tried, in seconds of the rate: from a quarter to twenty.
+_BURST_SECONDS = tuple(0.25 * 80 ** (step / 39) for step in range(40))
+# How far the pacer's rate may be from that of the cycles, as a share: after a minute it is within some hundredths, in
+# the first seconds it may be off by a third.
+_NEARLY = 0.08
 # How much better the cycles must agree, as a share of the rate, for a bucket 2.7 times smaller or larger than a second.
 _UNUSUAL = 0.02
 
@@ -40,9 +39,7 @@ def observed_lane(keyed: Sequence[SeenCall], learned_rate: float | None) -> Obse
     most = _most_at_once(keyed)
     bucket = None
     if refusals and most is None:
-        cycles = _cycles(let_in, refusals)
-        is_learned = learned_rate is not None and len(cycles) >= _ENOUGH_CYCLES
-        bucket = _bucket(cycles, learned_rate or _fastest(let_in), is_learned=is_learned)
+        bucket = _bucket(_cycles(let_in, refusals), learned_rate or _fastest(let_in))
     waits = [call.retry_after_seconds for call in refusals if call.retry_after_seconds is not None]
     return ObservedLane(
         rate=None if bucket is None else bucket.rate,
@@ -77,24 +74,28 @@ def _stretches(times: Sequence[float], began: float, ended: float) -> Sequence[t
     ]
 
 
-def _bucket(cycles: Sequence[Cycle], rate: float, *, is_learned: bool) -> TokenBucket | None:
+def _bucket(cycles: Sequence[Cycle], learned_rate: float) -> TokenBucket | None:
     """Return the token bucket for whose size the cycles agree best on a rate; one second of the rate without cycles.
 
-    The rate is the given one if the pacer has learned it, from enough cycles, and else what the cycles say.
-    Few short cycles agree for many sizes: then one near a second of the rate is taken, as gateways have it.
+    Few short cycles agree for many sizes: then one near a second of the rate is taken, as gateways have it. If the
+    pacer has learned nearly the same rate, it is the better one, since it weighs all that it met.
     """
     if not cycles:
-        return TokenBucket(rate, max(1.0, rate)) if rate else None
-    best, found = math.inf, None
-    for step in range(_SIZES):
-        burst = max(1.0, rate * _LEAST_BURST * (_MOST_BURST / _LEAST_BURST) ** (step / (_SIZES - 1)))
-        rates = [cycle.rate(burst) for cycle in cycles]
-        middle = rate if is_learned else median(rates)
-        differs = fmean(abs(each - middle) for each in rates) / middle
-        differs += _UNUSUAL * abs(math.log(burst / middle))
-        if differs < best:
-            best, found = differs, TokenBucket(middle, burst)
-    return found
+        return TokenBucket(learned_rate, max(1.0, learned_rate)) if learned_rate else None
+    found = min((_fitted(cycles, learned_rate * seconds) for seconds in _BURST_SECONDS), key=lambda fit: fit[0])[1]
+    if abs(learned_rate / found.rate - 1) > _NEARLY:
+        return found
+    sizes = (learned_rate * seconds for seconds in _BURST_SECONDS)
+    return min((_fitted(cycles, size, learned_rate) for size in sizes), key=lambda fit: fit[0])[1]
+
+
+def _fitted(cycles: Sequence[Cycle], burst: float, rate: float | None = None) -> tuple[float, TokenBucket]:
+    """Return a bucket of this size, and how far the cycles differ from its rate, as a share of it."""
+    burst = max(1.0, burst)
+    rates = [cycle.rate(burst) for cycle in cycles]
+    rate = rate or median(rates)
+    differs = fmean(abs(each - rate) for each in rates) / rate
+    return differs + _UNUSUAL * abs(math.log(burst / rate)), TokenBucket(rate, burst)
 
 
 def _most_at_once(keyed: Sequence[SeenCall]) -> int | None:
