@@ -105,8 +105,6 @@ def plan(
     Sends no file, except those of `--sample`, whose pace is kept for `verify`. Asks the service once for the quota.
     Examples: `proofsweep plan delivery` · `proofsweep plan catalog.csv --sample 20 --rehearse`
     """
-    if rate is not None and not rehearse:
-        raise UsageError("--rate assumes a lane for a rehearsal: give --rehearse too.")
     settings = load_settings(config, results)
     bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
     refuse_closed_window(bounds, utc_now())
@@ -119,13 +117,21 @@ def plan(
         root=root,
         allow_outside=allow_outside,
     )
+    options = _PlanOptions(sample=sample or 0, deep=deep, rehearse=rehearse, rate=rate, as_json=as_json)
+    if rate is not None and not rehearse:
+        raise UsageError("--rate assumes a lane for a rehearsal: give --rehearse too.")
+    return _survey_and_tell(settings, catalog, selection, bounds, options)
+
+
+def _survey_and_tell(
+    settings: Settings, catalog: str, selection: Selection, bounds: Bounds, options: _PlanOptions
+) -> int:
     selection.refuse_contradictions(bounds.max_calls)
     try:
-        found = surveyed(settings, catalog, selection, deep=deep, max_calls=bounds.max_calls)
+        found = surveyed(settings, catalog, selection, deep=options.deep, max_calls=bounds.max_calls)
     except NothingDue as nothing:
-        print_nothing_due(console(), nothing, as_json=as_json)
+        print_nothing_due(console(), nothing, as_json=options.as_json)
         return 0
-    options = _PlanOptions(sample=sample or 0, deep=deep, rehearse=rehearse, rate=rate, as_json=as_json)
     return _tell(settings, found, bounds, options)
 
 
