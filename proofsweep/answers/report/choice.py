@@ -33,11 +33,13 @@ class PageLinks:
         nights: the page of each run, by its ID.
         lists: the lists of what needs attention, by the key of a tag and its value (None: files without the tag), then
             by format.
+        live: of a page that a server sends, the script that keeps it up to date.
     """
 
     menu: Mapping[str, str] = field(default_factory=dict)
     nights: Mapping[str, str] = field(default_factory=dict)
     lists: Mapping[tuple[str, str | None], Mapping[str, str]] = field(default_factory=dict)
+    live: str = ""
 
     def lists_of(self, tag: str, value: str | None) -> Mapping[str, str]:
         """Return the lists of one value of a tag, by format; nothing if there is none."""

@@ -46,7 +46,7 @@ def written_lists(
                 for form in FORMATS:
                     path = Path(scratch, f"{NAME}-{number + 1}.{form}" if number else f"{NAME}.{form}")
                     with suppress(UsageError):  # no such file has the tag
-                        for value, written in export(selected, path, tag, screening).paths.items():
+                        for value, written in export(selected, path, tag, screening, tag).paths.items():
                             found.setdefault((key_of_tag(tag), value or None), {})[form] = quote(written.name)
             yield found
             _put_in_place(folder, Path(scratch))
