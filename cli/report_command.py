@@ -66,7 +66,7 @@ def report(
     results: str | None = ResultsUrl,
     config: str | None = Config,
 ) -> int:
-    """Write the catalog as it stands, or a run, as an HTML file that needs no network, for people without a terminal.
+    """Write the catalog as it stands, or a run, as an HTML file that needs no network.
 
     It has the answer first, then what changed, the trend over the nights, each supplier, and what to do about which
     file. A page that is already there is replaced.
