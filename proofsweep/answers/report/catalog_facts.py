@@ -25,12 +25,20 @@ _OPEN = ", ".join(map(quoted, NEED_ATTENTION))
 _ITEMS = """
     CREATE TEMP TABLE items AS
     SELECT
-        item_id, catalog, state, is_covered, tags, outcome, reason, since,
+        environment, item_id, catalog, state, is_covered, tags, outcome, reason, NULL::TIMESTAMPTZ AS since,
         CASE WHEN state IN ({open}) THEN file END AS file,
         CASE WHEN state IN ({open}) THEN audio END AS audio,
         CASE WHEN state IN ({open}) THEN verify_request_id END AS verify_request_id
-    FROM catalog LEFT JOIN open_since USING (environment, item_id)
+    FROM catalog
     WHERE {catalog} IS NULL OR {catalog} IN (catalog, identity)
+"""
+# The view `catalog` is worked out once: `open_since` takes what needs attention from the table.
+_OPEN_ITEMS = (
+    "CREATE OR REPLACE VIEW rejects AS SELECT environment, item_id, outcome FROM items WHERE state IN ({open})"
+)
+_SINCE = """
+    UPDATE items SET since = open_since.since
+    FROM open_since WHERE (items.environment, items.item_id) = (open_since.environment, open_since.item_id)
 """
 _COUNTS = """
     count(*) FILTER (state NOT IN ('gone', 'moved')) AS files, count(*) FILTER (is_covered) AS covered,
@@ -39,12 +47,14 @@ _COUNTS = """
     count(*) FILTER (state = 'not_sent') AS not_sent, count(*) FILTER (state = 'gone') AS gone,
     count(*) FILTER (state = 'moved') AS moved
 """
+# Each run is named in a condition of its own: then only its files and those before it are opened.
+_OF_RUN = "SELECT * FROM changes WHERE run_id = {run_id} AND change IN ('broken', 'fixed')"
 _CHANGED = """
     CREATE TEMP TABLE {table} AS
-    SELECT item_id, change, cause, changes.file, now_audio, before_outcome, before_reason, now_outcome,
-        now_reason, items.tags
-    FROM changes SEMI JOIN (SELECT unnest({runs}) AS run_id) USING (run_id) JOIN items USING (item_id)
-    WHERE change IN ('broken', 'fixed')
+    SELECT
+        item_id, change, cause, found.file, now_audio, before_outcome, before_reason, now_outcome, now_reason,
+        items.tags
+    FROM items JOIN ({found}) AS found USING (item_id)
 """
 _BY_TAG = """
     SELECT
@@ -194,9 +204,15 @@ def catalog_facts(
     with answering(results, environment, "catalog", "open_since", "changes") as connection:
         catalog = "NULL::VARCHAR" if choice.catalog is None else quoted(choice.catalog)
         connection.execute(_ITEMS.format(open=_OPEN, catalog=catalog))
-        runs = ", ".join(map(quoted, newest_runs))
-        connection.execute(_CHANGED.format(table="changed", runs=f"[{runs}]::VARCHAR[]"))
+        connection.execute(_OPEN_ITEMS.format(open=_OPEN))
+        connection.execute(_SINCE)
+        connection.execute(_CHANGED.format(table="changed", found=_found(newest_runs)))
         if choice.since is not None:
             compare_since(connection, choice.since)
-            connection.execute(_CHANGED.format(table="changed_since", runs=[SINCE]))
+            connection.execute(_CHANGED.format(table="changed_since", found=_found([SINCE])))
         yield CatalogFacts(connection, choice)
+
+
+def _found(runs: Sequence[str]) -> str:
+    """Return the query for what broke and what was mended in some runs; without one, there is nothing."""
+    return " UNION ALL ".join(_OF_RUN.format(run_id=quoted(run_id)) for run_id in runs or [""])
