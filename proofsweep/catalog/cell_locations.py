@@ -40,7 +40,8 @@ class CellLocations:
 
     def hint(self, written: str) -> str:
         """Return what may be wrong with a cell at whose location nothing is; empty if it looks right."""
-        return self._hints.hint(written) if is_windows(written) else hint_for(written)
+        mapped = self._maps.mapped(written)
+        return self._hints.hint(mapped) if is_windows(mapped) else hint_for(mapped)
 
 
 def _other_spellings(written: str, guess: str | None) -> list[str]:

@@ -32,8 +32,9 @@ def test_an_empty_cell_and_a_proof_are_no_paths(tmp_path: Path) -> None:
 
 def test_a_hint_says_what_may_be_wrong(tmp_path: Path) -> None:
     """Nothing is said of a name that looks right."""
-    cells = CellLocations(Files(), str(tmp_path), ())
+    cells = CellLocations(Files(), str(tmp_path), (("E:", "/mnt"),))
 
     assert "give --path-map" in cells.hint("D:\\a.wav")
+    assert cells.hint("E:\\a.wav") == ""
     assert "begins or ends with a space" in cells.hint("a.wav ")
     assert cells.hint("a.wav") == ""
