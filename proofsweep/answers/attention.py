@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 # says where all are.
 _FEW_PARTS = 6
 
+_NAMED = ("outcome", "reason", "manifest_row", "item_id")
+
 # Files of a summary. Chosen: a person reads them at once; a command lists all.
 _MOST_NAMED = 10
 
@@ -34,7 +36,7 @@ class AttentionGroup:
     reason: str
     is_given_up: bool = False  # whether passes over a watched folder have tried them as often as they do
     rows: int = 0  # how many there are
-    files: list[str] = field(default_factory=list)  # locations of the first ones
+    files: list[str] = field(default_factory=list)  # the first ones, as seen from their catalog's root
 
     @property
     def what_to_do(self) -> str:
@@ -51,7 +53,7 @@ def attention_groups(
     `given_up` are the items that no pass over a watched folder tries again. UsageError if no row has the tag.
     """
     groups: dict[tuple[str | None, str, str, bool], AttentionGroup] = {}
-    columns = ["audio", "outcome", "reason", "item_id", *(["tags"] if tag else [])]
+    columns = ["audio", "relative_path", "outcome", "reason", "item_id", *(["tags"] if tag else [])]
     known: dict[str, None] = {}
     for _, table in selected.tables(columns):
         for row in table.to_pylist():
@@ -66,7 +68,7 @@ def attention_groups(
             )
             group.rows += 1
             if len(group.files) < most_files:
-                group.files.append(row["audio"])
+                group.files.append(row["relative_path"] or row["audio"])
     if tag and groups and tag not in known:
         raise UsageError(no_such_tag(tag, known))
     return sorted(
@@ -81,11 +83,11 @@ def named_files(results: Results, run: RunStatus) -> list[NamedFile]:
     root = "" if plan.catalog_root is None else path_of(plan.catalog_root, "/")
     names = results.parts_of("verdicts", plan) if any(map(run.rows, NEED_ATTENTION)) else []
     for name in names[:_FEW_PARTS]:
-        table = results.table("verdicts", [name], ["audio", "outcome", "reason", "manifest_row", "item_id"])
+        table = results.table("verdicts", [name], ["audio", "relative_path", *_NAMED])
         for row in table.sort_by("manifest_row").to_pylist():
             if row["outcome"] in NEED_ATTENTION:
                 is_file = proof_id_of(row["audio"]) is None  # Prefect keeps what is named here: no proof ID
-                named = row["audio"] if is_file else row["item_id"]
+                named = (row["audio"] or row["relative_path"] or "") if is_file else row["item_id"]
                 audio = path_within(named, root) if root else named
                 found.append(NamedFile(audio, row["outcome"], row["reason"] or ""))
                 if len(found) == _MOST_NAMED:

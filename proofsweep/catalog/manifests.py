@@ -73,7 +73,7 @@ class Manifests:
         self._files = files
         self._reading = reading
         self._encodings: dict[str, Encoding | None] = {}
-        self._cells = CellLocations(files, self._base.root, reading.path_maps)
+        self._cells = CellLocations(files, self._base, reading.path_maps)
         self._manifest_files = files.within(None)
         self._digest: str | None = None
 
