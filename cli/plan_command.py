@@ -24,6 +24,7 @@ from cli.options import (
     Where,
 )
 from cli.screen import console, counted, print_ignored, print_json, print_nothing_due, size_text
+from cli.unsent_rows import print_unsent, refuse_unknown_format
 from proofsweep.answers.summary import unsent_pairs_note
 from proofsweep.errors import NothingDue, ResultsError
 from proofsweep.model.bounds import Bounds
@@ -33,7 +34,7 @@ from proofsweep.model.reasons import Reason, remedy_for
 from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings, load_settings
 from proofsweep.wiring.engines import engine_for, limits_for, service_or_trouble, utc_now
-from proofsweep.wiring.runs import Surveyed, bounds_for, forecast_for, sample_of, surveyed
+from proofsweep.wiring.runs import Surveyed, bounds_for, forecast_for, sample_of, surveyed, unsent
 from proofsweep.wiring.stores import cautions_for
 
 _Deep = typer.Option(False, "--deep", help="Open every file and check its content, not only its size.")
@@ -45,6 +46,10 @@ _Sample = typer.Option(
     max=1000,
     help="Send this many files, spread over the catalog, to measure the pace: two calls each; answers are not stored.",
 )
+_List = typer.Option(
+    False, "--list", help="Name every row that will not be sent, with its line, why, and what to do; nothing else."
+)
+_Format = typer.Option("table", "--format", metavar="FORMAT", help="Of --list: table, csv or json.")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -64,6 +69,8 @@ def plan(
     newer_than: str | None = NewerThan,
     deep: bool = _Deep,
     sample: int | None = _Sample,
+    is_list: bool = _List,
+    form: str = _Format,
     reserve: int | None = Reserve,
     max_calls: int | None = MaxCalls,
     until: str | None = Until,
@@ -76,13 +83,18 @@ def plan(
     """Show what a run would take: counts, reasons, bytes, calls, quota and time.
 
     Sends no file, except those of `--sample`, whose pace is kept for `verify`. Asks the service once for the quota.
-    Examples: `proofsweep plan delivery` · `proofsweep plan catalog.csv --deep --sample 20`
+    Examples: `proofsweep plan delivery` · `proofsweep plan catalog.csv --deep --sample 20` ·
+    `proofsweep plan catalog.csv --list`
     """
+    refuse_unknown_format(form)
     settings = load_settings(config, results)
     bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
     refuse_closed_window(bounds, utc_now())
     selection = Selection(where=where, newer_than=newer_than, root=root, allow_outside=allow_outside, reading=reading)
     try:
+        if is_list:
+            print_unsent(unsent(settings, catalog, selection, deep=deep), "json" if as_json else form)
+            return 0
         found = surveyed(settings, catalog, selection, deep=deep)
     except NothingDue as nothing:
         print_nothing_due(console(), nothing, as_json=as_json)

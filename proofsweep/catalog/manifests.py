@@ -15,6 +15,8 @@ from proofsweep.catalog.columns import Columns
 from proofsweep.catalog.encodings import Encoding
 from proofsweep.catalog.manifest_formats import (
     Note,
+    ReadAs,
+    Record,
     encoding_of_manifest,
     has_one_header,
     manifest_words,
@@ -71,7 +73,7 @@ class Manifests:
         self._files = files
         self._reading = reading
         self._encodings: dict[str, Encoding | None] = {}
-        self._cells = CellLocations(files, self._base.root, reading.path_maps)
+        self._cells = CellLocations(files, self._base, reading.path_maps)
         self._manifest_files = files.within(None)
         self._digest: str | None = None
 
@@ -109,6 +111,8 @@ class Manifests:
             refused=named.refused,
             where=named.where,
         )
+        if tags := self._reading.supplier_tags(row.named_audio, named.columns.tags):
+            row = replace(row, tags={**row.tags, **tags})
         return row if row.audio_facts is not None or row.refused is not None else self._with_hint(row, named)
 
     def _with_hint(self, row: ManifestRow, named: "_NamedFiles") -> ManifestRow:
@@ -139,7 +143,7 @@ class Manifests:
         if self._digest is None:
             digest = hashlib.sha256()
             for path in self._paths:
-                next(records_of(path, self._manifest_files, digest.update, self._encoding(path)), None)
+                next(self._records(path, digest.update), None)
             self._digest = digest.hexdigest()
         return self._digest
 
@@ -147,7 +151,8 @@ class Manifests:
         """Return the names of all tags, in their order; JSON lines are read to the end for them."""
         tables = ((path, self._table(path)) for path in self._paths)
         headers = (islice(table, 1) if has_one_header(path) else table for path, table in tables)
-        return [*dict.fromkeys(name for table in headers for _, columns, _ in table for name in columns.tags)]
+        names = dict.fromkeys(name for table in headers for _, columns, _ in table for name in columns.tags)
+        return self._reading.with_supplier(names)
 
     def check(self) -> None:
         """Read the first row of each manifest; CatalogError if that fails or if there is no audio column."""
@@ -161,6 +166,9 @@ class Manifests:
         found = map(self._encoding, self._paths)
         return [*dict.fromkeys(each.words for each in found if each is not None)]
 
+    def _records(self, path: str, note: Note | None = None) -> Iterator[Record]:
+        return records_of(path, self._manifest_files, note, ReadAs(self._encoding(path), self._reading.sheet))
+
     def _encoding(self, path: str) -> Encoding | None:
         """Return how a manifest is encoded, which is found out once; None if its format is no text."""
         if path not in self._encodings:
@@ -173,7 +181,7 @@ class Manifests:
     def _table(self, path: str, note: Note | None = None) -> Iterator[tuple[int, Columns, Sequence[str]]]:
         """Yield each record with its line and columns, which may differ between JSON lines."""
         known: dict[tuple[str, ...], Columns] = {}
-        for line, header, cells in records_of(path, self._manifest_files, note, self._encoding(path)):
+        for line, header, cells in self._records(path, note):
             columns = known.get(header)
             if columns is None:
                 columns = known[header] = Columns.of(header, self._reading)
