@@ -40,6 +40,13 @@ def minute_of(instant: datetime) -> str:
     return f"{instant:%Y-%m-%d %H:%M} UTC"
 
 
+def duration_text(seconds: float) -> str:
+    """Write a time span in hours and minutes, or in minutes and seconds."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
+
+
 def reset_clause(reset: datetime | None, now: datetime) -> str:
     """Return in a clause when the quota resets; a time in the past says nothing."""
     if reset is None or reset <= now:

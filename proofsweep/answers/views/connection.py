@@ -86,10 +86,10 @@ def opened(
 
 
 @contextmanager
-def answering(results: Results, environment: str, view: str) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a view of one environment, and those that it reads, whether the store has a run of it or not."""
+def answering(results: Results, environment: str, *names: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open views of one environment, and those that they read, whether the store has a run of it or not."""
     with tables_of(results) as connection:
-        _create_views(connection, [environment], read_by(view, views()))
+        _create_views(connection, [environment], read_by(names, views()))
         yield connection
 
 

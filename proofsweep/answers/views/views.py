@@ -15,7 +15,7 @@ _NO_NAMES = re.compile(r"--.*|/\*.*?\*/|'[^']*'")  # comments and texts
 _NONE: Mapping[str, str] = {}
 
 _FURTHER = (
-    *("latest_answer", "latest_attempt", "standing", "catalog", "comparisons", "changes", "rejects", "open_since"),
+    *("latest_attempt", "standing", "catalog", "latest_answer", "comparisons", "changes", "rejects", "open_since"),
     *("reasons", "coverage", "usage", "spend", "request_log"),
 )
 NAMES = (*TABLES, *_FURTHER)
@@ -52,13 +52,13 @@ def tagged_views(tags: Iterable[str], screening: Mapping[str, str]) -> list[View
     return [view for view in views(tags, screening) if _TAGS in _view(view.name).query]
 
 
-def read_by(name: str, known: Sequence[View]) -> list[View]:
-    """Return a view and those that it reads, in their order: to make each of them takes as long as some queries."""
-    found, read = [], name
+def read_by(names: Iterable[str], known: Sequence[View]) -> list[View]:
+    """Return views and those that they read, in their order: to make each of them takes as long as some queries."""
+    found, read = [], " ".join(names)
     for view in reversed(known):
         if re.search(rf"\b{view.name}\b", read):
             found.append(view)
-            read += view.query
+            read += f"\n{view.query}"
     return found[::-1]
 
 
