@@ -6,8 +6,17 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from cli.progress_lines import calls_text, counts_of, left_text, plain_line, quota_text, rate_text
-from cli.screen import COLOURS, counted, print_error, size_text, styled
+from cli.progress_lines import (
+    calls_text,
+    counts_of,
+    left_text,
+    percent_text,
+    plain_line,
+    quota_text,
+    rate_text,
+    share_text,
+)
+from cli.screen import COLOURS, print_error, size_text, styled
 from proofsweep.model.progress import LegProgress, OpenLeg
 from proofsweep.text import duration_text
 
@@ -71,8 +80,8 @@ def _told(progress: LegProgress) -> list[Text]:
     left, earlier = left_text(progress), progress.finished_before
     lines: list[list[str | Text]] = [
         [
-            styled(f"{progress.finished:,} of {counted(progress.rows, 'row')}", "bold"),
-            f"{100 * progress.finished // max(1, progress.rows)} %",
+            styled(share_text(progress), "bold"),
+            percent_text(progress),
             *(styled(f"{count:,} {word}", COLOURS[word]) for word, count in counts_of(progress)),
             f"{earlier:,} by earlier legs" if earlier else "",
         ],

@@ -33,6 +33,9 @@ _Encoding = typer.Option(
     metavar="NAME",
     help="How a manifest of text is encoded, if it is not recognised: windows-1252, mac_roman, utf-16.",
 )
+_Sheet = typer.Option(
+    None, "--sheet", metavar="NAME", help="The sheet of an Excel workbook (.xlsx); by default the first visible one."
+)
 
 
 def reading(
@@ -41,6 +44,7 @@ def reading(
     id_column: str | None = _IdColumn,
     path_map: list[str] = _PathMap,
     encoding: str | None = _Encoding,
+    sheet: str | None = _Sheet,
 ) -> Reading:
     """Say how a catalog is read, as the options of a command line mean."""
     columns = columns_of(column)
@@ -50,6 +54,7 @@ def reading(
         columns=columns,
         path_maps=path_maps_of(path_map),
         encoding=None if encoding is None else encoding_named(encoding),
+        sheet=sheet,
     )
 
 

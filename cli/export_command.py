@@ -8,7 +8,7 @@ from rich.console import Console
 from cli.exit_codes import ExitCode
 from cli.next_command import next_command
 from cli.options import AsJson, Config, ResultsUrl, RunId
-from cli.screen import console, counted, print_json
+from cli.screen import console, counted, gone_words, print_json
 from proofsweep.answers.export import FORMATS, Exported
 from proofsweep.answers.export import export as export_rows
 from proofsweep.answers.views.screening import screening_columns
@@ -77,6 +77,8 @@ def _print_reports(out: Console, done: Exported, selected: SelectedRows) -> None
         out.print(f"{report.path}: {counted(report.rows, 'row')}", soft_wrap=True)
     if not done.reports:
         out.print("There is no such row; nothing was written.")
+    if gone := selected.gone():
+        out.print(gone_words(gone), soft_wrap=True)
     if selected.plan is not None and selected.pruned:
         out.print(f"Run {selected.plan.run_id} {selected.pruned}.", soft_wrap=True)
 

@@ -23,16 +23,15 @@ def line_of(progress: LegProgress, at: datetime, columns: int, hint: str = "") -
         columns: of the terminal.
         hint: what a person can do while it stops.
     """
-    share = f"{progress.finished:,}/{progress.rows:,}"
     by_importance: list[tuple[int, str, str]] = [  # its position on the line, the text, its style
         (0, f"stopping{hint}" if progress.is_stopping else "", "yellow"),
-        (2, share, "bold"),
+        (2, share_text(progress).removesuffix(" rows").replace(" of ", "/"), "bold"),
         (3, left_text(progress), ""),
         (1, f"{at:%H:%M:%S}", ""),
         (9, "" if progress.is_stopping else progress.waiting, "yellow"),
         (5, rate_text(progress), ""),
         *((6, f"{count:,} {word}", COLOURS[word]) for word, count in reversed(counts_of(progress))),
-        (4, f"{100 * progress.finished // max(1, progress.rows)} %", ""),
+        (4, percent_text(progress), ""),
         (8, progress.lane, ""),
         (7, size_text(progress.sent_bytes), ""),
     ]
@@ -51,11 +50,24 @@ def line_of(progress: LegProgress, at: datetime, columns: int, hint: str = "") -
 def plain_line(progress: LegProgress, at: datetime) -> str:
     """Write the progress as a line of a log."""
     counts = ", ".join(f"{count:,} {word}" for word, count in counts_of(progress))
-    share = f"{progress.finished:,} of {progress.rows:,} rows" + (f" ({counts})" if counts else "")
+    share = share_text(progress) + (f" ({counts})" if counts else "")
     left = left_text(progress)
     calls = [calls_text(progress), quota_text(progress), progress.lane]
     parts = [share, rate_text(progress), left and f"about {left}", *calls, progress.waiting]
     return f"{at:%Y-%m-%d %H:%M:%S} " + ", ".join(part for part in parts if part)
+
+
+def share_text(progress: LegProgress) -> str:
+    """Write how many rows have an outcome, of all; only all, as long as nobody knows what earlier legs have done."""
+    rows = counted(progress.rows, "row")
+    return rows if progress.finished_before is None else f"{progress.finished:,} of {rows}"
+
+
+def percent_text(progress: LegProgress) -> str:
+    """Write the share of rows that have an outcome; nothing while that is not known."""
+    if progress.finished_before is None:
+        return ""
+    return f"{100 * progress.finished // max(1, progress.rows)} %"
 
 
 def counts_of(progress: LegProgress) -> list[tuple[str, int]]:

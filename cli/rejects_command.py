@@ -11,7 +11,7 @@ from rich.padding import Padding
 from cli.exit_codes import ExitCode
 from cli.next_command import next_command
 from cli.options import AsJson, Config, ResultsUrl, RunId
-from cli.screen import COLOURS, console, counted, print_json, styled
+from cli.screen import COLOURS, console, counted, gone_words, print_json, styled
 from proofsweep.answers.attention import AttentionGroup, attention_groups
 from proofsweep.answers.run_status import NEED_ATTENTION
 from proofsweep.answers.views.selected_rows import SelectedRows
@@ -38,16 +38,16 @@ def rejects(
 ) -> int:
     """List the files that need attention: rejected, failed or ineligible, why, and what to do.
 
-    A file that was rejected stays in the list until the service accepts it, also if it is gone from its catalog; with
-    RUN only the files of that run are listed. The exit code is 0, whatever is listed.
+    A file that was rejected stays in the list until the service accepts it, or until its catalog lists it no more; how
+    many are gone so is said. With RUN only the files of that run are listed. The exit code is 0, whatever is listed.
 
     Examples: `proofsweep rejects` · `proofsweep rejects --by supplier`
     """
     settings = load_settings(config, results)
     selected = selected_rows(settings, run_id, NEED_ATTENTION)
-    groups = attention_groups(selected, limit, by, given_up_items(settings))
+    groups, gone = attention_groups(selected, limit, by, given_up_items(settings)), selected.gone()
     if as_json:
-        print_json(_json_of(selected, groups))
+        print_json(_json_of(selected, groups) | {"gone": gone})
         return ExitCode.ACCEPTED
     out = console()
     rows = sum(group.rows for group in groups)
@@ -55,6 +55,8 @@ def rejects(
     none = "No row is left that needs attention" if selected.pruned_on else "No file needs attention"
     headline = f"{counted(rows, 'file')} {needs} attention" if rows else none
     out.print(f"{headline} ({_words_of(selected)})", style="bold", soft_wrap=True)
+    if gone:
+        out.print(gone_words(gone), soft_wrap=True)
     for value, of_value in groupby(groups, key=lambda group: group.value):
         _print_groups(out, list(of_value), value, by)
     if rows:

@@ -9,6 +9,7 @@ from cli.exit_codes import ExitCode
 from cli.options import Config, ResultsUrl
 from cli.screen import console
 from proofsweep.answers.explain.explain import packet_of_failed_calls
+from proofsweep.errors import UsageError
 from proofsweep.settings import Settings, load_settings
 from proofsweep.wiring.stores import meant_run, results_for, supplier_tag_of
 
@@ -37,6 +38,9 @@ def report(
         help="Count by this tag of the manifest, and show it of each file; may be given again. By default the "
         "supplier's tag of the config.",
     ),
+    site: str | None = typer.Option(
+        None, "--site", metavar="FOLDER", help="Keep a site of all nights in a folder or bucket URL, with a look-up."
+    ),
     results: str | None = ResultsUrl,
     config: str | None = Config,
 ) -> int:
@@ -45,11 +49,14 @@ def report(
     It has the answer first, then what changed, the trend over the nights, each supplier, and what to do about which
     file. A page that is already there is replaced.
 
-    Examples: `proofsweep report` · `proofsweep report 20261122T112144Z_604f5533d --by supplier --file monday.html`
+    Examples: `proofsweep report` · `proofsweep report 20261122T112144Z_604f5533d --by supplier --file monday.html` ·
+    `proofsweep report --site www`
     """
     from proofsweep.answers.report.write_page import write_page  # noqa: PLC0415 - as below
 
     settings = load_settings(config, results)
+    if site is not None:
+        return _keep_site(settings, site, by or [], run_id or catalog or file)
     page = _catalog_page(settings, catalog, by or []) if run_id is None else _night_page(settings, run_id, by or [])
     path = Path(file or ("catalog.html" if run_id is None else f"report-{run_id}.html"))
     write_page(path, page)
@@ -78,3 +85,18 @@ def _night_page(settings: Settings, run_id: str, tags: list[str]) -> str:
         packet=packet_of_failed_calls(meant.results, meant.plan),
         screening=settings.screening.conditions,
     )
+
+
+def _keep_site(settings: Settings, site: str, tags: list[str], chosen: str | None) -> int:
+    """Make a site, or bring it up to date; it is of the whole store, so no run can be chosen."""
+    from proofsweep.wiring.site import updated_site  # noqa: PLC0415 - DuckDB and Altair
+
+    if chosen is not None:
+        raise UsageError(f"--site is of all catalogs and nights: leave out {chosen}.")
+    update = updated_site(settings, site, tags=tags)
+    console().print(
+        f"{site}: {update.files:,} files, of which {update.changed:,} have changed; "
+        f"{update.nights:,} pages of nights were written. Open index.html in a browser.",
+        soft_wrap=True,
+    )
+    return ExitCode.ACCEPTED

@@ -46,12 +46,14 @@ TableName = Literal[
 ]
 ViewName = Literal[
     TableName,
-    "latest_answer",
     "latest_attempt",
     "standing",
+    "catalog",
+    "latest_answer",
     "comparisons",
     "changes",
     "rejects",
+    "open_since",
     "reasons",
     "coverage",
     "usage",

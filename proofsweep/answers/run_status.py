@@ -140,7 +140,9 @@ class RunStatus:
     def remaining_now(self) -> int:
         """How many rows have no outcome yet, less those that the active leg had finished at its last heartbeat."""
         told = None if self.active is None else self.active.progress
-        return self.remaining if told is None else self.plan.items - told.finished
+        if told is None or told.finished_before is None:
+            return self.remaining
+        return self.plan.items - told.finished
 
     def rows_now(self, outcome: str) -> int:
         """Count the rows with one outcome, with those of the active leg as its last heartbeat told them."""

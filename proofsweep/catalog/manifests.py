@@ -15,6 +15,8 @@ from proofsweep.catalog.columns import Columns
 from proofsweep.catalog.encodings import Encoding
 from proofsweep.catalog.manifest_formats import (
     Note,
+    ReadAs,
+    Record,
     encoding_of_manifest,
     has_one_header,
     manifest_words,
@@ -139,7 +141,7 @@ class Manifests:
         if self._digest is None:
             digest = hashlib.sha256()
             for path in self._paths:
-                next(records_of(path, self._manifest_files, digest.update, self._encoding(path)), None)
+                next(self._records(path, digest.update), None)
             self._digest = digest.hexdigest()
         return self._digest
 
@@ -161,6 +163,9 @@ class Manifests:
         found = map(self._encoding, self._paths)
         return [*dict.fromkeys(each.words for each in found if each is not None)]
 
+    def _records(self, path: str, note: Note | None = None) -> Iterator[Record]:
+        return records_of(path, self._manifest_files, note, ReadAs(self._encoding(path), self._reading.sheet))
+
     def _encoding(self, path: str) -> Encoding | None:
         """Return how a manifest is encoded, which is found out once; None if its format is no text."""
         if path not in self._encodings:
@@ -173,7 +178,7 @@ class Manifests:
     def _table(self, path: str, note: Note | None = None) -> Iterator[tuple[int, Columns, Sequence[str]]]:
         """Yield each record with its line and columns, which may differ between JSON lines."""
         known: dict[tuple[str, ...], Columns] = {}
-        for line, header, cells in records_of(path, self._manifest_files, note, self._encoding(path)):
+        for line, header, cells in self._records(path, note):
             columns = known.get(header)
             if columns is None:
                 columns = known[header] = Columns.of(header, self._reading)

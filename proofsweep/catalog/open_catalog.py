@@ -13,6 +13,7 @@ from proofsweep.catalog.catalog import Catalog, CatalogBase, CatalogOptions
 from proofsweep.catalog.folder_scan import FolderScan, is_audio_name
 from proofsweep.catalog.manifest_formats import is_manifest_name
 from proofsweep.catalog.manifests import Manifests
+from proofsweep.catalog.other_files import HEADER_BYTES, is_list, words_for
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.files.audio import is_audio
 from proofsweep.files.files import Files
@@ -119,15 +120,17 @@ def _must_be_manifest(path: str, files: Files) -> None:
             raise CatalogError(f"{one_line(path)}: the link leads to nothing")
         with file:
             is_one_file = is_audio_name(path) or is_audio(file)
+            start = file.read_at(0, HEADER_BYTES)
     except SourceError as error:
         raise CatalogError(f"{one_line(path)}: no catalog. {error.message}") from error
-    if is_manifest_name(path):
+    if is_manifest_name(path) and is_list(start, path):
         return
     if is_one_file:
         raise CatalogError(f"{one_line(path)}: this is one audio file; verify it with: proofsweep check AUDIO")
-    raise CatalogError(
-        f"{one_line(path)}: no manifest; these end in .csv, .tsv, .jsonl, .ndjson or .parquet, or .gz of these"
-    )
+    if other := words_for(start, path):
+        raise CatalogError(f"{one_line(path)}: this is {other}")
+    endings = ".csv, .tsv, .txt (with columns), .xlsx, .jsonl, .ndjson or .parquet, or .gz of these"
+    raise CatalogError(f"{one_line(path)}: no manifest; these end in {endings}")
 
 
 CatalogKind = Callable[[str, CatalogOptions], Catalog | None]

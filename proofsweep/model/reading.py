@@ -22,18 +22,20 @@ class Reading:
         columns: the name of the column of a role, or `none`.
         path_maps: beginnings of locations, each with the folder or prefix that it stands for.
         encoding: the codec's name of manifests of text; None if they show it themselves.
+        sheet: the sheet of workbooks that is read; None for the first.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict, hash=False)
     path_maps: tuple[tuple[str, str], ...] = ()
     encoding: str | None = None
+    sheet: str | None = None
 
     @property
     def options(self) -> list[tuple[str, str]]:
         """Return what was said, as options of the command line and their values."""
         columns = [("--column", f"{role}={self.columns[role]}") for role in ROLES if role in self.columns]
         maps = [("--path-map", f"{written}={folder}") for written, folder in self.path_maps]
-        single = {"--encoding": self.encoding}
+        single = {"--encoding": self.encoding, "--sheet": self.sheet}
         return [*columns, *maps, *((option, value) for option, value in single.items() if value is not None)]
 
     def over(self, usual: "Reading") -> "Reading":
@@ -42,6 +44,7 @@ class Reading:
             columns={**usual.columns, **self.columns},
             path_maps=tuple(dict.fromkeys(self.path_maps + usual.path_maps)),
             encoding=self.encoding or usual.encoding,
+            sheet=self.sheet or usual.sheet,
         )
 
 
@@ -73,7 +76,7 @@ def path_maps_of(written: Iterable[str]) -> tuple[tuple[str, str], ...]:
         found = _MAP.fullmatch(each)
         if found is None:
             raise UsageError(
-                f"--path-map {each!r}: write BEGINNING=FOLDER, as in 'D:\\Musik=/mnt/musik': how the manifest's paths "
+                f"--path-map '{each}': write BEGINNING=FOLDER, as in 'D:\\Musik=/mnt/musik': how the manifest's paths "
                 "begin, and the absolute path or bucket URL that this stands for."
             )
         maps.append((found[1], found[2]))

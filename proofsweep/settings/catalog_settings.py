@@ -50,3 +50,5 @@ class CatalogSettings(Section):
     path_map: Annotated[tuple[str, ...], AfterValidator(_path_map)] = ()
     # how manifests of text are encoded; by default their bytes say it.
     encoding: Annotated[str, AfterValidator(_encoding)] | None = None
+    # the sheet of workbooks that is read; by default the first visible one.
+    sheet: Annotated[str, Field(min_length=1)] | None = None

@@ -130,6 +130,7 @@ class Settings(BaseSettings):
     retry: sections.RetrySettings = sections.RetrySettings()
     canary: sections.CanarySettings = sections.CanarySettings()
     alerts: sections.AlertsSettings = sections.AlertsSettings()
+    report: sections.ReportSettings = sections.ReportSettings()
     timeouts: sections.TimeoutSettings = sections.TimeoutSettings()
     serve: sections.ServeSettings = sections.ServeSettings()
     dask: sections.DaskSettings = sections.DaskSettings()

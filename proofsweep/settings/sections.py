@@ -45,6 +45,14 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+def _without_credentials(url: str) -> str:
+    try:
+        refuse_credentials(url)
+    except CatalogError:
+        raise ValueError("must not contain credentials") from None
+    return url
+
+
 class ServiceSettings(Section):
     """Which service, and where its key is; the key itself is never a setting."""
 
@@ -102,11 +110,7 @@ class ResultsSettings(Section):
     def _has_no_credentials(cls, url: str) -> str:
         if not url.strip():
             raise ValueError("must not be empty")
-        try:
-            refuse_credentials(url)
-        except CatalogError:
-            raise ValueError("must not contain credentials") from None
-        return url
+        return _without_credentials(url)
 
 
 class PaceSettings(Section):
@@ -215,6 +219,18 @@ class AlertsSettings(Section):
         if sum(source is not None for source in (self.urls_file, self.urls_env, self.urls_block)) > 1:
             raise ValueError("give only one of urls_file, urls_env, urls_block")
         return self
+
+
+class ReportSettings(Section):
+    """Where reports are kept up to date (docs/report.md)."""
+
+    # folder or bucket URL of the site that each run brings up to date; None for none.
+    site: Annotated[str, Field(min_length=1)] | None = None
+
+    @field_validator("site")
+    @classmethod
+    def _has_no_credentials(cls, site: str | None) -> str | None:
+        return None if site is None else _without_credentials(site)
 
 
 class ServeSettings(Section):

@@ -27,7 +27,9 @@ def catalog_for(
 
 
 def _usual_reading(given: CatalogSettings) -> Reading:
-    return Reading(columns=given.columns, path_maps=path_maps_of(given.path_map), encoding=given.encoding)
+    return Reading(
+        columns=given.columns, path_maps=path_maps_of(given.path_map), encoding=given.encoding, sheet=given.sheet
+    )
 
 
 def catalog_has_changed(settings: Settings, plan: Plan) -> bool:

@@ -63,6 +63,13 @@ def test_nothing_is_invented_before_the_first_heartbeat() -> None:
     assert text_of(replace(LEG, progress=None))[0] == "it has just begun: its first heartbeat tells how far it is"
 
 
+def test_a_share_is_not_told_before_earlier_legs_are_known() -> None:
+    """A run that is resumed would seem to begin anew."""
+    begins = LegProgress(rows=5_000, counts={}, waits_for=WaitsFor.START)
+
+    assert text_of(replace(LEG, progress=begins))[0] == "5,000 rows"
+
+
 @pytest.mark.parametrize(("is_gone", "words"), [(True, "is gone"), (False, "is silent")])
 def test_an_old_sign_of_life_says_so(is_gone: bool, words: str) -> None:
     """Only its own machine knows that a process has ended."""

@@ -41,13 +41,13 @@ class Night:
         return self.seconds / 60
 
 
-def nights_of(results: Results, environment: str, catalog: str | None) -> list[Night]:
+def nights_of(results: Results, environment: str, catalog: str | None, most: int = MOST_NIGHTS) -> list[Night]:
     """Read the newest nights of a catalog, or of all of an environment, the oldest first; it opens no table."""
 
     def is_meant(plan: Plan) -> bool:
         return plan.environment == environment and catalog in {None, plan.catalog, plan.identity}
 
-    found = newest_runs(results, MOST_NIGHTS, is_meant)
+    found = newest_runs(results, most, is_meant)
     return [_night_of(run) for run in reversed(found) if run.legs]
 
 

@@ -15,7 +15,7 @@ _NO_NAMES = re.compile(r"--.*|/\*.*?\*/|'[^']*'")  # comments and texts
 _NONE: Mapping[str, str] = {}
 
 _FURTHER = (
-    *("latest_answer", "latest_attempt", "standing", "catalog", "comparisons", "changes", "rejects", "open_since"),
+    *("latest_attempt", "standing", "catalog", "latest_answer", "comparisons", "changes", "rejects", "open_since"),
     *("reasons", "coverage", "usage", "spend", "request_log"),
 )
 NAMES = (*TABLES, *_FURTHER)

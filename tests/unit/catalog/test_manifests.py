@@ -4,6 +4,7 @@ import hashlib
 from pathlib import Path
 
 import pytest
+from xlsxwriter import Workbook
 
 from proofsweep.catalog.manifests import Manifests
 from proofsweep.catalog.open_catalog import open_catalog
@@ -322,3 +323,27 @@ def test_how_manifests_are_encoded_is_told(tmp_path: Path) -> None:
     assert [dict(row.tags) for row in told.rows()] == [{"Künstler": "ö"}] * 2
     assert given.encodings == ["cp1250"]
     assert given.tag_names() == ["Künstler"]
+
+
+def test_a_workbook_is_a_manifest(tmp_path: Path) -> None:
+    """Its rows are known by their numbers, its digest by its bytes; no encoding is told."""
+    for name in ("a.wav", "b.wav"):
+        (tmp_path / name).write_bytes(b"abc")
+    with Workbook(tmp_path / "m.xlsx") as book:
+        first, second = book.add_worksheet("Eins"), book.add_worksheet("Zwei")
+        first.write_row(0, 0, ["Audio", "ID", "release"])
+        first.write_row(1, 0, ["a.wav", 1234])
+        first.write_row(3, 0, ["", 1235])
+        second.write_row(0, 0, ["audio"])
+        second.write_row(1, 0, ["b.wav"])
+
+    catalog = open_catalog(str(tmp_path / "m.xlsx"), sidecar_names=())
+    other = open_catalog(str(tmp_path / "m.xlsx"), sidecar_names=(), reading=Reading(sheet="Zwei"))
+
+    assert [(row.item_id, row.where) for row in catalog.rows()] == [
+        ("1234", "m.xlsx, row 2"),
+        ("1235", "m.xlsx, row 4"),
+    ]
+    assert [row.named_audio for row in other.rows()] == ["b.wav"]
+    assert catalog.digest() == hashlib.sha256((tmp_path / "m.xlsx").read_bytes()).hexdigest()
+    assert (catalog.encodings, catalog.tag_names()) == ([], ["release"])
