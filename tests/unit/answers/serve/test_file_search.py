@@ -14,7 +14,7 @@ EVIL = "</title><script>document.title='hacked'</script>"
 @pytest.fixture
 def client(serve: Serve, results: Results) -> Browser:
     """A server over a store with an accepted file, a rejected one with a hostile name, and one like the first."""
-    known = {"tags": '{"isrc": "QZ-NUL-26-00017", "supplier": "Acme"}', "song": "Blue Green", "proof_id": "pf-77"}
+    known = {"tags": '{"isrc": "QZ-NUL-26-00017", "title": "Blue Green"}', "song": "Song & Co", "proof_id": "pf-77"}
     why = {"verdict": "tampered", "reason": "tampered", "verify_request_id": "req-9"}
     rows = [
         answered(NAMED, 0, "blue", audio="/c/a/blue.wav", verdict="valid", verify_request_id="req-8", **known),
@@ -32,7 +32,7 @@ def test_one_that_fits_is_shown_at_once(client: Browser, words: str) -> None:
     page = client.get(found.headers["location"]).text
 
     assert (found.status_code, found.headers["location"]) == (303, "/files/blue")
-    for shown in ("/c/a/blue.wav", "QZ-NUL-26-00017", "Acme", "Blue Green", "pf-77", NAMED.run_id):
+    for shown in ("/c/a/blue.wav", "QZ-NUL-26-00017", "Song &amp; Co", "Blue Green", "pf-77", NAMED.run_id):
         assert shown in page
 
 
