@@ -73,7 +73,7 @@ class Manifests:
         self._files = files
         self._reading = reading
         self._encodings: dict[str, Encoding | None] = {}
-        self._cells = CellLocations(files, self._base.root, reading.path_maps)
+        self._cells = CellLocations(files, self._base, reading.path_maps)
         self._manifest_files = files.within(None)
         self._digest: str | None = None
 
@@ -111,6 +111,8 @@ class Manifests:
             refused=named.refused,
             where=named.where,
         )
+        if tags := self._reading.supplier_tags(row.named_audio, named.columns.tags):
+            row = replace(row, tags={**row.tags, **tags})
         return row if row.audio_facts is not None or row.refused is not None else self._with_hint(row, named)
 
     def _with_hint(self, row: ManifestRow, named: "_NamedFiles") -> ManifestRow:
@@ -149,7 +151,8 @@ class Manifests:
         """Return the names of all tags, in their order; JSON lines are read to the end for them."""
         tables = ((path, self._table(path)) for path in self._paths)
         headers = (islice(table, 1) if has_one_header(path) else table for path, table in tables)
-        return [*dict.fromkeys(name for table in headers for _, columns, _ in table for name in columns.tags)]
+        names = dict.fromkeys(name for table in headers for _, columns, _ in table for name in columns.tags)
+        return self._reading.with_supplier(names)
 
     def check(self) -> None:
         """Read the first row of each manifest; CatalogError if that fails or if there is no audio column."""

@@ -167,7 +167,7 @@ def open_catalog(
     if not location:
         raise CatalogError("the catalog's location is empty")
     here = str(Path.cwd())
-    path = path_of(location, here)
+    path = CatalogBase(here).without_dots(path_of(location, here))
     if root is not None:
         root = path_of(root, here)
         if not is_bucket(root) and not posixpath.isdir(root):

@@ -72,6 +72,26 @@ def test_plan_names_audio_whose_sidecar_is_ambiguous(proofsweep: Command, tmp_pa
     assert f"    {folder}/song [live].mp3\n    {folder}/song [live].wav\n" in done.stdout
 
 
+def test_plan_lists_what_will_not_be_sent(proofsweep: Command, workdir: Path, tmp_path: Path) -> None:
+    """As a table, CSV or JSON, without a call; another format is refused in one line."""
+    manifest = tmp_path / "m.csv"
+    manifest.write_text("audio;Titel\nD:\\x\\gone.wav;=Öl\n;leer\n", encoding="cp1252")
+
+    table, csv, array, refused = (
+        proofsweep("plan", manifest, "--list", *form)
+        for form in ([], ["--format", "csv"], ["--json"], ["--format", "parquet"])
+    )
+
+    assert [done.returncode for done in (table, csv, array, refused)] == [0, 0, 0, 2]
+    assert "m.csv, line 2" in table.stdout
+    assert "2 rows will not be sent" in table.stdout
+    assert csv.stdout.splitlines()[0] == "line,file,reason,what_to_do,detail"
+    assert [row["line"] for row in json.loads(array.stdout)] == ["m.csv, line 2", "m.csv, line 3"]
+    assert "give --path-map 'D:\\x=FOLDER'" in json.loads(array.stdout)[0]["detail"]
+    assert "there are table, csv, json" in refused.stderr
+    assert list(workdir.iterdir()) == []
+
+
 def test_plan_measures_a_sample(proofsweep: Command, workdir: Path, catalog: Path) -> None:
     """It sends at most this many files, and gives the time that a run would take; only the sample is kept for that."""
     without = json.loads(proofsweep("plan", catalog, "--json").stdout)
