@@ -5,8 +5,9 @@ from datetime import datetime
 
 from rich.console import Console
 
-from cli.screen import counted, duration_text
+from cli.screen import counted
 from proofsweep.model.forecast import Bind, Forecast
+from proofsweep.text import duration_text
 
 BINDS = {
     Bind.LANE: "the service's lane",

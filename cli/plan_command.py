@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 
 from cli.bounds import refuse_closed_window
+from cli.catalog_options import with_reading_options
 from cli.forecast_lines import forecast_json, print_forecast
 from cli.key_block import read_block
 from cli.options import (
@@ -27,16 +28,18 @@ from cli.options import (
 )
 from cli.rehearsal_lines import print_rehearsal, rehearsal_json
 from cli.screen import console, counted, print_ignored, print_json, print_nothing_due, size_text
+from cli.unsent_rows import print_unsent, refuse_unknown_format
 from proofsweep.answers.summary import unsent_pairs_note
 from proofsweep.errors import NothingDue, ResultsError, UsageError
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.forecast import Need
+from proofsweep.model.reading import Reading
 from proofsweep.model.reasons import Reason, remedy_for
 from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings, load_settings
 from proofsweep.wiring.engines import engine_for, limits_for, service_or_trouble, utc_now
 from proofsweep.wiring.rehearsals import rehearsal_for
-from proofsweep.wiring.runs import Surveyed, bounds_for, forecast_for, sample_of, surveyed
+from proofsweep.wiring.runs import Surveyed, bounds_for, forecast_for, sample_of, surveyed, unsent
 from proofsweep.wiring.stores import cautions_for
 
 _Deep = typer.Option(False, "--deep", help="Open every file and check its content, not only its size.")
@@ -48,6 +51,10 @@ _Sample = typer.Option(
     max=1000,
     help="Send this many files, spread over the catalog, to measure the pace: two calls each; answers are not stored.",
 )
+_List = typer.Option(
+    False, "--list", help="Name every row that will not be sent, with its line, why, and what to do; nothing else."
+)
+_Format = typer.Option("table", "--format", metavar="FORMAT", help="Of --list: table, csv or json.")
 _Rehearse = typer.Option(
     False, "--rehearse", help="Play the run in simulated time: its end, what limits it, and what would help."
 )
@@ -69,6 +76,7 @@ class _PlanOptions:
     rehearse: bool
     rate: float | None
     as_json: bool
+    list_format: str | None  # None for a summary
 
 
 def add_to(app: typer.Typer) -> None:
@@ -76,6 +84,7 @@ def add_to(app: typer.Typer) -> None:
     app.command()(plan)
 
 
+@with_reading_options
 def plan(
     catalog: str = typer.Argument(
         metavar="CATALOG", help="A manifest, a glob of manifests, a folder, or a bucket URL of one."
@@ -92,6 +101,8 @@ def plan(
     sample: int | None = _Sample,
     rehearse: bool = _Rehearse,
     rate: float | None = _Rate,
+    is_list: bool = _List,
+    form: str = _Format,
     reserve: int | None = Reserve,
     max_calls: int | None = MaxCalls,
     until: str | None = Until,
@@ -99,12 +110,15 @@ def plan(
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,
+    reading: Reading,
 ) -> int:
     """Show what a run would take: counts, reasons, bytes, calls, quota and time.
 
     Sends no file, except those of `--sample`, whose pace is kept for `verify`. Asks the service once for the quota.
-    Examples: `proofsweep plan delivery` · `proofsweep plan catalog.csv --sample 20 --rehearse`
+    Examples: `proofsweep plan delivery` · `proofsweep plan catalog.csv --sample 20 --rehearse` ·
+    `proofsweep plan catalog.csv --list`
     """
+    refuse_unknown_format(form)
     settings = load_settings(config, results)
     bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
     refuse_closed_window(bounds, utc_now())
@@ -116,8 +130,16 @@ def plan(
         newer_than=newer_than,
         root=root,
         allow_outside=allow_outside,
+        reading=reading,
     )
-    options = _PlanOptions(sample=sample or 0, deep=deep, rehearse=rehearse, rate=rate, as_json=as_json)
+    options = _PlanOptions(
+        sample=sample or 0,
+        deep=deep,
+        rehearse=rehearse,
+        rate=rate,
+        as_json=as_json,
+        list_format=None if not is_list else "json" if as_json else form,
+    )
     if rate is not None and not rehearse:
         raise UsageError("--rate assumes a lane for a rehearsal: give --rehearse too.")
     return _survey_and_tell(settings, catalog, selection, bounds, options)
@@ -128,6 +150,9 @@ def _survey_and_tell(
 ) -> int:
     selection.refuse_contradictions(bounds.max_calls)
     try:
+        if options.list_format is not None:
+            print_unsent(unsent(settings, catalog, selection, deep=options.deep), options.list_format)
+            return 0
         found = surveyed(settings, catalog, selection, deep=options.deep, max_calls=bounds.max_calls)
     except NothingDue as nothing:
         print_nothing_due(console(), nothing, as_json=options.as_json)
@@ -150,7 +175,8 @@ def _tell(settings: Settings, found: Surveyed, bounds: Bounds, options: _PlanOpt
     if options.as_json:
         counts = {member.name: getattr(survey, member.name) for member in fields(survey) if member.name != "sizes"}
         rehearsal = {} if told is None else {"rehearsal": rehearsal_json(told)}
-        print_json(counts | {"ignored": found.ignored, "skipped": listing.skipped} | forecast_json(cost) | rehearsal)
+        read = {"ignored": found.ignored, "skipped": listing.skipped, "encoding": ", ".join(listing.encodings) or None}
+        print_json(counts | read | forecast_json(cost) | rehearsal)
         return 0
     out = console()
     _print_survey(out, found, limits_for(settings).one_file, is_deep=options.deep)
@@ -174,6 +200,8 @@ def print_cautions(out: Console, settings: Settings, location: str) -> None:
 def _print_survey(out: Console, found: Surveyed, slot_bytes: int, *, is_deep: bool) -> None:
     survey, location = found.survey, found.listing.location
     out.print(f"{location}: {counted(survey.items, 'row')}", style="bold", soft_wrap=True)
+    if other := [encoding for encoding in found.listing.encodings if encoding != "UTF-8"]:
+        out.print(f"  read as {', '.join(other)}; if letters are wrong, give --encoding NAME", soft_wrap=True)
     out.print(
         f"  {survey.eligible:,} to send ({counted(survey.pairs, 'pair')}), {size_text(survey.audio_bytes)} of audio"
     )

@@ -8,9 +8,10 @@ from datetime import datetime, timedelta
 from rich.console import Console
 
 from cli.forecast_lines import BINDS
-from cli.screen import counted, duration_text, size_text
+from cli.screen import counted, size_text
 from proofsweep.model.forecast import Bind, Forecast
 from proofsweep.model.rehearsal import Rehearsal, Remedy
+from proofsweep.text import duration_text
 
 # The quick forecast and the rehearsal differ: by more than the error that is asked of the latter, and by some seconds.
 _DIFFERS = 0.1

@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from proofsweep.answers.run_status import NEED_ATTENTION, NamedFile, RunStatus
-from proofsweep.errors import UsageError
 from proofsweep.files.locations import path_of, path_within
 from proofsweep.model.items import proof_id_of
-from proofsweep.model.reasons import remedy_for
+from proofsweep.model.reasons import plain_words_for, remedy_for
 from proofsweep.model.run_records import OUTCOMES
+from proofsweep.model.tags import known_tag, tag_of
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.text import no_such_tag
 
 if TYPE_CHECKING:
     from proofsweep.answers.views.selected_rows import SelectedRows
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
 # Parts that are read to name a few files of a run. Chosen: a run whose first parts hold no such file names none, and
 # says where all are.
 _FEW_PARTS = 6
+
+_NAMED = ("outcome", "reason", "manifest_row", "item_id")
 
 # Files of a summary. Chosen: a person reads them at once; a command lists all.
 _MOST_NAMED = 10
@@ -34,7 +35,12 @@ class AttentionGroup:
     reason: str
     is_given_up: bool = False  # whether passes over a watched folder have tried them as often as they do
     rows: int = 0  # how many there are
-    files: list[str] = field(default_factory=list)  # locations of the first ones
+    files: list[str] = field(default_factory=list)  # the first ones, as seen from the catalog's root
+
+    @property
+    def in_words(self) -> str:
+        """Return in plain words why they have this outcome."""
+        return plain_words_for(self.outcome, self.reason)
 
     @property
     def what_to_do(self) -> str:
@@ -51,13 +57,13 @@ def attention_groups(
     `given_up` are the items that no pass over a watched folder tries again. UsageError if no row has the tag.
     """
     groups: dict[tuple[str | None, str, str, bool], AttentionGroup] = {}
-    columns = ["audio", "outcome", "reason", "item_id", *(["tags"] if tag else [])]
+    columns = ["audio", "relative_path", "outcome", "reason", "item_id", *(["tags"] if tag else [])]
     known: dict[str, None] = {}
     for _, table in selected.tables(columns):
         for row in table.to_pylist():
             tags = json.loads(row["tags"] or "{}") if tag else {}
             known |= dict.fromkeys(tags)
-            value = None if tag is None or tags.get(tag) is None else str(tags[tag])
+            value = None if tag is None else tag_of(tags, tag)
             outcome, reason = row["outcome"], row["reason"] or ""
             is_given_up = outcome != "rejected" and row["item_id"] in given_up
             kind = (value, outcome, reason, is_given_up)
@@ -66,9 +72,9 @@ def attention_groups(
             )
             group.rows += 1
             if len(group.files) < most_files:
-                group.files.append(row["audio"])
-    if tag and groups and tag not in known:
-        raise UsageError(no_such_tag(tag, known))
+                group.files.append(row["relative_path"] or row["audio"] or "")
+    if tag and groups:
+        known_tag(tag, known)
     return sorted(
         groups.values(),
         key=lambda each: (each.value is None, each.value or "", OUTCOMES.index(each.outcome), -each.rows, each.reason),
@@ -81,11 +87,11 @@ def named_files(results: Results, run: RunStatus) -> list[NamedFile]:
     root = "" if plan.catalog_root is None else path_of(plan.catalog_root, "/")
     names = results.parts_of("verdicts", plan) if any(map(run.rows, NEED_ATTENTION)) else []
     for name in names[:_FEW_PARTS]:
-        table = results.table("verdicts", [name], ["audio", "outcome", "reason", "manifest_row", "item_id"])
+        table = results.table("verdicts", [name], ["audio", "relative_path", *_NAMED])
         for row in table.sort_by("manifest_row").to_pylist():
             if row["outcome"] in NEED_ATTENTION:
                 is_file = proof_id_of(row["audio"]) is None  # Prefect keeps what is named here: no proof ID
-                named = row["audio"] if is_file else row["item_id"]
+                named = (row["audio"] or row["relative_path"] or "") if is_file else row["item_id"]
                 audio = path_within(named, root) if root else named
                 found.append(NamedFile(audio, row["outcome"], row["reason"] or ""))
                 if len(found) == _MOST_NAMED:

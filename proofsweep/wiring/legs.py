@@ -115,6 +115,8 @@ def claimed_next_leg(
             flow_run_id=flow_run_id,
             canaries=canaries_for(settings),
             clock=utc_now,
+            drain_seconds=settings.bounds.drain_seconds,
+            abort=engine.abort,
         )
         engine.dispatcher.remember(remembered_rate(engine))
         with claimed_leg(request) as (number, facts):

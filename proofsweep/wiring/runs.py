@@ -1,6 +1,7 @@
 """Runs, from the settings: bounds, catalogs, plans and forecasts."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import chain
 
@@ -33,8 +34,10 @@ from proofsweep.verify.plan.due_rows import DueRows, coverage_of
 from proofsweep.verify.plan.examine_service import ServiceStatus
 from proofsweep.verify.plan.history import forecast_by_history, measure_sample, remembered, spread
 from proofsweep.verify.plan.plan_run import PlanRequest, plan_run
-from proofsweep.verify.plan.survey import Survey, items_of, refuse_hopeless, survey_catalog
+from proofsweep.verify.plan.survey import Survey, items_of, refuse_hopeless, survey_catalog, unsent_rows
 from proofsweep.verify.plan.survey import Surveyed as Surveyed  # noqa: PLC0414 - commands name it
+from proofsweep.verify.plan.survey import UnsentRow as UnsentRow  # noqa: PLC0414 - the same
+from proofsweep.wiring.catalogs import catalog_for
 from proofsweep.wiring.engines import Engine, ReadBlock, engine_for, limits_for, utc_now
 from proofsweep.wiring.stores import results_for
 
@@ -109,6 +112,7 @@ def chosen_rows(
     return DueRows(
         whole,
         selection,
+        limits=limits_for(settings),
         answered_at=AnswerTimes(results, environment, ANSWERED).of,
         tried_at=AnswerTimes(results, environment, OUTCOMES).of,
         now=utc_now(),
@@ -165,25 +169,13 @@ def coverage_for(settings: Settings, catalog: str | None, selection: Selection) 
     """List a catalog, and count its rows that have a young answer; None without a catalog or an age."""
     if catalog is None or selection.max_age is None:
         return None
-    young = Selection(max_age=selection.max_age, root=selection.root, allow_outside=selection.allow_outside)
+    young = replace(selection, since_last=False, oldest_first=False, where=None, newer_than=None, reasons=())
     return coverage_of(chosen_rows(settings, catalog, young), selection.max_age)
 
 
 def identity_of(settings: Settings, catalog: Catalog) -> str:
     """Return what the runs of one catalog have in common."""
     return planning.identity_of(results_for(settings), catalog, settings.catalog.name)
-
-
-def catalog_for(settings: Settings, location: str, selection: Selection = ALL_ROWS) -> Catalog:
-    """Open a catalog as the settings have it; the root of a selection, and the leave to lead out of it, go first."""
-    given = settings.catalog
-    return open_catalog(
-        location,
-        sidecar_names=given.sidecar_names,
-        root=selection.root or given.root,
-        is_confined=not selection.allow_outside and given.outside == "deny",
-        name=given.name,
-    )
 
 
 def canaries_for(settings: Settings) -> list[Canary]:
@@ -195,12 +187,6 @@ def canaries_for(settings: Settings) -> list[Canary]:
     return read_canaries(manifest, limits_for(settings))
 
 
-def catalog_has_changed(settings: Settings, plan: Plan) -> bool:
-    """Return whether the catalog is not what it was when the run was planned."""
-    same_root = Selection(root=plan.catalog_root, allow_outside=plan.catalog_root is None)
-    return planning.catalog_has_changed(plan, lambda: catalog_for(settings, plan.catalog, same_root))
-
-
 def surveyed(settings: Settings, catalog: str, selection: Selection, *, deep: bool, max_calls: int | None) -> Surveyed:
     """Read the chosen rows of a catalog once; NothingDue if there is none, ConfigError if none could ever be sent."""
     listing = chosen_rows(settings, catalog, selection, max_calls=max_calls)
@@ -209,7 +195,13 @@ def surveyed(settings: Settings, catalog: str, selection: Selection, *, deep: bo
     return Surveyed(listing, survey)
 
 
-def run_to_resume(settings: Settings, catalog: str | None = None) -> Plan | None:
+def unsent(settings: Settings, catalog: str, selection: Selection, *, deep: bool) -> Iterator[UnsentRow]:
+    """Yield the chosen rows that will not be sent, as the catalog is read; NothingDue if no row is chosen."""
+    listing = chosen_rows(settings, catalog, selection)
+    return unsent_rows(listing, limits_for(settings), deep=Files(listing.root) if deep else None)
+
+
+def run_to_resume(settings: Settings, catalog: str | None = None, selection: Selection = ALL_ROWS) -> Plan | None:
     """Return the newest unfinished run of a catalog, or of all; None if there is none.
 
     Of a catalog, runs count that were planned at most `bounds.resume_days` ago, and not those of a part of it.
@@ -218,7 +210,8 @@ def run_to_resume(settings: Settings, catalog: str | None = None) -> Plan | None
     results = results_for(settings)
     plans = unfinished_runs(results)
     if catalog is not None:
-        environment, identity = settings.service.environment, identity_of(settings, catalog_for(settings, catalog))
+        opened = catalog_for(settings, catalog, selection)
+        environment, identity = settings.service.environment, identity_of(settings, opened)
         oldest = new_run_id(_resumable_since(settings), "")
         plans = (plan for plan in plans if unfinished.is_whole_run_of(plan, environment, identity, oldest))
     return unfinished.run_to_resume(results, plans, utc_now)
@@ -244,7 +237,7 @@ def runs_of_catalog(
         yield given, bounds
         return
     refuse_bad_selection(settings, catalog, selection, bounds.max_calls)
-    resumed = run_to_resume(settings, catalog)
+    resumed = run_to_resume(settings, catalog, selection)
 
     def plan(rest: Bounds) -> Plan:
         return plan_catalog(settings, catalog, read_block, selection=selection, bounds=rest, beside=resumed)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -86,6 +87,26 @@ def test_plan_rehearses_what_was_measured(proofsweep: Command, catalog: Path) ->
     assert "assumed: a lane of 2 calls a second, as --rate says" in told.stdout
     assert known["rows"] + known["rows_left"] > 10
     assert known["rests_on"]["lane"]["rate"] == 2.0
+
+
+def test_plan_lists_what_will_not_be_sent(proofsweep: Command, workdir: Path, tmp_path: Path) -> None:
+    """As a table, CSV or JSON, without a call; another format is refused in one line."""
+    manifest = tmp_path / "m.csv"
+    manifest.write_text("audio;Titel\nD:\\x\\gone.wav;=Öl\n;leer\n", encoding="cp1252")
+
+    table, csv, array, refused = (
+        proofsweep("plan", manifest, "--list", *form)
+        for form in ([], ["--format", "csv"], ["--json"], ["--format", "parquet"])
+    )
+
+    assert [done.returncode for done in (table, csv, array, refused)] == [0, 0, 0, 2]
+    assert "m.csv, line 2" in table.stdout
+    assert "2 rows will not be sent" in table.stdout
+    assert csv.stdout.splitlines()[0] == "line,file,reason,what_to_do,detail"
+    assert [row["line"] for row in json.loads(array.stdout)] == ["m.csv, line 2", "m.csv, line 3"]
+    assert "give --path-map 'D:\\x=FOLDER'" in json.loads(array.stdout)[0]["detail"]
+    assert "there are table, csv, json" in refused.stderr
+    assert list(workdir.iterdir()) == []
 
 
 def test_plan_measures_a_sample(proofsweep: Command, workdir: Path, catalog: Path) -> None:
@@ -321,8 +342,9 @@ def test_status_reports_an_active_leg(proofsweep: Command, workdir: Path, catalo
 
     assert (workdir / "results").is_dir()
     assert status.returncode == 9
-    assert f"A leg is active: process {os.getpid()}" in status.stdout
-    assert " active" in listed.stdout
+    assert f"leg 1: process {os.getpid()} on " in status.stdout
+    assert f"stop: proofsweep stop {plan.run_id}\n" in status.stdout
+    assert f" active on {socket.gethostname()}, since " in listed.stdout
 
 
 def test_a_run_without_a_leg_is_shown_as_planned_only(proofsweep: Command, workdir: Path, catalog: Path) -> None:

@@ -55,7 +55,8 @@ def observed_lane(keyed: Sequence[SeenCall], learned_rate: float | None) -> Obse
 
 def _cycles(let_in: Sequence[float], refusals: Sequence[SeenCall]) -> Sequence[Cycle]:
     """Return the calls from one 429 to the next; the first ones begin with a full bucket."""
-    cycles, began, last_ended = [], let_in[0] if let_in else 0.0, -math.inf
+    cycles: list[Cycle] = []
+    began, last_ended = let_in[0] if let_in else 0.0, -math.inf
     for refused in refusals:
         if refused.began <= last_ended:  # it was in flight at the first 429 of a burst
             continue

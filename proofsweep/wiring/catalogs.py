@@ -1,0 +1,48 @@
+"""Catalogs, from the settings and from what a command says beside them."""
+
+from proofsweep.catalog.catalog import Catalog
+from proofsweep.catalog.open_catalog import open_catalog
+from proofsweep.model.reading import Reading, path_maps_of
+from proofsweep.model.runs import Plan
+from proofsweep.model.selection import ALL_ROWS, Selection
+from proofsweep.settings import Settings
+from proofsweep.verify.plan import plan_run as planning
+
+
+def catalog_for(
+    settings: Settings, location: str, selection: Selection = ALL_ROWS, *, is_checked: bool = True
+) -> Catalog:
+    """Open a catalog as the settings have it; the root of a selection, and what else it says of a catalog, go first."""
+    given = settings.catalog
+    return open_catalog(
+        location,
+        sidecar_names=given.sidecar_names,
+        root=selection.root or given.root,
+        is_confined=not selection.allow_outside and given.outside == "deny",
+        name=given.name,
+        reading=selection.reading.over(_usual_reading(settings)),
+        is_checked=is_checked,
+    )
+
+
+def supplier_tag(settings: Settings) -> str | None:
+    """Return the tag that names the supplier: that of alerts, else that of passes if folders are suppliers."""
+    return settings.alerts.supplier_tag or (settings.ingest.supplier_tag if settings.catalog.supplier_from else None)
+
+
+def _usual_reading(settings: Settings) -> Reading:
+    given = settings.catalog
+    return Reading(
+        columns=given.columns,
+        path_maps=path_maps_of(given.path_map),
+        encoding=given.encoding,
+        sheet=given.sheet,
+        supplier_from=given.supplier_from,
+        supplier_tag=supplier_tag(settings) or settings.ingest.supplier_tag,
+    )
+
+
+def catalog_has_changed(settings: Settings, plan: Plan) -> bool:
+    """Return whether the catalog is not what it was when the run was planned."""
+    same_root = Selection(root=plan.catalog_root, allow_outside=plan.catalog_root is None)
+    return planning.catalog_has_changed(plan, lambda: catalog_for(settings, plan.catalog, same_root, is_checked=False))
