@@ -63,7 +63,7 @@ def test_a_morning_without_sql(proofsweep: Command, delivery: Path, workdir: Pat
 
     assert (listed.returncode, exported.returncode) == (0, 0)
     assert "2 files need attention (sandbox, newest answers of all runs)\n\n=Nord — 1 file\n" in listed.stdout
-    assert f"    {delivery.parent}/+bad1.wav\n" in listed.stdout
+    assert "    +bad1.wav\n" in listed.stdout
     assert len(files) == 2
     columns = ["item_id", "audio", "tags", "outcome"]
     rows = {run: open_results("results").verdicts(run, columns).to_pylist() for run in (first, again, redriven)}
