@@ -33,7 +33,8 @@ class Columns:
     def of(cls, header: Sequence[str], reading: Reading = USUAL_READING) -> "Columns":
         """Read a header: `audio` goes before `path`, this before `proof_id`; every column without a role is a tag.
 
-        So is a column that was chosen as the id. A completion report has our own names, whatever is said of other manifests.
+        So is a column that was chosen as the id. A completion report has our own names, whatever is said of other
+        manifests.
         """
         plain = [name.strip().lower() for name in header]
         own = own_columns(header)

@@ -44,7 +44,7 @@ class FileSearch:
         if isinstance(found, str):
             return RedirectResponse(found, HTTPStatus.SEE_OTHER)
         nothing = {"wanted": wanted, "rows": [], "lines": [], "more": 0}
-        return HTMLResponse(written("files.html.jinja", **nothing | found))
+        return HTMLResponse(written("files.html.jinja", **{**nothing, **found}))
 
     async def file(self, request: Request) -> Response:
         """Show what became of a file."""
