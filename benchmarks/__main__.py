@@ -22,6 +22,7 @@ _ALL = {
     "night": "--rows 60 --rate 100",
     "prefect_tasks": "--files 20",
     "processes": "--rows 200 --processes 1",
+    "rehearsal": "--only 'a lane of 20' --seconds 8",
     "sandbox_rate": "--seconds 1 --megabytes 1",
 }
 """Each script with options that make it quick. Its figures then mean nothing."""

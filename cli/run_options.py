@@ -1,4 +1,4 @@
-"""The options of every command that verifies: declared once, and given to each as the request that they make."""
+"""Options that several commands share, declared once and given to each as the value that they make."""
 
 import inspect
 from collections.abc import Callable
@@ -29,17 +29,24 @@ def run_request(
     return RunRequest(config=config, results_url=results, as_json=as_json, bounds=bounds, dedupe=dedupe)
 
 
-def with_run_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Return a command the options of `run_request`, after its own, in the place of its parameter `request`."""
-    shared = inspect.signature(run_request).parameters
-    own = {name: each for name, each in inspect.signature(command).parameters.items() if name != "request"}
+def with_options(parameter: str, made: Callable[..., object]) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Return what gives a command the options of `made`, after its own, in the place of one parameter."""
+    shared = inspect.signature(made).parameters
 
-    @wraps(command)
-    def run(**given: Any) -> int:  # noqa: ANN401 - what typer has read
-        request = run_request(**{name: given.pop(name) for name in shared})
-        return command(**given, request=request)
+    def given_to(command: Callable[..., int]) -> Callable[..., int]:
+        own = {name: each for name, each in inspect.signature(command).parameters.items() if name != parameter}
 
-    parameters = [*own.values(), *shared.values()]
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # as inspect and typer read it
-    run.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": int}
-    return run
+        @wraps(command)
+        def run(**given: Any) -> int:  # noqa: ANN401 - what typer has read
+            value = made(**{name: given.pop(name) for name in shared})
+            return command(**given, **{parameter: value})
+
+        parameters = [*own.values(), *shared.values()]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # as inspect and typer read it
+        run.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": int}
+        return run
+
+    return given_to
+
+
+with_run_options = with_options("request", run_request)

@@ -150,6 +150,11 @@ def print_ignored(out: Console, counts: Mapping[str, int]) -> None:
         out.print(f"  ignored: {told}")
 
 
+def gone_words(files: int) -> str:
+    """Say how many more files there would be in a list if their catalogs listed them still."""
+    return f"{files:,} more {'is' if files == 1 else 'are'} gone: no catalog lists {'it' if files == 1 else 'them'} now"
+
+
 def counted(count: int, noun: str) -> str:
     """Write a number of things."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

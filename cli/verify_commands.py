@@ -6,6 +6,7 @@ from functools import partial
 import typer
 
 from cli.bounds import print_bounds
+from cli.catalog_options import with_reading_options
 from cli.key_block import read_block
 from cli.options import AllowOutside, Anew, Believe, MaxAge, NewerThan, OldestFirst, Root, SinceLast, Where
 from cli.plan_command import print_cautions
@@ -16,6 +17,7 @@ from proofsweep.answers.describe_run import newest_run
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.logs import set_up_logs
 from proofsweep.model.bounds import Bounds
+from proofsweep.model.reading import Reading
 from proofsweep.model.runs import Plan
 from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings
@@ -38,6 +40,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 @with_run_options
+@with_reading_options
 def verify(
     catalog: str = typer.Argument(
         metavar="CATALOG", help="A manifest (.csv .jsonl .parquet, also .gz), a glob of manifests, or a folder."
@@ -51,6 +54,7 @@ def verify(
     where: str | None = Where,
     newer_than: str | None = NewerThan,
     anew: bool = Anew,
+    reading: Reading,
     request: RunRequest,
 ) -> int:
     """Verify every audio file of a catalog, and write verdicts, exchanges and runs as Parquet.
@@ -71,6 +75,7 @@ def verify(
         newer_than=newer_than,
         root=root and resolved_here(root),
         allow_outside=allow_outside,
+        reading=reading,
     )
     refuse_bad_selection(settings, catalog, selection, request.bounds.max_calls)
     request = replace(request, coverage=partial(coverage_for, settings, catalog, selection))
@@ -121,7 +126,7 @@ def resume(
 def _unfinished(request: RunRequest, settings: Settings, catalog: str, selection: Selection) -> Plan | None:
     """Find the run that goes on first; if it was planned with other options, a person must decide."""
     with shown(request.out, "looking for an unfinished run …"):
-        plan = run_to_resume(settings, catalog)
+        plan = run_to_resume(settings, catalog, selection)
     if plan is None:
         return None
     is_elsewhere = resolved_here(plan.catalog) != resolved_here(catalog)

@@ -24,8 +24,9 @@ from proofsweep.model.bounds import Bounds
 from proofsweep.model.forecast import Need
 from proofsweep.model.runs import Plan
 from proofsweep.settings import Settings
+from proofsweep.wiring.catalogs import catalog_has_changed
 from proofsweep.wiring.engines import engine_for, utc_now
-from proofsweep.wiring.runs import catalog_has_changed, forecast_for, runs_in_turn
+from proofsweep.wiring.runs import forecast_for, runs_in_turn
 
 
 def plan_and_verify(request: RunRequest, settings: Settings, plan_rows: Callable[[], Plan]) -> int:

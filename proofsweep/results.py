@@ -46,12 +46,14 @@ TableName = Literal[
 ]
 ViewName = Literal[
     TableName,
-    "latest_answer",
     "latest_attempt",
     "standing",
+    "catalog",
+    "latest_answer",
     "comparisons",
     "changes",
     "rejects",
+    "open_since",
     "reasons",
     "coverage",
     "usage",
@@ -177,8 +179,7 @@ class ResultsStore:
         """
         from proofsweep.answers.views.connection import close, opened  # noqa: PLC0415 - a reader of tables needs no DuckDB
 
-        with_tags = "rejects" in query.lower()
-        connection = opened(self._results, environment, with_tags=with_tags, screening=self._screening).connection
+        connection = opened(self._results, environment, screening=self._screening).connection
         answer = connection.sql(query)
         weakref.finalize(self, close, connection)
         return answer

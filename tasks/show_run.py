@@ -17,7 +17,7 @@ _MOST_PAGES = 10
 
 def show_run(engine: Engine, run: RunStatus, results: Results) -> None:
     """Write the summary of a run, and bring the site up to date."""
-    show_summary(run, results)
+    show_summary(run, results, engine.settings.serve.url)
     if engine.settings.report.site is not None:
         update_site(engine, engine.settings.report.site)
 

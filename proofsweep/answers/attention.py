@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from proofsweep.answers.run_status import NEED_ATTENTION, NamedFile, RunStatus
 from proofsweep.files.locations import path_of, path_within
 from proofsweep.model.items import proof_id_of
-from proofsweep.model.reasons import remedy_for
+from proofsweep.model.reasons import plain_words_for, remedy_for
 from proofsweep.model.run_records import OUTCOMES
 from proofsweep.model.tags import known_tag, tag_of
 from proofsweep.store.plans_and_parts import Results
@@ -33,7 +33,12 @@ class AttentionGroup:
     reason: str
     is_given_up: bool = False  # whether passes over a watched folder have tried them as often as they do
     rows: int = 0  # how many there are
-    files: list[str] = field(default_factory=list)  # locations of the first ones
+    files: list[str] = field(default_factory=list)  # the first ones, as seen from the catalog's root
+
+    @property
+    def in_words(self) -> str:
+        """Return in plain words why they have this outcome."""
+        return plain_words_for(self.outcome, self.reason)
 
     @property
     def what_to_do(self) -> str:
@@ -50,7 +55,7 @@ def attention_groups(
     `given_up` are the items that no pass over a watched folder tries again. UsageError if no row has the tag.
     """
     groups: dict[tuple[str | None, str, str, bool], AttentionGroup] = {}
-    columns = ["audio", "outcome", "reason", "item_id", *(["tags"] if tag else [])]
+    columns = ["audio", "relative_path", "outcome", "reason", "item_id", *(["tags"] if tag else [])]
     known: dict[str, None] = {}
     for _, table in selected.tables(columns):
         for row in table.to_pylist():
@@ -65,7 +70,7 @@ def attention_groups(
             )
             group.rows += 1
             if len(group.files) < most_files:
-                group.files.append(row["audio"])
+                group.files.append(row["relative_path"] or row["audio"] or "")
     if tag and groups:
         known_tag(tag, known)
     return sorted(

@@ -16,6 +16,7 @@ from proofsweep.files.files import Files
 from proofsweep.files.local_files import FOLDERS_KEPT
 from proofsweep.files.locations import path_within, resolved_location
 from proofsweep.model.items import FileFacts, ManifestRow, Unlisted, printable
+from proofsweep.model.reading import USUAL_READING, Reading
 from proofsweep.model.reasons import Ineligible, Reason
 
 
@@ -112,6 +113,7 @@ def row_with_facts(
         audio_facts=audio_facts,
         sidecar_facts=sidecar_facts,
         refused=refused or audio_refused or sidecar_refused,
+        where=where,
         contested_sidecar=contested_sidecar,
     )
 
@@ -141,6 +143,7 @@ class Catalog(Protocol):
         ignored: entries that gave no row; complete after the last row.
         skipped: rows that are left out; complete after the last row.
         reported_run: the run that a completion report is of; None for any other catalog.
+        encodings: how its manifests of text are encoded, for a person.
     """
 
     name: str
@@ -150,6 +153,9 @@ class Catalog(Protocol):
     ignored: Ignored
     skipped: int
     reported_run: str | None
+
+    @property
+    def encodings(self) -> Sequence[str]: ...  # noqa: D102 - an attribute
 
     def rows(self) -> Iterator[ManifestRow]:
         """Return the rows from the first, at each call; CatalogError if there is none or reading fails."""
@@ -171,6 +177,8 @@ class CatalogOptions:
     sidecar_names: Sequence[str]
     base_of: Callable[[str], CatalogBase]
     files: Files = field(default_factory=Files)
+    reading: Reading = USUAL_READING
+    is_checked: bool = True
 
 
 class PartOfCatalog:
@@ -181,6 +189,11 @@ class PartOfCatalog:
         self.name, self.location, self.kind, self.root = whole.name, whole.location, whole.kind, whole.root
         self.ignored, self.skipped, self.reported_run = whole.ignored, 0, whole.reported_run
         self._whole = whole
+
+    @property
+    def encodings(self) -> Sequence[str]:
+        """Return how the manifests of the whole catalog are encoded."""
+        return self._whole.encodings
 
     def rows(self) -> Iterator[ManifestRow]:
         """Return the rows from the first, at each call; CatalogError if one cannot be read."""

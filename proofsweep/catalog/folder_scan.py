@@ -29,6 +29,7 @@ class FolderScan:
 
     kind = "folder"
     skipped = 0
+    encodings = ()
     reported_run: str | None = None
 
     def __init__(self, path: str, source: Source, sidecar_names: SidecarNames, base: CatalogBase | None = None) -> None:

@@ -1,6 +1,5 @@
 """Read a manifest of any format as a stream of records: the column names, and one cell for each."""
 
-import codecs
 import csv
 import errno
 import gzip
@@ -10,15 +9,20 @@ import posixpath
 import re
 import shutil
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from io import BufferedReader, TextIOWrapper
 from itertools import count
 from tempfile import TemporaryFile
+from typing import IO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from proofsweep.catalog.encodings import Encoding, encoding_of
+from proofsweep.catalog.other_files import HEADER_BYTES, words_for
+from proofsweep.catalog.workbook import sheet_rows
 from proofsweep.errors import CatalogError, SourceError
 from proofsweep.files.local_files import LocalFiles
 from proofsweep.files.locations import one_line
@@ -29,7 +33,8 @@ from proofsweep.model.reasons import Reason
 Record = tuple[int, tuple[str, ...], Sequence[str]]
 """The line, column names, and as many cells; an absent or null value is an empty text.
 
-The line is counted from 1; of a record of several lines it is the last, and of Parquet the number of the row.
+The line is counted from 1; of a record of several lines it is the last, and of Parquet and workbooks the row's
+number.
 """
 
 Note = Callable[[bytes], object]
@@ -37,20 +42,6 @@ Note = Callable[[bytes], object]
 
 _PackedOrPlain = gzip.GzipFile | BufferedReader
 _GZIP = b"\x1f\x8b"
-_UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_OTHER_FILES = {
-    b"PK\x03\x04": "an Excel workbook (xlsx) or a ZIP archive: export it as CSV, or unpack it",
-    b"\xd0\xcf\x11\xe0": "an Excel workbook (xls): export it as CSV",
-    b"\xfd7zXZ\0": "packed with xz: unpack it, or pack it with gzip",
-    b"\x28\xb5\x2f\xfd": "packed with zstd: unpack it, or pack it with gzip",
-    b"BZh": "packed with bzip2: unpack it, or pack it with gzip",
-    b"7z\xbc\xaf\x27\x1c": "a 7z archive: unpack it",
-    b"Rar!\x1a\x07": "a RAR archive: unpack it",
-    b"%PDF-": "a PDF document: ask for the list as CSV",
-    b"{\\rtf": "a text document (RTF): save it as plain text",
-    b"PAR1": "Parquet: let its name end in .parquet",
-}
-_MARK_BYTES = 6
 _DELIMITERS = ",;\t"
 # chosen: rows of a Parquet manifest in memory at once, a few MiB.
 _BATCH_ROWS = 8192
@@ -58,6 +49,14 @@ _BATCH_ROWS = 8192
 _PIECE_BYTES = 1024 * 1024
 _LOCAL = LocalFiles()
 _BROKEN = (OSError, EOFError, zlib.error, ValueError, RecursionError, pa.ArrowException)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAs:
+    """What a person says of how a manifest is to be read; None stands for what it shows itself."""
+
+    encoding: Encoding | None = None
+    sheet: str | None = None
 
 
 def is_manifest_name(path: str) -> bool:
@@ -72,10 +71,29 @@ def has_one_header(path: str) -> bool:
 
 def manifest_words(path: str) -> str:
     """Name a manifest for a person, up to the number of a record in it."""
-    return f"{one_line(posixpath.basename(path))}, {'row' if _suffix_of(path) == '.parquet' else 'line'}"
+    return f"{one_line(posixpath.basename(path))}, {'line' if _is_text(path) else 'row'}"
 
 
-def records_of(path: str, source: Source = _LOCAL, note: Note | None = None) -> Iterator[Record]:
+def encoding_of_manifest(path: str, source: Source = _LOCAL, given: Encoding | None = None) -> Encoding | None:
+    """Return how a manifest is encoded: as was `given`, else as its bytes say; None if its format is no text.
+
+    Raises:
+        CatalogError: it cannot be read.
+    """
+    if not _is_text(path):
+        return None
+    if given is not None:
+        return given
+    with _opened(path, source) as (_, plain), _unpacked(plain) as unpacked:
+        return encoding_of(unpacked)
+
+
+def records_of(
+    path: str,
+    source: Source = _LOCAL,
+    note: Note | None = None,
+    read_as: ReadAs | None = None,
+) -> Iterator[Record]:
     """Read a manifest from its start, compressed with gzip or not.
 
     `note` takes the bytes of the very file that is read, before its first record is given.
@@ -84,21 +102,29 @@ def records_of(path: str, source: Source = _LOCAL, note: Note | None = None) -> 
         CatalogError: one line that names the line of the file if there is one, or says that the file changed while it
             was read; possibly after many good records.
     """
+    with _opened(path, source) as (file, plain):
+        before = file.facts()
+        try:
+            while note is not None and (piece := plain.read(_PIECE_BYTES)):
+                note(piece)
+            plain.seek(0)
+            with _unpacked(plain) as unpacked:
+                yield from _READERS[_suffix_of(path)](unpacked, read_as or ReadAs())
+        except _BROKEN:
+            _refuse_changed(file, before)  # then what is broken may only be half written
+            raise
+        _refuse_changed(file, before)
+
+
+@contextmanager
+def _opened(path: str, source: Source) -> Iterator[tuple[OpenFile, BufferedReader]]:
+    """Open a manifest; whatever is wrong with it is a CatalogError of one line."""
     try:
         file = source.open(path)
         if file is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         with buffered(file) as plain:
-            before = file.facts()
-            try:
-                while note is not None and (piece := plain.read(_PIECE_BYTES)):
-                    note(piece)
-                plain.seek(0)
-                yield from _read(path, plain)
-            except _BROKEN:
-                _refuse_changed(file, before)  # then what is broken may only be half written
-                raise
-            _refuse_changed(file, before)
+            yield file, plain
     except SourceError as error:
         raise CatalogError(f"{one_line(path)}: cannot be read as a manifest. {error.message}") from error
     except _BROKEN as error:
@@ -106,13 +132,13 @@ def records_of(path: str, source: Source = _LOCAL, note: Note | None = None) -> 
         raise CatalogError(f"{one_line(path)}: cannot be read as a manifest: {one_line(because)}") from error
 
 
-def _read(path: str, plain: BufferedReader) -> Iterator[Record]:
-    read = _READERS[_suffix_of(path)]
+@contextmanager
+def _unpacked(plain: BufferedReader) -> Iterator[_PackedOrPlain]:
     if plain.peek(len(_GZIP)).startswith(_GZIP):
         with gzip.GzipFile(fileobj=plain) as unpacked:
-            yield from read(unpacked)
+            yield unpacked
     else:
-        yield from read(plain)
+        yield plain
 
 
 def _refuse_changed(file: OpenFile, before: FileFacts) -> None:
@@ -121,16 +147,26 @@ def _refuse_changed(file: OpenFile, before: FileFacts) -> None:
         raise SourceError(changed, reason=Reason.SOURCE_CHANGED)
 
 
-def _delimited(file: _PackedOrPlain) -> Iterator[Record]:
+def _delimited(file: _PackedOrPlain, read_as: ReadAs) -> Iterator[Record]:
+    with _text(file, read_as.encoding) as text:
+        yield from _below_header(_lines_of(text), "line")
+
+
+def _workbook(file: _PackedOrPlain, read_as: ReadAs) -> Iterator[Record]:
+    with _seekable(file) as packed:
+        yield from _below_header(sheet_rows(packed, read_as.sheet), "row")
+
+
+def _below_header(rows: Iterable[tuple[int, list[str]]], word: str) -> Iterator[Record]:
+    """Take the first row as the header, and fill the others up to its length."""
     header: tuple[str, ...] = ()
-    with _text(file) as text:
-        for number, cells in _lines_of(text):
-            if not header:
-                header = tuple(cells)
-            elif len(cells) > len(header):
-                raise ValueError(f"line {number} has {len(cells)} cells, the header {len(header)}")
-            else:
-                yield number, header, cells + [""] * (len(header) - len(cells))
+    for number, cells in rows:
+        if not header:
+            header = tuple(cells)
+        elif len(cells) > len(header):
+            raise ValueError(f"{word} {number} has {len(cells)} cells, the header {len(header)}")
+        else:
+            yield number, header, cells + [""] * (len(header) - len(cells))
 
 
 def _lines_of(text: TextIOWrapper) -> Iterator[tuple[int, list[str]]]:
@@ -149,8 +185,8 @@ def _lines_of(text: TextIOWrapper) -> Iterator[tuple[int, list[str]]]:
         raise ValueError(f"line {reader.line_num}: {error}") from error
 
 
-def _json_lines(file: _PackedOrPlain) -> Iterator[Record]:
-    with _text(file) as text:
+def _json_lines(file: _PackedOrPlain, read_as: ReadAs) -> Iterator[Record]:
+    with _text(file, read_as.encoding) as text:
         for number, line in enumerate(text, start=1):
             if line.strip():
                 record = _json_object(line, number)
@@ -167,12 +203,21 @@ def _json_object(line: str, number: int) -> dict[str, object]:
     return record
 
 
-def _parquet(file: _PackedOrPlain) -> Iterator[Record]:
+@contextmanager
+def _seekable(file: _PackedOrPlain) -> Iterator[IO[bytes]]:
+    """Return a file whose format is read from its end."""
+    if not isinstance(file, gzip.GzipFile):
+        yield file
+        return
     with TemporaryFile() as unpacked:
-        if isinstance(file, gzip.GzipFile):  # Parquet is read from its end
-            shutil.copyfileobj(file, unpacked)
-            unpacked.seek(0)
-        table = pq.ParquetFile(unpacked if isinstance(file, gzip.GzipFile) else file)
+        shutil.copyfileobj(file, unpacked)
+        unpacked.seek(0)
+        yield unpacked
+
+
+def _parquet(file: _PackedOrPlain, _: ReadAs) -> Iterator[Record]:
+    with _seekable(file) as seekable:
+        table = pq.ParquetFile(seekable)
         numbers = count(1)
         for batch in table.iter_batches(batch_size=_BATCH_ROWS):
             names = tuple(batch.schema.names)
@@ -182,15 +227,12 @@ def _parquet(file: _PackedOrPlain) -> Iterator[Record]:
 
 
 @contextmanager
-def _text(file: _PackedOrPlain) -> Iterator[TextIOWrapper]:
-    """Decode UTF-8, and keep bytes that are none, as file names do; the file stays open."""
-    start = file.peek(_MARK_BYTES)[:_MARK_BYTES]
-    for mark, words in _OTHER_FILES.items():
-        if start.startswith(mark):
-            raise ValueError(f"it is {words}")
-    if b"\0" in start[:4] or start.startswith(_UTF_16_MARKS):
-        raise ValueError("it looks like UTF-16; save it as UTF-8")
-    text = TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
+def _text(file: _PackedOrPlain, encoding: Encoding | None) -> Iterator[TextIOWrapper]:
+    """Decode text; the file stays open."""
+    if (words := words_for(file.peek(HEADER_BYTES)[:HEADER_BYTES])) is not None:
+        raise ValueError(f"it is {words}")
+    known = encoding or encoding_of(file)
+    text = TextIOWrapper(file, known.codec, errors=known.errors, newline="")
     try:
         yield text
     finally:
@@ -211,14 +253,21 @@ def _cell(value: object) -> str:
             return str(value)
 
 
+def _is_text(path: str) -> bool:
+    return _READERS[_suffix_of(path)] in {_delimited, _json_lines}
+
+
 def _suffix_of(path: str) -> str:
     return posixpath.splitext(path.lower().removesuffix(".gz"))[1]
 
 
-_READERS: dict[str, Callable[[_PackedOrPlain], Iterator[Record]]] = {
+_READERS: dict[str, Callable[[_PackedOrPlain, ReadAs], Iterator[Record]]] = {
     ".csv": _delimited,
     ".tsv": _delimited,
+    ".txt": _delimited,
     ".jsonl": _json_lines,
     ".ndjson": _json_lines,
     ".parquet": _parquet,
+    ".xlsx": _workbook,
+    ".xlsm": _workbook,
 }

@@ -2,7 +2,7 @@
 
 import hashlib
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -10,58 +10,37 @@ from itertools import count, islice
 from typing import TYPE_CHECKING
 
 from proofsweep.catalog.catalog import CatalogBase, FactsOf, Ignored, row_with_facts
-from proofsweep.catalog.manifest_formats import Note, has_one_header, manifest_words, records_of
+from proofsweep.catalog.cell_locations import CellLocations
+from proofsweep.catalog.columns import Columns
+from proofsweep.catalog.encodings import Encoding
+from proofsweep.catalog.manifest_formats import (
+    Note,
+    ReadAs,
+    Record,
+    encoding_of_manifest,
+    has_one_header,
+    manifest_words,
+    records_of,
+)
+from proofsweep.catalog.repeated_ids import RepeatedIds, SuspectIds
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.files.files import Files
-from proofsweep.files.locations import hint_for, is_bucket, one_line, path_of, without_secrets
-from proofsweep.files.source import Source
-from proofsweep.model.completion_report import RUN_COLUMN, own_columns, restored
-from proofsweep.model.items import NO_PROOF_IDS, PROOF_PREFIX, FileFacts, ManifestRow, Unlisted, printable, proof_id_of
+from proofsweep.files.locations import is_bucket, one_line
+from proofsweep.model.completion_report import restored
+from proofsweep.model.items import (
+    PROOF_PREFIX,
+    FileFacts,
+    ManifestRow,
+    Unlisted,
+    id_without_audio,
+    printable,
+    proof_id_of,
+)
+from proofsweep.model.reading import USUAL_READING, Reading
 from proofsweep.model.reasons import Ineligible, Reason
-from proofsweep.model.tags import key_of_tag
 
 if TYPE_CHECKING:
     from proofsweep.catalog.object_lookup import ObjectLookup
-
-_AUDIO = ("audio", "path", "proof_id")
-"""Would call another endpoint, since paths are normalised."""
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """The position of each column; names match in any case and with spaces around them.
-
-    Attributes:
-        is_of_proofs: whether the audio's column holds bare proof IDs.
-        run: names the run of a row in a completion report of ours, whose own columns are no tags.
-    """
-
-    audio: int | None
-    sidecar: int | None
-    item_id: int | None
-    tags: Mapping[str, int]
-    run: int | None = None
-    is_of_proofs: bool = False
-
-    @classmethod
-    def of(cls, header: Sequence[str]) -> "Columns":
-        """Read a header; `audio` goes before `path`, this before `proof_id`, and every other column is a tag."""
-        plain = [name.strip().lower() for name in header]
-        audio, sidecar, item_id = (
-            next((plain.index(name) for name in names if name in plain), None)
-            for names in (_AUDIO, ("sidecar",), ("id",))
-        )
-        own = own_columns(header)
-        tags: dict[str, int] = {}
-        keys = {""}  # of tags without a name, and of those that are there: a row has each tag once
-        for index, name in enumerate(map(str.strip, map(restored, header) if own else header)):
-            if index not in {audio, sidecar, item_id, *own}:
-                key = key_of_tag(name)
-                tags[f"{name or 'column'} ({index + 1})" if key in keys else name] = index
-                keys.add(key)
-        is_of_proofs = audio is not None and plain[audio] == "proof_id"
-        run = next((at for at in own if plain[at] == RUN_COLUMN), None)
-        return cls(audio, sidecar, item_id, tags, run, is_of_proofs)
 
 
 class Manifests:
@@ -76,7 +55,14 @@ class Manifests:
     reported_run: str | None = None
 
     def __init__(
-        self, location: str, folder: str, paths: Sequence[str], files: Files, base: CatalogBase | None = None
+        self,
+        location: str,
+        folder: str,
+        paths: Sequence[str],
+        files: Files,
+        base: CatalogBase | None = None,
+        *,
+        reading: Reading = USUAL_READING,
     ) -> None:
         """Read the manifests at `paths`; only the files that they name are kept within the root of `files`."""
         self._base = base or CatalogBase(folder)
@@ -85,6 +71,9 @@ class Manifests:
         self.ignored = Ignored()
         self._paths = paths
         self._files = files
+        self._reading = reading
+        self._encodings: dict[str, Encoding | None] = {}
+        self._cells = CellLocations(files, self._base.root, reading.path_maps)
         self._manifest_files = files.within(None)
         self._digest: str | None = None
 
@@ -92,59 +81,124 @@ class Manifests:
         """Read the manifests from the start, with the facts of each file; objects are listed once, not requested.
 
         Raises:
-            CatalogError: a manifest cannot be read further, or changed meanwhile; or, at the end, there was no row.
+            CatalogError: a manifest cannot be read further, or changed meanwhile; or, at the end, there was no row, or
+                two rows have one id and different audio.
         """
         digest, self._digest = hashlib.sha256(), None
-        numbers = count()
+        numbers, ids = count(), RepeatedIds()
         facts_of = self._facts_of()
         for named in self._named_files(digest.update):
-            row = row_with_facts(
-                facts_of,
-                self._base,
-                number=next(numbers),
-                audio=named.audio,
-                sidecar=named.sidecar,
-                item_id=_cell(named.cells, named.columns.item_id),
-                tags={name: named.cells[index] for name, index in named.columns.tags.items() if named.cells[index]},
-                refused=named.refused,
-                where=named.where,
-            )
-            yield row if row.audio_facts is not None or row.refused is not None else _with_hint(row, named)
+            row = self._row(next(numbers), named, facts_of)
+            if (item_id := _cell(named.cells, named.columns.item_id)) is not None:
+                ids.add(item_id, row.named_audio or named.where)
+            yield row
         if next(numbers) == 0:
             raise EmptyCatalog(f"{one_line(self.location)}: there is no row in it")
+        for suspects in ids.suspects():
+            self._refuse_repeated(suspects)
         self._digest = digest.hexdigest()
+
+    def _row(self, number: int, named: "_NamedFiles", facts_of: FactsOf) -> ManifestRow:
+        item_id = _cell(named.cells, named.columns.item_id)
+        row = row_with_facts(
+            facts_of,
+            self._base,
+            number=number,
+            audio=named.audio,
+            sidecar=named.sidecar,
+            item_id=id_without_audio(self.name, number) if item_id is None and named.audio is None else item_id,
+            tags={name: named.cells[index] for name, index in named.columns.tags.items() if named.cells[index]},
+            refused=named.refused,
+            where=named.where,
+        )
+        return row if row.audio_facts is not None or row.refused is not None else self._with_hint(row, named)
+
+    def _with_hint(self, row: ManifestRow, named: "_NamedFiles") -> ManifestRow:
+        """Return of a row without audio what may be wrong with its cell, if that can be seen."""
+        written = _cell(named.cells, named.columns.audio) or ""
+        hint = self._cells.hint(written)
+        if not hint:
+            return row
+        because = f"{named.where}: There is no audio at this location{hint}."
+        return replace(row, refused=Ineligible(Reason.MISSING_AUDIO, because))
+
+    def _refuse_repeated(self, suspects: SuspectIds) -> None:
+        """Read the rows once more, and raise CatalogError if two of them have one of these ids and different audio."""
+        for named in self._named_files():
+            item_id = _cell(named.cells, named.columns.item_id)
+            audio = self._base.named(named.audio) or named.where
+            earlier = None if item_id is None else suspects.earlier(item_id, audio, named.where)
+            if earlier is not None:
+                raise CatalogError(
+                    f"{one_line(self.location)}: {earlier}, and {named.where}, have the same id "
+                    f"{one_line(item_id or '')!r} and different audio, so one answer would hide the other: give "
+                    "--id-column none, or --id-column NAME with the column that names each file (in a config: "
+                    "catalog.columns)"
+                )
 
     def digest(self) -> str:
         """Return the hex SHA-256 of the manifests' bytes as last read to the end; read them if that was not done."""
         if self._digest is None:
             digest = hashlib.sha256()
             for path in self._paths:
-                next(records_of(path, self._manifest_files, digest.update), None)
+                next(self._records(path, digest.update), None)
             self._digest = digest.hexdigest()
         return self._digest
 
     def tag_names(self) -> list[str]:
         """Return the names of all tags, in their order; JSON lines are read to the end for them."""
-        tables = ((path, _table(path, self._manifest_files)) for path in self._paths)
+        tables = ((path, self._table(path)) for path in self._paths)
         headers = (islice(table, 1) if has_one_header(path) else table for path, table in tables)
         return [*dict.fromkeys(name for table in headers for _, columns, _ in table for name in columns.tags)]
 
     def check(self) -> None:
         """Read the first row of each manifest; CatalogError if that fails or if there is no audio column."""
         for path in self._paths:
-            for _, columns, cells in islice(_table(path, self._manifest_files), 1):
+            for _, columns, cells in islice(self._table(path), 1):
                 self.reported_run = _cell(cells, columns.run) or self.reported_run
+
+    @property
+    def encodings(self) -> list[str]:
+        """Return how the manifests of text are encoded, for a person: each that occurs."""
+        found = map(self._encoding, self._paths)
+        return [*dict.fromkeys(each.words for each in found if each is not None)]
+
+    def _records(self, path: str, note: Note | None = None) -> Iterator[Record]:
+        return records_of(path, self._manifest_files, note, ReadAs(self._encoding(path), self._reading.sheet))
+
+    def _encoding(self, path: str) -> Encoding | None:
+        """Return how a manifest is encoded, which is found out once; None if its format is no text."""
+        if path not in self._encodings:
+            given = self._reading.encoding
+            self._encodings[path] = encoding_of_manifest(
+                path, self._manifest_files, None if given is None else Encoding(given)
+            )
+        return self._encodings[path]
+
+    def _table(self, path: str, note: Note | None = None) -> Iterator[tuple[int, Columns, Sequence[str]]]:
+        """Yield each record with its line and columns, which may differ between JSON lines."""
+        known: dict[tuple[str, ...], Columns] = {}
+        for line, header, cells in self._records(path, note):
+            columns = known.get(header)
+            if columns is None:
+                columns = known[header] = Columns.of(header, self._reading)
+                if len(known) == 1:
+                    _refuse_unknown_columns(path, header, columns)
+            yield line, columns, cells if columns.run is None else [restored(cell) for cell in cells]
 
     def _named_files(self, note: Note | None = None) -> Iterator["_NamedFiles"]:
         """Yield the locations of each row's files, and the row's cells."""
         for path in self._paths:
-            folder, words = posixpath.dirname(path), manifest_words(path)
-            for line, columns, cells in _table(path, self._manifest_files, note):
-                audio, bad_audio = _located(_audio_of(cells, columns), folder)
-                sidecar, bad_sidecar = _located(_cell(cells, columns.sidecar), folder)
+            folder, words, encoding = posixpath.dirname(path), manifest_words(path), self._encoding(path)
+            guess = None if encoding is None else encoding.guess
+            for line, columns, cells in self._table(path, note):
+                audio, bad_audio = self._cells.located(_audio_of(cells, columns), folder, guess)
+                sidecar, bad_sidecar = self._cells.located(_cell(cells, columns.sidecar), folder, guess)
                 if sidecar is not None and audio is not None and proof_id_of(audio) is not None:
                     bad_sidecar = "a proof is verified by the service's own asset, and takes no sidecar."
                 where, wrong, refused = f"{words} {line}", bad_audio or bad_sidecar, None
+                if audio is None:
+                    wrong = bad_audio = "the manifest names no audio in this row."
                 if wrong is not None:
                     reason = Reason.MISSING_AUDIO if bad_audio else Reason.MISSING_SIDECAR
                     refused = Ineligible(reason, f"{where}: {wrong}")
@@ -200,40 +254,14 @@ class _NamedFiles:
     where: str
 
 
-def _with_hint(row: ManifestRow, named: _NamedFiles) -> ManifestRow:
-    """Return of a row without audio what may be wrong with its cell, if that can be seen."""
-    hint = hint_for(_cell(named.cells, named.columns.audio) or "")
-    if not hint:
-        return row
-    because = f"{named.where}: There is no audio at this location{hint}."
-    return replace(row, refused=Ineligible(Reason.MISSING_AUDIO, because))
-
-
-def _located(cell: str | None, folder: str) -> tuple[str | None, str | None]:
-    """Return the location that a cell names; if it names none, what may be shown of it and what is wrong."""
-    if cell is None:
-        return None, None
-    proof_id = proof_id_of(cell)
-    if proof_id is not None:
-        is_one = proof_id.strip() and proof_id not in NO_PROOF_IDS and printable(proof_id) == proof_id
-        return cell, None if is_one else "this is no proof ID."
-    try:
-        return path_of(cell, folder), None
-    except CatalogError as error:
-        return without_secrets(cell), error.message
-
-
-def _table(path: str, source: Source, note: Note | None = None) -> Iterator[tuple[int, Columns, Sequence[str]]]:
-    """Yield each record with its line and columns, which may differ between JSON lines."""
-    known: dict[tuple[str, ...], Columns] = {}
-    for line, header, cells in records_of(path, source, note):
-        columns = known.get(header)
-        if columns is None:
-            columns = known[header] = Columns.of(header)
-            if len(known) == 1 and columns.audio is None:
-                found = one_line(", ".join(header))
-                raise CatalogError(f"{one_line(path)}: no column is named audio or path; the columns are: {found}")
-        yield line, columns, cells if columns.run is None else [restored(cell) for cell in cells]
+def _refuse_unknown_columns(path: str, header: Sequence[str], columns: Columns) -> None:
+    """Raise CatalogError if a manifest has no column of audio, or lacks one that was named; JSON lines may lack it."""
+    if columns.audio is not None and not (columns.unknown and has_one_header(path)):
+        return
+    wanted = one_line(" or ".join(columns.unknown) or "audio or path")
+    found = one_line(", ".join(header))
+    hint = "" if columns.unknown else " (if one of them is the audio, give --column audio=NAME)"
+    raise CatalogError(f"{one_line(path)}: no column is named {wanted}; the columns are: {found}{hint}")
 
 
 def _audio_of(cells: Sequence[str], columns: Columns) -> str | None:

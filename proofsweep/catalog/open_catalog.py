@@ -13,10 +13,12 @@ from proofsweep.catalog.catalog import Catalog, CatalogBase, CatalogOptions
 from proofsweep.catalog.folder_scan import FolderScan, is_audio_name
 from proofsweep.catalog.manifest_formats import is_manifest_name
 from proofsweep.catalog.manifests import Manifests
+from proofsweep.catalog.other_files import HEADER_BYTES, is_list, words_for
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.files.audio import is_audio
 from proofsweep.files.files import Files
-from proofsweep.files.locations import hint_for, is_bucket, one_line, path_of, path_within, root_and_key
+from proofsweep.files.locations import hint_for, is_bucket, is_within, one_line, path_of, path_within, root_and_key
+from proofsweep.model.reading import USUAL_READING, Reading
 
 if TYPE_CHECKING:
     from proofsweep.files.bucket_files import BucketFiles
@@ -54,10 +56,17 @@ def manifests_matching(path: str, options: CatalogOptions) -> Manifests | None:
 def _opened(location: str, folder: str, paths: Sequence[str], options: CatalogOptions) -> Manifests:
     for path in paths:
         _must_be_manifest(path, options.files)
-    base = options.base_of(folder)
-    manifests = Manifests(location, folder, paths, options.files.within(base.boundary), base)
-    manifests.check()
+    base = options.base_of(_folder_of_files(folder, options.reading))
+    manifests = Manifests(location, folder, paths, options.files.within(base.boundary), base, reading=options.reading)
+    if options.is_checked:
+        manifests.check()
     return manifests
+
+
+def _folder_of_files(folder: str, reading: Reading) -> str:
+    """Return the one folder that all paths are mapped to, unless it lies in the manifest's own; else that one."""
+    targets = {path_of(target, folder) for _, target in reading.path_maps}
+    return target if len(targets) == 1 and not is_within(target := targets.pop(), folder) else folder
 
 
 def _local_matches(path: str) -> tuple[str, list[str]]:
@@ -111,15 +120,17 @@ def _must_be_manifest(path: str, files: Files) -> None:
             raise CatalogError(f"{one_line(path)}: the link leads to nothing")
         with file:
             is_one_file = is_audio_name(path) or is_audio(file)
+            start = file.read_at(0, HEADER_BYTES)
     except SourceError as error:
         raise CatalogError(f"{one_line(path)}: no catalog. {error.message}") from error
-    if is_manifest_name(path):
+    if is_manifest_name(path) and is_list(start, path):
         return
     if is_one_file:
         raise CatalogError(f"{one_line(path)}: this is one audio file; verify it with: proofsweep check AUDIO")
-    raise CatalogError(
-        f"{one_line(path)}: no manifest; these end in .csv, .tsv, .jsonl, .ndjson or .parquet, or .gz of these"
-    )
+    if other := words_for(start, path):
+        raise CatalogError(f"{one_line(path)}: this is {other}")
+    endings = ".csv, .tsv, .txt (with columns), .xlsx, .jsonl, .ndjson or .parquet, or .gz of these"
+    raise CatalogError(f"{one_line(path)}: no manifest; these end in {endings}")
 
 
 CatalogKind = Callable[[str, CatalogOptions], Catalog | None]
@@ -136,6 +147,8 @@ def open_catalog(
     root: str | None = None,
     is_confined: bool = True,
     name: str | None = None,
+    reading: Reading = USUAL_READING,
+    is_checked: bool = True,
 ) -> Catalog:
     """Open a catalog: a path, `file://` URL or bucket URL of a manifest, a folder or prefix, or a glob of manifests.
 
@@ -145,6 +158,8 @@ def open_catalog(
         root: the folder or prefix by which files are named; by default the catalog's own, or the manifest's folder.
         is_confined: whether rows that lead out of the root are ineligible.
         name: stands for the catalog in item IDs; by default the last part of the root.
+        reading: what a person says of its manifests.
+        is_checked: whether a manifest must have a first row with its columns; its digest needs none.
 
     Raises:
         CatalogError: it cannot be read as a catalog; one line, which says what to do.
@@ -158,7 +173,7 @@ def open_catalog(
         if not is_bucket(root) and not posixpath.isdir(root):
             raise CatalogError(f"{one_line(root)}: the catalog's root is no folder")
     base_of = partial(CatalogBase, root=root, name=name, is_confined=is_confined)
-    options = CatalogOptions(sidecar_names=sidecar_names, base_of=base_of)
+    options = CatalogOptions(sidecar_names=sidecar_names, base_of=base_of, reading=reading, is_checked=is_checked)
     try:
         found = next((each for kind in KINDS if (each := kind(path, options)) is not None), None)
     except SourceError as error:

@@ -140,10 +140,10 @@ def _not_a_wav(audio_format: AudioFormat, named: str) -> Ineligible:
 
 
 def _judge_audio(row: ManifestRow) -> Ineligible | None:
-    if not row.audio:
-        return Ineligible(Reason.MISSING_AUDIO, "The manifest names no audio in this row.")
     if row.refused is not None:
         return row.refused
+    if not row.audio:
+        return Ineligible(Reason.MISSING_AUDIO, "The manifest names no audio in this row.")
     if row.audio_facts is None:
         return Ineligible(Reason.MISSING_AUDIO, "There is no audio at this location.")
     return None

@@ -66,11 +66,16 @@ def one_line(location: str) -> str:
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in printable(location))
 
 
+def is_windows(written: str) -> bool:
+    """Return whether a location is an absolute path of Windows, with a drive or a server."""
+    return _WINDOWS.match(written) is not None
+
+
 def hint_for(written: str) -> str:
     """Return what may be wrong with a location at which nothing is, with a space before it; empty if it looks right."""
     if written.startswith("~"):
         return " (`~` is not expanded here: write the whole path)"
-    if _WINDOWS.match(written) or ("\\" in written and "/" not in written):
+    if is_windows(written) or ("\\" in written and "/" not in written):
         return " (this looks like a Windows path: write it as this machine sees it, with `/`)"
     if written != written.strip():
         return " (it begins or ends with a space, which is part of the name)"

@@ -52,6 +52,7 @@ class ManifestRow:
     audio_facts: FileFacts | Unlisted | None = None
     sidecar_facts: FileFacts | Unlisted | None = None
     refused: Ineligible | None = None  # why a file could not be inspected, or must not be
+    where: str = ""  # the manifest and the line that say so, for a person; empty for a scan
     contested_sidecar: str | None = None  # the name of a sidecar that this and other audio of the folder claim
 
     @property
@@ -77,7 +78,7 @@ class WorkItem:
     audio_version: str | None = None
     sidecar_version: str | None = None
     tags_json: str | None = None
-    relative_path: str | None = None  # the audio as seen from the catalog's root, printable; None if it lies outside it
+    relative_path: str | None = None  # the audio as `relative_path_of` has it
     ineligible: Ineligible | None = None
 
     @property
@@ -104,7 +105,9 @@ def proof_id_of(location: str) -> str | None:
 
 
 def relative_path_of(row: ManifestRow) -> str | None:
-    """Return a row's audio as seen from the catalog's root; None without audio, or if it lies outside the root."""
+    """Return a row's audio as seen from the catalog's root, or None if it lies outside; without audio, its line."""
+    if not row.audio:
+        return row.where or None
     is_outside = not row.named_audio or row.named_audio.startswith(("/", PROOF_PREFIX)) or "://" in row.named_audio
     return None if is_outside else printable(row.named_audio)
 
@@ -124,6 +127,11 @@ def item_id_of(row: ManifestRow, catalog_name: str) -> str:
         return printable(row.item_id)
     names = (catalog_name, row.named_audio, row.named_sidecar)
     return hashlib.sha256(b"\0".join(map(raw_bytes, names))).hexdigest()[:32]
+
+
+def id_without_audio(catalog_name: str, number: int) -> str:
+    """Return the item ID of a row that names neither audio nor an id: such rows are told apart by their number."""
+    return hashlib.sha256(b"\0".join((raw_bytes(catalog_name), b"row", str(number).encode()))).hexdigest()[:32]
 
 
 def raw_bytes(location: str) -> bytes:

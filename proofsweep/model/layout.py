@@ -108,6 +108,16 @@ def claim_name(run_id: str, leg: int) -> str:
     return f"{leg_folder(run_id, leg)}/claim.json"
 
 
+def heartbeat_name(run_id: str, leg: int) -> str:
+    """That a leg's process is alive, and how far it is; replaced every ten seconds."""
+    return f"{leg_folder(run_id, leg)}/heartbeat.json"
+
+
+def stop_name(run_id: str, leg: int, token: str) -> str:
+    """That somebody asked the process whose claim has this token to stop; created once."""
+    return f"{leg_folder(run_id, leg)}/stop-{token}.json"
+
+
 def receipt_name(run_id: str, leg: int) -> str:
     """How a leg ended, and its parts."""
     return f"{leg_folder(run_id, leg)}/receipt.json"

@@ -1,6 +1,6 @@
 """A run and its legs as values: the plan, the claim, the counts and how a leg ended."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 
@@ -168,23 +168,3 @@ def is_fresh(last: ClockReading, now: ClockReading) -> bool:
     if last.boot == now.boot != "":
         return now.uptime_seconds - last.uptime_seconds <= STALE_SECONDS
     return abs(now.at - last.at) <= timedelta(seconds=STALE_SECONDS)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LegProgress:
-    """What a display shows of a leg.
-
-    Attributes:
-        counts: its finished rows by outcome.
-        rate: calls per second that the service lets through; None until it has throttled.
-        most_at_once: calls at once that it lets through; None where no such limit was seen.
-        is_outage: whether only controls go, since one came out wrong.
-        is_stopping: whether it was asked to stop.
-    """
-
-    counts: Mapping[str, int]
-    sent_bytes: int
-    rate: float | None
-    most_at_once: int | None
-    is_outage: bool
-    is_stopping: bool

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from proofsweep.errors import UsageError
 from proofsweep.model.bounds import duration_of
+from proofsweep.model.reading import USUAL_READING, Reading
 
 ANY_AGE = datetime.min.replace(tzinfo=UTC)
 """Every answer is younger."""
@@ -30,6 +31,7 @@ class Selection:
         reasons: of a redrive: why the rows were not accepted.
         root: the folder or prefix by which files are named; it goes before that of the settings.
         allow_outside: whether rows may lead out of it.
+        reading: what is said of manifests; it goes before what the settings say.
     """
 
     since_last: bool = False
@@ -40,6 +42,7 @@ class Selection:
     reasons: tuple[str, ...] = ()
     root: str | None = None
     allow_outside: bool = False
+    reading: Reading = USUAL_READING
 
     @property
     def text(self) -> str:
@@ -47,7 +50,13 @@ class Selection:
         flags = {"--since-last": self.since_last, "--oldest-first": self.oldest_first}
         flags["--allow-outside"] = self.allow_outside
         reasons = (("--reason", reason) for reason in self.reasons)
-        values = [("--max-age", self.max_age), *self._conditions, *reasons, ("--root", self.root)]
+        values = [
+            ("--max-age", self.max_age),
+            *self._conditions,
+            *reasons,
+            ("--root", self.root),
+            *self.reading.options,
+        ]
         return " ".join([*(flag for flag, is_given in flags.items() if is_given), *_written(values)])
 
     @property

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -17,7 +17,6 @@ from pydantic import (
     model_validator,
 )
 
-from proofsweep.catalog.pairing import own_pattern
 from proofsweep.catalog.preflight import SIDECAR_BYTES
 from proofsweep.contract.limits import SLOT_BYTES
 from proofsweep.errors import CatalogError, UsageError
@@ -86,7 +85,7 @@ class ServiceSettings(Section):
     @model_validator(mode="after")
     def _is_safe(self) -> "ServiceSettings":
         parts, mistakes = urlsplit(self.base_url), []
-        is_elsewhere = not _is_loopback(parts.hostname or "")
+        is_elsewhere = not is_loopback(parts.hostname or "")
         if is_elsewhere and self.loopback_only:
             mistakes.append(
                 "base_url is of another machine, but this config has values for a sandbox on this machine only: "
@@ -176,20 +175,6 @@ class LimitSettings(Section):
     sidecar_bytes: Bytes = SIDECAR_BYTES
 
 
-class CatalogSettings(Section):
-    """How a catalog is read."""
-
-    # names of a sidecar in a scanned folder; a full name goes before a stem, else the first that exists is used.
-    sidecar_names: tuple[Annotated[str, AfterValidator(own_pattern)], ...] = ("{name}.sidecar", "{stem}.sidecar")
-    dedupe: bool = True  # whether the same bytes with the same sidecar are verified only once
-    # the folder or prefix of the files; by default the catalog's own, or the manifest's folder.
-    root: Annotated[str, Field(min_length=1)] | None = None
-    # whether rows that lead out of the root are ineligible, or sent like others.
-    outside: Literal["deny", "allow"] = "deny"
-    # stands for the catalog in item IDs; by default the last part of the root.
-    name: Annotated[str, Field(min_length=1)] | None = None
-
-
 class RetrySettings(Section):
     """How often a call is retried, and how a leg finds out whether a file or the world is at fault."""
 
@@ -248,6 +233,36 @@ class ReportSettings(Section):
         return None if site is None else _without_credentials(site)
 
 
+class ServeSettings(Section):
+    """The server of the live pages (docs/serve.md); the token itself is never a setting.
+
+    Attributes:
+        url: the address by which people reach it, behind a proxy perhaps; the summaries in Prefect link to it.
+        token_file, token_env: where the token is that permits to stop and resume runs: a file, or a variable.
+        deployment: the Prefect deployment that resumes runs, as `flow/deployment`.
+    """
+
+    url: str | None = None
+    token_file: Path | None = None
+    token_env: str | None = None
+    deployment: str = "verify-catalog/nightly"
+
+    @field_validator("url")
+    @classmethod
+    def _is_an_address(cls, url: str | None) -> str | None:
+        parts = urlsplit(url or "http://localhost")
+        is_plain = parts.username is None and parts.password is None and not parts.query and not parts.fragment
+        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/") or not is_plain:
+            raise ValueError("must be an address like https://host:8377, without a path and without credentials")
+        return url and url.rstrip("/")
+
+    @model_validator(mode="after")
+    def _has_one_token(self) -> "ServeSettings":
+        if self.token_file is not None and self.token_env is not None:
+            raise ValueError("give only one of token_file, token_env")
+        return self
+
+
 class DaskSettings(Section):
     """Where the worker processes are, if `runner` is `dask`."""
 
@@ -273,7 +288,8 @@ class TimeoutSettings(Section):
     total_seconds: Seconds = 120.0
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can be reached at a host; a name but `localhost` may lead anywhere."""
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:

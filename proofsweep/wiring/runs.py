@@ -1,6 +1,7 @@
 """Runs, from the settings: bounds, catalogs, plans and forecasts."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import chain
 
@@ -35,6 +36,7 @@ from proofsweep.verify.plan.history import forecast_by_history, measure_sample, 
 from proofsweep.verify.plan.plan_run import PlanRequest, plan_run
 from proofsweep.verify.plan.survey import Survey, items_of, refuse_hopeless, survey_catalog
 from proofsweep.verify.plan.survey import Surveyed as Surveyed  # noqa: PLC0414 - commands name it
+from proofsweep.wiring.catalogs import catalog_for
 from proofsweep.wiring.engines import Engine, ReadBlock, engine_for, limits_for, utc_now
 from proofsweep.wiring.stores import results_for
 
@@ -166,25 +168,13 @@ def coverage_for(settings: Settings, catalog: str | None, selection: Selection) 
     """List a catalog, and count its rows that have a young answer; None without a catalog or an age."""
     if catalog is None or selection.max_age is None:
         return None
-    young = Selection(max_age=selection.max_age, root=selection.root, allow_outside=selection.allow_outside)
+    young = replace(selection, since_last=False, oldest_first=False, where=None, newer_than=None, reasons=())
     return coverage_of(chosen_rows(settings, catalog, young), selection.max_age)
 
 
 def identity_of(settings: Settings, catalog: Catalog) -> str:
     """Return what the runs of one catalog have in common."""
     return planning.identity_of(results_for(settings), catalog, settings.catalog.name)
-
-
-def catalog_for(settings: Settings, location: str, selection: Selection = ALL_ROWS) -> Catalog:
-    """Open a catalog as the settings have it; the root of a selection, and the leave to lead out of it, go first."""
-    given = settings.catalog
-    return open_catalog(
-        location,
-        sidecar_names=given.sidecar_names,
-        root=selection.root or given.root,
-        is_confined=not selection.allow_outside and given.outside == "deny",
-        name=given.name,
-    )
 
 
 def canaries_for(settings: Settings) -> list[Canary]:
@@ -196,21 +186,15 @@ def canaries_for(settings: Settings) -> list[Canary]:
     return read_canaries(manifest, limits_for(settings))
 
 
-def catalog_has_changed(settings: Settings, plan: Plan) -> bool:
-    """Return whether the catalog is not what it was when the run was planned."""
-    same_root = Selection(root=plan.catalog_root, allow_outside=plan.catalog_root is None)
-    return planning.catalog_has_changed(plan, lambda: catalog_for(settings, plan.catalog, same_root))
-
-
-def surveyed(settings: Settings, catalog: str, selection: Selection, *, deep: bool) -> Surveyed:
+def surveyed(settings: Settings, catalog: str, selection: Selection, *, deep: bool, max_calls: int | None) -> Surveyed:
     """Read the chosen rows of a catalog once; NothingDue if there is none, ConfigError if none could ever be sent."""
-    listing = chosen_rows(settings, catalog, selection)
+    listing = chosen_rows(settings, catalog, selection, max_calls=max_calls)
     survey = survey_catalog(listing, limits_for(settings), deep=Files(listing.root) if deep else None)
     refuse_hopeless(survey, listing)
     return Surveyed(listing, survey)
 
 
-def run_to_resume(settings: Settings, catalog: str | None = None) -> Plan | None:
+def run_to_resume(settings: Settings, catalog: str | None = None, selection: Selection = ALL_ROWS) -> Plan | None:
     """Return the newest unfinished run of a catalog, or of all; None if there is none.
 
     Of a catalog, runs count that were planned at most `bounds.resume_days` ago, and not those of a part of it.
@@ -219,7 +203,8 @@ def run_to_resume(settings: Settings, catalog: str | None = None) -> Plan | None
     results = results_for(settings)
     plans = unfinished_runs(results)
     if catalog is not None:
-        environment, identity = settings.service.environment, identity_of(settings, catalog_for(settings, catalog))
+        opened = catalog_for(settings, catalog, selection)
+        environment, identity = settings.service.environment, identity_of(settings, opened)
         oldest = new_run_id(_resumable_since(settings), "")
         plans = (plan for plan in plans if unfinished.is_whole_run_of(plan, environment, identity, oldest))
     return unfinished.run_to_resume(results, plans, utc_now)
@@ -245,7 +230,7 @@ def runs_of_catalog(
         yield given, bounds
         return
     refuse_bad_selection(settings, catalog, selection, bounds.max_calls)
-    resumed = run_to_resume(settings, catalog)
+    resumed = run_to_resume(settings, catalog, selection)
 
     def plan(rest: Bounds) -> Plan:
         return plan_catalog(settings, catalog, read_block, selection=selection, bounds=rest, beside=resumed)

@@ -19,8 +19,9 @@ from proofsweep.model.selection import ALL_ROWS, Selection
 from proofsweep.settings import Settings, environment
 from proofsweep.store.claims import LaneClaim
 from proofsweep.store.watches import ingest_store
+from proofsweep.wiring.catalogs import catalog_for
 from proofsweep.wiring.engines import ReadBlock, build_engine, engine_for, limits_for, utc_now
-from proofsweep.wiring.runs import bounds_for, catalog_for, plan_listed
+from proofsweep.wiring.runs import bounds_for, plan_listed
 from proofsweep.wiring.stores import results_for
 
 _NOBODY = "Nobody would be told: set alerts.urls_file, alerts.urls_env or alerts.urls_block; see docs/alerts.md."

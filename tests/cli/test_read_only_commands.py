@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -304,8 +305,9 @@ def test_status_reports_an_active_leg(proofsweep: Command, workdir: Path, catalo
 
     assert (workdir / "results").is_dir()
     assert status.returncode == 9
-    assert f"A leg is active: process {os.getpid()}" in status.stdout
-    assert " active" in listed.stdout
+    assert f"leg 1: process {os.getpid()} on " in status.stdout
+    assert f"stop: proofsweep stop {plan.run_id}\n" in status.stdout
+    assert f" active on {socket.gethostname()}, since " in listed.stdout
 
 
 def test_a_run_without_a_leg_is_shown_as_planned_only(proofsweep: Command, workdir: Path, catalog: Path) -> None:

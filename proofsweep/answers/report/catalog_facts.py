@@ -41,7 +41,8 @@ _COUNTS = """
 """
 _CHANGED = """
     CREATE TEMP TABLE {table} AS
-    SELECT item_id, change, cause, changes.file, now_audio, before_outcome, before_reason, now_outcome, now_reason, tags
+    SELECT item_id, change, cause, changes.file, now_audio, before_outcome, before_reason, now_outcome,
+        now_reason, items.tags
     FROM changes SEMI JOIN (SELECT unnest({runs}) AS run_id) USING (run_id) JOIN items USING (item_id)
     WHERE change IN ('broken', 'fixed')
 """

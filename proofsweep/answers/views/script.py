@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from proofsweep.answers.views.tables import (
+    ANSWERS_VIEW,
     GONE_FILES,
     LISTING_FILES,
     PARTS,
@@ -89,6 +90,7 @@ def _statements(results: Results, environments: Sequence[str], views: Sequence[V
     yield from advice_views()
     every = f"SELECT {', '.join(schemas.SNAPSHOT.names)} FROM store.verdicts"  # noqa: S608 - our own names
     yield f"CREATE OR REPLACE VIEW store.newest AS\n{newest_per_item(every)}"
+    yield ANSWERS_VIEW
     for view in views:
         yield f"-- {view.meaning}\n{view.statement()}"
 

@@ -28,6 +28,7 @@ _GONE = """
     WHERE state IN ('gone', 'moved') AND list_contains($1::VARCHAR[], outcome)
         AND ($2::VARCHAR[] IS NULL OR list_contains($2::VARCHAR[], reason))
 """
+_NAMED_OTHERWISE = {"relative_path": "file AS relative_path"}  # a column of `verdicts`, in the view
 _FETCHED = 5_000  # rows in memory at once
 
 
@@ -107,7 +108,8 @@ class SelectedRows:
 
     def _current(self, columns: list[str]) -> Iterator[tuple[Plan, pa.Table]]:
         """Read the view `catalog`, in the order of runs; what no run has tried yet is of the run that listed it."""
-        query = _CURRENT.format(columns=", ".join(columns))
+        named = (_NAMED_OTHERWISE.get(name, name) for name in columns)
+        query = _CURRENT.format(columns=", ".join(named))
         with answering(self.results, self.environment, "catalog") as connection:
             found = connection.sql(query, params=[list(self.outcomes), self.reasons, self.has_gone])
             for batch in found.to_arrow_reader(_FETCHED):

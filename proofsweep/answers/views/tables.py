@@ -105,11 +105,20 @@ PRUNED = ("run_id", "environment", "identity")
 _ITEM = "(item_id, environment)"
 NEWEST_KEY = "(item_id, environment, outcome IN ('accepted', 'rejected'))"
 """Of rows with the same key the newest is kept, as in the snapshot."""
+ANSWERS_VIEW = """\
+CREATE OR REPLACE VIEW store.answers AS
+FROM store.newest
+WHERE list_contains(getvariable('environments'), environment) AND outcome IN ('accepted', 'rejected')
+    AND NOT (item_id = 'redacted' AND audio = 'redacted')"""
+"""The newest answers of the environments that the views show; redacted rows are of no item."""
 NEWEST_FIRST = "epoch DESC, finished_at DESC, run_id DESC, leg DESC, manifest_row DESC"
 
 
-def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> None:
-    """Make the schema `store` over a results store, or make it anew; each query reads the parts that are there then."""
+def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> list[Plan]:
+    """Make the schema `store` over a results store, or make it anew; each query reads the parts that are there then.
+
+    The plans of its runs are returned, the newest first.
+    """
     index = RunIndex(results).refreshed()
     runs = list(index.newest_first())
     connection.execute("CREATE SCHEMA IF NOT EXISTS store")
@@ -132,6 +141,8 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> No
     for statement in advice_views():
         connection.execute(statement)
     _create_newest(connection, results, runs)
+    connection.execute(ANSWERS_VIEW)
+    return [run.plan for run in runs]
 
 
 def advice_views() -> Iterator[str]:

@@ -11,10 +11,11 @@ from proofsweep.model.tags import spellings_by_key
 _TAGS = "/* tag columns */"
 _SCREENING = "/* screening columns */"
 _OF_TABLE = "SELECT * FROM store.{0} WHERE list_contains(getvariable('environments'), environment)"
+_NO_NAMES = re.compile(r"--.*|/\*.*?\*/|'[^']*'")  # comments and texts
 _NONE: Mapping[str, str] = {}
 
 _FURTHER = (
-    *("latest_answer", "latest_attempt", "standing", "catalog", "comparisons", "changes", "rejects", "open_since"),
+    *("latest_attempt", "standing", "catalog", "latest_answer", "comparisons", "changes", "rejects", "open_since"),
     *("reasons", "coverage", "usage", "spend", "request_log"),
 )
 NAMES = (*TABLES, *_FURTHER)
@@ -35,16 +36,20 @@ class View:
 
 
 def views(tags: Iterable[str] = (), screening: Mapping[str, str] = _NONE) -> list[View]:
-    """Return all views; `rejects` has each of these tags as a column, and those with grades have the screening columns.
+    """Return all views; those of rows have each of these tags as a column, and those with grades the screening columns.
 
-    A tag whose name is taken by another column becomes `tag_<name>`. Spellings that differ in case alone are one tag.
+    A tag whose name is a word of the views' own queries becomes `tag_<name>`, in each of them. Of spellings that differ
+    in case alone the first one names the column.
     """
-    screened = "".join(f", {condition} AS {name}" for name, condition in screening.items())
     found = [_view(name) for name in NAMES]
-    return [
-        replace(view, query=view.query.replace(_TAGS, _tag_columns(view, tags)).replace(_SCREENING, screened))
-        for view in found
-    ]
+    tagged = _tag_columns(tags, {word for view in found for word in _words_of(view.query)} | set(screening))
+    screened = "".join(f", {condition} AS {name}" for name, condition in screening.items())
+    return [replace(view, query=view.query.replace(_TAGS, tagged).replace(_SCREENING, screened)) for view in found]
+
+
+def tagged_views(tags: Iterable[str], screening: Mapping[str, str]) -> list[View]:
+    """Return the views that have a column for each tag."""
+    return [view for view in views(tags, screening) if _TAGS in _view(view.name).query]
 
 
 def read_by(names: Iterable[str], known: Sequence[View]) -> list[View]:
@@ -72,13 +77,17 @@ def value_of_tag(spellings: Iterable[str]) -> str:
     return f"coalesce({', '.join(values)})" if len(values) > 1 else "".join(values)
 
 
-def _tag_columns(view: View, tags: Iterable[str]) -> str:
-    taken = {word.strip(",") for word in view.query.lower().split()}
+def _words_of(query: str) -> list[str]:
+    """Return the words of a query in lower case; a column of another name makes no name in it ambiguous."""
+    return re.findall(r"\w+", _NO_NAMES.sub("", query).lower())
+
+
+def _tag_columns(tags: Iterable[str], taken: set[str]) -> str:
     columns = []
-    for tag, *others in spellings_by_key(sorted(tags)).values():
-        name = f"tag_{tag}" if tag.lower() in taken else tag
+    for _, spellings in sorted(spellings_by_key(tags).items()):
+        name = f"tag_{spellings[0]}" if spellings[0].lower() in taken else spellings[0]
         taken.add(name.lower())
-        columns.append(f", {value_of_tag([tag, *others])} AS {identifier(name)}")
+        columns.append(f", {value_of_tag(spellings)} AS {identifier(name)}")
     return "".join(columns)
 
 

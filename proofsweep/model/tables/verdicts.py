@@ -69,7 +69,11 @@ COLUMNS = (
     Column("verify_ms", REAL, "milliseconds of POST /verify"),
     Column("tags", TEXT, "the manifest's further columns as a JSON object"),
     Column("sidecar_version", TEXT, "the store's version of the sidecar when the run was planned"),
-    Column("relative_path", TEXT, "the audio as seen from the catalog's root; null if it lies outside the root"),
+    Column(
+        "relative_path",
+        TEXT,
+        "the audio as seen from the catalog's root; null if it lies outside; of a row without audio, its line",
+    ),
     Column(
         "row_salt",
         TEXT,

@@ -52,7 +52,10 @@ def rows_of(path: Path) -> list[ManifestRow]:
 
 def test_a_report_gives_back_the_same_rows(tmp_path: Path) -> None:
     """Locations, ids and tags come back letter by letter, and the report's own columns are no tags."""
-    tags = [{"supplier": "=A1", "outcome": "theirs"}, {"+x": "'=y", "supplier": " "}]
+    tags = [
+        {"supplier": "=A1", "outcome": "theirs", "file": "f"},
+        {"+x": "'=y", "supplier": " ", "AUDIO": "a", "id": "0"},
+    ]
     selected = store_of(tmp_path, PLAN, tags)
 
     done = export(selected, tmp_path / "all.csv")

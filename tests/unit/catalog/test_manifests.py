@@ -1,17 +1,18 @@
 """A manifest's columns become rows."""
 
 import hashlib
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from xlsxwriter import Workbook
 
-from proofsweep.catalog.manifests import Columns, Manifests
+from proofsweep.catalog.manifests import Manifests
 from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.catalog.preflight import SizeLimits, work_item_of
 from proofsweep.errors import CatalogError
 from proofsweep.files.files import Files
 from proofsweep.model.items import ManifestRow, Mode
+from proofsweep.model.reading import Reading
 from proofsweep.model.reasons import Ineligible, Reason
 
 
@@ -41,26 +42,6 @@ def test_a_row_has_its_files_facts_and_its_tags(tmp_path: Path) -> None:
     assert row.audio_facts is not None
     assert row.sidecar_facts is not None
     assert (row.audio_facts.size_bytes, row.sidecar_facts.size_bytes) == (3, 1)
-
-
-@pytest.mark.parametrize(
-    ("header", "audio", "tags"),
-    [
-        (["audio", "isrc"], 0, {"isrc": 1}),
-        (["isrc", "path"], 1, {"isrc": 0}),
-        (["path", "audio"], 1, {"path": 0}),
-        (["audio", "", "x"], 0, {"column (2)": 1, "x": 2}),
-        (["audio", "x", "x"], 0, {"x": 1, "x (3)": 2}),
-        (["audio", "X", "x"], 0, {"X": 1, "x (3)": 2}),
-        (["audio", "Audio"], 0, {"Audio": 1}),
-        (["title"], None, {"title": 0}),
-    ],
-)
-def test_a_header_says_what_each_column_is(header: Sequence[str], audio: int | None, tags: dict[str, int]) -> None:
-    """`audio` wins over `path`; columns without a name, or with one that is taken, are told apart by their place."""
-    columns = Columns.of(header)
-
-    assert (columns.audio, columns.tags) == (audio, tags)
 
 
 @pytest.mark.parametrize(
@@ -227,3 +208,142 @@ def test_a_cell_that_names_nothing_is_explained(tmp_path: Path) -> None:
     assert details[1] is not None
     assert "begins or ends with a space" in details[1]
     assert details[2:] == [None, None]
+
+
+def test_two_rows_of_one_id_and_different_audio_are_refused(tmp_path: Path) -> None:
+    """Both are named, with what to do; the rows before are given, but whoever plans writes nothing before the end."""
+    read = manifest(tmp_path, "audio,ID\na.wav,R1\n", "audio,ID\nb.wav,R2\na.wav,R1\nc.wav,R1\n").rows()
+
+    with pytest.raises(CatalogError) as refused:
+        list(read)
+
+    assert "0-m.csv, line 2, and 1-m.csv, line 4, have the same id 'R1' and different audio" in refused.value.message
+    assert "give --id-column none, or --id-column NAME" in refused.value.message
+
+
+@pytest.mark.parametrize("rows", ["a.wav,R1\n./a.wav,R1\n", "a.wav,\nb.wav,\n", "a.wav,R1\nb.wav,r1\n"])
+def test_one_id_may_name_one_file_twice(tmp_path: Path, rows: str) -> None:
+    """However it is spelled; rows without an id are told apart by their files."""
+    assert len(rows_of(tmp_path, f"audio,ID\n{rows}")) == 2
+
+
+def test_rows_without_audio_are_one_item_each(tmp_path: Path) -> None:
+    """They are told apart by their number, and shown by their line."""
+    rows = rows_of(tmp_path, "audio,title\n,x\na.wav,y\n,z\n")
+
+    first, _, last = (work_item_of(row, "m", SizeLimits()) for row in rows)
+    assert first.item_id != last.item_id
+    assert (first.relative_path, last.relative_path) == ("0-m.csv, line 2", "0-m.csv, line 4")
+    assert last.ineligible == Ineligible(
+        Reason.MISSING_AUDIO, "0-m.csv, line 4: the manifest names no audio in this row."
+    )
+
+
+def test_rows_without_audio_that_share_an_id_are_refused(tmp_path: Path) -> None:
+    """They may be any two files."""
+    with pytest.raises(CatalogError, match=r"line 2, and 0-m\.csv, line 3, have the same id 'R1'"):
+        rows_of(tmp_path, "audio,id\n,R1\n,R1\n")
+
+
+def test_a_column_that_was_named_must_be_there(tmp_path: Path) -> None:
+    """JSON lines may leave out what is not the audio."""
+    (tmp_path / "m.csv").write_text("Datei,x\na.wav,1\n")
+    (tmp_path / "m.jsonl").write_text('{"Datei": "a.wav"}\n{"Datei": "b.wav", "Nr": "2"}\n')
+    reading = Reading(columns={"audio": "Datei", "id": "Nr"})
+
+    with pytest.raises(CatalogError, match=r"no column is named Nr; the columns are: Datei, x$"):
+        open_catalog(str(tmp_path / "m.csv"), sidecar_names=(), reading=reading)
+    rows = open_catalog(str(tmp_path / "m.jsonl"), sidecar_names=(), reading=reading).rows()
+
+    assert [row.item_id for row in rows] == [None, "2"]
+
+
+def test_windows_paths_lead_to_the_folder_that_they_stand_for(tmp_path: Path) -> None:
+    """That folder is the root, so names and ids are as seen from it; sidecars are mapped too."""
+    music, lists = tmp_path / "musik", tmp_path / "lists"
+    for folder in (music / "Alba", lists):
+        folder.mkdir(parents=True)
+    (music / "Alba" / "a.wav").write_bytes(b"abc")
+    (music / "Alba" / "a.sidecar").write_bytes(b"p")
+    (lists / "m.csv").write_text("audio,sidecar\nD:\\Musik\\Alba\\a.wav,d:/musik/Alba/a.sidecar\n")
+    reading = Reading(path_maps=(("D:\\Musik", str(music)),))
+
+    catalog = open_catalog(str(lists / "m.csv"), sidecar_names=(), reading=reading)
+
+    (row,) = catalog.rows()
+    assert (row.named_audio, row.named_sidecar, row.refused) == ("Alba/a.wav", "Alba/a.sidecar", None)
+    assert catalog.root == str(music)
+
+
+def test_a_map_within_the_manifests_folder_leaves_the_root(tmp_path: Path) -> None:
+    """Else its relative rows would lead outside."""
+    (tmp_path / "audio").mkdir()
+    (tmp_path / "m.csv").write_text("audio\nD:\\a.wav\nb.wav\n")
+    reading = Reading(path_maps=(("D:", str(tmp_path / "audio")),))
+
+    catalog = open_catalog(str(tmp_path / "m.csv"), sidecar_names=(), reading=reading)
+
+    assert [row.named_audio for row in catalog.rows()] == ["audio/a.wav", "b.wav"]
+
+
+def test_a_windows_path_without_a_map_says_which_one_helps(tmp_path: Path) -> None:
+    """Its row is ineligible, and names the folder under which the file was found."""
+    (tmp_path / "Alba").mkdir()
+    (tmp_path / "Alba" / "a.wav").write_bytes(b"abc")
+
+    (row,) = rows_of(tmp_path, "audio\nD:\\Musik\\Alba\\a.wav\n")
+
+    assert row.refused is not None
+    assert "line 2: There is no audio at this location (this looks like a Windows path: " in row.refused.detail
+    assert f"give --path-map 'D:\\Musik={tmp_path}')" in row.refused.detail
+
+
+def test_a_relative_path_may_have_backslashes(tmp_path: Path) -> None:
+    """If the file is there with slashes, and no file has the backslash in its name."""
+    (tmp_path / "x").mkdir()
+    for name in ("x/a.wav", "x/b.wav", "x\\b.wav"):
+        (tmp_path / name).write_bytes(b"abc")
+
+    rows = rows_of(tmp_path, "audio\nx\\a.wav\nx\\b.wav\n")
+
+    assert [row.named_audio for row in rows] == ["x/a.wav", "x\\b.wav"]
+
+
+def test_how_manifests_are_encoded_is_told(tmp_path: Path) -> None:
+    """Each encoding that occurs; a given one goes before what the bytes seem to be."""
+    (tmp_path / "1.csv").write_bytes("audio,Künstler\nä.wav,ö\n".encode("cp1252"))
+    (tmp_path / "2.csv").write_bytes("audio,Künstler\nä.wav,ö\n".encode("utf-16"))
+
+    told, given = (
+        open_catalog(str(tmp_path / pattern), sidecar_names=(), reading=reading)
+        for pattern, reading in (("*.csv", Reading()), ("1.csv", Reading(encoding="cp1250")))
+    )
+
+    assert told.encodings == ["Windows-1252", "UTF-16"]
+    assert [dict(row.tags) for row in told.rows()] == [{"Künstler": "ö"}] * 2
+    assert given.encodings == ["cp1250"]
+    assert given.tag_names() == ["Künstler"]
+
+
+def test_a_workbook_is_a_manifest(tmp_path: Path) -> None:
+    """Its rows are known by their numbers, its digest by its bytes; no encoding is told."""
+    for name in ("a.wav", "b.wav"):
+        (tmp_path / name).write_bytes(b"abc")
+    with Workbook(tmp_path / "m.xlsx") as book:
+        first, second = book.add_worksheet("Eins"), book.add_worksheet("Zwei")
+        first.write_row(0, 0, ["Audio", "ID", "release"])
+        first.write_row(1, 0, ["a.wav", 1234])
+        first.write_row(3, 0, ["", 1235])
+        second.write_row(0, 0, ["audio"])
+        second.write_row(1, 0, ["b.wav"])
+
+    catalog = open_catalog(str(tmp_path / "m.xlsx"), sidecar_names=())
+    other = open_catalog(str(tmp_path / "m.xlsx"), sidecar_names=(), reading=Reading(sheet="Zwei"))
+
+    assert [(row.item_id, row.where) for row in catalog.rows()] == [
+        ("1234", "m.xlsx, row 2"),
+        ("1235", "m.xlsx, row 4"),
+    ]
+    assert [row.named_audio for row in other.rows()] == ["b.wav"]
+    assert catalog.digest() == hashlib.sha256((tmp_path / "m.xlsx").read_bytes()).hexdigest()
+    assert (catalog.encodings, catalog.tag_names()) == ([], ["release"])

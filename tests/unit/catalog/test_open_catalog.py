@@ -82,6 +82,8 @@ def test_brackets_in_a_folders_name_are_no_pattern(drop: Path) -> None:
         ("a.wav", "verify it with: proofsweep check"),
         ("audio without extension", "verify it with: proofsweep check"),
         ("notes.txt", "no manifest; these end in"),
+        ("list.zip", "this is a ZIP archive or an Excel workbook: unpack it"),
+        ("list.ods", "this is a table of LibreOffice: save it as"),
         ("fifo.csv", "no regular file"),
         ("dangling.csv", "the link leads to nothing"),
         ("broken.jsonl", "line 1 is no JSON"),
@@ -94,6 +96,8 @@ def test_what_is_no_catalog_is_refused_with_a_way_out(drop: Path, base: str, wor
     (drop / "folder").mkdir()
     (drop / "audio without extension").write_bytes(WAVE)
     (drop / "notes.txt").write_text("hello")
+    for name in ("list.zip", "list.ods"):
+        (drop / name).write_bytes(b"PK\x03\x04" + bytes(9))
     (drop / "broken.jsonl").write_text("broken")
     (drop / "columns.csv").write_text("file\na.wav\n")
     (drop / "dangling.csv").symlink_to("gone.csv")

@@ -109,7 +109,7 @@ def test_two_spellings_are_one_column(tmp_path: Path) -> None:
 
 def test_names_and_values_that_are_no_text_can_be_compared(tmp_path: Path) -> None:
     """As the tables show them."""
-    (tmp_path / "a.csv").write_bytes(b"audio,k\xe4se\nb\xe4.wav,\xe4\n")
+    (tmp_path / "a.csv").write_bytes(b"audio,k\xe4se,\xc3\xa4\nb\xe4.wav,\xe4\n")
 
     assert chosen(tmp_path / "a.csv", r"""name = 'b\xe4.wav' AND "k\xe4se" = '\xe4'""") == ["b\udce4.wav"]
 

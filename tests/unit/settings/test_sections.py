@@ -6,7 +6,6 @@ from pydantic import ValidationError
 from proofsweep.settings.sections import (
     AlertsSettings,
     BoundsSettings,
-    CatalogSettings,
     DaskSettings,
     ResultsSettings,
     ServiceSettings,
@@ -150,16 +149,3 @@ def test_a_scheduler_may_be_anywhere() -> None:
     """Over TLS too; without an address each run starts a cluster of its own."""
     assert DaskSettings(address="tls://scheduler.example:8786").address == "tls://scheduler.example:8786"
     assert DaskSettings().address is None
-
-
-@pytest.mark.parametrize(
-    "pattern",
-    ["", "{}", "{name}", "{stem}", "{}.sidecar", "{base}.sidecar", "{name}.{ext}", "{Name}.sidecar", "x.sidecar"],
-)
-def test_a_sidecar_s_name_must_differ_from_its_audio_s(pattern: str) -> None:
-    """An empty one makes every file a sidecar, and one with another placeholder none: then pairs are sent alone."""
-    with pytest.raises(ValidationError) as refused:
-        CatalogSettings(sidecar_names=("{name}.sidecar", pattern))
-
-    assert "must be {name} or {stem}, once" in mistakes_in(refused)
-    assert refused.value.errors()[0]["loc"] == ("sidecar_names", 1)

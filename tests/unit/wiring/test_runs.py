@@ -1,12 +1,11 @@
 """From settings to bounds, a catalog and a plan; and to a dead leg that is settled."""
 
-import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import CatalogError, ConfigError, ResultsError, RunIsActive, RunMustStop, UsageError
+from proofsweep.errors import ConfigError, ResultsError, RunIsActive, RunMustStop, UsageError
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.coverage import Coverage
 from proofsweep.model.exchanges import Call
@@ -15,14 +14,12 @@ from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings
 from proofsweep.store.legs import Legs
 from proofsweep.verify.plan.due_rows import DueRows
-from proofsweep.verify.plan.survey import items_of
 from proofsweep.wiring.engines import limits_for
 from proofsweep.wiring.legs import settle_dead_leg
 from proofsweep.wiring.runs import (
     bounds_for,
     canaries_for,
     catalog_for,
-    catalog_has_changed,
     coverage_for,
     plan_catalog,
     plan_listed,
@@ -148,15 +145,6 @@ def test_a_run_that_could_send_nothing_is_not_planned(change: Change, catalog: s
     assert (planned_before, results_for(settings).run_ids()) == ([], [plan.run_id])
 
 
-def test_sidecars_are_found_by_the_settings_names(change: Change, catalog: str) -> None:
-    """The first name that exists."""
-    (Path(catalog) / "0.proof").write_bytes(b"proof")
-
-    rows = list(catalog_for(change(CATALOG__SIDECAR_NAMES=json.dumps(["{stem}.proof"])), catalog).rows())
-
-    assert [row.sidecar is not None for row in rows] == [True, False, False]
-
-
 def test_canaries_are_those_of_the_settings(settings: Settings, change: Change, tmp_path: Path) -> None:
     """By default there are none."""
     assert canaries_for(settings) == []
@@ -164,78 +152,6 @@ def test_canaries_are_those_of_the_settings(settings: Settings, change: Change, 
     (canary,) = canaries_for(change(CANARY__MANIFEST=canary_manifest(tmp_path, "accepted")))
 
     assert (canary.expect, canary.item.audio) == ("accepted", str(tmp_path / "canary.wav"))
-
-
-def test_a_catalog_has_changed_when_its_listing_has(settings: Settings, catalog: str) -> None:
-    """One that is gone has changed too."""
-    plan = plan_catalog(settings, catalog)
-    files = sorted(Path(catalog).iterdir())
-
-    changes = [catalog_has_changed(settings, plan)]
-    files[0].write_bytes(WAV + bytes(9))
-    changes.append(catalog_has_changed(settings, plan))
-    for file in files:
-        file.unlink()
-    Path(catalog).rmdir()
-    changes.append(catalog_has_changed(settings, plan))
-
-    assert changes == [False, True, True]
-    with pytest.raises(CatalogError):
-        catalog_for(settings, catalog)
-
-
-def test_a_root_that_is_given_goes_before_that_of_the_settings(change: Change, catalog: str, tmp_path: Path) -> None:
-    """By default it is the catalog's folder; leave to lead out of it is given, or is in the settings."""
-    settings = change(CATALOG__ROOT=tmp_path)
-
-    roots = [
-        catalog_for(settings, catalog, Selection(root=root, allow_outside=allowed)).root
-        for root, allowed in ((None, False), ("/", False), (None, True))
-    ]
-
-    assert roots == [str(tmp_path.resolve()), "/", None]
-    assert catalog_for(change(CATALOG__OUTSIDE="allow"), catalog, Selection(root="/")).root is None
-    with pytest.raises(CatalogError, match="the catalog's root is no folder"):
-        catalog_for(settings, catalog, Selection(root=str(tmp_path / "gone")))
-
-
-def test_a_resumed_run_compares_with_the_root_of_its_plan(settings: Settings, catalog: str, tmp_path: Path) -> None:
-    """The option of that command is not given again."""
-    (tmp_path / "a.wav").write_bytes(WAV)
-    (Path(catalog) / "link.wav").symlink_to(tmp_path / "a.wav")
-
-    plans = [
-        plan_catalog(settings, catalog),
-        plan_catalog(settings, catalog, selection=Selection(root=str(tmp_path))),
-        plan_catalog(settings, catalog, selection=Selection(allow_outside=True)),
-    ]
-
-    assert [plan.eligible for plan in plans] == [3, 4, 4]
-    assert [plan.catalog_root for plan in plans] == [f"file://{catalog}", f"file://{tmp_path}", None]
-    assert [catalog_has_changed(settings, plan) for plan in plans] == [False, False, False]
-
-
-def test_the_name_of_a_catalog_is_that_of_the_settings(settings: Settings, change: Change, catalog: str) -> None:
-    """Else the last part of its root."""
-    assert catalog_for(settings, catalog).name == "music"
-    assert catalog_for(change(CATALOG__NAME="label"), catalog).name == "label"
-
-
-def test_items_have_one_id_however_the_catalog_is_spelled(
-    settings: Settings, catalog: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A link to the folder, a way round, and manifests of it in any spelling: the same three files."""
-    (tmp_path / "link").symlink_to(catalog)
-    (Path(catalog) / "m.csv").write_text(f"audio\n0.wav\n./1.wav\n{tmp_path}/link/2.wav\n")
-    monkeypatch.chdir(catalog)
-    places = [".", "../music", "../music/../link", catalog, "m.csv", "../link/m.csv", "../link/*.csv"]
-
-    ids = {
-        place: [item.item_id for item in items_of(catalog_for(settings, place), limits_for(settings))]
-        for place in places
-    }
-
-    assert len(set(map(tuple, ids.values()))) == 1, ids
 
 
 def test_canaries_may_lie_anywhere(change: Change, tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ homes AS (  -- of each run
 ),
 unlisted AS MATERIALIZED (  -- what was answered, and is listed no more
     SELECT answer.environment, answer.item_id, answer.audio_sha256
-    FROM latest_answer AS answer
+    FROM store.answers AS answer
     SEMI JOIN (FROM homes WHERE may_be_gone) AS homes ON homes.run_id = answer.run_id
     ANTI JOIN (
         SELECT environment, item_id FROM store.listing JOIN store.listings USING (run_id)
@@ -41,7 +41,7 @@ moved AS (  -- the same bytes are listed under another name
     FROM unlisted
     JOIN (
         SELECT environment, audio_sha256, coalesce(relative_path, audio) AS file
-        FROM latest_answer
+        FROM store.answers
         SEMI JOIN unlisted USING (environment, audio_sha256)
         ANTI JOIN unlisted USING (environment, item_id)
     ) AS same_audio USING (environment, audio_sha256)
@@ -98,7 +98,7 @@ SELECT
     CASE stands_as WHEN 'listed' THEN 'fix_catalog' WHEN 'not_sent' THEN NULL ELSE action END AS action, song, proof_id,
     issued_at, classification, grade_human, grade_ai, grade_unknown, grade_risk_category, grade_rubric_version,
     http_status, error_code, uploads_request_id, verify_request_id, run_id, leg, manifest_row, finished_at,
-    listed.run_id AS listed_run_id, tags /* screening columns */
+    listed.run_id AS listed_run_id, tags /* tag columns */ /* screening columns */
 FROM (
     SELECT
         * EXCLUDE (reason),

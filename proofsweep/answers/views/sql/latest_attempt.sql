@@ -6,7 +6,7 @@ WITH others AS MATERIALIZED (
 ),
 answered AS MATERIALIZED (
     SELECT answer.environment, answer.item_id, answer.epoch, answer.finished_at, answer.run_id
-    FROM latest_answer AS answer
+    FROM store.answers AS answer
     SEMI JOIN others ON (others.item_id, others.environment) = (answer.item_id, answer.environment)
 ),
 later AS MATERIALIZED (
@@ -15,8 +15,8 @@ later AS MATERIALIZED (
     WHERE answered.item_id IS NULL OR (others.epoch, others.finished_at, others.run_id)
         > (answered.epoch, answered.finished_at, answered.run_id)
 )
-SELECT answer.*
-FROM latest_answer AS answer
+SELECT answer.* /* screening columns */ /* tag columns */
+FROM store.answers AS answer
 ANTI JOIN later ON (later.item_id, later.environment) = (answer.item_id, answer.environment)
 UNION ALL BY NAME
-FROM later
+SELECT * /* tag columns */ FROM later

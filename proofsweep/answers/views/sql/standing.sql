@@ -10,7 +10,7 @@ answered AS MATERIALIZED (
     SELECT
         answer.environment, answer.item_id, answer.epoch, answer.finished_at, answer.run_id, answer.outcome,
         answer.audio_version, answer.sidecar_version
-    FROM latest_answer AS answer
+    FROM store.answers AS answer
     SEMI JOIN others ON (others.item_id, others.environment) = (answer.item_id, answer.environment)
 ),
 instead AS MATERIALIZED (
@@ -24,9 +24,9 @@ instead AS MATERIALIZED (
     )
 )
 SELECT
-    answer.*, finished_at AS answered_at, audio_version AS answered_audio_version,
-    sidecar_version AS answered_sidecar_version
-FROM latest_answer AS answer
+    answer.* /* screening columns */, finished_at AS answered_at, audio_version AS answered_audio_version,
+    sidecar_version AS answered_sidecar_version /* tag columns */
+FROM store.answers AS answer
 ANTI JOIN instead ON (instead.item_id, instead.environment) = (answer.item_id, answer.environment)
 UNION ALL BY NAME
-FROM instead
+SELECT * /* tag columns */ FROM instead

@@ -10,7 +10,7 @@ from proofsweep.store.plans_and_parts import Results
 from proofsweep.verify.leg.note_leg import note_leg, note_run
 
 from ....worlds.audited_store import list_items, plan_items
-from ...ended_runs import answered, end_leg, plan_of_run
+from ...ended_runs import answered, end_leg, plan_of_run, tag_names_of
 
 MONDAY, TUESDAY, WEDNESDAY, THURSDAY = (f"202611{day}T020000Z_000aaaaaa" for day in (16, 17, 18, 19))
 
@@ -37,7 +37,7 @@ def night(
     `listed` are the items of the whole catalog, where the night leaves some out. So many rows remain, or these items.
     """
     remains = remains or [f"{run_id} remains {number}" for number in range(remaining)]
-    plan = plan_of_run(run_id, len(rows) + len(remains), **plan_cells)
+    plan = plan_of_run(run_id, len(rows) + len(remains), tag_names=tag_names_of(rows.values()), **plan_cells)
     if listed:  # first, as the index takes an old run without a plan for one that never came to be
         list_items(results, run_id, listed, plan)
     plan_items(results, plan, [*(str(cells.get("item_id", item)) for item, cells in rows.items()), *remains])

@@ -1,0 +1,62 @@
+"""The options that say how a catalog is read, declared once for every command that reads one."""
+
+import typer
+
+from cli.run_options import with_options
+from proofsweep.errors import UsageError
+from proofsweep.model.reading import Reading, columns_of, encoding_named, path_maps_of
+
+_Column = typer.Option(
+    [],
+    "--column",
+    metavar="ROLE=NAME",
+    help="The manifest's column of the audio, the sidecar or the id, if it has another name: audio=Dateipfad. "
+    "Repeatable.",
+)
+_IdColumn = typer.Option(
+    None,
+    "--id-column",
+    metavar="NAME",
+    help="The manifest's column that names each file, or none: then IDs are made of the files' names. Short for "
+    "--column id=NAME.",
+)
+_PathMap = typer.Option(
+    [],
+    "--path-map",
+    metavar="BEGINNING=FOLDER",
+    help="The folder or bucket prefix that a beginning of the manifest's paths stands for: 'D:\\Musik=/mnt/musik'. "
+    "Repeatable.",
+)
+_Encoding = typer.Option(
+    None,
+    "--encoding",
+    metavar="NAME",
+    help="How a manifest of text is encoded, if it is not recognised: windows-1252, mac_roman, utf-16.",
+)
+_Sheet = typer.Option(
+    None, "--sheet", metavar="NAME", help="The sheet of an Excel workbook (.xlsx); by default the first visible one."
+)
+
+
+def reading(
+    *,
+    column: list[str] = _Column,
+    id_column: str | None = _IdColumn,
+    path_map: list[str] = _PathMap,
+    encoding: str | None = _Encoding,
+    sheet: str | None = _Sheet,
+) -> Reading:
+    """Say how a catalog is read, as the options of a command line mean."""
+    columns = columns_of(column)
+    if id_column is not None and columns.setdefault("id", id_column) != id_column:
+        raise UsageError("Give --id-column or --column id=NAME, not both.")
+    return Reading(
+        columns=columns,
+        path_maps=path_maps_of(path_map),
+        encoding=None if encoding is None else encoding_named(encoding),
+        sheet=sheet,
+    )
+
+
+with_reading_options = with_options("reading", reading)
+"""Return a command with these options too, which it takes as its parameter `reading`."""

@@ -1,0 +1,66 @@
+"""Read a manifest's header: which column is the audio, the sidecar or the id, and which are tags. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from proofsweep.model.completion_report import RUN_COLUMN, own_columns, restored
+from proofsweep.model.reading import NO_COLUMN, USUAL_READING, Reading
+from proofsweep.model.tags import key_of_tag
+
+_NAMES = {"audio": ("audio", "path", "proof_id"), "sidecar": ("sidecar",), "id": ("id",)}
+"""The names of each role's column, where nobody says another; the first that is there counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The position of each column; names match in any case and with spaces around them.
+
+    Attributes:
+        is_of_proofs: whether the audio's column holds bare proof IDs.
+        run: names the run of a row in a completion report of ours, whose own columns are no tags.
+        unknown: names that a person gave, and that the header does not have.
+    """
+
+    audio: int | None
+    sidecar: int | None
+    item_id: int | None
+    tags: Mapping[str, int]
+    run: int | None = None
+    is_of_proofs: bool = False
+    unknown: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, header: Sequence[str], reading: Reading = USUAL_READING) -> "Columns":
+        """Read a header: `audio` goes before `path`, this before `proof_id`; every column without a role is a tag.
+
+        A completion report has our own names, whatever is said of other manifests.
+        """
+        plain = [name.strip().lower() for name in header]
+        own = own_columns(header)
+        chosen: Mapping[str, str] = {} if own else reading.columns
+        found = {role: _index(header, plain, chosen.get(role), names) for role, names in _NAMES.items()}
+        found |= {role: own[role] for role in _NAMES if role in own}
+        audio, sidecar, item_id = found["audio"], found["sidecar"], found["id"]
+        tags: dict[str, int] = {}
+        keys = {""}  # of tags without a name, and of those that are there: a row has each tag once
+        for index, name in enumerate(map(str.strip, map(restored, header) if own else header)):
+            if index not in {audio, sidecar, item_id, *own.values()}:
+                key = key_of_tag(name)
+                tags[f"{name or 'column'} ({index + 1})" if key in keys else name] = index
+                keys.add(key)
+        is_of_proofs = audio is not None and plain[audio] == "proof_id"
+        run = own.get(RUN_COLUMN)
+        unknown = [name for role, name in chosen.items() if found[role] is None and name != NO_COLUMN]
+        return cls(audio, sidecar, item_id, tags, run, is_of_proofs, unknown)
+
+
+def _index(header: Sequence[str], plain: Sequence[str], chosen: str | None, names: Sequence[str]) -> int | None:
+    """Return the position of a role's column: of the chosen name as it is written, else in any case."""
+    if chosen is None:
+        return next((plain.index(name) for name in names if name in plain), None)
+    if chosen == NO_COLUMN:
+        return None
+    written = [name.strip() for name in header]
+    if chosen in written:
+        return written.index(chosen)
+    return plain.index(chosen.lower()) if chosen.lower() in plain else None

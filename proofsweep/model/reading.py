@@ -1,0 +1,94 @@
+"""How a catalog is read whose own words are not ours: which column is which, where its paths lead. Pure."""
+
+import codecs
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from proofsweep.errors import UsageError
+
+ROLES = ("audio", "sidecar", "id")
+"""What a column of a manifest may be; every other one is a tag."""
+
+NO_COLUMN = "none"
+"""Stands for the name of a column: no column is the sidecar, or the id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What a person says of a manifest; by default, its own names say all.
+
+    Attributes:
+        columns: the name of the column of a role, or `none`.
+        path_maps: beginnings of locations, each with the folder or prefix that it stands for.
+        encoding: the codec's name of manifests of text; None if they show it themselves.
+        sheet: the sheet of workbooks that is read; None for the first.
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict, hash=False)
+    path_maps: tuple[tuple[str, str], ...] = ()
+    encoding: str | None = None
+    sheet: str | None = None
+
+    @property
+    def options(self) -> list[tuple[str, str]]:
+        """Return what was said, as options of the command line and their values."""
+        columns = [("--column", f"{role}={self.columns[role]}") for role in ROLES if role in self.columns]
+        maps = [("--path-map", f"{written}={folder}") for written, folder in self.path_maps]
+        single = {"--encoding": self.encoding, "--sheet": self.sheet}
+        return [*columns, *maps, *((option, value) for option, value in single.items() if value is not None)]
+
+    def over(self, usual: "Reading") -> "Reading":
+        """Return this reading, and the usual one where this says nothing."""
+        return Reading(
+            columns={**usual.columns, **self.columns},
+            path_maps=tuple(dict.fromkeys(self.path_maps + usual.path_maps)),
+            encoding=self.encoding or usual.encoding,
+            sheet=self.sheet or usual.sheet,
+        )
+
+
+USUAL_READING = Reading()
+
+
+def columns_of(written: Iterable[str]) -> dict[str, str]:
+    """Read `audio=Dateipfad`, each for one role; UsageError if one names no role or no column, or a role twice."""
+    columns: dict[str, str] = {}
+    for each in written:
+        role, _, name = (part.strip() for part in each.partition("="))
+        is_none = role == ROLES[0] and name == NO_COLUMN
+        if role not in ROLES or not name or is_none or role in columns:
+            raise UsageError(
+                f"--column {each!r}: write ROLE=NAME, once for each role: audio, sidecar or id, and the column's name "
+                "in the manifest (or none: no column is the sidecar, or the id)."
+            )
+        columns[role] = name
+    return columns
+
+
+_MAP = re.compile(r"(.*?[^\\/].*?)=(/.*|[A-Za-z][A-Za-z0-9+.-]*://.+)")
+
+
+def path_maps_of(written: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    r"""Read `D:\Musik=/mnt/musik`; UsageError if one does not lead to an absolute path or a bucket URL."""
+    maps = []
+    for each in written:
+        found = _MAP.fullmatch(each)
+        if found is None:
+            raise UsageError(
+                f"--path-map '{each}': write BEGINNING=FOLDER, as in 'D:\\Musik=/mnt/musik': how the manifest's paths "
+                "begin, and the absolute path or bucket URL that this stands for."
+            )
+        maps.append((found[1], found[2]))
+    return tuple(maps)
+
+
+def encoding_named(name: str) -> str:
+    """Return the codec's name of an encoding of text, such as `cp1252` of Windows-1252; UsageError if there is none."""
+    try:
+        codec = codecs.lookup(name.strip()).name
+        "".encode(codec)  # refuses what is no encoding of text, such as base64
+    except (LookupError, ValueError) as error:
+        known = "utf-8, windows-1252, utf-16, mac_roman, cp850, cp1250, cp1251, shift_jis, gb18030"
+        raise UsageError(f"--encoding {name!r}: there is no such encoding of text; write one like {known}.") from error
+    return codec.removesuffix("-sig")

@@ -1,0 +1,54 @@
+"""The section `[catalog]`: how a catalog is read."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from proofsweep.catalog.pairing import own_pattern
+from proofsweep.errors import UsageError
+from proofsweep.model.reading import columns_of, encoding_named, path_maps_of
+from proofsweep.settings.sections import Section
+
+
+def _columns(given: dict[str, str]) -> dict[str, str]:
+    try:
+        return columns_of(f"{role}={name}" for role, name in given.items())
+    except UsageError:
+        raise ValueError("names a column for audio, sidecar or id, and for nothing else") from None
+
+
+def _path_map(given: tuple[str, ...]) -> tuple[str, ...]:
+    try:
+        path_maps_of(given)
+    except UsageError:
+        raise ValueError(r"must be a list like ['D:\Musik=/mnt/musik'], of absolute paths or bucket URLs") from None
+    return given
+
+
+def _encoding(given: str) -> str:
+    try:
+        return encoding_named(given)
+    except UsageError:
+        raise ValueError("must be an encoding of text, such as windows-1252") from None
+
+
+class CatalogSettings(Section):
+    """How a catalog is read."""
+
+    # names of a sidecar in a scanned folder; a full name goes before a stem, else the first that exists is used.
+    sidecar_names: tuple[Annotated[str, AfterValidator(own_pattern)], ...] = ("{name}.sidecar", "{stem}.sidecar")
+    dedupe: bool = True  # whether the same bytes with the same sidecar are verified only once
+    # the folder or prefix of the files; by default the catalog's own, or the manifest's folder.
+    root: Annotated[str, Field(min_length=1)] | None = None
+    # whether rows that lead out of the root are ineligible, or sent like others.
+    outside: Literal["deny", "allow"] = "deny"
+    # stands for the catalog in item IDs; by default the last part of the root.
+    name: Annotated[str, Field(min_length=1)] | None = None
+    # the manifest's name of the column `audio`, `sidecar` or `id`, or `none` for the last two.
+    columns: Annotated[dict[str, str], AfterValidator(_columns)] = Field(default={})
+    # beginnings of a manifest's paths, and the folders that they stand for.
+    path_map: Annotated[tuple[str, ...], AfterValidator(_path_map)] = ()
+    # how manifests of text are encoded; by default their bytes say it.
+    encoding: Annotated[str, AfterValidator(_encoding)] | None = None
+    # the sheet of workbooks that is read; by default the first visible one.
+    sheet: Annotated[str, Field(min_length=1)] | None = None

@@ -1,0 +1,50 @@
+"""One id with different audio is found, and nothing else."""
+
+import pytest
+
+from proofsweep.catalog import repeated_ids
+from proofsweep.catalog.repeated_ids import RepeatedIds, SuspectIds
+
+
+def found(rows: list[tuple[str, str]]) -> list[tuple[int, str]]:
+    """Return each row that is refused, with where the earlier one is."""
+    ids = RepeatedIds()
+    for row in rows:
+        ids.add(*row)
+    return [
+        (number, earlier)
+        for suspects in ids.suspects()
+        for number, (item_id, audio) in enumerate(rows)
+        if (earlier := suspects.earlier(item_id, audio, f"line {number}")) is not None
+    ]
+
+
+def test_rows_of_one_id_and_other_audio_are_found() -> None:
+    """The same file twice is no finding; the earlier row is the first one of the id."""
+    assert found([("a", "1"), ("b", "2"), ("a", "1"), ("b", "3"), ("a", "1")]) == [(3, "line 1")]
+    assert found([("a", "1"), ("a", "1"), ("b", "2")]) == []
+    assert found([]) == []
+
+
+def test_the_first_rows_are_suspected_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A catalog may repeat each of a million ids; only a few are looked at at once."""
+    monkeypatch.setattr(repeated_ids, "_SUSPECTS", 1)
+    ids = RepeatedIds()
+    for item_id, audio in [("z", "1"), ("y", "1"), ("y", "2"), ("z", "2")]:
+        ids.add(item_id, audio)
+
+    first, second = ids.suspects()
+
+    assert first.earlier("y", "1", "line 2") is None
+    assert first.earlier("z", "1", "line 1") is None
+    assert first.earlier("z", "2", "line 4") is None
+    assert (first.earlier("y", "2", "line 3"), second.earlier("z", "1", "line 1")) == ("line 2", None)
+    assert second.earlier("z", "2", "line 4") == "line 1"
+
+
+def test_two_ids_that_share_a_hash_are_no_finding() -> None:
+    """The text decides: a right catalog is never refused by chance."""
+    suspects = SuspectIds([hash("a"), hash("b")])
+
+    assert suspects.earlier("a", "1", "line 1") is None
+    assert suspects.earlier("b", "2", "line 2") is None

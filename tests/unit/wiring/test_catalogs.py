@@ -1,0 +1,129 @@
+"""Catalogs are opened as the settings and a command say."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from proofsweep.errors import CatalogError
+from proofsweep.model.reading import Reading
+from proofsweep.model.selection import Selection
+from proofsweep.settings import Settings
+from proofsweep.verify.plan.survey import items_of
+from proofsweep.wiring.catalogs import catalog_for, catalog_has_changed
+from proofsweep.wiring.engines import limits_for
+from proofsweep.wiring.runs import plan_catalog, run_to_resume
+
+from ..wired import WAV, Change
+
+
+def test_sidecars_are_found_by_the_settings_names(change: Change, catalog: str) -> None:
+    """The first name that exists."""
+    (Path(catalog) / "0.proof").write_bytes(b"proof")
+
+    rows = list(catalog_for(change(CATALOG__SIDECAR_NAMES=json.dumps(["{stem}.proof"])), catalog).rows())
+
+    assert [row.sidecar is not None for row in rows] == [True, False, False]
+
+
+def test_a_catalog_has_changed_when_its_listing_has(settings: Settings, catalog: str) -> None:
+    """One that is gone has changed too."""
+    plan = plan_catalog(settings, catalog)
+    files = sorted(Path(catalog).iterdir())
+
+    changes = [catalog_has_changed(settings, plan)]
+    files[0].write_bytes(WAV + bytes(9))
+    changes.append(catalog_has_changed(settings, plan))
+    for file in files:
+        file.unlink()
+    Path(catalog).rmdir()
+    changes.append(catalog_has_changed(settings, plan))
+
+    assert changes == [False, True, True]
+    with pytest.raises(CatalogError):
+        catalog_for(settings, catalog)
+
+
+def test_a_root_that_is_given_goes_before_that_of_the_settings(change: Change, catalog: str, tmp_path: Path) -> None:
+    """By default it is the catalog's folder; leave to lead out of it is given, or is in the settings."""
+    settings = change(CATALOG__ROOT=tmp_path)
+
+    roots = [
+        catalog_for(settings, catalog, Selection(root=root, allow_outside=allowed)).root
+        for root, allowed in ((None, False), ("/", False), (None, True))
+    ]
+
+    assert roots == [str(tmp_path.resolve()), "/", None]
+    assert catalog_for(change(CATALOG__OUTSIDE="allow"), catalog, Selection(root="/")).root is None
+    with pytest.raises(CatalogError, match="the catalog's root is no folder"):
+        catalog_for(settings, catalog, Selection(root=str(tmp_path / "gone")))
+
+
+def test_a_resumed_run_compares_with_the_root_of_its_plan(settings: Settings, catalog: str, tmp_path: Path) -> None:
+    """The option of that command is not given again."""
+    (tmp_path / "a.wav").write_bytes(WAV)
+    (Path(catalog) / "link.wav").symlink_to(tmp_path / "a.wav")
+
+    plans = [
+        plan_catalog(settings, catalog),
+        plan_catalog(settings, catalog, selection=Selection(root=str(tmp_path))),
+        plan_catalog(settings, catalog, selection=Selection(allow_outside=True)),
+    ]
+
+    assert [plan.eligible for plan in plans] == [3, 4, 4]
+    assert [plan.catalog_root for plan in plans] == [f"file://{catalog}", f"file://{tmp_path}", None]
+    assert [catalog_has_changed(settings, plan) for plan in plans] == [False, False, False]
+
+
+def test_the_name_of_a_catalog_is_that_of_the_settings(settings: Settings, change: Change, catalog: str) -> None:
+    """Else the last part of its root."""
+    assert catalog_for(settings, catalog).name == "music"
+    assert catalog_for(change(CATALOG__NAME="label"), catalog).name == "label"
+
+
+def test_items_have_one_id_however_the_catalog_is_spelled(
+    settings: Settings, catalog: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A link to the folder, a way round, and manifests of it in any spelling: the same three files."""
+    (tmp_path / "link").symlink_to(catalog)
+    (Path(catalog) / "m.csv").write_text(f"audio\n0.wav\n./1.wav\n{tmp_path}/link/2.wav\n")
+    monkeypatch.chdir(catalog)
+    places = [".", "../music", "../music/../link", catalog, "m.csv", "../link/m.csv", "../link/*.csv"]
+
+    ids = {
+        place: [item.item_id for item in items_of(catalog_for(settings, place), limits_for(settings))]
+        for place in places
+    }
+
+    assert len(set(map(tuple, ids.values()))) == 1, ids
+
+
+def test_columns_of_the_command_go_before_those_of_the_settings(change: Change, catalog: str) -> None:
+    """Role by role."""
+    manifest = Path(catalog) / "m.csv"
+    manifest.write_text("Datei,Nr,release\n0.wav,1,R1\n1.wav,2,R1\n")
+    settings = change(CATALOG__COLUMNS='{"audio": "Datei", "id": "release"}')
+
+    by_settings, by_command = (
+        catalog_for(settings, str(manifest), Selection(reading=Reading(columns=columns)))
+        for columns in ({}, {"id": "Nr"})
+    )
+
+    with pytest.raises(CatalogError, match="have the same id 'R1'"):
+        list(by_settings.rows())
+    assert [row.item_id for row in by_command.rows()] == ["1", "2"]
+
+
+def test_a_run_goes_on_whose_columns_were_given_on_the_command_line(settings: Settings, catalog: str) -> None:
+    """Its catalog is recognised with the same options; `resume` needs none to see that nothing has changed."""
+    manifest = Path(catalog) / "m.csv"
+    manifest.write_text("Datei\n0.wav\n1.wav\n")
+    selection = Selection(reading=Reading(columns={"audio": "Datei"}))
+
+    plan = plan_catalog(settings, str(manifest), selection=selection)
+
+    assert plan.selection == "--column audio=Datei"
+    assert run_to_resume(settings, str(manifest), selection) == plan
+    assert not catalog_has_changed(settings, plan)
+    manifest.write_text("Datei\n0.wav\n")
+    assert catalog_has_changed(settings, plan)
