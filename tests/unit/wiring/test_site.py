@@ -31,5 +31,5 @@ def test_a_place_that_cannot_be_written_is_called_the_site(change: Change, tmp_p
     end_leg(results_for(settings), PLAN, [answered(PLAN, 0, "a.wav")])
     (tmp_path / "file").write_text("in the way")
 
-    with pytest.raises(ResultsError, match="^The site .* cannot be written"):
+    with pytest.raises(ResultsError, match=r"^The site .* cannot be written"):
         updated_site(settings, str(tmp_path / "file"))
