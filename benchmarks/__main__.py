@@ -15,12 +15,14 @@ _ALL = {
     "a_year": "--nights 2 --parts 3 --ingests 5",
     "a_year_of_monitoring": "--days 2 --passes 5",
     "queries": "--nights 2 --rows 10",
+    "site": "--items 30 --nights 3 --rows 10",
     "bucket_copy": "--objects 4 --mebibytes 1 --workers 2 --rounds 1",
     "lanes": "--seeds 1 --only 'R2 B2'",
     "lane_in_real_time": "--seconds 16",
     "night": "--rows 60 --rate 100",
     "prefect_tasks": "--files 20",
     "processes": "--rows 200 --processes 1",
+    "rehearsal": "--only 'a lane of 20' --seconds 8",
     "sandbox_rate": "--seconds 1 --megabytes 1",
 }
 """Each script with options that make it quick. Its figures then mean nothing."""

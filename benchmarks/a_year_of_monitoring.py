@@ -58,7 +58,7 @@ def searched(results: Results) -> object:
 
 def counted_probes(results: Results) -> int:
     """Count the rows of the view."""
-    with opened(results, with_tags=False) as store:
+    with opened(results) as store:
         return int(store.connection.execute("SELECT count(*) FROM probes").fetchall()[0][0])
 
 

@@ -25,9 +25,9 @@ from pathlib import Path
 import duckdb
 
 import sandbox
-from benchmarks.simulation.gateways import Gateway
 from benchmarks.simulation.scenarios import Scenario, Target
 from benchmarks.simulation.trial import CLIENTS, LEARNED, measure, worst
+from proofsweep.verify.rehearsal.gateway import Gateway
 
 # Chosen: enough different files that the catalog has every kind; the manifest repeats them.
 _FILES = 200

@@ -117,7 +117,7 @@ def ask(store: Path, query: str) -> None:
         place = f"{store}/verdicts/*/*.parquet"
         duckdb.sql(f"SELECT outcome, count(*) FROM '{place}' GROUP BY ALL").fetchall()  # noqa: S608 - our own text
     else:
-        with opened(Results(FolderStore(store)), with_tags=False) as views:
+        with opened(Results(FolderStore(store))) as views:
             views.connection.execute(query).fetchall()
     (peak,) = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
     megabytes = int(peak.split()[1]) / 1024

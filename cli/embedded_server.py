@@ -120,7 +120,7 @@ def prefect_api() -> Iterator[EmbeddedServer | None]:
     """
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
-    if url := _configured_url():
+    if url := configured_url():
         _require_answer(url)
         yield None
         return
@@ -142,7 +142,7 @@ def is_there(url: str) -> bool:
     return True
 
 
-def _configured_url() -> str | None:
+def configured_url() -> str | None:
     """Return the server that the environment or the active Prefect profile names, without importing Prefect."""
     if url := os.environ.get("PREFECT_API_URL"):
         return url

@@ -8,7 +8,7 @@ from rich.console import Console
 from cli.exit_codes import ExitCode
 from cli.next_command import next_command
 from cli.options import AsJson, Config, ResultsUrl, RunId
-from cli.screen import console, counted, print_json
+from cli.screen import console, counted, gone_words, print_json
 from proofsweep.answers.export import FORMATS, Exported
 from proofsweep.answers.export import export as export_rows
 from proofsweep.answers.views.screening import screening_columns
@@ -49,8 +49,8 @@ def export(
 ) -> int:
     """Write a completion report: each file with its outcome, why, what to do, and the request IDs.
 
-    A report in CSV is a manifest too: `proofsweep verify` takes it, and each file keeps its item_id. No file is ever
-    overwritten.
+    What people read comes first, paths and IDs last; a workbook (xlsx) begins with a sheet of totals. A report in CSV
+    is a manifest too: `proofsweep verify` takes it, and each file keeps its item_id. No file is ever overwritten.
 
     Examples: `proofsweep export --only rejected --by supplier` · `proofsweep export --format xlsx --file night.xlsx`
     """
@@ -58,7 +58,8 @@ def export(
     outcomes, screening = _outcomes_in(only), screening_columns(settings.screening.conditions)
     path = _path_of(file, form, "report" if only is None else "-".join(outcomes))
     selected = selected_rows(settings, run_id, outcomes)
-    done = export_rows(selected, path, by, screening)
+    supplier_tag = by or settings.alerts.supplier_tag or settings.ingest.supplier_tag
+    done = export_rows(selected, path, by, screening, supplier_tag)
     if as_json:
         files = [{"file": str(report.path), "rows": report.rows} for report in done.reports]
         print_json({"files": files, "rows": sum(each.rows for each in done.reports), "pruned_on": selected.pruned_on})
@@ -76,6 +77,8 @@ def _print_reports(out: Console, done: Exported, selected: SelectedRows) -> None
         out.print(f"{report.path}: {counted(report.rows, 'row')}", soft_wrap=True)
     if not done.reports:
         out.print("There is no such row; nothing was written.")
+    if gone := selected.gone():
+        out.print(gone_words(gone), soft_wrap=True)
     if selected.plan is not None and selected.pruned:
         out.print(f"Run {selected.plan.run_id} {selected.pruned}.", soft_wrap=True)
 

@@ -5,14 +5,16 @@ from datetime import datetime
 
 from rich.console import Console
 
-from cli.screen import counted, duration_text
+from cli.screen import counted
 from proofsweep.model.forecast import Bind, Forecast
+from proofsweep.text import duration_text
 
-_BINDS = {
+BINDS = {
     Bind.LANE: "the service's lane",
     Bind.UPLINK: "the uplink",
     Bind.CPU: "this machine's CPU",
     Bind.ANSWERS: "the service's answers",
+    Bind.THREADS: "the number of workers",
     Bind.QUOTA: "the quota",
     Bind.CALLS: "the limit of calls",
     Bind.WINDOW: "the time window",
@@ -64,4 +66,4 @@ def _end(cost: Forecast) -> str:
     if cost.ends_at is None or cost.seconds is None or cost.binds is None:
         return "unknown until a first run, or --sample N, has measured it"
     when = f"about {cost.ends_at:%Y-%m-%d %H:%M} UTC, in {duration_text(cost.seconds)}"
-    return f"{when}, bound by {_BINDS[cost.binds]}; measured with {counted(cost.measured_rows or 0, 'file')}"
+    return f"{when}, bound by {BINDS[cost.binds]}; measured with {counted(cost.measured_rows or 0, 'file')}"

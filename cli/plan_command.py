@@ -1,7 +1,7 @@
 """`proofsweep plan`: what a run would take, before anything is sent or written."""
 
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
 import typer
 from rich.console import Console
@@ -14,19 +14,23 @@ from cli.options import (
     AllowOutside,
     AsJson,
     Config,
+    MaxAge,
     MaxCalls,
     MaxDuration,
     NewerThan,
+    OldestFirst,
     Reserve,
     ResultsUrl,
     Root,
+    SinceLast,
     Until,
     Where,
 )
+from cli.rehearsal_lines import print_rehearsal, rehearsal_json
 from cli.screen import console, counted, print_ignored, print_json, print_nothing_due, size_text
 from cli.unsent_rows import print_unsent, refuse_unknown_format
 from proofsweep.answers.summary import unsent_pairs_note
-from proofsweep.errors import NothingDue, ResultsError
+from proofsweep.errors import NothingDue, ResultsError, UsageError
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.forecast import Need
 from proofsweep.model.reading import Reading
@@ -34,6 +38,7 @@ from proofsweep.model.reasons import Reason, remedy_for
 from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings, load_settings
 from proofsweep.wiring.engines import engine_for, limits_for, service_or_trouble, utc_now
+from proofsweep.wiring.rehearsals import rehearsal_for
 from proofsweep.wiring.runs import Surveyed, bounds_for, forecast_for, sample_of, surveyed, unsent
 from proofsweep.wiring.stores import cautions_for
 
@@ -50,6 +55,28 @@ _List = typer.Option(
     False, "--list", help="Name every row that will not be sent, with its line, why, and what to do; nothing else."
 )
 _Format = typer.Option("table", "--format", metavar="FORMAT", help="Of --list: table, csv or json.")
+_Rehearse = typer.Option(
+    False, "--rehearse", help="Play the run in simulated time: its end, what limits it, and what would help."
+)
+_Rate = typer.Option(
+    None,
+    "--rate",
+    metavar="N",
+    min=0.01,
+    help="With --rehearse: assume that the service lets N calls a second through.",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PlanOptions:
+    """What is told of a plan, and how."""
+
+    sample: int
+    deep: bool
+    rehearse: bool
+    rate: float | None
+    as_json: bool
+    list_format: str | None  # None for a summary
 
 
 def add_to(app: typer.Typer) -> None:
@@ -67,8 +94,13 @@ def plan(
     allow_outside: bool = AllowOutside,
     where: str | None = Where,
     newer_than: str | None = NewerThan,
+    since_last: bool = SinceLast,
+    max_age: str | None = MaxAge,
+    oldest_first: bool = OldestFirst,
     deep: bool = _Deep,
     sample: int | None = _Sample,
+    rehearse: bool = _Rehearse,
+    rate: float | None = _Rate,
     is_list: bool = _List,
     form: str = _Format,
     reserve: int | None = Reserve,
@@ -83,45 +115,77 @@ def plan(
     """Show what a run would take: counts, reasons, bytes, calls, quota and time.
 
     Sends no file, except those of `--sample`, whose pace is kept for `verify`. Asks the service once for the quota.
-    Examples: `proofsweep plan delivery` · `proofsweep plan catalog.csv --deep --sample 20` ·
+    Examples: `proofsweep plan delivery` · `proofsweep plan catalog.csv --sample 20 --rehearse` ·
     `proofsweep plan catalog.csv --list`
     """
     refuse_unknown_format(form)
     settings = load_settings(config, results)
     bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
     refuse_closed_window(bounds, utc_now())
-    selection = Selection(where=where, newer_than=newer_than, root=root, allow_outside=allow_outside, reading=reading)
+    selection = Selection(
+        since_last=since_last,
+        max_age=max_age,
+        oldest_first=oldest_first,
+        where=where,
+        newer_than=newer_than,
+        root=root,
+        allow_outside=allow_outside,
+        reading=reading,
+    )
+    options = _PlanOptions(
+        sample=sample or 0,
+        deep=deep,
+        rehearse=rehearse,
+        rate=rate,
+        as_json=as_json,
+        list_format=None if not is_list else "json" if as_json else form,
+    )
+    if rate is not None and not rehearse:
+        raise UsageError("--rate assumes a lane for a rehearsal: give --rehearse too.")
+    return _survey_and_tell(settings, catalog, selection, bounds, options)
+
+
+def _survey_and_tell(
+    settings: Settings, catalog: str, selection: Selection, bounds: Bounds, options: _PlanOptions
+) -> int:
+    selection.refuse_contradictions(bounds.max_calls)
     try:
-        if is_list:
-            print_unsent(unsent(settings, catalog, selection, deep=deep), "json" if as_json else form)
+        if options.list_format is not None:
+            print_unsent(unsent(settings, catalog, selection, deep=options.deep), options.list_format)
             return 0
-        found = surveyed(settings, catalog, selection, deep=deep)
+        found = surveyed(settings, catalog, selection, deep=options.deep, max_calls=bounds.max_calls)
     except NothingDue as nothing:
-        print_nothing_due(console(), nothing, as_json=as_json)
+        print_nothing_due(console(), nothing, as_json=options.as_json)
         return 0
-    return _tell(settings, found, bounds, sample=sample or 0, deep=deep, as_json=as_json)
+    return _tell(settings, found, bounds, options)
 
 
-def _tell(settings: Settings, found: Surveyed, bounds: Bounds, *, sample: int, deep: bool, as_json: bool) -> int:
+def _tell(settings: Settings, found: Surveyed, bounds: Bounds, options: _PlanOptions) -> int:
     """Forecast what the rows would take, and print all that is known of them."""
     listing, survey = found.listing, found.survey
     need = Need(eligible=survey.eligible, audio_bytes=survey.audio_bytes)
-    count = min(sample, need.eligible)
+    count = min(options.sample, need.eligible)
     engine = engine_for(settings, read_block) if count else None
     measured = sample_of(engine, listing, need, count=count, reserve=bounds.reserve) if engine else None
     status, trouble = service_or_trouble(settings, read_block)
     cost = forecast_for(settings, need, status, bounds, measured)
-    if as_json:
-        counts = {member.name: getattr(survey, member.name) for member in fields(survey)}
+    told = None
+    if options.rehearse:
+        told = rehearsal_for(settings, found, status, bounds, sample=measured, rate=options.rate, read_block=read_block)
+    if options.as_json:
+        counts = {member.name: getattr(survey, member.name) for member in fields(survey) if member.name != "sizes"}
+        rehearsal = {} if told is None else {"rehearsal": rehearsal_json(told)}
         read = {"ignored": found.ignored, "skipped": listing.skipped, "encoding": ", ".join(listing.encodings) or None}
-        print_json(counts | read | forecast_json(cost))
+        print_json(counts | read | forecast_json(cost) | rehearsal)
         return 0
     out = console()
-    _print_survey(out, found, limits_for(settings).one_file, is_deep=deep)
+    _print_survey(out, found, limits_for(settings).one_file, is_deep=options.deep)
     if listing.skipped:
         out.print(f"  {listing.skipped:,} left out by the conditions", soft_wrap=True)
     print_ignored(out, found.ignored)
     print_forecast(out, cost, utc_now(), trouble, settings.service.key_expires_at)
+    if told is not None:
+        print_rehearsal(out, told, cost, utc_now())
     print_cautions(out, settings, listing.location)
     return 0
 

@@ -1,7 +1,7 @@
 """`proofsweep query`: ask a results store in SQL."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import partial
@@ -15,8 +15,7 @@ from cli.exit_codes import ExitCode
 from cli.options import Config, ResultsUrl
 from cli.query_output import Format, write, write_text
 from cli.screen import print_error
-from proofsweep.answers.views.connection import OpenStore, opened, renew, tags_in
-from proofsweep.answers.views.screening import screening_columns
+from proofsweep.answers.views.connection import OpenStore, opened, renew
 from proofsweep.answers.views.script import script_of
 from proofsweep.answers.views.views import views
 from proofsweep.errors import UsageError
@@ -54,8 +53,9 @@ def query(
     """Ask the results store in SQL, with DuckDB.
 
     The views: verdicts, runs, exchanges and ingest are the tables. latest_answer and latest_attempt have a row for each
-    item. changes is what each run found otherwise than before, and why. rejects is what needs attention now. reasons,
-    coverage, spend and request_log count and look up. docs/cookbook.md has twenty questions with their SQL.
+    item. changes is what each run found otherwise than before, and why. rejects is what needs attention now. Each tag
+    of the catalogs is a column of these. reasons, coverage, spend and request_log count and look up. docs/cookbook.md
+    has twenty questions with their SQL.
 
     On a terminal, without SQL, it asks for statements one by one: Tab completes, and the history is kept.
 
@@ -66,11 +66,11 @@ def query(
     store, screening = results_for(settings), settings.screening.conditions
     views_of_store = partial(opened, store, environment, preferred=settings.service.environment, screening=screening)
     if print_views:
-        return _print_views(partial(script_of, store), views_of_store, screening, file)
+        return _print_views(partial(script_of, store), views_of_store, file)
     if sql is None and sys.stdin.isatty() and sys.stdout.isatty():
-        return _ask(lambda each: renew(each.connection, store), views_of_store, as_format, file)
+        return _ask(lambda each: renew(each, store), views_of_store, as_format, file)
     statements = _statements(sql)
-    with views_of_store(with_tags="rejects" in statements.lower()) as views_of:
+    with views_of_store() as views_of:
         _say_which(views_of)
         _answer(views_of, statements, as_format, file)
     return ExitCode.ACCEPTED
@@ -126,10 +126,9 @@ def _ask(renew_views: _Renew, views_of_store: _Opened, as_format: Format, file: 
     return ExitCode.ACCEPTED
 
 
-def _print_views(script: _Script, views_of_store: _Opened, screening: Mapping[str, str], file: Path | None) -> int:
-    columns = screening_columns(screening)
+def _print_views(script: _Script, views_of_store: _Opened, file: Path | None) -> int:
     with views_of_store() as open_store:
-        text = script(open_store.environments, views(tags_in(open_store.connection), columns))
+        text = script(open_store.environments, views(open_store.tags, open_store.screening))
     write_text(text, file)
     return ExitCode.ACCEPTED
 

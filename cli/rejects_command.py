@@ -11,7 +11,7 @@ from rich.padding import Padding
 from cli.exit_codes import ExitCode
 from cli.next_command import next_command
 from cli.options import AsJson, Config, ResultsUrl, RunId
-from cli.screen import COLOURS, console, counted, print_json, styled
+from cli.screen import COLOURS, console, counted, gone_words, print_json, styled
 from proofsweep.answers.attention import AttentionGroup, attention_groups
 from proofsweep.answers.run_status import NEED_ATTENTION
 from proofsweep.answers.views.selected_rows import SelectedRows
@@ -38,16 +38,16 @@ def rejects(
 ) -> int:
     """List the files that need attention: rejected, failed or ineligible, why, and what to do.
 
-    A file that was rejected stays in the list until the service accepts it, also if it is gone from its catalog; with
-    RUN only the files of that run are listed. The exit code is 0, whatever is listed.
+    A file that was rejected stays in the list until the service accepts it, or until its catalog lists it no more; how
+    many are gone so is said. With RUN only the files of that run are listed. The exit code is 0, whatever is listed.
 
     Examples: `proofsweep rejects` · `proofsweep rejects --by supplier`
     """
     settings = load_settings(config, results)
     selected = selected_rows(settings, run_id, NEED_ATTENTION)
-    groups = attention_groups(selected, limit, by, given_up_items(settings))
+    groups, gone = attention_groups(selected, limit, by, given_up_items(settings)), selected.gone()
     if as_json:
-        print_json(_json_of(selected, groups))
+        print_json(_json_of(selected, groups) | {"gone": gone})
         return ExitCode.ACCEPTED
     out = console()
     rows = sum(group.rows for group in groups)
@@ -55,6 +55,8 @@ def rejects(
     none = "No row is left that needs attention" if selected.pruned_on else "No file needs attention"
     headline = f"{counted(rows, 'file')} {needs} attention" if rows else none
     out.print(f"{headline} ({_words_of(selected)})", style="bold", soft_wrap=True)
+    if gone:
+        out.print(gone_words(gone), soft_wrap=True)
     for value, of_value in groupby(groups, key=lambda group: group.value):
         _print_groups(out, list(of_value), value, by)
     if rows:
@@ -84,13 +86,17 @@ def _print_groups(out: Console, groups: Sequence[AttentionGroup], value: str | N
         out.print(styled(title, "bold"), f"— {counted(sum(group.rows for group in groups), 'file')}", soft_wrap=True)
     for group in groups:
         out.print()
-        kind = styled(f"{group.rows:,} {group.outcome} · {group.reason}", COLOURS.get(group.outcome, ""))
-        out.print("  ", kind, sep="", soft_wrap=True)
+        kind = styled(f"{group.rows:,} {group.outcome}", COLOURS.get(group.outcome, ""))
+        out.print("  ", kind, f": {group.in_words} ({group.reason})", sep="", soft_wrap=True)
         out.print(Padding(group.what_to_do, (0, 0, 0, 2), expand=False), style="italic")
-        for audio in group.files:
-            out.print(f"    {audio or '(no audio named)'}", soft_wrap=True)
+        for file in group.files:
+            out.print(f"    {file or '(no audio named)'}", soft_wrap=True)
         if group.rows > len(group.files):
             out.print(f"    … and {group.rows - len(group.files):,} more")
+
+
+def _json_of_group(group: AttentionGroup) -> dict[str, object]:
+    return asdict(group) | {"in_words": group.in_words, "what_to_do": group.what_to_do}
 
 
 def _json_of(selected: SelectedRows, groups: Sequence[AttentionGroup]) -> dict[str, object]:
@@ -99,6 +105,6 @@ def _json_of(selected: SelectedRows, groups: Sequence[AttentionGroup]) -> dict[s
         "run_id": None if selected.plan is None else selected.plan.run_id,
         "pruned_on": selected.pruned_on,
         "rows": sum(group.rows for group in groups),
-        "groups": [asdict(group) | {"what_to_do": group.what_to_do} for group in groups],
+        "groups": [_json_of_group(group) for group in groups],
         "results": selected.results.store.url,
     }

@@ -55,7 +55,7 @@ def _run(run_id: str, request: RunRequest, before: RunStatus, server: EmbeddedSe
 
     with (
         _terminal_kept_quiet(),
-        progress_shown(request.out, before.plan.items, before.finished) as end_progress,
+        progress_shown(request.out) as end_progress,
         prefect_watched(exit_without_prefect),
         _errors_explained(run_id, request, before),
     ):

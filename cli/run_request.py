@@ -50,9 +50,9 @@ class RunRequest:
         """The settings; options of the command line take precedence."""
         return load_settings(self.config, self.results_url)
 
-    def command(self, name: str, run_id: str) -> str:
+    def command(self, *words: str) -> str:
         """Write the command that does something with a run of this store."""
-        return next_command(name, run_id, config=self.config, results=self.results_url)
+        return next_command(*words, config=self.config, results=self.results_url)
 
     def resume(self, run_id: str) -> str:
         """Write the command that resumes a run of this store."""

@@ -161,6 +161,11 @@ def print_ignored(out: Console, counts: Mapping[str, int]) -> None:
         out.print(f"  ignored: {told}")
 
 
+def gone_words(files: int) -> str:
+    """Say how many more files there would be in a list if their catalogs listed them still."""
+    return f"{files:,} more {'is' if files == 1 else 'are'} gone: no catalog lists {'it' if files == 1 else 'them'} now"
+
+
 def counted(count: int, noun: str) -> str:
     """Write a number of things."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
@@ -214,10 +219,3 @@ def _kinds(run: RunStatus) -> Table:
         style = COLOURS.get(group.outcome, "")
         table.add_row(f"{group.rows:,}", styled(label_of(group), style), advice_for(group))
     return table
-
-
-def duration_text(seconds: float) -> str:
-    """Write a time span in hours and minutes, or in minutes and seconds."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{rest} s"

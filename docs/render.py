@@ -76,10 +76,14 @@ def alerts_table() -> str:
 
 def reasons_table() -> str:
     """Return a table of the reasons, each with all that is known of it."""
-    lines = ["| reason | when | what to do | at fault | may heal | supplier is told |", "|---|---|---|---|---|---|"]
+    lines = [
+        "| reason | in plain words | when | what to do | at fault | may heal | supplier is told |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for reason, entry in REASONS.items():
         told = "yes" if entry.tells_supplier else "no"
-        lines.append(f"| `{reason}` | {entry.meaning} | {entry.remedy} | {entry.at_fault} | {entry.heals} | {told} |")
+        about = (f"`{reason}`", entry.plain, entry.meaning, entry.remedy, entry.at_fault, entry.heals, told)
+        lines.append(f"| {' | '.join(about)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -25,8 +25,8 @@ from tasks.end_states import state_after_run, state_of_nothing_due
 from tasks.fan_out import fan_out
 from tasks.key_block import read_block
 from tasks.run_of_retry import retried_flow_run, tries_left
+from tasks.show_run import show_run
 from tasks.stop_on_signals import stopped_on_signals
-from tasks.summary_artifact import show_summary
 from tasks.tell_alerts import tell_alerts
 from tasks.worker_cluster import started_runner
 
@@ -116,5 +116,5 @@ def _verified(settings: Settings, run_id: str, bounds: Bounds, options: LegOptio
         fan_out(handle, leg, runner)  # (b)
     run = describe_run(leg.results, run_id)
     tell_alerts(scope, end_of_leg(scope, run, tries_left=tries_left()))  # (c)
-    show_summary(run, leg.results)  # (d)
+    show_run(engine, run, leg.results)  # (d)
     return state_after_run(run, head_after(leg.results, run))

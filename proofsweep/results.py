@@ -46,12 +46,14 @@ TableName = Literal[
 ]
 ViewName = Literal[
     TableName,
-    "latest_answer",
     "latest_attempt",
     "standing",
+    "catalog",
+    "latest_answer",
     "comparisons",
     "changes",
     "rejects",
+    "open_since",
     "reasons",
     "coverage",
     "usage",
@@ -160,7 +162,7 @@ class ResultsStore:
         return self.view("changes", run_id, environment=environment)
 
     def sql(self, query: str, environment: str | None = None) -> "duckdb.DuckDBPyRelation":
-        """Ask in SQL over the views of `proofsweep query`, whose tables read the store anew.
+        """Ask in SQL over the views of `proofsweep query`, each tag a column; their tables read the store anew.
 
         Args:
             query: one or more statements; the last one's answer is given, and it is computed when it is read.
@@ -177,8 +179,7 @@ class ResultsStore:
         """
         from proofsweep.answers.views.connection import close, opened  # noqa: PLC0415 - a reader of tables needs no DuckDB
 
-        with_tags = "rejects" in query.lower()
-        connection = opened(self._results, environment, with_tags=with_tags, screening=self._screening).connection
+        connection = opened(self._results, environment, screening=self._screening).connection
         answer = connection.sql(query)
         weakref.finalize(self, close, connection)
         return answer

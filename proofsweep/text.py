@@ -40,6 +40,13 @@ def minute_of(instant: datetime) -> str:
     return f"{instant:%Y-%m-%d %H:%M} UTC"
 
 
+def duration_text(seconds: float) -> str:
+    """Write a time span in hours and minutes, or in minutes and seconds."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
+
+
 def reset_clause(reset: datetime | None, now: datetime) -> str:
     """Return in a clause when the quota resets; a time in the past says nothing."""
     if reset is None or reset <= now:
@@ -62,13 +69,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Ask for the known name that is most like this one; nothing if none is."""
     alike = get_close_matches(name, known, 1, ALIKE)
     return ask_for(alike[0]) if alike else ""
-
-
-def no_such_tag(tag: str, known: Iterable[str]) -> str:
-    """Return a sentence that no row has a tag, and which tags there are."""
-    names = list(dict.fromkeys(known))
-    there_are = f"there are {', '.join(map(printable, names))}" if names else "these rows have no tags"
-    return f"No row has the tag {printable(tag)!r}{did_you_mean(tag, names)}; {there_are}."
 
 
 def ask_for(meant: str) -> str:

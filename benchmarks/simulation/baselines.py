@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from random import Random
 
-from benchmarks.simulation.event_queue import EventQueue
-from benchmarks.simulation.partner import SimulatedPartner
+from proofsweep.verify.rehearsal.event_queue import EventQueue
+from proofsweep.verify.rehearsal.simulated_partner import SimulatedPartner
 
 Wait = Callable[[int, float, Random], float]
 """Returns the seconds to wait after a number of refusals in a row, with the last `Retry-After`."""
@@ -123,4 +123,4 @@ class FixedWorkers:
         if is_verify:
             self._ask(next(_names), is_verify=False, refusals=0)
         else:
-            self.partner.upload(lambda _size: self._ask(item, is_verify=True, refusals=0))
+            self.partner.conditions.upload(item, lambda _size: self._ask(item, is_verify=True, refusals=0))

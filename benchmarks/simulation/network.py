@@ -1,16 +1,17 @@
-"""What lies between the client and the service: a machine that stalls, and a link that all uploads share."""
+"""The slow profile: what lies between a client and a slow service, and a machine that stalls."""
 
-import heapq
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from random import Random
 
-from benchmarks.simulation.event_queue import EventQueue
+from proofsweep.verify.rehearsal.event_queue import EventQueue
+from proofsweep.verify.rehearsal.uplink import Uplink
 
 # The bounds of a stall, as on a machine that swaps or that others use.
 _SHORTEST_STALL_SECONDS = 0.2
 _LONGEST_STALL_SECONDS = 3.0
+# Files on a shared link, as recordings are: log-uniform between these.
+_FILE_MEGABYTES = (1.0, 60.0)
 
 
 @dataclass(slots=True)
@@ -31,55 +32,45 @@ class Stalls:
 
 
 @dataclass(slots=True, kw_only=True)
-class Uplink:
-    """A link that all uploads share evenly.
+class SlowProfile:
+    """The conditions of a trial.
 
     Attributes:
-        megabytes_per_second: what it carries.
-        sizes: the bounds of a file's size in megabytes.
-        carried: megabytes carried until the last change.
+        jitter_seconds: mean of the random part of a one-way trip.
+        call_seconds: the bounds of the time that any call takes; None for the slow profile.
+        stalls: the times in which nothing leaves the client's machine, and no answer enters it.
+        uplink: the link that all uploads share, in megabytes; None if each has a link of its own.
     """
 
     events: EventQueue
     chance: Random
-    megabytes_per_second: float
-    sizes: tuple[float, float]
-    carried: float = 0.0
-    _each: float = 0.0  # megabytes that an upload that was there from the beginning would have sent
-    _at: float = 0.0
-    _ends: list[tuple[float, int, float, Callable[[float], None]]] = field(default_factory=list)
-    _order: int = 0
-    _wake: int = 0
+    jitter_seconds: float = 0.005
+    call_seconds: tuple[float, float] | None = None
+    stalls: Stalls = field(default_factory=Stalls)
+    uplink: Uplink | None = None
 
-    def send(self, uploaded: Callable[[float], None]) -> None:
-        """Begin an upload, and tell its size in megabytes when it is done."""
-        self._pass()
-        least, most = self.sizes
-        size = least * (most / least) ** self.chance.random()
-        self._order += 1
-        heapq.heappush(self._ends, (self._each + size, self._order, size, uploaded))
-        self._plan()
+    def awake_at(self, now: float) -> float:
+        """Return when the machine is not stalled."""
+        return self.stalls.end_after(now)
 
-    def _pass(self) -> None:
-        if self._ends:
-            sent = (self.events.now - self._at) * self.megabytes_per_second
-            self._each += sent / len(self._ends)
-            self.carried += sent
-        self._at = self.events.now
+    def trip_seconds(self) -> float:
+        """Draw the duration of a one-way trip."""
+        return 0.015 + self.chance.expovariate(1 / self.jitter_seconds)
 
-    def _plan(self) -> None:
-        self._wake += 1
-        if self._ends:
-            wake, seconds = self._wake, (self._ends[0][0] - self._each) * len(self._ends) / self.megabytes_per_second
-            self.events.at(self.events.now + max(0.0, seconds), lambda: self._finish(wake))
+    def work_seconds(self, *, is_verify: bool) -> float:
+        """Draw the duration of a call."""
+        if self.call_seconds is not None:
+            least, most = self.call_seconds
+            return float(least * (most / least) ** self.chance.random())
+        if is_verify:
+            return float(0.1 * 30 ** self.chance.random())
+        return 0.03 + self.chance.expovariate(50)
 
-    def _finish(self, wake: int) -> None:
-        if wake != self._wake:
-            return
-        self._pass()
-        done = []
-        while self._ends and self._ends[0][0] <= math.nextafter(self._each, math.inf) + 1e-9:
-            done.append(heapq.heappop(self._ends)[2:])
-        self._plan()
-        for size, uploaded in done:
-            uploaded(size)
+    def upload(self, item: Hashable, uploaded: Callable[[float], None]) -> None:  # noqa: ARG002 - sizes are drawn
+        """Upload a file, and tell its size; without a shared link each second carries a megabyte, for 0.05 to 10 s."""
+        if self.uplink is None:
+            seconds = float(0.05 * 200 ** self.chance.random())
+            self.events.at(self.events.now + seconds, lambda: uploaded(seconds))
+        else:
+            least, most = _FILE_MEGABYTES
+            self.uplink.send(least * (most / least) ** self.chance.random(), uploaded)

@@ -5,22 +5,21 @@ from dataclasses import dataclass
 from random import Random
 
 from benchmarks.simulation.baselines import Adaptive, FixedWorkers, backoff, obey
-from benchmarks.simulation.event_queue import EventQueue
-from benchmarks.simulation.gateways import Gateway
-from benchmarks.simulation.network import Stalls, Uplink
-from benchmarks.simulation.paced_client import PacedClient
-from benchmarks.simulation.partner import SimulatedPartner, Traffic
+from benchmarks.simulation.network import SlowProfile, Stalls
 from benchmarks.simulation.scenarios import Scenario, Target
 from proofsweep.partner.pacing.call_queue import CallQueue
 from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit
 from proofsweep.partner.pacing.pacer import Pacer
+from proofsweep.verify.rehearsal.event_queue import EventQueue
+from proofsweep.verify.rehearsal.gateway import Gateway
+from proofsweep.verify.rehearsal.paced_client import PacedClient
+from proofsweep.verify.rehearsal.simulated_partner import SimulatedPartner, Traffic
+from proofsweep.verify.rehearsal.uplink import Uplink
 
 # A client is back when it uses the lane over this time. Chosen: half of it counts single bursts, twice hides seconds.
 _BACK_WITHIN_SECONDS = 5
 # Bounds the burst of 429s after a fall. Chosen: twice the worst of docs/rate-control.md.
 _MOST_AFTER_FALL = 40
-# Files on a shared link, as recordings are: log-uniform between these.
-_FILE_MEGABYTES = (1.0, 60.0)
 _NEVER_BACK_SECONDS = 9999.0  # more than any target and any scenario
 
 NewClient = Callable[[EventQueue, SimulatedPartner, Random, Scenario], PacedClient | FixedWorkers]
@@ -76,19 +75,17 @@ def play(scenario: Scenario, seed: int, new_client: NewClient) -> SimulatedPartn
     """Simulate a scenario; its clients start within a few seconds of each other."""
     events, chance, gateway = EventQueue(), Random(seed), scenario.gateway()
     gateway.chance = Random(seed + 1)
-    partner = SimulatedPartner(
+    conditions = SlowProfile(
         events=events,
-        gateway=gateway,
         chance=chance,
-        failing=scenario.failing,
         jitter_seconds=scenario.jitter_seconds,
-        work_seconds=scenario.work_seconds,
+        call_seconds=scenario.work_seconds,
         stalls=Stalls(scenario.stalls_per_minute, Random(seed + 2)),
+        uplink=None if scenario.uplink is None else Uplink(events=events, speed=scenario.uplink),
     )
-    if scenario.uplink is not None:
-        partner.uplink = Uplink(
-            events=events, chance=chance, megabytes_per_second=scenario.uplink, sizes=_FILE_MEGABYTES
-        )
+    partner = SimulatedPartner(
+        events=events, gateway=gateway, conditions=conditions, chance=chance, failing=scenario.failing
+    )
     for number in range(scenario.clients):
         events.at(number * 0.2 * chance.random(), new_client(events, partner, chance, scenario).work)
     events.run(scenario.seconds)
@@ -105,8 +102,9 @@ def measure(scenario: Scenario, seed: int, new_client: NewClient) -> Figures:
     if scenario.ideal is not None:
         ideal = scenario.ideal * len(seconds)
     goodput = admitted / ideal
-    if partner.uplink is not None:
-        goodput = partner.uplink.carried / (partner.uplink.megabytes_per_second * scenario.seconds)
+    uplink = getattr(partner.conditions, "uplink", None)
+    if isinstance(uplink, Uplink):
+        goodput = uplink.carried / (uplink.speed * scenario.seconds)
     ages = sorted(traffic.slot_ages) or [0.0]
     fallen = scenario.fallen_at
     return Figures(

@@ -12,13 +12,14 @@ from proofsweep.alerts.monitoring_alerts import ProbeFacts
 from proofsweep.alerts.run_alerts import FlowEnd, NightFacts, RowKind, RunFacts, SupplierRejections, did_its_work
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.answers.summary import advice_for, ending_of, label_of
-from proofsweep.answers.views.views import pointer_to
+from proofsweep.answers.views.views import value_of_tag
 from proofsweep.endings import EndedBy
 from proofsweep.model import layout
 from proofsweep.model.exchanges import Call, Failure
 from proofsweep.model.operations import Operation
 from proofsweep.model.run_records import OUTCOMES, LegRecord, RunRecord
 from proofsweep.model.runs import Plan, new_run_id
+from proofsweep.model.tags import key_of_tag, spellings_by_key
 from proofsweep.store.lease import Lease
 from proofsweep.store.legs import Legs
 from proofsweep.store.operations import Operations
@@ -195,10 +196,9 @@ def recent_probes(results: Results, environment: str, now: datetime) -> list[Pro
     return sorted(facts, key=lambda probe: probe.started_at)
 
 
-_QUERY = """
-    SELECT json_extract_string(tags, ?) AS supplier, reason, count(*) FROM rejects
-    WHERE run_id = ? AND outcome = 'rejected' GROUP BY ALL HAVING supplier <> ''
-"""
+_OF_RUN = "FROM rejects WHERE run_id = ? AND outcome = 'rejected'"
+_NAMES = f"SELECT DISTINCT unnest(json_keys(tags)) {_OF_RUN} ORDER BY ALL"
+_COUNTS = f"SELECT {{supplier}} AS supplier, reason, count(*) {_OF_RUN} GROUP BY 1, 2 HAVING supplier <> ''"
 
 
 def supplier_rejections(results: Results, plan: Plan, tag: str) -> list[SupplierRejections]:
@@ -206,7 +206,10 @@ def supplier_rejections(results: Results, plan: Plan, tag: str) -> list[Supplier
     from proofsweep.answers.views.connection import answering  # noqa: PLC0415 - a run without such an alert needs no DuckDB
 
     with answering(results, plan.environment, "rejects") as connection:
-        found = connection.execute(_QUERY, [pointer_to(tag), plan.run_id]).fetchall()
+        names = [name for (name,) in connection.execute(_NAMES, [plan.run_id]).fetchall()]
+        spellings = spellings_by_key(names).get(key_of_tag(tag))
+        query = _COUNTS.format(supplier=value_of_tag(spellings)) if spellings else None
+        found = connection.execute(query, [plan.run_id]).fetchall() if query else []
     return [SupplierRejections(supplier, reason, rows) for supplier, reason, rows in found]
 
 

@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from proofsweep.answers.run_status import NEED_ATTENTION, NamedFile, RunStatus
-from proofsweep.errors import UsageError
 from proofsweep.files.locations import path_of, path_within
 from proofsweep.model.items import proof_id_of
-from proofsweep.model.reasons import remedy_for
+from proofsweep.model.reasons import plain_words_for, remedy_for
 from proofsweep.model.run_records import OUTCOMES
+from proofsweep.model.tags import known_tag, tag_of
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.text import no_such_tag
 
 if TYPE_CHECKING:
     from proofsweep.answers.views.selected_rows import SelectedRows
@@ -36,7 +35,12 @@ class AttentionGroup:
     reason: str
     is_given_up: bool = False  # whether passes over a watched folder have tried them as often as they do
     rows: int = 0  # how many there are
-    files: list[str] = field(default_factory=list)  # the first ones, as seen from their catalog's root
+    files: list[str] = field(default_factory=list)  # the first ones, as seen from the catalog's root
+
+    @property
+    def in_words(self) -> str:
+        """Return in plain words why they have this outcome."""
+        return plain_words_for(self.outcome, self.reason)
 
     @property
     def what_to_do(self) -> str:
@@ -59,7 +63,7 @@ def attention_groups(
         for row in table.to_pylist():
             tags = json.loads(row["tags"] or "{}") if tag else {}
             known |= dict.fromkeys(tags)
-            value = None if tag is None or tags.get(tag) is None else str(tags[tag])
+            value = None if tag is None else tag_of(tags, tag)
             outcome, reason = row["outcome"], row["reason"] or ""
             is_given_up = outcome != "rejected" and row["item_id"] in given_up
             kind = (value, outcome, reason, is_given_up)
@@ -68,9 +72,9 @@ def attention_groups(
             )
             group.rows += 1
             if len(group.files) < most_files:
-                group.files.append(row["relative_path"] or row["audio"])
-    if tag and groups and tag not in known:
-        raise UsageError(no_such_tag(tag, known))
+                group.files.append(row["relative_path"] or row["audio"] or "")
+    if tag and groups:
+        known_tag(tag, known)
     return sorted(
         groups.values(),
         key=lambda each: (each.value is None, each.value or "", OUTCOMES.index(each.outcome), -each.rows, each.reason),

@@ -1,6 +1,7 @@
 """Read the status of a run from its parts and receipts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -10,14 +11,17 @@ from proofsweep.answers.run_status import Group, LegStatus, Pruned, RunStatus
 from proofsweep.endings import EndedBy
 from proofsweep.errors import ResultsError
 from proofsweep.model.layout import pruning_intent_name, shard_and_leg_of
+from proofsweep.model.progress import OpenLeg
 from proofsweep.model.run_records import OUTCOMES, RunRecord
-from proofsweep.model.runs import Claim, Plan, new_run_id
+from proofsweep.model.runs import Plan, new_run_id
 from proofsweep.model.tables.columns import Row
+from proofsweep.store.active_legs import open_leg, progress_of
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.prunings import completed_at, prunings_of
 from proofsweep.store.receipts import has_claim
-from proofsweep.store.run_index import RunIndex
+from proofsweep.store.run_index import IndexedRuns, RunIndex
+from proofsweep.store.store import REQUESTS_AT_ONCE
 
 
 def describe_run(results: Results, run_id: str) -> RunStatus:
@@ -25,8 +29,10 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
     plan = results.plan(run_id)
     legs = Legs(results, run_id, lambda: datetime.now(UTC))
     receipts = {number: legs.receipt(number) for number in legs.numbers()}
+    opened = _open_leg(legs, receipts)
+    is_active = opened is not None and opened.is_alive
     statuses = tuple(
-        LegStatus(leg=number, ended_by=None if legs.is_alive(number) else str(EndedBy.KILLED))
+        LegStatus(leg=number, ended_by=None if is_active and number == max(receipts) else str(EndedBy.KILLED))
         if receipt is None
         else _status_of(number, receipt)
         for number, receipt in receipts.items()
@@ -35,28 +41,38 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
     if pruned:
         at = completed_at(results.store, pruned[0])
         note = Pruned(intent=pruning_intent_name(run_id, pruned[0].number), completed_at=at)
-        return RunStatus(plan=plan, groups=_outcomes_of(statuses), legs=statuses, pruned=note)
-    return RunStatus(plan=plan, groups=_groups(results, plan) if statuses else (), legs=statuses)
+        return RunStatus(plan=plan, groups=_outcomes_of(statuses), legs=statuses, pruned=note, open_leg=opened)
+    groups = _groups(results, plan) if statuses else ()
+    return RunStatus(plan=plan, groups=groups, legs=statuses, open_leg=opened)
 
 
-def newest_runs(results: Results, most: int) -> list[RunStatus]:
-    """Read the status of the newest runs; of a run that is finished, only how many rows have which outcome."""
-    newest = islice(RunIndex(results).refreshed().newest_first(), most)
+def _open_leg(legs: Legs, receipts: Mapping[int, Mapping[str, object] | None]) -> OpenLeg | None:
+    """Return the last leg if it has no receipt."""
+    last = max(receipts, default=0)
+    claim = legs.holder(last) if last and receipts[last] is None else None
+    return None if claim is None else open_leg(legs, last, claim)
+
+
+def newest_runs(results: Results, most: int, which: Callable[[Plan], bool] = lambda _: True) -> list[RunStatus]:
+    """Read the status of the newest runs of a choice; of a finished one, only how many rows have which outcome."""
+    newest = islice((run for run in RunIndex(results).refreshed().newest_first() if which(run.plan)), most)
     return [
         _brief(record) if _is_known(results, record) else describe_run(results, record.plan.run_id) for record in newest
     ]
 
 
-def active_holder(results: Results, run_id: str) -> Claim | None:
-    """Return who works on a run now; None if nobody does."""
-    return Legs(results, run_id).active_claim()
+def active_legs(results: Results, index: IndexedRuns | None = None) -> list[OpenLeg]:
+    """Return the legs of all runs that are worked on now, the newest run first; of an index if it was just read."""
+    index = index or RunIndex(results).refreshed()
+    runs = [run for run in index.newest_first() if not run.is_over]
+    with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
+        begun = pool.map(lambda run: None if _is_known(results, run) else progress_of(results, run.plan.run_id), runs)
+        return [leg for leg in begun if leg is not None and leg.is_alive]
 
 
-def state_of(results: Results, run: RunStatus) -> str:
+def state_of(run: RunStatus) -> str:
     """Say in a word how the last leg of a run ended, or that it is active."""
-    if run.legs and run.ended_by is None and active_holder(results, run.plan.run_id) is not None:
-        return "active"
-    return run.ended_by or "planned only"
+    return "active" if run.active is not None else run.ended_by or "planned only"
 
 
 def newest_run(results: Results) -> str | None:

@@ -9,22 +9,23 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from proofsweep.answers.letters import file_name_of
-from proofsweep.answers.report_formats import GroupedRows, ReportRow, write_csv, write_xlsx
+from proofsweep.answers.report_formats import GroupedRows, Report, ReportRow, write_csv
+from proofsweep.answers.report_workbook import write_xlsx
 from proofsweep.answers.views.screening import NO_SCREENING, REPORTED, screened
 from proofsweep.answers.views.selected_rows import SelectedRows
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.files.locations import path_of
-from proofsweep.model.completion_report import COLUMNS, own_cells, own_header
-from proofsweep.model.reasons import advice_for_outcome
+from proofsweep.model.completion_report import CELLS, own_cells, own_header
 from proofsweep.model.tables.columns import Row
-from proofsweep.text import no_such_tag, printable
+from proofsweep.model.tags import known_tag, tag_named, tag_of
+from proofsweep.text import printable
 
-FORMATS: Mapping[str, Callable[[Path, Sequence[str], Sequence[str], Iterator[ReportRow]], None]] = {
+FORMATS: Mapping[str, Callable[[Path, Report], None]] = {
     "csv": write_csv,
     "xlsx": write_xlsx,
 }
 
-_READ = [*(name for name in COLUMNS if name not in {"what_to_do", "proofsweep_run"}), "run_id", "item_id", "tags"]
+_READ = [*CELLS, "tags"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,8 @@ class Exported:
     reports: Sequence[WrittenReport]
     # location and root of each; a root is a URL, or None if the files may lie anywhere.
     catalogs: frozenset[tuple[str, str | None]]
+    # the file of each value of the tag; of all rows, and of rows without the tag, under the empty text.
+    paths: Mapping[str, Path]
 
     @property
     def root(self) -> str | None:
@@ -52,9 +55,15 @@ class Exported:
 
 
 def export(
-    selected: SelectedRows, path: Path, tag: str | None = None, screening: Mapping[str, str] = NO_SCREENING
+    selected: SelectedRows,
+    path: Path,
+    tag: str | None = None,
+    screening: Mapping[str, str] = NO_SCREENING,
+    supplier_tag: str = "supplier",
 ) -> Exported:
     """Write the rows to a file whose ending says its format; with a tag, to one for each of its values beside it.
+
+    The totals of a workbook count by the tag that names the supplier, if the rows have it.
 
     UsageError if a file exists already, or no row has the tag; nothing was written. ResultsError if the files cannot be
     written.
@@ -64,27 +73,24 @@ def export(
         for plan, row, cells in screened(selected.rows([*_READ, *REPORTED]), screening):
             catalogs.add((plan.catalog, plan.catalog_root))
             report_row = report_row_of(row, cells)
-            groups.add("" if tag is None else report_row.tags.get(tag, ""), report_row)
-        known = [name for names in groups.tag_names.values() for name in names]
-        if tag is not None and groups.counts and tag not in known:
-            raise UsageError(no_such_tag(tag, known))
+            groups.add("" if tag is None else tag_of(report_row.tags, tag) or "", report_row)
+        if tag is not None and groups.counts:
+            tag = known_tag(tag, (name for names in groups.tag_names.values() for name in names))
         targets = {"": path} if tag is None else _targets(path, sorted(groups.counts), tag)
         targets = {group: target for group, target in targets.items() if group in groups.counts}
         with _written_whole(targets.values()) as scratch:
             for group, target in targets.items():
-                write = FORMATS[path.suffix.removeprefix(".")]
-                write(scratch[target], list(groups.tag_names[group]), own_header(screening), groups.rows(group))
+                names = list(groups.tag_names[group])
+                report = Report(names, own_header(screening), groups.rows(group), tag_named(supplier_tag, names))
+                FORMATS[path.suffix.removeprefix(".")](scratch[target], report)
         reports = [WrittenReport(target, groups.counts[group]) for group, target in targets.items()]
-        return Exported(reports, frozenset(catalogs))
+        return Exported(reports, frozenset(catalogs), targets)
 
 
 def report_row_of(row: Row, screening: Sequence[bool | None] = ()) -> ReportRow:
     """Make a row of a report from one of `verdicts`, with the cells of its screening columns."""
     tags = json.loads(str(row["tags"])) if row["tags"] else {}
-    locations = [None if row[name] is None else str(row[name]) for name in ("audio", "sidecar", "item_id")]
-    advice = advice_for_outcome(str(row["outcome"]), str(row["reason"] or ""))
-    named = {str(name): str(cell) for name, cell in tags.items()}
-    return ReportRow(locations, named, own_cells(row, advice, screening))
+    return ReportRow({str(name): str(cell) for name, cell in tags.items()}, own_cells(row, screening))
 
 
 def _targets(path: Path, values: Sequence[str], tag: str) -> dict[str, Path]:

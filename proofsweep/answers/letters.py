@@ -9,7 +9,7 @@ from unicodedata import category, normalize
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.files.locations import path_within
 from proofsweep.model.ingest import Decision, Disposition, PassReport
-from proofsweep.model.reasons import REASONS, remedy_for
+from proofsweep.model.reasons import REASONS, about, remedy_for
 from proofsweep.model.tables.columns import Row
 from proofsweep.new_file import new_file
 from proofsweep.text import markdown, printable
@@ -118,7 +118,8 @@ def _letter(supplier: str, rows: Sequence[Row]) -> str:
     lines = [f"# {title}", "", "These files could not be accepted. For each kind, this is what we ask for."]
     for reason in sorted({str(row["reason"]) for row in rows}):
         of_reason = [row for row in rows if row["reason"] == reason]
-        lines += ["", f"## {markdown(reason)}", ""]
+        plain = about(reason).plain
+        lines += ["", f"## {plain[0].upper()}{plain[1:]} ({markdown(reason)})", ""]
         lines += [REASONS[reason].meaning, ""] if reason in REASONS else []
         lines += [f"What to do: {remedy_for(reason)}.", ""]
         lines += [_entry(row) for row in of_reason]

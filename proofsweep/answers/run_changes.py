@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date
 
 import duckdb
 
@@ -103,6 +104,34 @@ def words_of_cause(cause: str | None) -> str:
     """Return a cause of the view in words."""
     known = {None: "same file, other answer", "gone": "not in the catalog any more"}
     return known.get(cause) or str(cause).replace("_", " ")
+
+
+_SINCE = """
+CREATE OR REPLACE TEMP TABLE comparisons_since AS
+WITH
+    chosen AS (
+        FROM store.plans
+        WHERE list_contains(getvariable('environments'), environment) AND run_id >= {first}
+    ),
+    before AS (
+        FROM comparisons SEMI JOIN (SELECT min(run_id) AS at_run FROM chosen GROUP BY identity) AS firsts USING (at_run)
+    )
+SELECT
+    'since' AS at_run, run_id, run_id >= {first} AS is_now, false AS may_be_gone, true AS may_be_new,
+    (SELECT bool_or(is_first) FROM before) AS is_first, (SELECT max(older_than) FROM before) AS older_than
+FROM (SELECT run_id FROM chosen UNION SELECT run_id FROM before)
+"""
+SINCE = "since"
+"""The run in whose place `changes` has what changed since a day."""
+
+
+def compare_since(connection: duckdb.DuckDBPyConnection, day: date) -> None:
+    """Let the view `changes` compare how each file stands now with how it stood when a day (UTC) began, as one run.
+
+    It is that of `SINCE`, of all catalogs; it knows of nothing that is gone or new.
+    """
+    connection.execute(_SINCE.format(first=quoted(f"{day:%Y%m%d}T")))
+    connection.execute("CREATE OR REPLACE VIEW comparisons AS FROM comparisons_since")
 
 
 @contextmanager

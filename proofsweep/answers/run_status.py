@@ -6,6 +6,7 @@ from itertools import takewhile
 
 from proofsweep.endings import EndedBy, ending_of
 from proofsweep.model.bounds import seconds_after_reset
+from proofsweep.model.progress import OpenLeg
 from proofsweep.model.runs import Plan
 
 NEED_ATTENTION = ("rejected", "failed", "ineligible")  # The outcomes that somebody must look at
@@ -66,6 +67,12 @@ class RunStatus:
     groups: tuple[Group, ...]
     legs: tuple[LegStatus, ...]
     pruned: Pruned | None = None  # None if nothing of it was deleted; else its groups are by outcome alone
+    open_leg: OpenLeg | None = None  # its last leg, if that has no receipt: it is worked on, or was killed
+
+    @property
+    def active(self) -> OpenLeg | None:
+        """The leg that a process works on now; its rows are not counted in the groups."""
+        return self.open_leg if self.open_leg is not None and self.open_leg.is_alive else None
 
     @property
     def finished(self) -> int:
@@ -128,6 +135,21 @@ class RunStatus:
     def drift(self) -> tuple[str, ...]:
         """Some names in the answers of this run that the contract does not name."""
         return tuple(dict.fromkeys(name for leg in self.legs for name in leg.drift))
+
+    @property
+    def remaining_now(self) -> int:
+        """How many rows have no outcome yet, less those that the active leg had finished at its last heartbeat."""
+        told = None if self.active is None else self.active.progress
+        if told is None or told.finished_before is None:
+            return self.remaining
+        return self.plan.items - told.finished
+
+    def rows_now(self, outcome: str) -> int:
+        """Count the rows with one outcome, with those of the active leg as its last heartbeat told them."""
+        told = None if self.active is None else self.active.progress
+        if told is None:
+            return self.rows(outcome)
+        return sum(leg.count(outcome) or 0 for leg in self.legs) + told.counts.get(outcome, 0)
 
     def rows(self, outcome: str) -> int:
         """Count the rows with one outcome."""

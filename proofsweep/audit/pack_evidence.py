@@ -9,9 +9,9 @@ import json
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Self
+from typing import IO, NoReturn, Self
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import pyarrow as pa
@@ -28,9 +28,10 @@ from proofsweep.model import layout
 from proofsweep.model.evidence import Contents, Wanted
 from proofsweep.model.findings import Findings
 from proofsweep.model.runs import shard_of
+from proofsweep.model.tags import known_tag, tag_of
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.redactions import redactions_of
-from proofsweep.text import no_such_tag, printable
+from proofsweep.text import printable
 
 _README = """\
 What proofsweep recorded
@@ -141,7 +142,7 @@ def write_evidence(
     proved; ResultsError if the store cannot be read, or is not as its receipts say.
     """
     results = selected.results
-    rows = _rows_by_part(selected, wanted.tags)  # (1)
+    rows = _rows_by_part(replace(selected, has_gone=True), wanted.tags)  # (1)
     graph = _sound_graph(results)  # (2)
     packing = _Packing(results=results, contents=Contents(wanted=wanted))
     with EvidenceZip(file) as evidence:
@@ -219,21 +220,26 @@ def _rows_by_part(selected: SelectedRows, tags: Mapping[str, str]) -> _Rows:
         for value in tags.values():  # as the text of the tags has it; only the likely rows are parsed
             likely = likely.filter(pc.match_substring(likely["tags"], json.dumps(value, ensure_ascii=False)))
         for leg, row, text in zip(*(likely[name].to_pylist() for name in ("leg", "manifest_row", "tags")), strict=True):
-            if not tags or tags.items() <= json.loads(text).items():
+            # What no run has tried yet has no leg, and no row that could be proved.
+            if leg is not None and (not tags or _has(json.loads(text), tags)):
                 chosen[layout.verdicts_name(plan.run_id, plan.run_date, shard_of(plan, row), leg)].append(row)
     if not chosen:
-        raise UsageError(_no_such_row(selected, tags))
+        _refuse_no_row(selected, tags)
     return chosen
 
 
-def _no_such_row(selected: SelectedRows, tags: Mapping[str, str]) -> str:
-    """Return which tag is unknown, or that no row has these values."""
+def _has(tags: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
+    return all(tag_of(tags, name) == value for name, value in wanted.items())
+
+
+def _refuse_no_row(selected: SelectedRows, tags: Mapping[str, str]) -> NoReturn:
+    """Raise UsageError: it says which tag is unknown, or that no row has these values."""
     texts = {text for _, table in selected.tables(["tags"]) for text in table["tags"].unique().to_pylist() if text}
     known = sorted({name for text in texts for name in json.loads(text)})
     for name in tags:
-        if name not in known:
-            return no_such_tag(name, known)
-    return f"No row has {' and '.join(f'{printable(name)}={printable(value)}' for name, value in tags.items())}."
+        known_tag(name, known)
+    values = " and ".join(f"{printable(name)}={printable(value)}" for name, value in tags.items())
+    raise UsageError(f"No row has {values}.")
 
 
 def _sound_graph(results: Results) -> ReceiptGraph:

@@ -19,6 +19,7 @@ from proofsweep.model.run_records import RunRecord
 from proofsweep.model.runs import Plan, shard_of
 from proofsweep.store.derived_log import Entry
 from proofsweep.store.legs import Legs
+from proofsweep.store.listings import newest_listings
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.prunings import (
     completed_at,
@@ -53,6 +54,7 @@ def find_prunable(results: Results, days: int, keep: Keep, now: datetime) -> Pru
     decision = _Decision(
         results=results,
         legs=legs_in(entries),
+        listing={run.plan.run_id for run in newest_listings(index.newest_first()).values()},
         newest=set(_parts_with_newest_rows(Snapshot(results.store), entries, [run.plan for run in old])),
         sizes=cache(results.store.sizes),
         days=days,
@@ -100,6 +102,7 @@ class _Decision:
 
     results: Results
     legs: Mapping[str, Sequence[int]]  # the legs of each run whose rows the snapshot has seen
+    listing: Collection[str]  # the runs that say what a catalog lists now
     newest: Collection[str]  # names of the parts in which the rows of the snapshot are
     sizes: Callable[[str], dict[str, int]]  # lists a folder of the store
     days: int
@@ -152,10 +155,11 @@ class _Decision:
                 yield PrunedObject(name=name, size_bytes=listed.get(name, 0), rows=rows, sha256=sha256)
 
     def _internal_objects_of(self, run_id: str) -> Iterator[PrunedObject]:
-        """Return the planned items, the list of the catalog, and what is left of journals."""
+        """Yield the planned items and the listing of the catalog, but for the newest, and what is left of journals."""
         journals = layout.journals_folder(run_id)
         folders = [f"{journals}/{leg}" for leg in self.results.store.folders(journals)]
-        for folder in [layout.shards_folder(run_id), layout.listed_folder(run_id), *folders]:
+        listed = [layout.shards_folder(run_id), layout.listed_folder(run_id)]
+        for folder in [*([] if run_id in self.listing else listed), *folders]:
             for name, size in sorted(self.sizes(folder).items()):
                 yield PrunedObject(name=name, size_bytes=size)
 

@@ -75,14 +75,14 @@ def planned_rows_of_item(results: Results, item: str, run_ids: Sequence[str]) ->
 
 
 def listed_rows_of(results: Results, found: Sequence[Found], run_ids: Sequence[str]) -> Iterator[Found]:
-    """Find the items of some rows in what the catalogs of some runs list; ResultsError if an object cannot be read."""
+    """Find the items of some rows in what some runs listed or found gone; ResultsError if an object cannot be read."""
     rows = (read_object(results, each.name, _columns_in)["item_id"].take(pa.array(each.indexes)) for each in found)
     item_ids = pa.array({item_id for each in rows for item_id in each.to_pylist() if item_id}, pa.string())
-    for run_id in run_ids:
-        for name in results.store.names(layout.listed_folder(run_id)):
-            indexes = _where(pc.is_in(read_object(results, name)["item_id"], item_ids))
-            if indexes:
-                yield Found(name=name, indexes=sorted(indexes))
+    folders = (folder(run_id) for run_id in run_ids for folder in (layout.listed_folder, layout.gone_folder))
+    for name in (name for folder in folders for name in results.store.names(folder)):
+        indexes = _where(pc.is_in(read_object(results, name, _columns_in)["item_id"], item_ids))
+        if indexes:
+            yield Found(name=name, indexes=sorted(indexes))
 
 
 def read_object(results: Results, name: str, columns: Callable[[pa.Schema], list[str]] | None = None) -> pa.Table:

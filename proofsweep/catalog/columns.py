@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from proofsweep.model.completion_report import RUN_COLUMN, own_columns, restored
 from proofsweep.model.reading import NO_COLUMN, USUAL_READING, Reading
+from proofsweep.model.tags import key_of_tag
 
 _NAMES = {"audio": ("audio", "path", "proof_id"), "sidecar": ("sidecar",), "id": ("id",)}
 """The names of each role's column, where nobody says another; the first that is there counts."""
@@ -32,20 +33,25 @@ class Columns:
     def of(cls, header: Sequence[str], reading: Reading = USUAL_READING) -> "Columns":
         """Read a header: `audio` goes before `path`, this before `proof_id`; every column without a role is a tag.
 
-        A completion report has our own names, whatever is said of other manifests.
+        So is a column that was chosen as the id. A completion report has our own names, whatever is said of other
+        manifests.
         """
         plain = [name.strip().lower() for name in header]
         own = own_columns(header)
         chosen: Mapping[str, str] = {} if own else reading.columns
         found = {role: _index(header, plain, chosen.get(role), names) for role, names in _NAMES.items()}
+        found |= {role: own[role] for role in _NAMES if role in own}
         audio, sidecar, item_id = found["audio"], found["sidecar"], found["id"]
         tags: dict[str, int] = {}
+        keys = {""}  # of tags without a name, and of those that are there: a row has each tag once
         for index, name in enumerate(map(str.strip, map(restored, header) if own else header)):
-            if index not in {audio, sidecar, item_id, *own}:
-                is_new = name and name not in tags
-                tags[name if is_new else f"{name or 'column'} ({index + 1})"] = index
+            is_plain_id = index == item_id and plain[index] == "id"  # an ISRC that is the id is still an ISRC
+            if index not in {audio, sidecar, *own.values()} and not is_plain_id:
+                key = key_of_tag(name)
+                tags[f"{name or 'column'} ({index + 1})" if key in keys else name] = index
+                keys.add(key)
         is_of_proofs = audio is not None and plain[audio] == "proof_id"
-        run = next((at for at in own if plain[at] == RUN_COLUMN), None)
+        run = own.get(RUN_COLUMN)
         unknown = [name for role, name in chosen.items() if found[role] is None and name != NO_COLUMN]
         return cls(audio, sidecar, item_id, tags, run, is_of_proofs, unknown)
 

@@ -11,6 +11,7 @@ from proofsweep.conditions import columns_of_condition, judged
 from proofsweep.errors import UsageError
 from proofsweep.files.locations import one_line
 from proofsweep.model.items import ManifestRow, item_id_of, modified_of, printable
+from proofsweep.model.tags import spellings_by_key, tag_of
 
 _Column = tuple[pa.DataType, Callable[[ManifestRow], object]]
 
@@ -42,8 +43,9 @@ class RowChoice:
         self._known: Mapping[str, _Column] = {}
         self._named: list[str] = []
         if where is not None:
-            tags = {printable(name): (pa.string(), partial(_tag, name)) for name in tag_names()}
-            self._known = _facts_of(catalog_name) | tags
+            tags = spellings_by_key(tag_names())
+            facts = {name: column for name, column in _facts_of(catalog_name).items() if name not in tags}
+            self._known = facts | {printable(name): (pa.string(), partial(_tag, name)) for name, *_ in tags.values()}
             kinds = {name: kind for name, (kind, _) in self._known.items()}
             self._named = columns_of_condition(where, kinds, self._refusal)
 
@@ -88,5 +90,5 @@ def _modified(row: ManifestRow) -> int | None:
 
 
 def _tag(name: str, row: ManifestRow) -> str | None:
-    value = row.tags.get(name)
+    value = tag_of(row.tags, name)
     return None if value is None else printable(value)

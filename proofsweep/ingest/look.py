@@ -184,6 +184,10 @@ class ReadyFiles(PartOfCatalog):
             tags = {} if supplier is None else {self._supplier_tag: supplier}
             yield replace(row, number=number, tags={**row.tags, **tags})
 
+    def tag_names(self) -> list[str]:
+        """Return the names of the tags of the watched folder's files, and the one of their suppliers."""
+        return [*super().tag_names(), self._supplier_tag]
+
     def digest(self) -> str:
         """Return the hex SHA-256 of the rows' names and versions."""
         digest = hashlib.sha256()

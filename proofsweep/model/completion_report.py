@@ -1,21 +1,36 @@
 """A completion report: a manifest that also says of each row how it ended. It can be verified again as it is. Pure."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from proofsweep.model.reasons import advice_for_outcome, plain_words_for
 from proofsweep.model.tables.columns import Row
 
 RUN_COLUMN = "proofsweep_run"  # The run that gave the outcome. A manifest with this column is a report.
 
-COLUMNS = (
-    *("outcome", "reason", "what_to_do", "detail", "verdict", "http_status", "error_code"),
-    *("audio_bytes", "audio_sha256", "proof_id", "uploads_request_id", "verify_request_id", "finished_at"),
+FILE_COLUMN = "file"  # The file as seen from the catalog's root, for people: it comes first, before the tags.
+
+READ = (
+    *("outcome", "in_words", "what_to_do", "detail", "reason", "verdict", "http_status", "error_code"),
+    *("audio_bytes", "finished_at"),
+)
+"""What people read of a row. It stands after the tags; then come the screening columns."""
+
+NAMED = (
+    *("audio", "sidecar", "id", "audio_sha256", "proof_id", "uploads_request_id", "verify_request_id"),
     RUN_COLUMN,
 )
-"""The report's own columns. They come last, after `audio`, `sidecar`, `id` and the tags."""
+"""Locations and IDs, for the next run and for support. They come last."""
 
 SCREENING_PREFIX = "screening_"
-"""Begins the names of columns that say which conditions of the config a file meets; they stand before the run's."""
+"""Begins the names of columns that say which conditions of the config a file meets."""
+
+_MADE = {FILE_COLUMN, "in_words", "what_to_do", "id", RUN_COLUMN}
+CELLS = (
+    *(name for name in (*READ, *NAMED) if name not in _MADE),
+    *("relative_path", "item_id", "run_id"),
+)
+"""The columns of `verdicts` that a report is made of, but for the tags."""
 
 # Text that begins so is a formula to a spreadsheet; the wide forms are for those of East Asia. One that cuts cells at
 # semicolons or tabs finds beginnings inside of our cells.
@@ -25,16 +40,19 @@ _UNSAFE = re.compile(f"{_BEGINNING}{_FORMULA}")
 _DEFUSED = re.compile(f"{_BEGINNING}'{_FORMULA}")
 
 
-def own_columns(header: Sequence[str]) -> frozenset[int]:
-    """Return the positions of a report's own columns in a header; none if it is no report.
+def own_columns(header: Sequence[str]) -> Mapping[str, int]:
+    """Return the positions of a report's own columns in a header, by their names; none if it is no report.
 
-    The last column of a name counts, and a screening column only between others: a catalog may have tags of such names.
+    A catalog may have tags of such names. So the last column of a name counts, of `file` the first, and a screening
+    column only between others.
     """
     plain = [name.strip().lower() for name in header]
     if RUN_COLUMN not in plain:
-        return frozenset()
-    own = {len(plain) - 1 - plain[::-1].index(name) for name in COLUMNS if name in plain}
-    return frozenset(own.union(at for at in range(min(own), max(own)) if plain[at].startswith(SCREENING_PREFIX)))
+        return {}
+    own = {name: len(plain) - 1 - plain[::-1].index(name) for name in (*READ, *NAMED) if name in plain}
+    first, last = min(own.values()), max(own.values())
+    own |= {name: at for at, name in enumerate(plain) if first < at < last and name.startswith(SCREENING_PREFIX)}
+    return own | ({FILE_COLUMN: plain.index(FILE_COLUMN)} if FILE_COLUMN in plain else {})
 
 
 def defused(text: str) -> str:
@@ -48,11 +66,14 @@ def restored(text: str) -> str:
 
 
 def own_header(screening: Iterable[str]) -> list[str]:
-    """Return the names of a report's own columns."""
-    return [*COLUMNS[:-1], *screening, RUN_COLUMN]
+    """Return the names of a report's own columns; the tags stand between the first and the others."""
+    return [FILE_COLUMN, *READ, *screening, *NAMED]
 
 
-def own_cells(row: Row, what_to_do: str, screening: Iterable[object] = ()) -> list[object]:
+def own_cells(row: Row, screening: Iterable[object] = ()) -> list[object]:
     """Return the report's own cells of a row of `verdicts`, in the order of `own_header`."""
-    known = row | {"what_to_do": what_to_do}
-    return [*(known[name] for name in COLUMNS[:-1]), *screening, row["run_id"]]
+    outcome, reason = str(row["outcome"]), str(row["reason"] or "")
+    known = row | {"in_words": plain_words_for(outcome, reason), "what_to_do": advice_for_outcome(outcome, reason)}
+    known |= {"id": row["item_id"], RUN_COLUMN: row["run_id"]}
+    file = row["audio"] if row["relative_path"] is None else row["relative_path"]
+    return [file, *(known[name] for name in READ), *screening, *(known[name] for name in NAMED)]

@@ -8,12 +8,13 @@ from enum import StrEnum
 
 from proofsweep.contract.limits import CALLS_PER_ITEM
 from proofsweep.model.bounds import Bounds
+from proofsweep.model.observed import ObservedService
 
 # A leg probes the quota at its start and at its end.
 _PROBES_OF_A_LEG = 2
 
 # Fewest rows that give a pace and a cost. Chosen: the two probes are then 5 % of the calls; 9 % at half, 2 % at twice.
-_MIN_ROWS = 20
+MIN_ROWS = 20
 
 # Share of the time from which the CPU bounds a leg. Chosen: at half, a leg that waits for answers would count as
 # CPU-bound, and twice cannot be reached.
@@ -31,6 +32,7 @@ class Bind(StrEnum):
     UPLINK = "uplink"
     CPU = "cpu"
     ANSWERS = "answers"
+    THREADS = "threads"
     QUOTA = "quota"
     CALLS = "calls"
     WINDOW = "window"
@@ -48,6 +50,7 @@ class Measurement:
         cpu_seconds: of this program; None if not recorded.
         upload_share: the share of form posts in the time of all exchanges, 0 to 1; None without a form post.
         quota_spent: by how much the headroom fell; None if it is not known or rose.
+        service: of a sample, what its exchanges show; None of a leg, whose exchanges are kept.
     """
 
     rows: int
@@ -58,6 +61,7 @@ class Measurement:
     cpu_seconds: float | None = None
     upload_share: float | None = None
     quota_spent: int | None = None
+    service: ObservedService | None = None
 
     @property
     def binds(self) -> Bind:
@@ -123,15 +127,12 @@ class Forecast:
 
 def forecast(need: Need, quota: Quota, history: Sequence[Measurement], now: datetime, ask_seconds: float) -> Forecast:
     """Return what the need will take; `history` is of earlier legs, the newest first."""
-    pace = next((one for one in history if one.rows >= _MIN_ROWS), history[0] if history else None)
+    pace = next((one for one in history if one.rows >= MIN_ROWS), history[0] if history else None)
     seconds = pace.seconds_for(need) if pace else None
     cost = cost_of_row(history)
     short = _rows_short(need, quota, cost or CALLS_PER_ITEM)
-    ends = {
-        Bind.QUOTA: short or 0,
-        Bind.CALLS: _rows_beyond_calls(need, quota.bounds, calls_of_row(history)),
-        Bind.WINDOW: _rows_beyond_closing(need, quota.bounds, seconds, now),
-    }
+    ends = rows_left_by(need, quota, history)
+    ends[Bind.WINDOW] = _rows_beyond_closing(need, quota.bounds, seconds, now)
     end = max(ends, key=lambda bind: ends[bind])
     if seconds is not None and ends[end]:
         seconds *= (need.eligible - ends[end]) / need.eligible
@@ -152,17 +153,25 @@ def forecast(need: Need, quota: Quota, history: Sequence[Measurement], now: date
     )
 
 
+def rows_left_by(need: Need, quota: Quota, history: Sequence[Measurement]) -> dict[Bind, int]:
+    """Return how many rows the quota leaves, as far as it is known, and how many the limit of calls leaves."""
+    return {
+        Bind.QUOTA: _rows_short(need, quota, cost_of_row(history) or CALLS_PER_ITEM) or 0,
+        Bind.CALLS: _rows_beyond_calls(need, quota.bounds, calls_of_row(history)),
+    }
+
+
 def calls_of_row(history: Sequence[Measurement]) -> float:
     """Return how many calls a row takes, retries included; two if nothing better is known."""
     rows, calls = sum(one.rows for one in history), sum(one.calls - _PROBES_OF_A_LEG for one in history)
-    return max(float(CALLS_PER_ITEM), calls / rows) if rows >= _MIN_ROWS else float(CALLS_PER_ITEM)
+    return max(float(CALLS_PER_ITEM), calls / rows) if rows >= MIN_ROWS else float(CALLS_PER_ITEM)
 
 
 def cost_of_row(history: Sequence[Measurement]) -> float | None:
     """Return by how much the headroom fell for each row; the contract does not state which calls are charged."""
     known = [one for one in history if one.quota_spent is not None]
     rows = sum(one.rows for one in known)
-    return sum(one.quota_spent or 0 for one in known) / rows if rows >= _MIN_ROWS else None
+    return sum(one.quota_spent or 0 for one in known) / rows if rows >= MIN_ROWS else None
 
 
 def _rows_short(need: Need, quota: Quota, cost: float) -> int | None:

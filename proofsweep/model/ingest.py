@@ -11,7 +11,8 @@ from fnmatch import fnmatchcase
 
 from proofsweep.errors import ResultsError
 from proofsweep.model.items import FileFacts, ManifestRow, WorkItem, raw_bytes
-from proofsweep.model.reasons import Heals, about
+from proofsweep.model.reason_entries import Heals
+from proofsweep.model.reasons import about
 from proofsweep.model.tables.columns import Row
 
 # More files than this that are refused in one leg although their bytes were accepted before may be an incident at the

@@ -37,9 +37,19 @@ def listed_folder(run_id: str) -> str:
     return f"{run_folder(run_id)}/listed"
 
 
-def listed_name(run_id: str) -> str:
-    """The items of the whole catalog, in manifest order."""
-    return f"{listed_folder(run_id)}/00000.parquet"
+def listed_name(run_id: str, number: int) -> str:
+    """Some items of the whole catalog; `number` counts such objects from 0, in manifest order."""
+    return f"{listed_folder(run_id)}/{number:05}.parquet"
+
+
+def gone_folder(run_id: str) -> str:
+    """Where the items lie that a run found to be gone."""
+    return f"{run_folder(run_id)}/gone"
+
+
+def gone_name(run_id: str) -> str:
+    """The items that the listing before had, and that of this run has not."""
+    return f"{gone_folder(run_id)}/00000.parquet"
 
 
 def table_folder(table: str, run_date: date) -> str:
@@ -96,6 +106,16 @@ def leg_folder(run_id: str, leg: int) -> str:
 def claim_name(run_id: str, leg: int) -> str:
     """Which process works on a leg; a leg exists if it exists."""
     return f"{leg_folder(run_id, leg)}/claim.json"
+
+
+def heartbeat_name(run_id: str, leg: int) -> str:
+    """That a leg's process is alive, and how far it is; replaced every ten seconds."""
+    return f"{leg_folder(run_id, leg)}/heartbeat.json"
+
+
+def stop_name(run_id: str, leg: int, token: str) -> str:
+    """That somebody asked the process whose claim has this token to stop; created once."""
+    return f"{leg_folder(run_id, leg)}/stop-{token}.json"
 
 
 def receipt_name(run_id: str, leg: int) -> str:

@@ -7,61 +7,7 @@ from types import MappingProxyType
 from typing import Self
 
 from proofsweep.contract.verdicts import Verdict
-
-
-class AtFault(StrEnum):
-    """Where the cause of a reason lies."""
-
-    FILE = "the file"
-    SOURCE = "our side"  # the catalog, a permission, the place of the files, a setting
-    SERVICE = "the service"
-
-
-class Heals(StrEnum):
-    """Whether a file may come out otherwise although it is the same."""
-
-    NEVER = "no"
-    HERE = "yes"  # by a setting, a permission, a delivery, a restore
-    AT_SERVICE = "at the service"  # by a registration
-
-
-@dataclass(frozen=True, slots=True)
-class ReasonEntry:
-    """All about one reason.
-
-    Attributes:
-        word: as in the column.
-        meaning: when a row has it, in a sentence.
-        remedy: what a person does, in a clause.
-        tells_supplier: whether the supplier of a rejected or ineligible file hears of it.
-        heals: whether the row may come out otherwise without a new version of the file.
-        may_be_outage: whether it may also say that a whole folder or bucket is away.
-    """
-
-    word: str
-    meaning: str
-    remedy: str
-    at_fault: AtFault
-    tells_supplier: bool = False
-    heals: Heals = Heals.NEVER
-    may_be_outage: bool = False
-
-
-def _of_file(
-    word: str, meaning: str, remedy: str, heals: Heals = Heals.NEVER, *, may_be_outage: bool = False
-) -> ReasonEntry:
-    return ReasonEntry(word, meaning, remedy, AtFault.FILE, True, heals, may_be_outage)
-
-
-def _of_source(
-    word: str, meaning: str, remedy: str, heals: Heals = Heals.HERE, *, may_be_outage: bool = True
-) -> ReasonEntry:
-    return ReasonEntry(word, meaning, remedy, AtFault.SOURCE, False, heals, may_be_outage)
-
-
-def _of_service(word: str, meaning: str, remedy: str, *, tells_supplier: bool = False) -> ReasonEntry:
-    return ReasonEntry(word, meaning, remedy, AtFault.SERVICE, tells_supplier)
-
+from proofsweep.model.reason_entries import Heals, ReasonEntry, of_file, of_service, of_source
 
 _REPORT_IT = "verify again; if it stays, report the request IDs to the partner"
 
@@ -80,112 +26,146 @@ class Reason(StrEnum):
         reason.entry = entry
         return reason
 
-    MISSING_AUDIO = _of_source(
+    MISSING_AUDIO = of_source(
         "missing_audio",
+        "the file is not where the catalog says",
         "Nothing is at the location, the manifest gives none, or it gives one that cannot be read.",
         "correct the location in the manifest, or have the file delivered",
     )
-    MISSING_SIDECAR = _of_file(
+    MISSING_SIDECAR = of_file(
         "missing_sidecar",
+        "the sidecar is missing or empty",
         "The sidecar is missing or empty.",
         "have the sidecar delivered, or clear the manifest's sidecar cell",
         Heals.HERE,
         may_be_outage=True,
     )
-    AMBIGUOUS_SIDECAR = _of_file(
+    AMBIGUOUS_SIDECAR = of_file(
         "ambiguous_sidecar",
+        "it is not clear which sidecar belongs to the file",
         "Several audio files of a folder share a sidecar's name, and more than one of them may need it.",
         "name the sidecar after its audio's full name",
     )
-    SIDECAR_FIELD_UNKNOWN = _of_source(
+    SIDECAR_FIELD_UNKNOWN = of_source(
         "sidecar_field_unknown",
+        "a setting is missing, so that pairs cannot be sent",
         "A legacy pair, and the setting `service.sidecar_field` is empty. The other rows run; a catalog of nothing "
         "but such pairs is refused (exit code 2).",
         "ask the partner for the sidecar's wire name, and set service.sidecar_field",
         may_be_outage=False,
     )
-    NO_ASSET = _of_file(
+    NO_ASSET = of_file(
         "no_asset",
+        "the service has no audio for this proof",
         "The service has no asset of the proof.",
         "verify the audio with its sidecar; see whether the proof was erased, or is another partner's",
     )
-    EMPTY = _of_file(
-        "empty", "The audio holds no bytes.", "ask the supplier to deliver the file again: it holds no bytes"
+    EMPTY = of_file(
+        "empty",
+        "the file is empty",
+        "The audio holds no bytes.",
+        "ask the supplier to deliver the file again: it holds no bytes",
     )
-    TOO_LARGE = _of_file(
+    TOO_LARGE = of_file(
         "too_large",
+        "the file is too large for the service",
         "More than 68,157,440 bytes (65 MiB), which a verification slot takes; a setting for pairs.",
         "larger than the verification slot; ask the supplier for a delivery that fits",
     )
-    SIDECAR_TOO_LARGE = _of_file(
+    SIDECAR_TOO_LARGE = of_file(
         "sidecar_too_large",
+        "the sidecar is too large to be one",
         "The sidecar has more than 1 MiB; a setting.",
         "no sidecar is that large; ask the supplier for the proof file itself",
     )
-    NOT_WAV = _of_file(
+    NOT_WAV = of_file(
         "not_wav",
+        "the file is no WAV and has no sidecar",
         "AIFF, CAF, MP3 or M4A without a sidecar.",
         "ask the supplier for a credentialed WAV, or for this file's sidecar",
     )
-    UNLISTED_FORMAT = _of_file(
+    UNLISTED_FORMAT = of_file(
         "unlisted_format",
+        "the service does not take files of this format",
         "FLAC, Ogg, WavPack, DSF, DSDIFF, Musepack, TTA, Monkey's Audio, Matroska, AC-3 and other formats that the "
         "service does not take, also behind an ID3 tag; without a sidecar, also content that is not known.",
         "ask the supplier for WAV, or for AIFF, CAF, MP3 or M4A with a sidecar",
     )
-    UNREADABLE_FILE = _of_source(
+    UNREADABLE_FILE = of_source(
         "unreadable_file",
+        "the file may not be read, or its disk fails",
         "No permission, a disk that fails, not a regular file, or a key that cannot be requested.",
         "make the file readable for the user that runs proofsweep",
     )
-    UNREADABLE_FOLDER = _of_source(
+    UNREADABLE_FOLDER = of_source(
         "unreadable_folder",
+        "the folder may not be read",
         "A folder of a scan cannot be read; the row stands for all files in it.",
         "make the folder readable for the user that runs proofsweep, then verify again",
     )
-    OUTSIDE_CATALOG = _of_file(
+    OUTSIDE_CATALOG = of_file(
         "outside_catalog",
+        "the file lies outside the catalog's folder",
         "The audio, the sidecar or the folder lies outside the catalog's root.",
         "if this is meant, give --root or --allow-outside; else ask for the file itself",
     )
-    SOURCE_FORBIDDEN = _of_source(
+    SOURCE_FORBIDDEN = of_source(
         "source_forbidden",
+        "the bucket does not let us read the file",
         "The bucket refuses this object (403), although others can be read.",
         "ask the bucket's owner for read access to this object, or correct its location",
     )
-    ARCHIVED = _of_source(
+    ARCHIVED = of_source(
         "archived",
+        "the file is in an archive and must be restored first",
         "The object is in an archive tier.",
         "ask the bucket's owner to restore the object from its archive tier, then verify again",
         may_be_outage=False,
     )
-    SOURCE_UNAVAILABLE = _of_source(
+    SOURCE_UNAVAILABLE = of_source(
         "source_unavailable",
+        "the file's folder or bucket did not give it",
         "The folder or bucket fails for this file again and again, although others can be read.",
         "verify again; its folder or bucket did not give this file",
         Heals.NEVER,
     )
-    SOURCE_CHANGED = _of_file(
+    SOURCE_CHANGED = of_file(
         "source_changed",
+        "the file changed while it was being sent",
         "The file changed while it was being sent; or it was rejected, and has changed since it was opened.",
         "let the delivery finish, then verify again",
     )
-    SLOT_REFUSED = _of_service("slot_refused", "The storage target did not store the audio.", _REPORT_IT)
-    TIMEOUT = _of_service(
-        "timeout", "The service did not answer in time.", "verify again; the service did not answer in time"
+    SLOT_REFUSED = of_service(
+        "slot_refused",
+        "the service's storage did not take the file",
+        "The storage target did not store the audio.",
+        _REPORT_IT,
     )
-    CONNECTION = _of_service(
-        "connection", "The connection to the service broke.", "verify again; the connection to the service broke"
+    TIMEOUT = of_service(
+        "timeout",
+        "the service did not answer in time",
+        "The service did not answer in time.",
+        "verify again; the service did not answer in time",
     )
-    BAD_ANSWER = _of_service("bad_answer", "The service's answer cannot be read.", _REPORT_IT)
-    UNKNOWN_VERDICT = _of_service(
+    CONNECTION = of_service(
+        "connection",
+        "the connection to the service broke",
+        "The connection to the service broke.",
+        "verify again; the connection to the service broke",
+    )
+    BAD_ANSWER = of_service(
+        "bad_answer", "the service's answer cannot be read", "The service's answer cannot be read.", _REPORT_IT
+    )
+    UNKNOWN_VERDICT = of_service(
         "unknown_verdict",
+        "the service gave a verdict that is not in the contract",
         "The verdict is not one of the contract's; an unknown verdict is a failed verification.",
         "treated as a failed verification; ask the partner what this verdict means",
         tells_supplier=True,
     )
-    CONTRADICTORY_ANSWER = _of_service(
+    CONTRADICTORY_ANSWER = of_service(
         "contradictory_answer",
+        "the service's answer contradicts itself",
         "The answer contradicts itself: `good` says one thing, and the verdict another.",
         "treated as a failed verification; report the request ID to the partner",
         tells_supplier=True,
@@ -196,29 +176,34 @@ REASONS: Mapping[str, ReasonEntry] = MappingProxyType(
     {
         entry.word: entry
         for entry in (
-            _of_file(
+            of_file(
                 Verdict.AUDIO_CHANGED,
+                "the audio is not the one that the credential was made for",
                 "The audio bytes are not those that the sidecar was made for.",
                 "ask the supplier for the audio and sidecar that belong together",
             ),
-            _of_file(
+            of_file(
                 Verdict.TAMPERED,
+                "the credential was changed after it was issued",
                 "The proof, the embedded identity or the signature was changed.",
                 "reject, and ask the supplier for the untouched original delivery",
             ),
-            _of_file(
+            of_file(
                 Verdict.UNREGISTERED,
+                "the service did not issue this credential",
                 "The service has not issued and registered this credential.",
                 "reject, and ask the supplier for a credential the service issued; check the environment",
                 Heals.AT_SERVICE,
             ),
-            _of_file(
+            of_file(
                 Verdict.UNREADABLE,
+                "the credential in the file cannot be read",
                 "No readable proof was found, or its binding to the audio failed.",
                 "reject, and ask the supplier for the file as it was issued, not re-exported or edited",
             ),
-            _of_file(
+            of_file(
                 Verdict.LOCAL_SEAL,
+                "the artist's seal is not registered with the service",
                 "The seal of the artist's device is intact, but was never registered with the service.",
                 "do not accept as issued; ask the artist to register the seal with the service",
                 Heals.AT_SERVICE,
@@ -230,8 +215,12 @@ REASONS: Mapping[str, ReasonEntry] = MappingProxyType(
 """Every reason by its word in the `reason` column: the verdicts but `valid`, then ours."""
 
 # A rejection for a reason of a later version is told too.
-_ANY_OTHER = _of_service(
-    "", "A reason without an entry, such as a status of the service.", _REPORT_IT, tells_supplier=True
+_ANY_OTHER = of_service(
+    "",
+    "the service gave no answer that can be used",
+    "A reason without an entry, such as a status of the service.",
+    _REPORT_IT,
+    tells_supplier=True,
 )
 
 SOURCE_REASONS = frozenset(reason for reason in Reason if reason.entry.may_be_outage)
@@ -254,6 +243,11 @@ def about(reason: str | None) -> ReasonEntry:
 def remedy_for(reason: str) -> str:
     """Return in one clause what to do about a reason; a reason without an entry gets the general remedy."""
     return about(reason).remedy
+
+
+def plain_words_for(outcome: str, reason: str) -> str:
+    """Return in one clause why a row has its outcome, also of an accepted one; the code belongs beside it, in small."""
+    return "the service confirmed the credential" if outcome == "accepted" else about(reason).plain
 
 
 def advice_for_outcome(outcome: str, reason: str) -> str:

@@ -1,6 +1,6 @@
 """A run and its legs as values: the plan, the claim, the counts and how a leg ended."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 
@@ -59,6 +59,7 @@ class Plan:
     catalog_identity: str = ""  # the catalog's name, or its location without links; empty stands for the location
     # the last claim on the catalog when its reading began; empty without one, None if nobody looked.
     catalog_claim: str | None = None
+    tag_names: list[str] = field(default_factory=list)  # of the tags that its rows may have
 
     @property
     def has_chosen_rows(self) -> bool:
@@ -167,23 +168,3 @@ def is_fresh(last: ClockReading, now: ClockReading) -> bool:
     if last.boot == now.boot != "":
         return now.uptime_seconds - last.uptime_seconds <= STALE_SECONDS
     return abs(now.at - last.at) <= timedelta(seconds=STALE_SECONDS)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LegProgress:
-    """What a display shows of a leg.
-
-    Attributes:
-        counts: its finished rows by outcome.
-        rate: calls per second that the service lets through; None until it has throttled.
-        most_at_once: calls at once that it lets through; None where no such limit was seen.
-        is_outage: whether only controls go, since one came out wrong.
-        is_stopping: whether it was asked to stop.
-    """
-
-    counts: Mapping[str, int]
-    sent_bytes: int
-    rate: float | None
-    most_at_once: int | None
-    is_outage: bool
-    is_stopping: bool

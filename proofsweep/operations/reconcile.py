@@ -17,6 +17,7 @@ from proofsweep.model.proofs import Inventory
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.schemas import SCHEMAS
+from proofsweep.model.tags import tag_of
 from proofsweep.operations.operation_log import OperationLog
 from proofsweep.operations.operation_work import OperationContext, OutageGuard, operation_begun
 from proofsweep.partner.partner import Partner
@@ -156,8 +157,7 @@ def compared_masters(results: Results, plan: Plan) -> Iterator[tuple[str, bool]]
     columns = ["item_id", "audio_sha256", "tags"]
     for table in results.tables(results.parts_of("verdicts", plan), columns):
         for row in table.to_pylist():
-            tags = {name.strip().lower(): value for name, value in json.loads(row["tags"] or "{}").items()}
-            master = str(tags.get(_TAG) or "").strip().lower()
+            master = (tag_of(json.loads(row["tags"] or "{}"), _TAG) or "").strip().lower()
             if master and row["audio_sha256"] is not None:
                 yield row["item_id"], master == row["audio_sha256"]
 

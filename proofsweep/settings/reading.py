@@ -108,7 +108,7 @@ class ScreeningSettings(Section):
 PROFILES = Path(__file__).resolve().parent.parent.parent / "configs"
 DEFAULT_PROFILE = "sandbox"
 
-_SECRET_SOURCES = {"service": "api_key_", "alerts": "urls_"}
+_SECRET_SOURCES = {"service": "api_key_", "alerts": "urls_", "serve": "token_"}
 """Sections with settings that say where a secret is kept, and how the names of these begin."""
 
 
@@ -130,7 +130,9 @@ class Settings(BaseSettings):
     retry: sections.RetrySettings = sections.RetrySettings()
     canary: sections.CanarySettings = sections.CanarySettings()
     alerts: sections.AlertsSettings = sections.AlertsSettings()
+    report: sections.ReportSettings = sections.ReportSettings()
     timeouts: sections.TimeoutSettings = sections.TimeoutSettings()
+    serve: sections.ServeSettings = sections.ServeSettings()
     dask: sections.DaskSettings = sections.DaskSettings()
     screening: ScreeningSettings = ScreeningSettings()
 
@@ -211,7 +213,7 @@ def _names() -> dict[str, list[str]]:
 
 
 def _secret_variables(profile: dict[str, Any]) -> set[str]:
-    """Name the variables that hold the key and the alert URLs, by the profile and by the environment."""
+    """Name the variables that hold a secret, by the profile and by the environment."""
     named = [_members(profile, section).get(f"{prefix}env") for section, prefix in _SECRET_SOURCES.items()]
     named += [
         os.environ.get(f"PROOFSWEEP_{section}__{prefix}env".upper()) for section, prefix in _SECRET_SOURCES.items()

@@ -45,6 +45,14 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+def _without_credentials(url: str) -> str:
+    try:
+        refuse_credentials(url)
+    except CatalogError:
+        raise ValueError("must not contain credentials") from None
+    return url
+
+
 class ServiceSettings(Section):
     """Which service, and where its key is; the key itself is never a setting."""
 
@@ -77,7 +85,7 @@ class ServiceSettings(Section):
     @model_validator(mode="after")
     def _is_safe(self) -> "ServiceSettings":
         parts, mistakes = urlsplit(self.base_url), []
-        is_elsewhere = not _is_loopback(parts.hostname or "")
+        is_elsewhere = not is_loopback(parts.hostname or "")
         if is_elsewhere and self.loopback_only:
             mistakes.append(
                 "base_url is of another machine, but this config has values for a sandbox on this machine only: "
@@ -102,11 +110,7 @@ class ResultsSettings(Section):
     def _has_no_credentials(cls, url: str) -> str:
         if not url.strip():
             raise ValueError("must not be empty")
-        try:
-            refuse_credentials(url)
-        except CatalogError:
-            raise ValueError("must not contain credentials") from None
-        return url
+        return _without_credentials(url)
 
 
 class PaceSettings(Section):
@@ -217,6 +221,48 @@ class AlertsSettings(Section):
         return self
 
 
+class ReportSettings(Section):
+    """Where reports are kept up to date (docs/report.md)."""
+
+    # folder or bucket URL of the site that each run brings up to date; None for none.
+    site: Annotated[str, Field(min_length=1)] | None = None
+
+    @field_validator("site")
+    @classmethod
+    def _has_no_credentials(cls, site: str | None) -> str | None:
+        return None if site is None else _without_credentials(site)
+
+
+class ServeSettings(Section):
+    """The server of the live pages (docs/serve.md); the token itself is never a setting.
+
+    Attributes:
+        url: the address by which people reach it, behind a proxy perhaps; the summaries in Prefect link to it.
+        token_file, token_env: where the token is that permits to stop and resume runs: a file, or a variable.
+        deployment: the Prefect deployment that resumes runs, as `flow/deployment`.
+    """
+
+    url: str | None = None
+    token_file: Path | None = None
+    token_env: str | None = None
+    deployment: str = "verify-catalog/nightly"
+
+    @field_validator("url")
+    @classmethod
+    def _is_an_address(cls, url: str | None) -> str | None:
+        parts = urlsplit(url or "http://localhost")
+        is_plain = parts.username is None and parts.password is None and not parts.query and not parts.fragment
+        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/") or not is_plain:
+            raise ValueError("must be an address like https://host:8377, without a path and without credentials")
+        return url and url.rstrip("/")
+
+    @model_validator(mode="after")
+    def _has_one_token(self) -> "ServeSettings":
+        if self.token_file is not None and self.token_env is not None:
+            raise ValueError("give only one of token_file, token_env")
+        return self
+
+
 class DaskSettings(Section):
     """Where the worker processes are, if `runner` is `dask`."""
 
@@ -242,7 +288,8 @@ class TimeoutSettings(Section):
     total_seconds: Seconds = 120.0
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can be reached at a host; a name but `localhost` may lead anywhere."""
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:

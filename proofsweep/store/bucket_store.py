@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 
 # chosen: a create is tried again if the existing object is gone by then.
 _CREATE_ATTEMPTS = 3
+_CONTENT_TYPES = {
+    "html": "text/html; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "csv": "text/csv; charset=utf-8",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
 # obstore's error of a request that it sent once only: then the existing object is another process's.
 _FIRST_TRY = re.compile(r"\bretries: 0,")
 
@@ -26,15 +33,18 @@ class BucketStore:
     If the bucket lets several creates of one name succeed, the last one's object remains; read it back to see whose.
     """
 
-    def __init__(self, url: str, open_root: Callable[[str], "ObjectStore"] = open_bucket) -> None:
+    def __init__(
+        self, url: str, open_root: Callable[[str], "ObjectStore"] = open_bucket, *, called: str = "results store"
+    ) -> None:
         self.url = url.rstrip("/")
+        self._called = called
         self._root, self._prefix = root_and_key(self.url)
         self._open_root = open_root
         self._store: ObjectStore | None = None
 
     def within(self, folder: str) -> "BucketStore":
         """Open a longer prefix of the bucket."""
-        return BucketStore(f"{self.url}/{folder}", self._open_root)
+        return BucketStore(f"{self.url}/{folder}", self._open_root, called=self._called)
 
     def create(self, name: str, content: bytes) -> None:
         """Put an object if there is none; one that an unanswered attempt of this call has put counts as created."""
@@ -53,13 +63,15 @@ class BucketStore:
             else:
                 return
         raise ResultsError(
-            f"The results store {self.url} cannot be written (other processes write {name} at the same time)."
+            f"The {self._called} {self.url} cannot be written (other processes write {name} at the same time)."
         )
 
     def replace(self, name: str, content: bytes) -> None:
-        """Put an object, also over one of that name."""
+        """Put an object, also over one of that name; one that a browser reads says what it is."""
+        kind = _CONTENT_TYPES.get(name.rpartition(".")[2])
+        attributes = None if kind is None else {"Content-Type": kind}
         try:
-            obstore.put(self._bucket, self._key(name), content, mode="overwrite")
+            obstore.put(self._bucket, self._key(name), content, mode="overwrite", attributes=attributes)
         except FAILURES as error:
             self._fail("written", error)
 
@@ -86,7 +98,8 @@ class BucketStore:
     def sizes(self, folder: str) -> dict[str, int]:
         """Read the sizes from the same listing."""
         found = {self._name(meta["path"]): meta["size"] for meta in self._below(folder)["objects"]}
-        return {path: size for path, size in found.items() if _is_open(path) and path.startswith(f"{folder}/")}
+        below = f"{folder}/" if folder else ""
+        return {path: size for path, size in found.items() if _is_open(path) and path.startswith(below)}
 
     def folders(self, folder: str, after: str = "") -> list[str]:
         """List the prefixes right below a folder. After a given one, nothing before it is listed."""
@@ -103,6 +116,13 @@ class BucketStore:
             if failure_of(error).kind is not FailureKind.MISSING:
                 self._fail("written", error)
 
+    def delete_folder(self, folder: str) -> None:
+        """Delete the objects, many with one request where the bucket can."""
+        try:
+            obstore.delete(self._bucket, [self._key(name) for name in self.names(folder)])
+        except FAILURES as error:
+            self._fail("written", error)
+
     @property
     def _bucket(self) -> "ObjectStore":
         if self._store is None:
@@ -114,7 +134,7 @@ class BucketStore:
 
     def _below(self, folder: str) -> "ListResult[list[ObjectMeta]]":
         try:
-            return obstore.list_with_delimiter(self._bucket, self._key(folder) + "/")  # type: ignore[return-value]
+            return obstore.list_with_delimiter(self._bucket, self._key(f"{folder}/" if folder else ""))  # type: ignore[return-value]
         except FAILURES as error:
             self._fail("listed", error)
 
@@ -137,7 +157,7 @@ class BucketStore:
     def _fail(self, what: str, error: Exception) -> NoReturn:
         failure = failure_of(error)
         sentence = FailureKind.NO_BUCKET if failure.kind is FailureKind.MISSING else failure.sentence
-        raise ResultsError(f"The results store {self.url} cannot be {what}: {sentence}.") from None
+        raise ResultsError(f"The {self._called} {self.url} cannot be {what}: {sentence}.") from None
 
 
 def _is_open(path: str) -> bool:

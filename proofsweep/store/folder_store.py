@@ -14,8 +14,9 @@ from proofsweep.errors import NameTaken, ResultsError
 class FolderStore:
     """A results store in a folder of this machine; a created object survives a power cut."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, called: str = "results store") -> None:
         self._root = root
+        self._called = called
 
     @property
     def url(self) -> str:
@@ -49,7 +50,8 @@ class FolderStore:
 
     def names(self, folder: str) -> list[str]:
         """List files; drafts of unfinished writes are not objects."""
-        return [f"{folder}/{entry.name}" for entry in self._entries(folder) if entry.is_file()]
+        below = f"{folder}/" if folder else ""
+        return [f"{below}{entry.name}" for entry in self._entries(folder) if entry.is_file()]
 
     def sizes(self, folder: str) -> dict[str, int]:
         """Ask the file system for the size of each file; one that is deleted meanwhile is left out."""
@@ -68,9 +70,17 @@ class FolderStore:
         with self._wrapped_errors("written"):
             (self._root / name).unlink(missing_ok=True)
 
+    def delete_folder(self, folder: str) -> None:
+        """Remove the files, and the folder unless it holds folders."""
+        for entry in self._entries(folder):
+            if entry.is_file():
+                self.delete(f"{folder}/{entry.name}")
+        with suppress(OSError):
+            (self._root / folder).rmdir()
+
     def within(self, folder: str) -> "FolderStore":
         """Open a sub-folder."""
-        return FolderStore(self._root / folder)
+        return FolderStore(self._root / folder, self._called)
 
     def _entries(self, folder: str) -> list[os.DirEntry[str]]:
         missing = suppress(FileNotFoundError, NotADirectoryError)
@@ -84,7 +94,7 @@ class FolderStore:
         try:
             yield
         except OSError as error:
-            raise ResultsError(f"The results store {self.url} cannot be {what} ({error.strerror}).") from error
+            raise ResultsError(f"The {self._called} {self.url} cannot be {what} ({error.strerror}).") from error
 
 
 def _was_created(path: Path, content: bytes) -> bool:

@@ -5,6 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import chain, islice
+from typing import Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -108,7 +109,17 @@ class HashedItems:
     """A set of item IDs, or of keys with one, in eight bytes each: a set of text needs a gigabyte for ten million."""
 
     def __init__(self, item_ids: Iterable[Hashable]) -> None:
-        hashes = pa.array(array("q", map(hash, item_ids)), pa.int64())
+        self._sort(array("q", map(hash, item_ids)))
+
+    @classmethod
+    def of_hashes(cls, hashed: "array[int]") -> Self:
+        """Make the set of the hashes of its members, in this process."""
+        made = cls(())
+        made._sort(hashed)
+        return made
+
+    def _sort(self, hashed: "array[int]") -> None:
+        hashes = pa.array(hashed, pa.int64())
         self._hashes = _numbers(hashes.take(pc.array_sort_indices(hashes)))
         self._count = len(hashes)
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from proofsweep.background import background_thread
 from proofsweep.errors import NameTaken, ResultsError, RunIsActive
 from proofsweep.model import layout
+from proofsweep.model.progress import LegProgress
 from proofsweep.model.runs import HEARTBEAT_SECONDS, STALE_SECONDS, Claim, ClockReading, is_fresh
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.plans_and_parts import Results
@@ -77,9 +78,10 @@ class Lease:
         with suppress(ResultsError):  # then the claim is stale soon, or at once when this process ends
             self.results.store.delete(layout.claim_name(self.name, number))
 
-    def beat(self, number: int) -> None:
-        """Write the heartbeat: this process is alive now."""
-        write_sign(self.results.store, self._heartbeat_name(number), self.now())
+    def beat(self, number: int, progress: LegProgress | None = None) -> None:
+        """Write the heartbeat: this process is alive now, and so far with its work."""
+        facts: Row = {} if progress is None else {"progress": progress.document()}
+        write_sign(self.results.store, layout.heartbeat_name(self.name, number), self.now(), facts)
 
     def write_receipt(self, number: int, receipt: dict[str, object]) -> None:
         """End a term; NameTaken if another process has ended it."""
@@ -116,7 +118,7 @@ class Lease:
         holder = self.holder(number)
         if holder is None or is_gone(holder):
             return False
-        beaten = read_sign(self.results.store, self._heartbeat_name(number))
+        beaten = read_sign(self.results.store, layout.heartbeat_name(self.name, number))
         return is_fresh(beaten or holder.claimed, self.now())
 
     def is_active(self, number: int) -> bool:
@@ -127,7 +129,7 @@ class Lease:
 
     def is_heard(self, number: int) -> bool:
         """Wait up to 30 s for a new heartbeat of a term that seems dead, if two hosts' clocks had to be compared."""
-        holder, name = self.holder(number), self._heartbeat_name(number)
+        holder, name = self.holder(number), layout.heartbeat_name(self.name, number)
         if holder is None or is_gone(holder) or holder.boot == boot_id() != "":
             return False
         before = self.results.store.read(name)
@@ -148,19 +150,24 @@ class Lease:
         """Read both clocks."""
         return ClockReading(self.clock(), self.uptime(), boot_id())
 
-    def _heartbeat_name(self, number: int) -> str:
-        return f"{layout.leg_folder(self.name, number)}/heartbeat.json"
+
+_NO_FACTS: Row = {}
 
 
-def write_sign(store: Store, name: str, now: ClockReading) -> None:
-    """Write a sign of life in the place of the last one."""
-    store.replace(name, json_bytes(asdict(now) | {"at": now.at.isoformat()}))
+def write_sign(store: Store, name: str, now: ClockReading, facts: Row = _NO_FACTS) -> None:
+    """Write a sign of life in the place of the last one, with what else it tells."""
+    store.replace(name, json_bytes(asdict(now) | {"at": now.at.isoformat()} | facts))
 
 
 def read_sign(store: Store, name: str) -> ClockReading | None:
     """Read the last sign of life; None if there is none that can be read: a power cut may leave it empty."""
+    return sign_in(store.read(name))
+
+
+def sign_in(content: bytes | None) -> ClockReading | None:
+    """Return the sign of life in a heartbeat's content."""
     try:
-        sign = json.loads(store.read(name) or b"")
+        sign = json.loads(content or b"")
         return ClockReading(datetime.fromisoformat(sign["at"]), float(sign["uptime_seconds"]), sign["boot"])
     except (ValueError, KeyError, TypeError):
         return None

@@ -45,7 +45,26 @@ def newest_rows(rows: pa.Table) -> pa.Table:
     key = [ordered[name] for name in _KEY]
     changes = [pc.not_equal(column.slice(1), column.slice(0, len(column) - 1)) for column in key]
     is_first = [True, *pc.or_(pc.or_(changes[0], changes[1]), changes[2]).to_pylist()]
-    return ordered.filter(pa.array(is_first)).drop_columns(["_answered"])
+    return _with_given_tags(ordered.filter(pa.array(is_first)), ordered).drop_columns(["_answered"])
+
+
+def _with_given_tags(newest: pa.Table, ordered: pa.Table) -> pa.Table:
+    """Return the newest rows with the newest tags that their items were given, if their own run gave none."""
+    if newest.num_rows == ordered.num_rows or "tags" not in newest.column_names:
+        return newest
+    lacking = newest.filter(pc.field("tags").is_null())["item_id"].unique()
+    given = ordered.filter(pc.and_(pc.is_valid(ordered["tags"]), pc.is_in(ordered["item_id"], lacking)))
+    if given.num_rows == 0:
+        return newest
+    by_time = given.take(pc.sort_indices(given, sort_keys=[(name, "ascending") for name, _ in _ORDER[3:]]))
+    tags = dict(zip(_items_of(by_time), by_time["tags"].to_pylist(), strict=True))
+    cells = zip(_items_of(newest), newest["tags"].to_pylist(), strict=True)
+    filled = pa.array([tags.get(item) if own is None else own for item, own in cells], pa.string())
+    return newest.set_column(newest.column_names.index("tags"), newest.schema.field("tags"), filled)
+
+
+def _items_of(rows: pa.Table) -> Iterator[tuple[object, object]]:
+    return zip(rows["item_id"].to_pylist(), rows["environment"].to_pylist(), strict=True)
 
 
 def merged(sources: Sequence[Iterator[pa.Table]]) -> Iterator[pa.Table]:

@@ -4,7 +4,7 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -132,6 +132,10 @@ class Results:
         """Read parts one by one: those of a long run do not fit in memory together."""
         return (self._table(name, columns) for name in names)
 
+    def object_table(self, name: str, columns: list[str]) -> pa.Table:
+        """Read columns of one Parquet object; ResultsError if it is missing."""
+        return _table_of(self._required(name), columns)
+
     def all_parts(self, table: str) -> Iterator[str]:
         """List the names of all parts of a table, oldest first."""
         for folder in self.store.folders(table):
@@ -191,35 +195,3 @@ def parquet_of(table: pa.Table) -> bytes:
 def _table_of(content: bytes, columns: list[str] | None = None) -> pa.Table:
     """Read one Parquet object in this thread: Arrow's own threads can abort a process that ends right after a read."""
     return pq.ParquetFile(pa.BufferReader(content)).read(columns, use_threads=False)
-
-
-SCHEMA: Final = pa.schema([pa.field("item_id", pa.string(), nullable=False)])
-# Item IDs that are encoded at once. Chosen; not critical.
-_IDS_AT_ONCE = 10_000
-
-
-class ListedItems:
-    """Item IDs, packed in memory as one Parquet object: some 18 bytes for each."""
-
-    def __init__(self) -> None:
-        self.rows = 0
-        self._packed = io.BytesIO()
-        self._writer = pq.ParquetWriter(self._packed, SCHEMA, compression="zstd", use_dictionary=False)
-        self._waiting: list[str] = []
-
-    def add(self, item_id: str) -> None:
-        """Add the item of the next row."""
-        self.rows += 1
-        self._waiting.append(item_id)
-        if len(self._waiting) == _IDS_AT_ONCE:
-            self._pack()
-
-    def content(self) -> bytes:
-        """Return the object; nothing can be added afterwards."""
-        self._pack()
-        self._writer.close()
-        return self._packed.getvalue()
-
-    def _pack(self) -> None:
-        self._writer.write_batch(pa.RecordBatch.from_arrays([pa.array(self._waiting, pa.string())], schema=SCHEMA))
-        self._waiting = []

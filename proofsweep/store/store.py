@@ -42,7 +42,7 @@ class Store(Protocol):
         ...
 
     def names(self, folder: str) -> list[str]:
-        """List the full names of the objects directly in a folder, sorted; none if the folder is missing."""
+        """List the full names of the objects directly in a folder, sorted; none if it is missing. `""` is the root."""
         ...
 
     def sizes(self, folder: str) -> dict[str, int]:
@@ -57,30 +57,34 @@ class Store(Protocol):
         """Delete an object; a missing one is no error."""
         ...
 
+    def delete_folder(self, folder: str) -> None:
+        """Delete the objects directly in a folder, and it; others must not write there."""
+        ...
+
     def within(self, folder: str) -> "Store":
         """Open a folder of it as a store of its own."""
         ...
 
 
-def open_store(url: str) -> Store:
-    """Open the results store at a folder's path, `file://` URL or bucket URL; nothing is made or requested yet.
+def open_store(url: str, called: str = "results store") -> Store:
+    """Open the store at a folder's path, `file://` URL or bucket URL; nothing is made or requested yet.
 
-    ResultsError if the location is of another kind, or holds credentials.
+    Messages call it so. ResultsError if the location is of another kind, or holds credentials.
     """
     scheme, has_scheme, rest = url.partition("://")
     if not has_scheme:
-        return FolderStore(Path(url).expanduser().absolute())
+        return FolderStore(Path(url).expanduser().absolute(), called)
     if scheme == "file":
-        return FolderStore(Path(rest).absolute())
+        return FolderStore(Path(rest).absolute(), called)
     if is_bucket(url):
         from proofsweep.store.bucket_store import BucketStore  # noqa: PLC0415 - only for buckets
 
         try:
-            return BucketStore(path_of(url, "/"))
+            return BucketStore(path_of(url, "/"), called=called)
         except CatalogError as error:
-            raise ResultsError(f"The results store cannot be used: {error.message}.") from error
+            raise ResultsError(f"The {called} cannot be used: {error.message}.") from error
     kinds = ", ".join(f"{each}://" for each in sorted(BUCKET_SCHEMES))
-    raise ResultsError(f"A results store at {scheme}:// is not supported; give a folder, or a URL of {kinds}.")
+    raise ResultsError(f"A {called} at {scheme}:// is not supported; give a folder, or a URL of {kinds}.")
 
 
 def probe(store: Store) -> None:

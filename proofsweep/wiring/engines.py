@@ -18,7 +18,7 @@ from proofsweep.files.files import Files
 from proofsweep.logs import Event, log
 from proofsweep.model.exchanges import Exchange
 from proofsweep.model.outcomes import Finished
-from proofsweep.model.runs import LegProgress
+from proofsweep.model.progress import LegProgress
 from proofsweep.partner.keys import CurrentKey, KeySource, fingerprint, key_block, key_file, key_variable
 from proofsweep.partner.pacing.call_queue import CallQueue, ServiceHealth
 from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit

@@ -115,8 +115,10 @@ def claimed_next_leg(
             flow_run_id=flow_run_id,
             canaries=canaries_for(settings),
             clock=utc_now,
+            drain_seconds=settings.bounds.drain_seconds,
+            abort=engine.abort,
         )
-        remember_rate(engine, results)
+        engine.dispatcher.remember(remembered_rate(engine))
         with claimed_leg(request) as (number, facts):
             handle = _handle_of(settings, run_id, number, bounds, options)
             budget = BudgetGuard(
@@ -130,11 +132,11 @@ def claimed_next_leg(
         close_engines()
 
 
-def remember_rate(engine: Engine, results: Results, processes: int = 1) -> None:
-    """Begin with the rate that an earlier leg learned, or with this process's share of it."""
-    since = utc_now() - timedelta(days=engine.settings.pace.remember_days)
-    rate = last_rate(results, engine.settings.service.base_url, engine.key_fingerprint, since)
-    engine.dispatcher.remember(None if rate is None else rate / processes)
+def remembered_rate(engine: Engine, processes: int = 1) -> float | None:
+    """Return the rate with which a leg begins, or a process's share of it; None if no earlier leg has learned one."""
+    settings, since = engine.settings, utc_now() - timedelta(days=engine.settings.pace.remember_days)
+    rate = last_rate(results_for(settings), settings.service.base_url, engine.key_fingerprint, since)
+    return None if rate is None else rate / processes
 
 
 def _handle_of(settings: Settings, run_id: str, leg: int, bounds: Bounds, options: LegOptions) -> LegHandle:
@@ -279,7 +281,7 @@ def _begin(handle: LegHandle, is_over: IsOver, read_block: ReadBlock | None) -> 
     budget = GrantedBudget(bounds, engine.partner.for_control(), engine.stop, utc_now)
     leg = build_context(handle, engine, budget, is_claimant=False)
     refuse_missing_catalog(leg.plan)
-    remember_rate(engine, leg.results, handle.processes)
+    engine.dispatcher.remember(remembered_rate(engine, handle.processes))
     drain_seconds = engine.settings.bounds.drain_seconds
     process = WorkerProcess(leg=leg, budget=budget, is_over=is_over, abort=engine.abort, drain_seconds=drain_seconds)
     return process, engine.close

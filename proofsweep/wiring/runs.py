@@ -112,6 +112,7 @@ def chosen_rows(
     return DueRows(
         whole,
         selection,
+        limits=limits_for(settings),
         answered_at=AnswerTimes(results, environment, ANSWERED).of,
         tried_at=AnswerTimes(results, environment, OUTCOMES).of,
         now=utc_now(),
@@ -186,9 +187,9 @@ def canaries_for(settings: Settings) -> list[Canary]:
     return read_canaries(manifest, limits_for(settings))
 
 
-def surveyed(settings: Settings, catalog: str, selection: Selection, *, deep: bool) -> Surveyed:
+def surveyed(settings: Settings, catalog: str, selection: Selection, *, deep: bool, max_calls: int | None) -> Surveyed:
     """Read the chosen rows of a catalog once; NothingDue if there is none, ConfigError if none could ever be sent."""
-    listing = chosen_rows(settings, catalog, selection)
+    listing = chosen_rows(settings, catalog, selection, max_calls=max_calls)
     survey = survey_catalog(listing, limits_for(settings), deep=Files(listing.root) if deep else None)
     refuse_hopeless(survey, listing)
     return Surveyed(listing, survey)

@@ -41,3 +41,8 @@ def meant_run(settings: Settings, run_id: str | None, catalog: str | None = None
 def cautions_for(settings: Settings, catalog: str) -> list[str]:
     """Return what is unwise about a catalog's location and the results store; ResultsError if that cannot be read."""
     return cautions_of(results_for(settings), settings.service.environment, catalog)
+
+
+def supplier_tag_of(settings: Settings) -> str:
+    """Return the tag that names a supplier: that of the alerts, or else that of a watched folder."""
+    return settings.alerts.supplier_tag or settings.ingest.supplier_tag

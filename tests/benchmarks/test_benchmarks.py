@@ -24,10 +24,21 @@ SAYS = {
     "lane_in_real_time": "the simulation",
     "night": "Unexplained: 0.",
     "prefect_tasks": "a task for each shard",
+    "rehearsal": "| worst |",
     "processes": "| dask, processes: 1 |",
     "sandbox_rate": "one file of 1 MiB",
 }
-SLOW = {"cpu_per_file", "first_byte", "lane_in_real_time", "memory", "night", "prefect_tasks", "processes", "queries"}
+SLOW = {
+    "cpu_per_file",
+    "first_byte",
+    "lane_in_real_time",
+    "memory",
+    "night",
+    "prefect_tasks",
+    "processes",
+    "queries",
+    "rehearsal",
+}
 """Benchmarks that start the program several times or fill a store: `--quick` runs them, this only loads them."""
 
 
@@ -65,5 +76,14 @@ def test_every_benchmark_is_among_them() -> None:
     """A script that measures something is a benchmark; the others are only used by benchmarks."""
     scripts = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
 
-    parts = {"bucket_client", "children", "core_client", "curl_client", "lane_plot", "null_service", "plain_copy"}
+    parts = {
+        "bucket_client",
+        "children",
+        "core_client",
+        "curl_client",
+        "gated_sandbox",
+        "lane_plot",
+        "null_service",
+        "plain_copy",
+    }
     assert scripts - parts - {"__main__"} == set(SAYS)

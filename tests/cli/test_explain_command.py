@@ -1,6 +1,7 @@
 """`explain` tells the story of one file, and writes what the partner's support needs."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -60,6 +61,30 @@ def test_json_is_one_object(store: str, capsys: pytest.CaptureFixture[str]) -> N
     found = json.loads(capsys.readouterr().out)
     assert found["runs"][0]["verdict_row"]["audio"] == f"/m/{SECRET_NAME}"
     assert "r-1" in found["support_packet"]
+
+
+def test_several_files_that_fit_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each with the command that explains it; what others wrote stays on its line."""
+    results, plan = Results(FolderStore(tmp_path)), replace(PLAN, items=2)
+    tags = json.dumps({"title": "D\u00e9j\u00e0 \x1b[31m", "isrc": "QZNUL2600017"})
+    rows = [answered(plan, row, item, audio=f"/m/{item}/x.wav", tags=tags) for row, item in enumerate(("it's", "b"))]
+    end_leg(results, plan, rows)
+
+    assert run(["explain", "qz-nul 26-00017", "--results", str(tmp_path)]) == 2
+    said = capsys.readouterr()
+    assert run(["explain", "QZNUL", "--results", str(tmp_path), "--json"]) == 2
+    found = json.loads(capsys.readouterr().out)
+    assert run(["explain", "m/b/x.wav", "--results", str(tmp_path)]) == 0
+
+    assert said.out.splitlines() == [
+        "accepted  /m/b/x.wav  title: D\u00e9j\u00e0 \\x1b[31m  isrc: QZNUL2600017",
+        f"  proofsweep explain b --results {tmp_path}",
+        "accepted  /m/it's/x.wav  title: D\u00e9j\u00e0 \\x1b[31m  isrc: QZNUL2600017",
+        f"""  proofsweep explain 'it'"'"'s' --results {tmp_path}""",
+    ]
+    assert said.err == "proofsweep: 2 items fit 'qz-nul 26-00017'. Explain one by its item_id.\n"
+    assert (found["items"], [row["item_id"] for row in found["first"]]) == (2, ["b", "it's"])
+    assert found["first"][0]["tags"]["isrc"] == "QZNUL2600017"
 
 
 @pytest.mark.parametrize("named", ["p1", "proof:p1"])

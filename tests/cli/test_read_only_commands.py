@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -69,6 +70,23 @@ def test_plan_names_audio_whose_sidecar_is_ambiguous(proofsweep: Command, tmp_pa
     assert done.returncode == 0
     assert "2 ineligible · ambiguous_sidecar: name the sidecar after its audio's full name" in done.stdout
     assert f"    {folder}/song [live].mp3\n    {folder}/song [live].wav\n" in done.stdout
+
+
+def test_plan_rehearses_what_was_measured(proofsweep: Command, catalog: Path) -> None:
+    """Without a measurement it asks for one, in one line; a sample, and an assumed lane, are what it then rests on."""
+    nothing = proofsweep("plan", catalog, "--rehearse")
+    senseless = proofsweep("plan", catalog, "--rate", "5")
+    told = proofsweep("plan", catalog, "--sample", "5", "--rehearse", "--rate", "2", "--until", "23:59 UTC")
+    known = json.loads(proofsweep("plan", catalog, "--rehearse", "--json", "--rate", "2").stdout)["rehearsal"]
+
+    assert (nothing.returncode, senseless.returncode) == (2, 2)
+    assert nothing.stderr.startswith("proofsweep: Nothing was measured yet")
+    assert len(nothing.stderr.splitlines()) == len(senseless.stderr.splitlines()) == 1
+    assert "  rehearsed: ends about " in told.stdout
+    assert "rests on a sample of 5: 5 files, measured " in told.stdout
+    assert "assumed: a lane of 2 calls a second, as --rate says" in told.stdout
+    assert known["rows"] + known["rows_left"] > 10
+    assert known["rests_on"]["lane"]["rate"] == 2.0
 
 
 def test_plan_lists_what_will_not_be_sent(proofsweep: Command, workdir: Path, tmp_path: Path) -> None:
@@ -324,8 +342,9 @@ def test_status_reports_an_active_leg(proofsweep: Command, workdir: Path, catalo
 
     assert (workdir / "results").is_dir()
     assert status.returncode == 9
-    assert f"A leg is active: process {os.getpid()}" in status.stdout
-    assert " active" in listed.stdout
+    assert f"leg 1: process {os.getpid()} on " in status.stdout
+    assert f"stop: proofsweep stop {plan.run_id}\n" in status.stdout
+    assert f" active on {socket.gethostname()}, since " in listed.stdout
 
 
 def test_a_run_without_a_leg_is_shown_as_planned_only(proofsweep: Command, workdir: Path, catalog: Path) -> None:

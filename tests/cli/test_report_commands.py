@@ -53,7 +53,7 @@ def test_a_morning_without_sql(proofsweep: Command, delivery: Path, workdir: Pat
     """Verify, list by supplier, export for each, verify the list again: every item keeps its id and its tags."""
     first = verified(plan_catalog(load_settings(), str(delivery)))
 
-    listed = proofsweep("rejects", "--by", "supplier")
+    listed = proofsweep("rejects", "--by", "Supplier")
     exported = proofsweep("export", "--only", "rejected", "--by", "supplier", "--file", "out/bad.csv", "--json")
     files = [Path(each["file"]) for each in json.loads(exported.stdout)["files"]]
     again = verified(plan_catalog(load_settings(), str(files[0]), selection=Selection(root=str(delivery.parent))))
@@ -63,7 +63,8 @@ def test_a_morning_without_sql(proofsweep: Command, delivery: Path, workdir: Pat
 
     assert (listed.returncode, exported.returncode) == (0, 0)
     assert "2 files need attention (sandbox, newest answers of all runs)\n\n=Nord — 1 file\n" in listed.stdout
-    assert "    +bad1.wav\n" in listed.stdout
+    assert "  1 rejected: the credential in the file cannot be read (unreadable)\n" in listed.stdout
+    assert "\n    +bad1.wav\n" in listed.stdout
     assert len(files) == 2
     columns = ["item_id", "audio", "tags", "outcome"]
     rows = {run: open_results("results").verdicts(run, columns).to_pylist() for run in (first, again, redriven)}

@@ -101,3 +101,23 @@ def test_a_second_request_ends_the_run_at_once_and_loses_nothing(
     assert "the leg was killed" in printed
     assert [leg["ended_by"] for leg in world.legs()] == ["killed", "complete"]
     assert Counter(row["leg"] for row in world.rows()) == {1: SMALL, 2: LARGE}
+
+
+def test_another_process_follows_a_run_and_stops_it(
+    world: ForeignWorld, start_run: StartRun, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Through the results store alone: the uploads that would take minutes are aborted, and `resume` does the rest."""
+    monkeypatch.setenv("PROOFSWEEP_BOUNDS__DRAIN_SECONDS", "1")
+    process = start_run()
+    following = world.start("status", "--follow")
+    world.wait_for(lambda: f"process {process.pid} on " in world.logs or f"{SMALL:,} of " in world.logs)
+
+    stopped, printed = world.run("stop"), capsys.readouterr().out
+    codes = process.wait(timeout=UPLOAD_SECONDS / 3), following.wait(timeout=60)
+    code = resume(world)
+
+    assert (stopped, codes, code) == (0, (6, 6), 0), world.logs
+    assert f"leg 1 has ended (cancelled). {LARGE} of {SMALL + LARGE} rows remain: proofsweep resume " in printed
+    assert "It was stopped by `proofsweep stop`, asked on " in world.logs
+    assert [leg["ended_by"] for leg in world.legs()] == ["cancelled", "complete"]
+    assert Counter(row["leg"] for row in world.rows()) == {1: SMALL, 2: LARGE}

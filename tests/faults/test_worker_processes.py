@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -206,10 +207,31 @@ def test_a_stop_reaches_workers_elsewhere_within_seconds(world: ForeignWorld, ru
     assert code == 6, world.logs
     assert time.monotonic() - asked_at < 10.0
     assert last_at - asked_at < 5.0
+    told = _stopped_through_the_store(world, run_id)
+    assert told["stops_because"].startswith("It was stopped by `proofsweep stop`, asked on ")
+    assert 0 < sum(told["counts"].values()) <= told["calls"] / 2
+    assert told["finished_before"] + sum(told["counts"].values()) < ROWS
     assert world.start("resume", run_id).wait(timeout=120) == 3, world.logs
-    check_tables(world, legs=2)
-    assert answered(world) == ROWS + 2  # the negative control of each leg
+    check_tables(world, legs=3)
+    assert answered(world) == ROWS + 3  # the negative control of each leg
     assert all(worker.poll() is None for worker in by_hand.workers)
+
+
+def _stopped_through_the_store(world: ForeignWorld, run_id: str) -> dict[str, Any]:
+    """Go on with a run more slowly, stop it from this process, and return what its last heartbeat told."""
+    for call in ("uploads", "verify"):
+        world.service.changes[call] = answer_after(0.2)
+    before = answered(world)
+    process = world.start("resume", run_id)
+    world.wait_for(lambda: answered(world) > before + IN_FLIGHT or process.poll() is not None)
+
+    assert world.run("stop", run_id) == 0
+    assert process.wait(timeout=60) == 6, world.logs
+
+    world.service.changes.clear()
+    heartbeat = world.results / "_runs" / run_id / "legs" / "002" / "heartbeat.json"
+    told: dict[str, Any] = json.loads(heartbeat.read_bytes())["progress"]
+    return told
 
 
 def test_workers_stop_for_a_leg_whose_process_is_killed(world: ForeignWorld, run_id: str, by_hand: Cluster) -> None:

@@ -1,6 +1,8 @@
 """Runs as they are left behind in a results store: a plan, a claim, a receipt and parts."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from proofsweep.model.layout import verdicts_name
@@ -46,10 +48,15 @@ def answered(plan: Plan, row: int, item_id: str, outcome: str = "accepted", **ce
     return facts | cells
 
 
+def tag_names_of(rows: Iterable[Row]) -> list[str]:
+    """Name the tags of some rows, as their plan does."""
+    return list(dict.fromkeys(name for row in rows for name in json.loads(str(row.get("tags") or "{}"))))
+
+
 def end_leg(results: Results, plan: Plan, rows: Sequence[Row] = (), leg: int = 1, **counts: object) -> None:
     """Leave a leg behind that ended with these rows in a part; `counts` are further cells of its row in `runs`."""
     if results.store.read(f"_runs/{plan.run_id}/plan.json") is None:
-        results.write_plan(plan)
+        results.write_plan(replace(plan, tag_names=plan.tag_names or tag_names_of(rows)))
     legs = Legs(results, plan.run_id)
     legs.claim(leg)
     if rows:

@@ -9,7 +9,6 @@ import pyarrow as pa
 from proofsweep.audit.prune import find_prunable, prune
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.endings import EndedBy
-from proofsweep.model import layout
 from proofsweep.model.exchanges import Call, Exchange
 from proofsweep.model.items import WorkItem
 from proofsweep.model.pruning import Keep
@@ -19,7 +18,8 @@ from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.exchanges import exchange_row
 from proofsweep.store.journal import Journal
 from proofsweep.store.legs import Legs
-from proofsweep.store.plans_and_parts import ListedItems, Results
+from proofsweep.store.listings import Listing, write_gone
+from proofsweep.store.plans_and_parts import Results
 from proofsweep.verify.leg.note_leg import note_leg
 from proofsweep.verify.leg.settle import LegEnd, settle_leg
 
@@ -33,12 +33,17 @@ def planned(results: Results, run_id: str, items: str, shard_items: int = 5) -> 
     """Plan a run of items named by one letter each."""
     shards = -(-len(items) // shard_items)
     plan = plan_of_run(run_id, items=len(items), shard_items=shard_items, shards=shards)
-    work = [WorkItem(manifest_row=row, item_id=item, audio=f"/c/{item}") for row, item in enumerate(items)]
-    for shard in range(shards):
-        rows = [planned_items.planned_row(item) for item in work[shard * shard_items : (shard + 1) * shard_items]]
-        results.write_shard(run_id, shard, pa.Table.from_pylist(rows, schema=schemas.ITEMS))
+    plan_items(results, plan, items)
     results.write_plan(plan)
     return plan
+
+
+def plan_items(results: Results, plan: Plan, items: Iterable[str]) -> None:
+    """Write the shards of a run of these items."""
+    work = [WorkItem(manifest_row=row, item_id=item, audio=f"/c/{item}") for row, item in enumerate(items)]
+    for shard in range(plan.shards):
+        rows = map(planned_items.planned_row, work[shard * plan.shard_items : (shard + 1) * plan.shard_items])
+        results.write_shard(plan.run_id, shard, pa.Table.from_pylist(list(rows), schema=schemas.ITEMS))
 
 
 def end_leg(
@@ -56,12 +61,14 @@ def end_leg(
     note_leg(results, plan)
 
 
-def list_items(results: Results, run_id: str, items: Iterable[str]) -> None:
-    """Keep what a catalog lists, as a plan does that leaves rows of it out."""
-    listed = ListedItems()
-    for item in items:
-        listed.add(item)
-    results.store.create(layout.listed_name(run_id), listed.content())
+def list_items(results: Results, run_id: str, items: Iterable[str], plan: Plan | None = None) -> None:
+    """Keep what a catalog lists, and what is gone from it if the plan is given, as a plan does that leaves rows out."""
+    listing = Listing()
+    for number, item in enumerate(items):
+        listing.add(WorkItem(manifest_row=number, item_id=item, audio=f"/c/{item}", relative_path=item))
+    if plan is not None:
+        write_gone(results, run_id, listing, plan.environment, plan.identity)
+    listing.write(results, run_id)
 
 
 def audited_store(results: Results) -> Results:

@@ -1,10 +1,12 @@
 """Find what the results store knows about a file, a run or an operation, for `proofsweep explain`."""
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from proofsweep import __version__
+from proofsweep.answers.explain.likely_items import LikelyItems, likely_items
 from proofsweep.answers.explain.search import Occurrence, Search, searching
 from proofsweep.answers.explain.support_packet import SupportPacket, answer_of
 from proofsweep.contract import CONTRACT_VERSION
@@ -21,15 +23,24 @@ from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.text import minute_of
 
+_LIKELY = ("item_id", "file", "outcome", "verdict", "reason", "tags")
 # Chosen: the partner's support looks at recent calls.
 _CALLS_LOOK_BACK = timedelta(days=35)
 
 
-def explain_item(search: Search, wanted: str, since: timedelta | None) -> tuple[str, list[Occurrence]]:
-    """Return an item's ID and what happened to it in runs of this span, newest first; ResultsError unless one fits."""
-    oldest = "" if since is None else new_run_id(datetime.now(UTC) - since, "")
-    item_id = search.item(wanted, _location(wanted), oldest)
-    return item_id, list(search.occurrences(item_id, oldest))
+def items_meant(search: Search, wanted: str, since: timedelta | None) -> LikelyItems:
+    """Return the items that a person may mean among those with a row of this span."""
+    return likely_items(search.connection, wanted, _location(wanted), _oldest(since))
+
+
+def item_of_history(search: Search, wanted: str, since: timedelta | None) -> str:
+    """Return the ID of the item that was meant by what older rows and calls have; ResultsError unless one fits."""
+    return search.item(wanted, _location(wanted), _oldest(since))
+
+
+def occurrences_of(search: Search, item_id: str, since: timedelta | None) -> list[Occurrence]:
+    """Return what happened to an item in runs of this span, newest first."""
+    return list(search.occurrences(item_id, _oldest(since)))
 
 
 def explain_call(search: Search, request_id: str, since: timedelta | None) -> tuple[Operation, Row] | None:
@@ -63,6 +74,10 @@ def packet_of(calls: Iterable[tuple[Plan | Operation, Iterable[Row]]]) -> str:
     return packet.text(CONTRACT_VERSION, f"proofsweep {__version__}")
 
 
+def _oldest(since: timedelta | None) -> str:
+    return "" if since is None else new_run_id(datetime.now(UTC) - since, "")
+
+
 def _location(wanted: str) -> str:
     try:
         return path_of(wanted, str(Path.cwd()))
@@ -78,10 +93,26 @@ def lines_of(item_id: str, found: Sequence[Occurrence], erasures: Sequence[Row] 
     if newest is not None:
         yield f"  newest: {_result_of(newest)}"
         yield f"  what to do: {_advice_for(newest, erasures)}"
+    if not found:
+        yield "  listed by its catalog; no run has tried it yet"
     yield from (f"  {_line_of_erasure(row)}" for row in erasures)
     for each in found:
         yield ""
         yield from _lines_of_run(each)
+
+
+def lines_of_likely(found: LikelyItems) -> Iterator[tuple[str, str]]:
+    """Return of each of several items what people know of it, and its ID."""
+    for row in found.rows:
+        tags = json.loads(str(row["tags"] or "{}")).items()
+        known = "".join(f"  {name}: {value}" for name, value in tags)
+        yield f"{words_of_outcome(row)}  {row['file']}{known}", str(row["item_id"])
+
+
+def json_of_likely(found: LikelyItems) -> dict[str, object]:
+    """Return the same as one object; the tags are an object."""
+    rows = [row | {"tags": json.loads(str(row["tags"] or "{}"))} for row in found.rows]
+    return {"items": found.items, "first": [{name: row[name] for name in _LIKELY} for row in rows]}
 
 
 def json_of_item(item_id: str, found: Sequence[Occurrence], erasures: Sequence[Row] = ()) -> dict[str, object]:

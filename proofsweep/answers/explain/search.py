@@ -156,7 +156,7 @@ class Search:
             return self._item_of_row(self.results.plan(str(run_id)), row)
         raise ResultsError(
             f"{printable(request_id)} is neither an item nor a request nor a proof in {self.results.store.url}; give "
-            "a file's location, its item_id, a request ID or a proof ID from the tables."
+            "a file's location or a part of its name, its title or ISRC, its item_id, a request ID or a proof ID."
         )
 
     def _item_of_row(self, plan: Plan, row: int) -> str:

@@ -1,6 +1,6 @@
-"""The charts of a report: DuckDB works out over the parts of a run what they show, and Vega-Lite draws them as SVG.
+"""Charts as SVG, drawn by Vega-Lite without a browser; their colours follow the page's theme.
 
-It needs no browser; the colours follow the page's theme.
+All are of one size, a panel that fits on a phone; the page puts them side by side.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,134 +8,122 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import altair as alt
-import duckdb
 import vl_convert
+from markupsafe import Markup
 
-from proofsweep.answers.views.connection import tables_of
-from proofsweep.answers.views.screening import NO_SCREENING, screening_columns
-from proofsweep.answers.views.views import quoted
-from proofsweep.model.runs import Plan
+from proofsweep.answers.report.nights import NightResult
 from proofsweep.model.tables.columns import Row
-from proofsweep.store.plans_and_parts import Results
 from proofsweep.text import printable
 
-# Points of a line. Chosen: a page is some 1,000 pixels wide.
-_POINTS = 120
-# Chosen: a table that a person reads at once; the tables hold all.
-_MOST_ROWS = 10
-_OF_RUN = """
-    CREATE TEMP VIEW verdicts AS FROM store.verdicts WHERE run_id = {run_id};
-    CREATE TEMP VIEW exchanges AS
-        SELECT * REPLACE (started_at::TIMESTAMP AS started_at) FROM store.exchanges WHERE run_id = {run_id}
-"""
-_PACE = """
-    WITH
-        span AS (
-            SELECT greatest(epoch(max(started_at) - min(started_at)), 1) AS seconds FROM exchanges
-        ),
-        width AS (SELECT greatest(1, ceil(seconds / {points}))::INTEGER AS step FROM span)
-    SELECT
-        time_bucket(to_seconds(step), started_at) AS moment,
-        any_value(step) AS step,
-        count(*) FILTER (call IN ('uploads', 'verify')) / any_value(step) AS calls,
-        count(*) FILTER (status = 429) / any_value(step) AS throttled,
-        count(*) FILTER (failure IS NOT NULL OR status >= 500) / any_value(step) AS failed,
-        median(elapsed_ms) FILTER (call = 'uploads' AND status < 300) AS uploads,
-        median(elapsed_ms) FILTER (call = 'slot' AND status < 300) AS slot,
-        median(elapsed_ms) FILTER (call = 'verify' AND status < 300) AS verify
-    FROM exchanges, width
-    GROUP BY moment ORDER BY moment
-"""
-_GRADES = """
-    SELECT grade, least(floor(value * 10), 9) / 10 AS tenth, count(*) AS files
-    FROM (
-        UNPIVOT (SELECT grade_human AS human, grade_ai AS ai, grade_unknown AS unknown FROM verdicts)
-        ON human, ai, unknown INTO NAME grade VALUE value
-    )
-    WHERE value BETWEEN 0 AND 1 GROUP BY ALL ORDER BY ALL
-"""
-_LABELS = """
-    SELECT {column} AS label, count(*) AS files
-    FROM verdicts WHERE label IS NOT NULL
-    GROUP BY ALL ORDER BY files DESC, label LIMIT {most}
-"""
-_SLOWEST = """
-    SELECT audio, (coalesce(slot_ms, 0) + coalesce(upload_ms, 0) + coalesce(verify_ms, 0)) / 1000 AS seconds
-    FROM verdicts WHERE seconds > 0
-    ORDER BY seconds DESC, audio LIMIT {most}
-"""
-_SCREENED = """
-    SELECT
-        count(*) FILTER ({condition}) AS met, count(*) FILTER (NOT {condition}) AS not_met,
-        count(*) FILTER ({condition} IS NULL) AS unknown
-    FROM verdicts WHERE outcome IN ('accepted', 'rejected')
-"""
-_RETRIED = "SELECT audio, calls FROM verdicts WHERE calls > 2 ORDER BY calls DESC, audio LIMIT {most}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measures:
-    """Each is a list of rows."""
-
-    # `moment` (UTC), `step` (seconds), `calls`, `throttled` and `failed` (per second), and the median milliseconds of
-    # `uploads`, `slot` and `verify`.
-    pace: Sequence[Row]
-    grades: Sequence[Row]  # `grade` (human, ai, unknown), `tenth` (0.0 to 0.9), `files`
-    classifications: Sequence[Row]  # `label`, `files`; the most frequent first
-    risks: Sequence[Row]  # the same for the grade's risk category
-    slowest: Sequence[Row]  # `audio`, `seconds`
-    retried: Sequence[Row]  # `audio`, `calls`; files that took more than two
-    screened: Sequence[Row]  # `name` of a screening condition, and the files that are `met`, `not_met` and `unknown`
-
-
-def measures_of(results: Results, plan: Plan, screening: Mapping[str, str] = NO_SCREENING) -> Measures:
-    """Work out what the charts of a run show; ConfigError if a screening condition is none."""
-    conditions = screening_columns(screening)
-    with tables_of(results) as database:
-        database.execute(_OF_RUN.format(run_id=quoted(plan.run_id)))
-        return Measures(
-            pace=_rows(database, _PACE.format(points=_POINTS)),
-            grades=_rows(database, _GRADES),
-            classifications=_rows(database, _LABELS.format(column="classification", most=_MOST_ROWS)),
-            risks=_rows(database, _LABELS.format(column="grade_risk_category", most=_MOST_ROWS)),
-            slowest=_rows(database, _SLOWEST.format(most=_MOST_ROWS)),
-            retried=_rows(database, _RETRIED.format(most=_MOST_ROWS)),
-            screened=[
-                {"name": name} | row
-                for name, condition in zip(screening, conditions.values(), strict=True)
-                for row in _rows(database, _SCREENED.format(condition=condition))
-            ],
-        )
-
-
-def _rows(database: duckdb.DuckDBPyConnection, query: str) -> list[Row]:
-    return list(database.sql(query).to_arrow_table().to_pylist())
-
-
-# One page is 960 pixels wide; the rest are axes.
-_WIDTH, _HEIGHT = 800, 180
-# Distinguishable without colours by their dashes; readable on white and on near-black.
-_COLOURS = ["#3b82d6", "#d9513c", "#b8860b"]
-_LONGEST_LABEL = 60
+# A phone's screen is 390 pixels wide; the rest are axes.
+_WIDTH, _HEIGHT = 300, 130
+# Each is told from white and from near-black (3 to 1), and one from the other by its lightness too.
+_COLOURS = ["#3b82d6", "#d9513c", "#a87b06", "#7d8590"]
+_GOOD = "#2a9461"
+_LONGEST_LABEL = 40
+# Names of nights below a chart. Chosen: so many fit.
+_MOST_NAMES = 5
 # As many names of seconds fit below a chart.
 _SHORT_SECONDS = 20
 
 _THEME = {
     "background": None,
     "font": "Arial, sans-serif",
-    "padding": {"left": 16, "right": 16, "top": 4, "bottom": 4},
+    "padding": 4,
     "view": {"stroke": None},
     "axis": {
         **dict.fromkeys(("labelColor", "titleColor", "tickColor", "domainColor"), "currentColor"),
         "gridColor": "#8884",
-        "labelLimit": 300,
+        "labelLimit": 150,
+        "labelFontSize": 11,
+        "titleFontSize": 11,
+        "titleFontWeight": "normal",
+        "tickCount": 4,
     },
-    "legend": {"labelColor": "currentColor", "title": None, "orient": "top"},
-    "header": {"labelColor": "currentColor", "title": None},
+    "legend": {
+        "labelColor": "currentColor",
+        "labelFontSize": 11,
+        "title": None,
+        "orient": "top",
+        "columns": 4,
+        "symbolSize": 60,
+    },
+    "header": {"labelColor": "currentColor", "title": None, "labelFontSize": 11},
 }
 
 
-def lines(rows: Sequence[Row], columns: Mapping[str, str], unit: str) -> str:
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A panel: its title, what a reader hears who does not see it, and the drawing."""
+
+    title: str
+    spoken: str
+    svg: Markup
+
+
+def night_bars(title: str, nights: Sequence[NightResult], columns: Mapping[str, str]) -> Chart:
+    """Draw columns of each night, by their words, on top of one another."""
+    names = _names_of(nights)
+    values = [
+        {"night": name, "what": words, "order": order, "value": getattr(night, column)}
+        for name, night in zip(names, nights, strict=True)
+        for order, (column, words) in enumerate(columns.items())
+    ]
+    colours = [_GOOD, *_COLOURS[1:]] if len(columns) > 1 else _COLOURS[:1]
+    what = alt.Color(
+        "what:N",
+        scale=alt.Scale(domain=list(columns.values()), range=colours[: len(columns)]),
+        legend=alt.Legend() if len(columns) > 1 else None,
+    )
+    chart = (
+        _panel(values)
+        .mark_bar()
+        .encode(x=_night_axis(names), y=alt.Y("value:Q", title=None, axis=_whole()), color=what, order="order:Q")
+    )
+    last = ", ".join(f"{getattr(nights[-1], column):,} {words}" for column, words in columns.items())
+    return Chart(
+        title, f"{title}: {len(nights)} nights from {names[0]} to {names[-1]}; in the last one {last}.", _svg(chart)
+    )
+
+
+def night_line(title: str, nights: Sequence[NightResult], unit: str) -> Chart:
+    """Draw the percentage of the catalog that is covered after each night that is of a whole catalog."""
+    names = _names_of(nights)
+    values = [
+        {"night": name, "value": night.covered_percent}
+        for name, night in zip(names, nights, strict=True)
+        if night.covered_percent is not None
+    ]
+    lowest = min(int(night.covered_percent) for night in nights if night.covered_percent is not None)
+    chart = (
+        _panel(values)
+        .mark_line(strokeWidth=2, color=_COLOURS[0], point=alt.OverlayMarkDef(color=_COLOURS[0], size=30))
+        .encode(
+            x=_night_axis(names),
+            y=alt.Y("value:Q", title=unit, scale=alt.Scale(domain=[min(lowest, 99), 100])),
+        )
+    )
+    first, last = (f"{value['value']:.1f} {unit} on {value['night']}" for value in (values[0], values[-1]))
+    return Chart(title, f"{title}: {first}, {last}.", _svg(chart))
+
+
+def _names_of(nights: Sequence[NightResult]) -> list[str]:
+    """Name each night by its day; where a day has several runs, by its time too."""
+    days = [f"{night.began.day} {night.began:%b}" for night in nights]
+    return [
+        day if days.count(day) == 1 else f"{day} {night.began:%H:%M:%S}"
+        for day, night in zip(days, nights, strict=True)
+    ]
+
+
+def _night_axis(names: Sequence[str]) -> alt.X:
+    """Name some nights at equal distances, the last one among them; each has its place."""
+    step = -(-len(names) // _MOST_NAMES)
+    axis = alt.Axis(values=list(names[::-1][::step]), tickCount=_MOST_NAMES, labelAngle=0, labelFlush=True)
+    return alt.X("night:O", title=None, sort=list(names), axis=axis)
+
+
+def lines(title: str, rows: Sequence[Row], columns: Mapping[str, str], unit: str) -> Chart:
     """Draw columns, by their words, over the `moment` of each row, a time in UTC without its zone."""
     values = [
         {"at": f"{row['moment'].isoformat()}Z", "what": words, "value": row[name]}
@@ -145,8 +133,8 @@ def lines(rows: Sequence[Row], columns: Mapping[str, str], unit: str) -> str:
     ]
     what = alt.Color("what:N", scale=alt.Scale(domain=list(columns.values()), range=_COLOURS[: len(columns)]))
     chart = (
-        alt.Chart(alt.InlineData(values=values), width=_WIDTH, height=_HEIGHT)
-        .mark_line(interpolate="step-after", strokeWidth=2)
+        _panel(values)
+        .mark_line(interpolate="step-after", strokeWidth=1.5)
         .encode(
             x=alt.X("at:T", title="UTC", scale=alt.Scale(type="utc"), axis=_time_axis(rows)),
             y=alt.Y("value:Q", title=unit),
@@ -154,7 +142,11 @@ def lines(rows: Sequence[Row], columns: Mapping[str, str], unit: str) -> str:
             strokeDash=alt.StrokeDash("what:N", scale=alt.Scale(domain=list(columns.values()))),
         )
     )
-    return _svg(chart)
+    most = ", ".join(
+        f"{words} {max((float(str(row[name])) for row in rows if row[name] is not None), default=0):,.1f}"
+        for name, words in columns.items()
+    )
+    return Chart(title, f"{title}, over time; at most, in {unit}: {most}.", _svg(chart))
 
 
 def _time_axis(rows: Sequence[Row]) -> alt.Axis:
@@ -163,37 +155,52 @@ def _time_axis(rows: Sequence[Row]) -> alt.Axis:
         int(row["moment"].replace(tzinfo=UTC).timestamp()) for row in rows if isinstance(row["moment"], datetime)
     ]
     if not seconds or max(seconds) - min(seconds) > _SHORT_SECONDS:
-        return alt.Axis()
-    return alt.Axis(format="%H:%M:%S", values=[1_000 * each for each in range(min(seconds), max(seconds) + 1, 2)])
+        return alt.Axis(format="%H:%M", labelOverlap="greedy", labelSeparation=8)
+    step = max((max(seconds) - min(seconds)) // 3, 1)
+    return alt.Axis(format="%H:%M:%S", values=[1_000 * each for each in range(min(seconds), max(seconds) + 1, step)])
 
 
-def bars(rows: Sequence[Row]) -> str:
+def bars(title: str, rows: Sequence[Row]) -> Chart:
     """Draw how many `files` each `label` has, the most frequent first."""
     values = [{"label": printable(str(row["label"]))[:_LONGEST_LABEL], "files": row["files"]} for row in rows]
     chart = (
-        alt.Chart(alt.InlineData(values=values), width=_WIDTH * 5 // 8, height=alt.Step(22))
+        _panel(values)
+        .properties(width=_WIDTH * 2 // 3, height=alt.Step(18))
         .mark_bar(color=_COLOURS[0])
-        .encode(
-            x=alt.X("files:Q", title="files", axis=alt.Axis(tickMinStep=1)), y=alt.Y("label:N", title=None, sort=None)
-        )
+        .encode(x=alt.X("files:Q", title="files", axis=_whole()), y=alt.Y("label:N", title=None, sort=None))
     )
-    return _svg(chart)
+    spoken = ", ".join(f"{each['label']} {each['files']:,}" for each in values)
+    return Chart(title, f"{title}: {spoken}.", _svg(chart))
 
 
-def histograms(rows: Sequence[Row]) -> str:
-    """Draw, for each `grade`, how many `files` lie in each `tenth`."""
+def histogram(title: str, rows: Sequence[Row]) -> Chart:
+    """Draw how many `files` lie in each `tenth` from 0 to 1; one that has none has its place."""
     chart = (
-        alt.Chart(alt.InlineData(values=list(rows)), width=_WIDTH // 4, height=_HEIGHT * 2 // 3)
+        _panel([{"tenth": row["tenth"], "files": row["files"]} for row in rows])
         .mark_bar(color=_COLOURS[0])
         .encode(
-            x=alt.X("tenth:O", title="from", axis=alt.Axis(labelAngle=0, format=".1f")),
-            y=alt.Y("files:Q", title="files", axis=alt.Axis(tickMinStep=1)),
-            column=alt.Column("grade:N"),
+            x=alt.X(
+                "tenth:O",
+                title="grade, from",
+                scale=alt.Scale(domain=[tenth / 10 for tenth in range(10)]),
+                axis=alt.Axis(labelAngle=0, format=".1f"),
+            ),
+            y=alt.Y("files:Q", title="files", axis=_whole()),
         )
     )
-    return _svg(chart)
+    spoken = ", ".join(f"{row['files']:,} from {row['tenth']:.1f}" for row in rows)
+    return Chart(title, f"{title}, files by tenths: {spoken}.", _svg(chart))
 
 
-def _svg(chart: alt.Chart) -> str:
+def _whole() -> alt.Axis:
+    """Mark whole numbers only."""
+    return alt.Axis(tickMinStep=1, format=",d")
+
+
+def _panel(values: Sequence[Mapping[str, object]]) -> alt.Chart:
+    return alt.Chart(alt.InlineData(values=list(values)), width=_WIDTH, height=_HEIGHT)
+
+
+def _svg(chart: alt.Chart) -> Markup:
     """Draw a chart; Vega escapes its texts."""
-    return vl_convert.vegalite_to_svg({**chart.to_dict(), "config": _THEME})
+    return Markup(vl_convert.vegalite_to_svg({**chart.to_dict(), "config": _THEME}))  # noqa: S704 - see above

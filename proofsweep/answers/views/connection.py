@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +14,9 @@ import duckdb
 
 from proofsweep.answers.views.screening import NO_SCREENING, screening_columns
 from proofsweep.answers.views.tables import STORE_SCHEME, StoreFiles, create_tables
-from proofsweep.answers.views.views import View, quoted, read_by, views
+from proofsweep.answers.views.views import View, quoted, read_by, tagged_views, views
 from proofsweep.errors import ResultsError
+from proofsweep.model.runs import Plan
 from proofsweep.model.tables.registry import written_by
 from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.plans_and_parts import Results
@@ -46,6 +47,8 @@ class OpenStore:
     connection: duckdb.DuckDBPyConnection  # has the views, and below them the schema `store`, which mixes environments
     environments: Sequence[str]  # those that the views show
     others: Sequence[str]  # those of the store that the views leave out
+    screening: Mapping[str, str]  # the SQL of each screening column
+    tags: Sequence[str]  # the names of the tags of these environments, those of the newest run first
 
     def __enter__(self) -> Self:
         """Return itself."""
@@ -61,34 +64,32 @@ def opened(
     environment: str | None = None,
     *,
     preferred: str | None = None,
-    with_tags: bool = True,
     screening: Mapping[str, str] = NO_SCREENING,
 ) -> OpenStore:
     """Open a results store in DuckDB.
 
-    The views show one environment: None takes the only one, or `preferred` if the store has it; `all` shows all. With
-    tags, `rejects` has a column for each, for which it must be read. ConfigError if a screening condition is none;
-    ResultsError if there is no run, or none in this environment, or none is named and there are several.
+    The views show one environment: None takes the only one, or `preferred` if the store has it; `all` shows all.
+    ConfigError if a screening condition is none; ResultsError if there is no run, or none in this environment, or none
+    is named and there are several.
     """
     connection = duckdb.connect(config=_OFFLINE)
     try:
         columns = screening_columns(screening)
-        _prepare(connection, results)
+        plans = _prepare(connection, results)
         chosen, others = _chosen(connection, results, environment, preferred)
-        _create_views(connection, chosen, views(screening=columns))
-        if with_tags:
-            _add_tags(connection)
-        return OpenStore(connection, chosen, others)
+        tags = _tags_of(plans, chosen)
+        _create_views(connection, chosen, views(tags, columns))
+        return OpenStore(connection, chosen, others, columns, tags)
     except BaseException:
         close(connection)
         raise
 
 
 @contextmanager
-def answering(results: Results, environment: str, view: str) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a view of one environment, and those that it reads, whether the store has a run of it or not."""
+def answering(results: Results, environment: str, *names: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open views of one environment, and those that they read, whether the store has a run of it or not."""
     with tables_of(results) as connection:
-        _create_views(connection, [environment], read_by(view, views()))
+        _create_views(connection, [environment], read_by(names, views()))
         yield connection
 
 
@@ -116,11 +117,11 @@ def close(connection: duckdb.DuckDBPyConnection) -> None:
     connection.close()
 
 
-def _prepare(connection: duckdb.DuckDBPyConnection, results: Results) -> None:
+def _prepare(connection: duckdb.DuckDBPyConnection, results: Results) -> list[Plan]:
     spill = Path(gettempdir(), f"proofsweep-query-{token_hex(8)}")  # else DuckDB writes into the working folder
     for setting in (*_SETTINGS, f"SET temp_directory = {quoted(str(spill))}"):
         connection.execute(setting)
-    _read_store(connection, results)
+    return _read_store(connection, results)
 
 
 def _create_views(connection: duckdb.DuckDBPyConnection, chosen: Sequence[str], wanted: Iterable[View]) -> None:
@@ -129,29 +130,24 @@ def _create_views(connection: duckdb.DuckDBPyConnection, chosen: Sequence[str], 
         connection.execute(view.statement())
 
 
-def renew(connection: duckdb.DuckDBPyConnection, results: Results) -> None:
-    """Let an open connection see what runs have written since it was opened; what its user created stays."""
-    _read_store(connection, results)
-    _add_tags(connection)
+def renew(store: OpenStore, results: Results) -> None:
+    """Let an open store see what runs have written since it was opened; what its user created stays."""
+    tags = _tags_of(_read_store(store.connection, results), store.environments)
+    if tags != store.tags:
+        for view in tagged_views(tags, store.screening):
+            store.connection.execute(view.statement())
 
 
-def _read_store(connection: duckdb.DuckDBPyConnection, results: Results) -> None:
+def _read_store(connection: duckdb.DuckDBPyConnection, results: Results) -> list[Plan]:
     if isinstance(results.store, BucketStore):
         if connection.filesystem_is_registered(STORE_SCHEME):
             connection.unregister_filesystem(STORE_SCHEME)
         connection.register_filesystem(StoreFiles(results.store))
-    create_tables(connection, results)
+    return create_tables(connection, results)
 
 
-def _add_tags(connection: duckdb.DuckDBPyConnection) -> None:
-    (rejects,) = (view for view in views(tags_in(connection)) if view.name == "rejects")
-    connection.execute(rejects.statement())
-
-
-def tags_in(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """Name the tags of the items that need attention."""
-    query = "SELECT DISTINCT unnest(json_keys(tags)) FROM rejects WHERE json_valid(tags) ORDER BY ALL"
-    return [tag for (tag,) in connection.execute(query).fetchall()]
+def _tags_of(plans: Iterable[Plan], environments: Collection[str]) -> list[str]:
+    return list(dict.fromkeys(name for plan in plans if plan.environment in environments for name in plan.tag_names))
 
 
 def _of_operations(connection: duckdb.DuckDBPyConnection) -> list[str]:

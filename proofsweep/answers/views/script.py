@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
+import pyarrow as pa
+
 from proofsweep.answers.views.tables import (
-    ITEM_FILES,
-    NEWEST_FIRST,
-    NEWEST_KEY,
+    ANSWERS_VIEW,
+    GONE_FILES,
+    LISTING_FILES,
     PARTS,
     VERDICTS_FILES,
     advice_views,
@@ -13,12 +15,14 @@ from proofsweep.answers.views.tables import (
     files_in,
     glob_of,
     items_in,
+    newest_per_item,
 )
 from proofsweep.answers.views.views import View, quoted
 from proofsweep.model.layout import run_folder
 from proofsweep.model.runs import PARTIAL_KINDS
 from proofsweep.model.tables import schemas
 from proofsweep.model.tables.schemas import SCHEMAS
+from proofsweep.store.listings import GONE
 from proofsweep.store.plans_and_parts import Results
 
 _HEAD = """\
@@ -45,6 +49,17 @@ LEFT JOIN (
     GROUP BY ALL
 ) AS leg USING (run_id)"""
 
+_LISTINGS = """\
+SELECT run_id, environment, identity, catalog, skipped
+FROM store.plans
+WHERE NOT is_partial
+QUALIFY row_number() OVER (PARTITION BY environment, identity ORDER BY run_id DESC) = 1"""
+
+_LISTING = """\
+FROM ({planned}) SEMI JOIN (FROM store.listings WHERE skipped = 0) USING (run_id)
+UNION ALL
+FROM ({listed}) SEMI JOIN (FROM store.listings WHERE skipped > 0) USING (run_id)"""
+
 _PRUNED = """\
 SELECT run_id, environment, identity
 FROM store.plans
@@ -66,24 +81,25 @@ def _statements(results: Results, environments: Sequence[str], views: Sequence[V
     yield f"CREATE OR REPLACE VIEW store.verdicts_files AS\n{files_in(glob_of(results, VERDICTS_FILES))}"
     partial, plans = ", ".join(map(quoted, sorted(PARTIAL_KINDS))), quoted(glob_of(results, "_runs/*/plan.json"))
     yield f"CREATE OR REPLACE VIEW store.plans AS\n{_PLANS.format(partial=partial, location=plans)}"
-    for table, files in ITEM_FILES.items():
-        yield f"CREATE OR REPLACE VIEW store.{table} AS\n{_items(results, files)}"
+    yield f"CREATE OR REPLACE VIEW store.listings AS\n{_LISTINGS}"
+    planned, listed = (_items(results, files, schemas.ITEMS) for files in LISTING_FILES)
+    yield f"CREATE OR REPLACE VIEW store.listing AS\n{_LISTING.format(planned=planned, listed=listed)}"
+    yield f"CREATE OR REPLACE VIEW store.gone AS\n{_items(results, GONE_FILES, GONE)}"
     location = quoted(glob_of(results, "_pruned/*/*-intent.json"))
     yield f"CREATE OR REPLACE VIEW store.pruned AS\n{_PRUNED.format(location=location)}"
     yield from advice_views()
-    yield (
-        f"CREATE OR REPLACE VIEW store.newest AS\nSELECT {', '.join(schemas.SNAPSHOT.names)}\nFROM store.verdicts\n"
-        f"QUALIFY row_number() OVER (PARTITION BY {NEWEST_KEY} ORDER BY {NEWEST_FIRST}) = 1"
-    )
+    every = f"SELECT {', '.join(schemas.SNAPSHOT.names)} FROM store.verdicts"  # noqa: S608 - our own names
+    yield f"CREATE OR REPLACE VIEW store.newest AS\n{newest_per_item(every)}"
+    yield ANSWERS_VIEW
     for view in views:
         yield f"-- {view.meaning}\n{view.statement()}"
 
 
-def _items(results: Results, files: str) -> str:
-    """Read items of all runs; a store whose runs were all pruned has none."""
+def _items(results: Results, files: str, schema: pa.Schema) -> str:
+    """Read items of all runs; a store may have none, since DuckDB refuses a pattern that nothing matches."""
     _, _, folder, _ = files.split("/")
     has_some = any(results.store.names(f"{run_folder(run_id)}/{folder}") for run_id in results.store.folders("_runs"))
-    return items_in([glob_of(results, files)] if has_some else [])
+    return items_in([glob_of(results, files)] if has_some else [], schema)
 
 
 def _table(results: Results, table: str) -> str:

@@ -1,7 +1,5 @@
-"""Rows of `verdicts` that somebody asks for: those of one run, or of each item the row that says how it stands now."""
+"""Rows that somebody asks for: those of one run, or of each item of the catalogs the one that says how it stands."""
 
-from array import array
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -12,19 +10,26 @@ import pyarrow.compute as pc
 from proofsweep.answers.meant_run import environment_in
 from proofsweep.answers.views.connection import answering
 from proofsweep.errors import ResultsError
-from proofsweep.model.layout import shard_and_leg_of
 from proofsweep.model.run_records import OUTCOMES
 from proofsweep.model.runs import Plan, shard_of
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.prunings import prunings_of
 
-_STANDING = """
-    SELECT run_id, leg, manifest_row FROM standing
-    WHERE list_contains($1::VARCHAR[], outcome)
+_CURRENT = """
+    SELECT {columns}, coalesce(run_id, listed_run_id) AS of_run
+    FROM catalog
+    WHERE list_contains($1::VARCHAR[], outcome) AND ($2::VARCHAR[] IS NULL OR list_contains($2::VARCHAR[], reason))
+        AND ($3 OR state NOT IN ('gone', 'moved'))
+    ORDER BY of_run, leg, manifest_row
+"""
+_GONE = """
+    SELECT count(*) FROM catalog
+    WHERE state IN ('gone', 'moved') AND list_contains($1::VARCHAR[], outcome)
         AND ($2::VARCHAR[] IS NULL OR list_contains($2::VARCHAR[], reason))
 """
-_FETCHED = 50_000  # keys in memory at once, beside those that are chosen
+_NAMED_OTHERWISE = {"relative_path": "file AS relative_path"}  # a column of `verdicts`, in the view
+_FETCHED = 5_000  # rows in memory at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,9 +38,10 @@ class SelectedRows:
 
     results: Results
     environment: str  # the service's label; rows of others are never mixed in
-    plan: Plan | None = None  # the run; None for how each item stands now, over all runs
+    plan: Plan | None = None  # the run; None for how each item of the catalogs stands now
     outcomes: Sequence[str] = OUTCOMES  # of the rows
     reasons: Sequence[str] | None = None  # of the rows; None for any
+    has_gone: bool = False  # whether items that their catalog lists no more are among them
 
     @classmethod
     def of(
@@ -83,35 +89,34 @@ class SelectedRows:
         for plan, table in self.tables(wanted):
             known: dict[int, Mapping[int, Row]] = {}
             for row in table.to_pylist():
-                is_escaped = "\\x" in row["audio"] or "\\x" in (row["sidecar"] or "")
-                exact = _exact_locations(self.results, plan, row["manifest_row"], known) if is_escaped else {}
+                is_escaped = "\\x" in (row["audio"] or "") or "\\x" in (row["sidecar"] or "")
+                number = row["manifest_row"] if is_escaped else None
+                exact = {} if number is None else _exact_locations(self.results, plan, number, known)
                 yield plan, row | exact
 
     def _of_run(self, plan: Plan, columns: list[str]) -> Iterator[tuple[Plan, pa.Table]]:
         for name in self.results.parts_of("verdicts", plan):
             yield plan, self.results.table("verdicts", [name], columns).filter(self._which)
 
-    def _current(self, columns: list[str]) -> Iterator[tuple[Plan, pa.Table]]:
-        """Choose rows by the view `standing`, then read them from the parts, which have all columns."""
-        chosen: dict[str, dict[int, array[int]]] = defaultdict(lambda: defaultdict(lambda: array("q")))
-        with answering(self.results, self.environment, "standing") as connection:
-            found = connection.execute(_STANDING, [list(self.outcomes), self.reasons])
-            while rows := found.fetchmany(_FETCHED):
-                for run_id, leg, row in rows:
-                    chosen[run_id][leg].append(row)
-        for run_id in sorted(chosen):
-            yield from self._parts_with(self.results.plan(run_id), chosen.pop(run_id), columns)
+    def gone(self) -> int:
+        """Count the items that would be among these if their catalog listed them still; 0 for a run."""
+        if self.plan is not None or self.has_gone:
+            return 0
+        with answering(self.results, self.environment, "catalog") as connection:
+            [(count,)] = connection.execute(_GONE, [list(self.outcomes), self.reasons]).fetchall()
+        return int(count)
 
-    def _parts_with(
-        self, plan: Plan, chosen: Mapping[int, Sequence[int]], columns: list[str]
-    ) -> Iterator[tuple[Plan, pa.Table]]:
-        wanted = {leg: pa.array(rows, pa.int64()) for leg, rows in chosen.items()}
-        shards = {leg: {shard_of(plan, row) for row in rows} for leg, rows in chosen.items()}
-        for name in self.results.parts_of("verdicts", plan):
-            shard, leg = shard_and_leg_of(name)
-            if shard in shards.get(leg, ()):
-                table = self.results.table("verdicts", [name], columns)
-                yield plan, table.filter(pc.is_in(table["manifest_row"], wanted[leg]))
+    def _current(self, columns: list[str]) -> Iterator[tuple[Plan, pa.Table]]:
+        """Read the view `catalog`, in the order of runs; what no run has tried yet is of the run that listed it."""
+        named = (_NAMED_OTHERWISE.get(name, name) for name in columns)
+        query = _CURRENT.format(columns=", ".join(named))
+        with answering(self.results, self.environment, "catalog") as connection:
+            found = connection.sql(query, params=[list(self.outcomes), self.reasons, self.has_gone])
+            for batch in found.to_arrow_reader(_FETCHED):
+                table = pa.Table.from_batches([batch])
+                for run_id in table["of_run"].unique().to_pylist():
+                    rows = table.filter(pc.field("of_run") == run_id).drop_columns(["of_run"])
+                    yield self.results.plan(str(run_id)), rows
 
     @property
     def _which(self) -> pc.Expression:

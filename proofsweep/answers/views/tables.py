@@ -21,6 +21,7 @@ from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.derived_log import Entry
 from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.listings import GONE, listing_objects, newest_listings
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import IndexedRuns, RunIndex
 from proofsweep.store.snapshot import Snapshot, files_of, missing_legs
@@ -94,17 +95,30 @@ _RUN_DATE = "regexp_extract(filename, 'run_date=([0-9-]{10})', 1)::DATE AS run_d
 _NO_ROWS = " WHERE false"
 PARTS = "{}/*/[!.]*.parquet"
 """The parts of a table; hidden files are none, which a copying tool or a file manager may leave behind."""
-ITEM_FILES = {"planned": "_runs/*/shards/[!.]*.parquet", "listed": "_runs/*/listed/[!.]*.parquet"}
+LISTING_FILES = ("_runs/*/shards/[!.]*.parquet", "_runs/*/listed/[!.]*.parquet")
 """The items that runs plan, and all items of a catalog where a run leaves some out."""
+GONE_FILES = "_runs/*/gone/[!.]*.parquet"
 VERDICTS_FILES = PARTS.format("verdicts")
+LISTINGS = ("run_id", "environment", "identity", "catalog")
+"""Of each catalog the newest run that listed the whole of it."""
 PRUNED = ("run_id", "environment", "identity")
+_ITEM = "(item_id, environment)"
 NEWEST_KEY = "(item_id, environment, outcome IN ('accepted', 'rejected'))"
 """Of rows with the same key the newest is kept, as in the snapshot."""
+ANSWERS_VIEW = """\
+CREATE OR REPLACE VIEW store.answers AS
+FROM store.newest
+WHERE list_contains(getvariable('environments'), environment) AND outcome IN ('accepted', 'rejected')
+    AND NOT (item_id = 'redacted' AND audio = 'redacted')"""
+"""The newest answers of the environments that the views show; redacted rows are of no item."""
 NEWEST_FIRST = "epoch DESC, finished_at DESC, run_id DESC, leg DESC, manifest_row DESC"
 
 
-def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> None:
-    """Make the schema `store` over a results store, or make it anew; each query reads the parts that are there then."""
+def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> list[Plan]:
+    """Make the schema `store` over a results store, or make it anew; each query reads the parts that are there then.
+
+    The plans of its runs are returned, the newest first.
+    """
     index = RunIndex(results).refreshed()
     runs = list(index.newest_first())
     connection.execute("CREATE SCHEMA IF NOT EXISTS store")
@@ -116,14 +130,19 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> No
     connection.execute(
         f"CREATE OR REPLACE VIEW store.verdicts_files AS {files_in(location_of(results, VERDICTS_FILES))}"
     )
-    for table, folders in _item_folders(runs).items():
-        locations = [location_of(results, name) for folder in folders for name in results.store.names(folder)]
-        connection.execute(f"CREATE OR REPLACE VIEW store.{table} AS {items_in(locations)}")
+    listings = [(run, names) for run in newest_listings(runs).values() if (names := listing_objects(results, run))]
+    listed = [location_of(results, name) for _, names in listings for name in names]
+    connection.execute(f"CREATE OR REPLACE VIEW store.listing AS {items_in(listed, schemas.ITEMS)}")
+    _create_from(connection, "listings", _listings(run for run, _ in listings))
+    gone = [location_of(results, name) for run in runs if run.plan.skipped for name in _gone(results, run)]
+    connection.execute(f"CREATE OR REPLACE VIEW store.gone AS {items_in(gone, GONE)}")
     _create_from(connection, "plans", _plans(runs))
     _create_from(connection, "pruned", _pruned(results, index))
     for statement in advice_views():
         connection.execute(statement)
     _create_newest(connection, results, runs)
+    connection.execute(ANSWERS_VIEW)
+    return [run.plan for run in runs]
 
 
 def advice_views() -> Iterator[str]:
@@ -182,26 +201,22 @@ def _create_from(connection: duckdb.DuckDBPyConnection, name: str, rows: pa.Tabl
     connection.unregister("rows")
 
 
-def _item_folders(runs: Sequence[RunRecord]) -> dict[str, list[str]]:
-    """Name the folders with items of each catalog's newest run that its verdicts may lack."""
-    newest: dict[tuple[str, str], RunRecord] = {}
-    for run in runs:
-        if run.plan.catalog_kind not in PARTIAL_KINDS:
-            newest.setdefault((run.plan.environment, run.plan.identity), run)
-    listed = [run.plan.run_id for run in newest.values() if run.plan.skipped]
-    planned = [run.plan.run_id for run in newest.values() if run.remaining and not run.plan.skipped]
-    return {
-        "planned": list(map(layout.shards_folder, planned)),
-        "listed": list(map(layout.listed_folder, listed)),
-    }
+def _listings(runs: Iterable[RunRecord]) -> pa.Table:
+    plans = (run.plan for run in runs)
+    rows = [{name: getattr(plan, name) for name in LISTINGS} for plan in plans]
+    return pa.Table.from_pylist(rows, schema=pa.schema([(name, pa.string()) for name in LISTINGS]))
 
 
-def items_in(locations: Sequence[str]) -> str:
-    """Return the query for the items in some files, each with its run; a planned one has its row of the catalog."""
+def _gone(results: Results, run: RunRecord) -> list[str]:
+    return results.store.names(layout.gone_folder(run.plan.run_id))
+
+
+def items_in(locations: Sequence[str], schema: pa.Schema) -> str:
+    """Return the query for the items in some files, each with its run."""
     if not locations:
-        return f"SELECT NULL::VARCHAR AS run_id, NULL::BIGINT AS manifest_row, NULL::VARCHAR AS item_id{_NO_ROWS}"
+        return f"SELECT NULL::VARCHAR AS run_id, {_empty(schema).removeprefix('SELECT ')}"
     run_id = "regexp_extract(filename, '_runs/([^/]+)/', 1)"
-    return f"SELECT {run_id} AS run_id, manifest_row, item_id FROM {reading(schemas.ITEMS, locations)}"
+    return f"SELECT {run_id} AS run_id, {', '.join(schema.names)} FROM {reading(schema, locations)}"
 
 
 def _pruned(results: Results, index: IndexedRuns) -> pa.Table:
@@ -279,10 +294,17 @@ def _legs_under_way(results: Results, runs: Iterable[RunRecord]) -> Iterator[tup
 
 def newest_of_both() -> str:
     """Return the query for the newest rows of `store.settled`, where each key is once, and `store.recent`."""
-    others = f"{NEWEST_KEY} IN (SELECT {NEWEST_KEY} FROM store.recent)"
+    others = f"{_ITEM} IN (SELECT {_ITEM} FROM store.recent)"
+    again = newest_per_item(f"FROM store.recent UNION ALL FROM store.settled WHERE {others}")
+    return f"FROM store.settled WHERE NOT {others} UNION ALL FROM ({again})"
+
+
+def newest_per_item(rows: str) -> str:
+    """Return the query for the newest of some rows by `NEWEST_KEY`; an item has the newest tags that it was given."""
     return (
-        f"FROM store.settled WHERE NOT {others} UNION ALL "
-        f"FROM (FROM store.recent UNION ALL FROM store.settled WHERE {others}) "
+        f"SELECT * REPLACE (first_value(tags IGNORE NULLS) OVER of_item AS tags)\nFROM ({rows})\n"
+        f"WINDOW of_item AS (PARTITION BY {_ITEM} ORDER BY {NEWEST_FIRST} "
+        "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)\n"
         f"QUALIFY row_number() OVER (PARTITION BY {NEWEST_KEY} ORDER BY {NEWEST_FIRST}) = 1"
     )
 

@@ -6,15 +6,17 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 
 from proofsweep.model.tables.registry import TABLES
+from proofsweep.model.tags import spellings_by_key
 
 _TAGS = "/* tag columns */"
 _SCREENING = "/* screening columns */"
 _OF_TABLE = "SELECT * FROM store.{0} WHERE list_contains(getvariable('environments'), environment)"
+_NO_NAMES = re.compile(r"--.*|/\*.*?\*/|'[^']*'")  # comments and texts
 _NONE: Mapping[str, str] = {}
 
 _FURTHER = (
-    *("latest_answer", "latest_attempt", "standing", "comparisons", "changes", "rejects", "reasons", "coverage"),
-    *("usage", "spend", "request_log"),
+    *("latest_attempt", "standing", "catalog", "latest_answer", "comparisons", "changes", "rejects", "open_since"),
+    *("reasons", "coverage", "usage", "spend", "request_log"),
 )
 NAMES = (*TABLES, *_FURTHER)
 """The views, each after those that it reads; a table has a view of its name."""
@@ -34,25 +36,29 @@ class View:
 
 
 def views(tags: Iterable[str] = (), screening: Mapping[str, str] = _NONE) -> list[View]:
-    """Return all views; `rejects` has each of these tags as a column, and those with grades have the screening columns.
+    """Return all views; those of rows have each of these tags as a column, and those with grades the screening columns.
 
-    A tag whose name is taken by another column, or by another tag in other letters, becomes `tag_<name>`.
+    A tag whose name is a word of the views' own queries becomes `tag_<name>`, in each of them. Of spellings that differ
+    in case alone the first one names the column.
     """
-    screened = "".join(f", {condition} AS {name}" for name, condition in screening.items())
     found = [_view(name) for name in NAMES]
-    return [
-        replace(view, query=view.query.replace(_TAGS, _tag_columns(view, tags)).replace(_SCREENING, screened))
-        for view in found
-    ]
+    tagged = _tag_columns(tags, {word for view in found for word in _words_of(view.query)} | set(screening))
+    screened = "".join(f", {condition} AS {name}" for name, condition in screening.items())
+    return [replace(view, query=view.query.replace(_TAGS, tagged).replace(_SCREENING, screened)) for view in found]
 
 
-def read_by(name: str, known: Sequence[View]) -> list[View]:
-    """Return a view and those that it reads, in their order: to make each of them takes as long as some queries."""
-    found, read = [], name
+def tagged_views(tags: Iterable[str], screening: Mapping[str, str]) -> list[View]:
+    """Return the views that have a column for each tag."""
+    return [view for view in views(tags, screening) if _TAGS in _view(view.name).query]
+
+
+def read_by(names: Iterable[str], known: Sequence[View]) -> list[View]:
+    """Return views and those that they read, in their order: to make each of them takes as long as some queries."""
+    found, read = [], " ".join(names)
     for view in reversed(known):
         if re.search(rf"\b{view.name}\b", read):
             found.append(view)
-            read += view.query
+            read += f"\n{view.query}"
     return found[::-1]
 
 
@@ -65,18 +71,27 @@ def _view(name: str) -> View:
     return View(name, meaning, "\n".join(lines[len(about) :]))
 
 
-def _tag_columns(view: View, tags: Iterable[str]) -> str:
-    taken = {word.strip(",") for word in view.query.lower().split()}
+def value_of_tag(spellings: Iterable[str]) -> str:
+    """Return the expression for the value of a tag of a row, whose name has one of these spellings."""
+    values = [f"json_extract_string(tags, {quoted(_pointer_to(spelling))})" for spelling in spellings]
+    return f"coalesce({', '.join(values)})" if len(values) > 1 else "".join(values)
+
+
+def _words_of(query: str) -> list[str]:
+    """Return the words of a query in lower case; a column of another name makes no name in it ambiguous."""
+    return re.findall(r"\w+", _NO_NAMES.sub("", query).lower())
+
+
+def _tag_columns(tags: Iterable[str], taken: set[str]) -> str:
     columns = []
-    for tag in sorted(tags):
-        name = f"tag_{tag}" if tag.lower() in taken else tag
+    for _, spellings in sorted(spellings_by_key(tags).items()):
+        name = f"tag_{spellings[0]}" if spellings[0].lower() in taken else spellings[0]
         taken.add(name.lower())
-        columns.append(f", json_extract_string(tags, {quoted(pointer_to(tag))}) AS {identifier(name)}")
+        columns.append(f", {value_of_tag(spellings)} AS {identifier(name)}")
     return "".join(columns)
 
 
-def pointer_to(tag: str) -> str:
-    """Return the JSON pointer of a member of `tags`."""
+def _pointer_to(tag: str) -> str:
     return "/" + tag.replace("~", "~0").replace("/", "~1")
 
 

@@ -132,6 +132,11 @@ class CallQueue:
         """The most calls that the lane takes at once; infinite where no such limit was seen."""
         return math.inf if self.limit is None else self.limit.most
 
+    @property
+    def uploads(self) -> int:
+        """The uploads in hand."""
+        return self._uploads.begun
+
     def first(self) -> Ticket | None:
         """Return the most urgent call, whether it may go or not."""
         return next((queue[0] for queue in self._queues if queue), None)

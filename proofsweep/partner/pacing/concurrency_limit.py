@@ -136,6 +136,11 @@ class UploadLimit:
     _next_trial_at: float = -math.inf
 
     @property
+    def begun(self) -> int:
+        """How many uploads have begun and not ended."""
+        return len(self._began)
+
+    @property
     def is_reached(self) -> bool:
         """Whether no more uploads should begin."""
         return len(self._began) >= int(self.most)

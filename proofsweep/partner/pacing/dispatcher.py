@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from proofsweep.contract.limits import CALLS_PER_ITEM
 from proofsweep.endings import EndedBy
@@ -36,6 +36,9 @@ class LaneStatus:
     most: int | None  # the most calls at once; None where no such limit was seen
     rate_change: RateChange | None  # what the last 429 changed
     is_outage: bool = False  # a control came out wrong, and only controls go
+    pause_seconds: float = field(default=0.0, compare=False)  # what is left of the pause that the service asked for
+    uploads: int = 0  # files whose bytes are on their way
+    yields: bool = False  # new files of others go first
 
 
 class Dispatcher:
@@ -189,7 +192,15 @@ class Dispatcher:
     def _status(self) -> LaneStatus:
         pacer, most = self._queue.pacer, self._queue.most_at_once
         at_once = int(most) if most < math.inf else None
-        return LaneStatus(pacer.learned_rate, at_once, pacer.rate_change, self._queue.is_held)
+        return LaneStatus(
+            rate=pacer.learned_rate,
+            most=at_once,
+            rate_change=pacer.rate_change,
+            is_outage=self._queue.is_held,
+            pause_seconds=max(0.0, pacer.opens_at - self.clock()),
+            uploads=self._queue.uploads,
+            yields=self._queue.slot_gap_seconds > 0.0,
+        )
 
     def _serve(self) -> None:
         """Let all calls go that may, and wake the next one, which then waits for its exact time."""

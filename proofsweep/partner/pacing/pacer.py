@@ -83,6 +83,7 @@ class Pacer:
         pace: calls per second that may go now.
         learned_rate: calls per second that the lane lets through, by this run or an earlier one; None until a 429.
         rate_change: what the last 429 changed.
+        opens_at: when the last pause ends.
     """
 
     def __init__(self, known_rate: float | None = None, first_rate: float = FIRST_RATE) -> None:
@@ -98,7 +99,7 @@ class Pacer:
         self._contention = Contention()
         self._chance_test = ChanceTest()
         self._pause_seconds = 1.0
-        self._stopped_at = self._opens_at = self._next_at = -math.inf
+        self._stopped_at = self.opens_at = self._next_at = -math.inf
         self._times_shut = 0
         self._held_seconds = self._doublings = 0.0
         self._credit = self._level = self.bucket.burst
@@ -111,7 +112,7 @@ class Pacer:
     @property
     def next_at(self) -> float:
         """The time from which the next call may go."""
-        return max(self._opens_at, self._next_at)
+        return max(self.opens_at, self._next_at)
 
     def send(self, now: float) -> Sent:
         """Take note that a call goes now; it must not go before `next_at`."""
@@ -135,7 +136,7 @@ class Pacer:
 
     def pause(self, now: float, pause_seconds: float) -> None:
         """Hold all calls back for so long, and learn nothing from it."""
-        self._opens_at = max(self._opens_at, now + pause_seconds)
+        self.opens_at = max(self.opens_at, now + pause_seconds)
 
     def throttled(self, sent: Sent, now: float, pause_seconds: float) -> None:
         """Take note of a 429 and pause; one to a call that was in flight at the first 429 only lengthens the pause."""
@@ -237,7 +238,7 @@ class Pacer:
     def _raise_pace(self, now: float, passed: float) -> None:
         elapsed = min(passed, max(1.0, 1.0 / self.pace))
         if self._is_searching and self._pause_seconds <= _SHUT_SECONDS:
-            elapsed = min(elapsed, max(0.0, now - self._opens_at))  # a pause shows nothing about the pace
+            elapsed = min(elapsed, max(0.0, now - self.opens_at))  # a pause shows nothing about the pace
         self._held_seconds += elapsed
         if self._is_searching:
             target = self.pace if self._held_seconds < self._search_after else math.inf

@@ -56,6 +56,17 @@ class BudgetGuard:
         """When the quota resets, as the service last said."""
         return self._budget.reset
 
+    @property
+    def left(self) -> int | None:
+        """How many calls should be left in the key's quota; None if the service did not say."""
+        with self._lock:
+            return self._budget.left
+
+    @property
+    def in_flight(self) -> int:
+        """How many items have begun here and not ended."""
+        return self._budget.in_flight
+
     def admits(self, row: int, calls: AbstractSet[Call] = CALLS_OF_A_FILE) -> bool:
         """Return whether an item that needs these calls may begin; `release` it afterwards."""
         self.stop_at_closing()

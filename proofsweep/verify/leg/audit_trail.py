@@ -28,28 +28,46 @@ class Counters:
     Attributes:
         rows: finished rows by outcome word.
         audio_bytes: of the files that the service answered.
+        calls: keyed calls.
         cpu_seconds: of worker processes.
     """
 
     rows: Counter[str] = field(default_factory=Counter)
     audio_bytes: int = 0
+    calls: int = 0
     cpu_seconds: float = 0.0
     _cpu_told: float = field(default_factory=time.process_time)
-    _lanes: dict[str, tuple[LaneStatus, float]] = field(default_factory=dict)
+    _workers: dict[str, tuple[LaneStatus, int, float]] = field(default_factory=dict)  # lane, files in flight, when
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def lane(self) -> LaneStatus | None:
         """What worker processes know of it together; None if this process does the work."""
-        told = list(self._lanes.values())
-        if not told:
+        there = [lane for lane, _ in self._there()]
+        if not there:
             return None
-        since = max(told_at for _, told_at in told) - _LANE_SECONDS
-        there = [lane for lane, told_at in told if told_at >= since]
         rates = [lane.rate for lane in there if lane.rate is not None]
         most = [lane.most for lane in there if lane.most is not None]
-        is_outage = any(lane.is_outage for lane in there)
-        return LaneStatus(sum(rates) if rates else None, sum(most) if most else None, None, is_outage)
+        return LaneStatus(
+            rate=sum(rates) if rates else None,
+            most=sum(most) if most else None,
+            rate_change=None,
+            is_outage=any(lane.is_outage for lane in there),
+            pause_seconds=min(lane.pause_seconds for lane in there),
+            uploads=sum(lane.uploads for lane in there),
+            yields=any(lane.yields for lane in there),
+        )
+
+    @property
+    def in_flight(self) -> int:
+        """How many files the worker processes have in hand."""
+        return sum(in_flight for _, in_flight in self._there())
+
+    def _there(self) -> list[tuple[LaneStatus, int]]:
+        """Return what the worker processes know that have told it lately, or last of all."""
+        told = list(self._workers.values())
+        since = max((told_at for *_, told_at in told), default=0.0) - _LANE_SECONDS
+        return [(lane, in_flight) for lane, in_flight, told_at in told if told_at >= since]
 
     def note(self, done: Finished) -> None:
         """Count one finished row."""
@@ -58,21 +76,28 @@ class Counters:
             if isinstance(done.outcome, Accepted | Rejected):
                 self.audio_bytes += done.read.size_bytes if done.read else 0
 
+    def note_call(self, exchange: Exchange) -> None:
+        """Count an exchange if it is a keyed call."""
+        with self._lock:
+            self.calls += exchange.is_charged
+
     def hand_over(self) -> dict[str, object]:
         """Return what was counted since the last time, as `take` takes it."""
         with self._lock:
             now = time.process_time()
-            told = {"rows": dict(self.rows), "audio_bytes": self.audio_bytes, "cpu_seconds": now - self._cpu_told}
-            self.rows, self.audio_bytes, self._cpu_told = Counter(), 0, now
+            told = {"rows": dict(self.rows), "audio_bytes": self.audio_bytes, "calls": self.calls}
+            told["cpu_seconds"] = now - self._cpu_told
+            self.rows, self.audio_bytes, self.calls, self._cpu_told = Counter(), 0, 0, now
             return told
 
     def take(self, told: Mapping[str, Any]) -> None:
-        """Add what a worker process handed over, its name as `writer`, and its `lane` as it knows it now."""
+        """Add what a worker process handed over, its name as `writer`, and `lane` and `in_flight` as they are now."""
         with self._lock:
             self.rows.update(told["rows"])
             self.audio_bytes += told["audio_bytes"]
+            self.calls += told["calls"]
             self.cpu_seconds += told["cpu_seconds"]
-            self._lanes[told["writer"]] = (LaneStatus(*told["lane"]), time.monotonic())
+            self._workers[told["writer"]] = (LaneStatus(**told["lane"]), told["in_flight"], time.monotonic())
 
 
 @dataclass(slots=True)
@@ -100,6 +125,7 @@ class AuditTrail:
         run_id, leg = self.journal.run_id, self.journal.leg
         self.journal.add(None, [exchange_row(exchange, run_id=run_id, leg=leg, manifest_row=manifest_row)])
         self.budget.note(exchange, manifest_row)
+        self.counters.note_call(exchange)
 
     def write_unattributed(self) -> None:
         """Write down the exchanges that belong to no row, and take them from their list."""

@@ -12,6 +12,7 @@ from proofsweep.endings import EndedBy
 from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.model.items import ManifestRow, Mode, WorkItem
 from proofsweep.model.outcomes import Accepted, Deferred, Outcome, Rejected, word_for
+from proofsweep.model.tags import tag_of
 from proofsweep.verify.item.verify_item import verify_item
 from proofsweep.verify.leg.leg_context import LegContext
 
@@ -88,7 +89,7 @@ def send_negative_control(leg: LegContext) -> None:
 
 def _canary_of(row: ManifestRow, catalog: Catalog, limits: SizeLimits) -> Canary:
     where = f"{catalog.location}: row {row.number + 1}"
-    expect = row.tags.get("expect", "").strip()
+    expect = (tag_of(row.tags, "expect") or "").strip()
     if expect not in _EXPECTATIONS:
         raise ConfigError(f"{where}: the column expect must say accepted, rejected or a verdict of the contract")
     item = work_item_of(row, catalog.name, limits)

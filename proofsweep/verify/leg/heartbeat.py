@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from proofsweep.endings import EndedBy
 from proofsweep.errors import ProofsweepError, ResultsError, RunMustStop
+from proofsweep.model.progress import LegProgress
 from proofsweep.model.runs import ClockReading, is_due
 from proofsweep.partner.stop import StopSwitch
 from proofsweep.store.journal import FLUSH_SECONDS, Journal
@@ -28,6 +29,9 @@ class Heartbeat:
         store_outage_seconds: how long the results store may fail before the leg ends.
         is_claimant: whether this process claimed the leg; else it only keeps its journal, and gives no sign of life.
         on_beat: called at each heartbeat; ResultsError counts as a store that fails.
+        look_for_stop: called every second; ResultsError counts as a store that fails.
+        progress: returns what the heartbeats tell of the work; None before there is something to tell.
+        is_settling: whether the leg's work is over, and its last rows are being written.
     """
 
     legs: Legs
@@ -39,6 +43,10 @@ class Heartbeat:
     store_outage_seconds: float
     is_claimant: bool = True
     on_beat: Callable[[], None] = lambda: None
+    look_for_stop: Callable[[], None] = lambda: None
+    progress: Callable[[], LegProgress | None] = lambda: None
+    is_settling: bool = False
+    _has_told_stop: bool = False
     _beaten_at: ClockReading = field(init=False)
     _writing_since: float | None = None
     _failing_since: float | None = None
@@ -75,6 +83,7 @@ class Heartbeat:
 
     def send_heartbeats(self, over: threading.Event) -> None:
         """Only give signs of life until `over` is set: the leg is being settled, and its journal is complete."""
+        self.is_settling = True
         while not over.wait(FLUSH_SECONDS):
             with suppress(ResultsError):  # settling finds out by itself
                 if self._is_due():
@@ -88,6 +97,7 @@ class Heartbeat:
         """
         self._writing_since = time.monotonic()
         try:
+            self.look_for_stop()
             if self._is_due():
                 self._beat()
                 if self.legs.is_superseded(self.leg):
@@ -95,6 +105,7 @@ class Heartbeat:
                 self.on_beat()
             self.trail.write_unattributed()
             self.journal.flush()
+            self.progress()  # so that its rates are over the last minute, also between two heartbeats
         finally:
             self._writing_since = None
         self._failing_since = None
@@ -112,11 +123,14 @@ class Heartbeat:
             self.stop.pull(RunMustStop(_complaint(error), ended_by=EndedBy.ERROR))
 
     def _is_due(self) -> bool:
-        return is_due(self._beaten_at, self.legs.now())
+        """Whether the next heartbeat is due: by the clock, or because it tells first that the leg stops."""
+        is_news = self.stop.reason is not None and not self._has_told_stop
+        return is_news or is_due(self._beaten_at, self.legs.now())
 
     def _beat(self) -> None:
+        self._has_told_stop = self.stop.reason is not None
         if self.is_claimant:
-            self.legs.beat(self.leg)
+            self.legs.beat(self.leg, self.progress())
         self._beaten_at = self.legs.now()
 
 

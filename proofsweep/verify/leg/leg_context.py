@@ -4,11 +4,13 @@ import threading
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import cached_property
 
 from proofsweep.model.items import WorkItem
-from proofsweep.model.runs import LegProgress, Plan, Slice, slices_of
+from proofsweep.model.progress import LEAST_PAUSE_SECONDS, LegProgress, WaitsFor
+from proofsweep.model.runs import Plan, Slice, slices_of
 from proofsweep.model.tables.verdicts import RowContext
 from proofsweep.partner.pacing.dispatcher import Dispatcher, LaneStatus
 from proofsweep.partner.stop import StopSwitch
@@ -20,6 +22,10 @@ from proofsweep.verify.control.control import Control
 from proofsweep.verify.item.verify_item import VerifyContext
 from proofsweep.verify.leg.audit_trail import AuditTrail, Counters
 from proofsweep.verify.leg.heartbeat import Heartbeat
+from proofsweep.verify.leg.progress_meter import ProgressMeter
+
+# While it waits for these, nobody knows how long it takes.
+_NO_ESTIMATE = frozenset(WaitsFor) - {WaitsFor.PAUSE, WaitsFor.UPLOADS, WaitsFor.NEW_FILES}
 
 
 class RemainingItems:
@@ -40,6 +46,11 @@ class RemainingItems:
     def count(self) -> int:
         """How many rows remained when the leg began."""
         return self._plan.items - sum(part.rows for parts in self._parts.values() for part in parts)
+
+    @property
+    def finished_before(self) -> int | None:
+        """How many rows earlier legs have finished; None until the work has begun: they may not be settled before."""
+        return self._plan.items - self.count if "_parts" in vars(self) else None
 
     def slices(self) -> list[Slice]:
         """Cut what remains into Prefect tasks."""
@@ -88,6 +99,7 @@ class LegContext:
         trail: writes down each exchange.
         heartbeat: keeps the leg alive, and knows whether the results store can be written.
         counters: what was done so far, for a progress display.
+        meter: how fast it goes.
         in_doubt_before: rows that were in doubt when the last leg ended; they come last.
         row_context: what all rows of this leg share.
     """
@@ -107,6 +119,7 @@ class LegContext:
     heartbeat: Heartbeat
     counters: Counters
     row_context: RowContext
+    meter: ProgressMeter = field(default_factory=ProgressMeter)
     in_doubt_before: AbstractSet[int] = frozenset()
 
     def __repr__(self) -> str:
@@ -115,16 +128,47 @@ class LegContext:
 
     @property
     def progress(self) -> LegProgress:
-        """What a display shows of it."""
-        lane = self.lane
+        """How far it is now; what a display shows, and its heartbeats tell."""
+        lane, meter, counters = self.lane, self.meter, self.counters
+        before, done, now = self.remaining.finished_before, counters.rows.total(), self.verify.clock()
+        meter.take(self.dispatcher.clock(), done, counters.calls)
+        waits_for, speed = self._waits_for(lane), meter.speed
+        left = meter.seconds_left(self.plan.items - (before or 0) - done)
+        is_paused = lane.pause_seconds >= LEAST_PAUSE_SECONDS
         return LegProgress(
-            counts=self.counters.rows,
-            sent_bytes=self.counters.audio_bytes,
-            rate=lane.rate,
+            rows=self.plan.items,
+            finished_before=before,
+            counts=dict(counters.rows),
+            rate=None if speed is None else speed.rows,
+            calls=counters.calls,
+            call_rate=None if speed is None else speed.calls,
+            seconds_left=None if left is None or waits_for in _NO_ESTIMATE else left + lane.pause_seconds * is_paused,
+            lane_rate=lane.rate,
             most_at_once=lane.most,
-            is_outage=lane.is_outage,
-            is_stopping=self.stop.reason is not None,
+            quota_left=self.budget.left,
+            sent_bytes=counters.audio_bytes,
+            in_flight=self.budget.in_flight + counters.in_flight,
+            uploads=lane.uploads,
+            paused_until=now + timedelta(seconds=lane.pause_seconds) if is_paused else None,
+            stops_because=None if self.stop.reason is None else self.stop.reason.message,
+            waits_for=waits_for,
+            waits_since=meter.waits_since(waits_for, now),
         )
+
+    def _waits_for(self, lane: LaneStatus) -> WaitsFor | None:
+        """Return what it waits for, the first that applies; None if it goes on as usual."""
+        is_quiet = self.meter.is_quiet(self.dispatcher.clock())
+        applies = {
+            WaitsFor.SETTLE: self.heartbeat.is_settling,
+            WaitsFor.STOP: self.stop.reason is not None,
+            WaitsFor.STORE: not self.heartbeat.store_is_well,
+            WaitsFor.OUTAGE: lane.is_outage,
+            WaitsFor.START: self.remaining.finished_before is None,
+            WaitsFor.PAUSE: lane.pause_seconds >= LEAST_PAUSE_SECONDS,
+            WaitsFor.UPLOADS: is_quiet and lane.uploads > 0,
+            WaitsFor.NEW_FILES: lane.yields,
+        }
+        return next((each for each, does in applies.items() if does), None)
 
     @property
     def lane(self) -> LaneStatus:

@@ -26,6 +26,7 @@ from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.note_leg import note_leg
 from proofsweep.verify.leg.publish import publish_exchanges
 from proofsweep.verify.leg.settle import LegEnd, settle_leg, write_runs_row
+from proofsweep.verify.leg.stop_requests import StopRequests
 from proofsweep.verify.plan.examine_service import ServiceStatus
 
 _NO_ANSWER = {EndedBy.BREAKER, EndedBy.KEY_REFUSED}
@@ -39,6 +40,8 @@ class LegRequest:
         service: as it was just examined.
         key_fingerprint: tells the key in use from others; another one may take over during the leg.
         canaries: sent before anything else.
+        drain_seconds: time that items in flight have when somebody asks in the store that the leg stops.
+        abort: abandons the items in flight.
     """
 
     results: Results
@@ -49,6 +52,8 @@ class LegRequest:
     flow_run_id: str | None
     canaries: Sequence[Canary]
     clock: Clock
+    drain_seconds: float = 0.0
+    abort: Callable[[], None] = lambda: None
 
 
 @contextmanager
@@ -81,6 +86,14 @@ def leg_session(request: LegRequest, facts: Row, leg: LegContext) -> Iterator[No
     """
     results, plan = request.results, request.plan
     started_at, cpu_then = request.clock(), time.process_time()
+    requests = StopRequests(
+        legs=leg.heartbeat.legs,
+        leg=leg.leg,
+        stop=leg.stop,
+        drain_seconds=request.drain_seconds,
+        abort=request.abort,
+    )
+    leg.heartbeat.progress, leg.heartbeat.look_for_stop = lambda: leg.progress, requests.look
     log(Event.LEG_OPENED, run_id=plan.run_id, leg=leg.leg, items=plan.items)
     try:
         leg.budget.take_snapshot(request.service.headroom, request.service.quota_reset)

@@ -5,7 +5,7 @@ import threading
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -190,8 +190,8 @@ class WorkerProcess:
 
     def _tell(self, seconds: float) -> None:
         """Tell what this process has done since the last time; stop if the leg is over within these seconds."""
-        lane, writer = self.leg.dispatcher.status(), self.leg.journal.writer
-        known = {"writer": writer, "lane": (lane.rate, lane.most, None, lane.is_outage)}
+        lane = asdict(replace(self.leg.dispatcher.status(), rate_change=None))
+        known = {"writer": self.leg.journal.writer, "lane": lane, "in_flight": self.budget.in_flight}
         if self.is_over(self.leg.counters.hand_over() | known, seconds):
             self.leg.stop.pull(_OVER)
 

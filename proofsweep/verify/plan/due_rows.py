@@ -7,13 +7,14 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from proofsweep.catalog.catalog import Catalog, PartOfCatalog
+from proofsweep.catalog.preflight import SizeLimits, work_item_of
 from proofsweep.catalog.row_choice import RowChoice
 from proofsweep.contract.limits import CALLS_PER_ITEM
 from proofsweep.errors import NothingDue
 from proofsweep.model.coverage import Coverage
 from proofsweep.model.items import ManifestRow, item_id_of
 from proofsweep.model.selection import ANY_AGE, Selection
-from proofsweep.store.plans_and_parts import ListedItems
+from proofsweep.store.listings import Listing
 from proofsweep.verify.budget.budget import CALLS_TO_BEGIN
 
 TriedAt = Callable[[str, str | None, str | None], datetime | None]
@@ -31,7 +32,7 @@ class DueRows(PartOfCatalog):
     Attributes:
         skipped: rows that were left out; complete after the last row.
         unmet: of these, the rows that do not meet the conditions, whether they have an answer or not.
-        listed: the items of the whole catalog; complete after the last row.
+        listing: all items of the whole catalog; complete after the last row.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class DueRows(PartOfCatalog):
         whole: Catalog,
         selection: Selection,
         *,
+        limits: SizeLimits,
         answered_at: TriedAt,
         tried_at: TriedAt,
         now: datetime,
@@ -55,7 +57,8 @@ class DueRows(PartOfCatalog):
             CatalogError: the columns that it may name cannot be read.
         """
         super().__init__(whole)
-        self.unmet, self.listed = 0, ListedItems()
+        self.unmet, self.listing = 0, Listing()
+        self._limits = limits
         self._conditions = selection.conditions
         self._choice = RowChoice(
             selection.where, selection.modified_since(now), catalog_name=whole.name, tag_names=whole.tag_names
@@ -74,11 +77,11 @@ class DueRows(PartOfCatalog):
             CatalogError, ResultsError: the catalog or the answers cannot be read.
             UsageError: the condition cannot be worked out for a row.
         """
-        self.listed, self.unmet, number = ListedItems(), 0, 0
+        self.listing, self.unmet, number = Listing(), 0, 0
         for row in self._due() if self._most is None else self._longest_ago(self._most):
             yield replace(row, number=number)
             number += 1
-        self.ignored, self.skipped = self._whole.ignored, self.listed.rows - number
+        self.ignored, self.skipped = self._whole.ignored, self.listing.rows - number
         if number == 0:
             unmet = f"; rows that do not meet {self._conditions}: {self.unmet:,}" if self._conditions else ""
             left_out = self.skipped - self.unmet
@@ -88,9 +91,9 @@ class DueRows(PartOfCatalog):
 
     def _due(self) -> Iterator[ManifestRow]:
         for row, is_chosen in self._choice.judged(self._whole.rows()):
-            self.listed.add(item_id := item_id_of(row, self.name))
+            self.listing.add(item := work_item_of(row, self.name, self._limits))
             self.unmet += not is_chosen
-            if is_chosen and self._is_due(row, item_id):
+            if is_chosen and self._is_due(row, item.item_id):
                 yield row
 
     def _is_due(self, row: ManifestRow, item_id: str) -> bool:

@@ -16,6 +16,7 @@ from proofsweep.model import layout
 from proofsweep.model.exchanges import Call
 from proofsweep.model.forecast import Forecast, Measurement, Need, Quota, forecast
 from proofsweep.model.items import WorkItem
+from proofsweep.model.observed import service_of
 from proofsweep.model.outcomes import Finished
 from proofsweep.model.run_records import LegRecord
 from proofsweep.model.runs import Plan
@@ -26,6 +27,8 @@ from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
 from proofsweep.store.store import Store
 from proofsweep.verify.item.verify_item import VerifyContext, verify_item
+from proofsweep.verify.rehearsal.observe import observed
+from proofsweep.verify.rehearsal.seen_call import seen_call
 
 
 def remember_sample(store: Store, environment: str, sample: Measurement, now: datetime) -> None:
@@ -35,7 +38,7 @@ def remember_sample(store: Store, environment: str, sample: Measurement, now: da
         ResultsError: the store cannot be written.
     """
     document = {"measured_at": now.isoformat(), "sample": asdict(sample)}
-    store.replace(layout.sample_name(environment), json.dumps(document, indent=2).encode())
+    store.replace(layout.sample_name(environment), json.dumps(document, indent=2, default=str).encode())
 
 
 def remembered_sample(store: Store, environment: str) -> tuple[Measurement, datetime] | None:
@@ -47,7 +50,9 @@ def remembered_sample(store: Store, environment: str) -> tuple[Measurement, date
     content = store.read(layout.sample_name(environment))
     try:
         document = json.loads(content or b"")
-        return Measurement(**document["sample"]), datetime.fromisoformat(document["measured_at"]).astimezone(UTC)
+        seen = document["sample"].pop("service", None)
+        sample = Measurement(**document["sample"], service=None if seen is None else service_of(seen))
+        return sample, datetime.fromisoformat(document["measured_at"]).astimezone(UTC)
     except (ValueError, TypeError, KeyError):
         return None
 
@@ -58,11 +63,12 @@ _LEGS = 10
 
 def measured_legs(results: Results, environment: str) -> list[Measurement]:
     """Measure the newest legs that sent anything to this environment; the newest first."""
-    legs = _newest_legs(results, environment)
+    legs = newest_legs(results, environment)
     return list(islice((found for each in legs if (found := _measured(results, *each)) is not None), _LEGS))
 
 
-def _newest_legs(results: Results, environment: str) -> Iterator[tuple[Plan, LegRecord]]:
+def newest_legs(results: Results, environment: str) -> Iterator[tuple[Plan, LegRecord]]:
+    """Return the legs that have ended in an environment, the newest first, each with its plan."""
     runs = (run for run in RunIndex(results).refreshed().newest_first() if run.plan.environment == environment)
     return ((run.plan, leg) for run in runs for leg in reversed(run.legs))
 
@@ -73,7 +79,7 @@ def sample_since_last_leg(results: Results, environment: str) -> Measurement | N
     if found is None:
         return None
     sample, measured_at = found
-    legs = (leg for _, leg in _newest_legs(results, environment))
+    legs = (leg for _, leg in newest_legs(results, environment))
     last = next((stored_row(dict(leg.counts)).get("finished_at") for leg in legs), None)
     return None if isinstance(last, datetime) and last > measured_at else sample
 
@@ -126,11 +132,20 @@ def forecast_by_history(
     sample: Measurement | None = None,
 ) -> Forecast:
     """Forecast a run that begins now; a sample measured now, or since the last leg, counts before all legs."""
+    history = measured_history(results, environment, sample)
+    return forecast(need, quota_after(quota, sample), history, now, ask_seconds)
+
+
+def measured_history(results: Results, environment: str, sample: Measurement | None) -> list[Measurement]:
+    """Return a sample measured now, or since the last leg, and what the newest legs took."""
     newest = sample or sample_since_last_leg(results, environment)
-    history = [*([] if newest is None else [newest]), *measured_legs(results, environment)]
+    return [*([] if newest is None else [newest]), *measured_legs(results, environment)]
+
+
+def quota_after(quota: Quota, sample: Measurement | None) -> Quota:
+    """Return what is left of a quota that was looked at before a sample."""
     spent = 0 if sample is None else sample.quota_spent or 0
-    left = None if quota.headroom is None else quota.headroom - spent
-    return forecast(need, replace(quota, headroom=left), history, now, ask_seconds)
+    return quota if quota.headroom is None else replace(quota, headroom=quota.headroom - spent)
 
 
 _QUOTA_PROBES = 2
@@ -171,6 +186,12 @@ def measure_sample(
         cpu_seconds=cpu_seconds,
         upload_share=slots_ms / all_ms if all_ms else None,
         quota_spent=_spent(headroom_before, headroom),
+        service=observed(
+            map(seen_call, exchanges),
+            origin=f"a sample of {rows:,}",
+            learned_rate=context.partner.session.context.dispatcher.status().rate,
+            cpu_seconds=cpu_seconds,
+        ),
     )
 
 

@@ -15,10 +15,11 @@ from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.preflight import SizeLimits
 from proofsweep.errors import CatalogError, ResultsError
 from proofsweep.files.locations import is_bucket, is_within, one_line, resolved_location, url_of
-from proofsweep.model import layout
+from proofsweep.model.items import printable
 from proofsweep.model.runs import PARTIAL_KINDS, Plan, new_run_id, shard_items_for
 from proofsweep.model.tables import planned_items, schemas
 from proofsweep.model.tables.columns import Row
+from proofsweep.store.listings import write_gone
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
 from proofsweep.verify.plan.due_rows import DueRows
@@ -68,7 +69,9 @@ def plan_run(request: PlanRequest, results: Results, now: datetime) -> Plan:
         for shard, table in enumerate(spool.tables(shard_items_for(survey.items))):
             results.write_shard(run_id, shard, table)
     if isinstance(request.catalog, DueRows) and request.catalog.skipped:
-        results.store.create(layout.listed_name(run_id), request.catalog.listed.content())
+        listing = request.catalog.listing
+        write_gone(results, run_id, listing, request.environment, request.identity or request.catalog.location)
+        listing.write(results, run_id)
     plan = _plan_of(request, survey, run_id, now)
     results.write_plan(plan)
     return plan
@@ -99,6 +102,7 @@ def _plan_of(request: PlanRequest, survey: Survey, run_id: str, now: datetime) -
         selection=request.selection,
         catalog_identity=request.identity,
         catalog_claim=request.claim,
+        tag_names=[*dict.fromkeys(map(printable, request.catalog.tag_names()))],
     )
 
 

@@ -1,6 +1,7 @@
 """Count what a catalog holds, and how it fits the slot; nothing is sent or written."""
 
 import posixpath
+from array import array
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -28,6 +29,7 @@ class Survey:
         ambiguous: locations of the first audio files whose sidecar is ambiguous.
         doubtful: of the rows that will be sent, those whose names say that they cannot be verified, by reason.
         examples: of each reason, what is wrong with the first row.
+        sizes: of each row to send, the audio's size, in the order of the catalog; None if nobody keeps them.
     """
 
     items: int = 0
@@ -41,6 +43,7 @@ class Survey:
     ambiguous: list[str] = field(default_factory=list)
     doubtful: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
+    sizes: "array[int] | None" = field(default=None, repr=False)
 
     def note(self, item: WorkItem, audio_format: str, slot_bytes: int) -> None:
         """Count one item."""
@@ -61,11 +64,13 @@ class Survey:
             self.doubtful[str(doubt.reason)] += 1
         self.pairs += item.mode is Mode.LEGACY_PAIR
         self.audio_bytes += size
+        if self.sizes is not None:
+            self.sizes.append(size)
 
 
 def survey_catalog(catalog: Catalog, limits: SizeLimits, *, deep: Files | None = None) -> Survey:
     """Read a catalog once and count; `deep` opens every file that would be sent, to judge it by its content too."""
-    survey = Survey()
+    survey = Survey(sizes=array("q"))  # 8 bytes for each row
     for item in items_of(catalog, limits):
         judged, audio_format = _judged_by_content(item, deep) if deep else (item, format_by_name(item))
         survey.note(judged, audio_format, limits.one_file)

@@ -28,7 +28,7 @@ def selected(tmp_path: Path) -> SelectedRows:
         ("c", "failed", "timeout", '{"supplier": "Süd"}'),
         ("d", "rejected", "tampered", None),
         ("e", "rejected", "unreadable", '{"isrc": "1"}'),
-        ("f", "rejected", "unreadable", '{"supplier": "Nord"}'),
+        ("f", "rejected", "unreadable", '{"Supplier": "Nord"}'),
     ]
     rows = [
         answered(PLAN, row, item, outcome, reason=reason, tags=tags)
@@ -51,8 +51,8 @@ def test_rows_are_counted_by_kind(selected: SelectedRows) -> None:
 
 
 def test_rows_are_put_apart_by_a_tag(selected: SelectedRows) -> None:
-    """Rows without the tag come last."""
-    groups = attention_groups(selected, 9, "supplier")
+    """Its name counts in any case. Rows without it come last."""
+    groups = attention_groups(selected, 9, "SUPPLIER")
 
     assert [(each.value, each.reason, each.files) for each in groups] == [
         ("Nord", "tampered", ["/c/a"]),

@@ -52,7 +52,10 @@ def rows_of(path: Path) -> list[ManifestRow]:
 
 def test_a_report_gives_back_the_same_rows(tmp_path: Path) -> None:
     """Locations, ids and tags come back letter by letter, and the report's own columns are no tags."""
-    tags = [{"supplier": "=A1", "outcome": "theirs"}, {"+x": "'=y", "supplier": " "}]
+    tags = [
+        {"supplier": "=A1", "outcome": "theirs", "file": "f"},
+        {"+x": "'=y", "supplier": " ", "AUDIO": "a", "id": "0"},
+    ]
     selected = store_of(tmp_path, PLAN, tags)
 
     done = export(selected, tmp_path / "all.csv")
@@ -77,16 +80,21 @@ def test_no_cell_of_a_report_begins_as_a_formula(tmp_path: Path) -> None:
 
 
 def test_each_value_of_a_tag_gets_a_file(tmp_path: Path) -> None:
-    """Rows without the tag too, and values that a disk may not tell apart; no value leads out of the folder."""
-    tags = [{"by": value} if value else {"x": "1"} for value in ("Nord", "nord", "../up", "", "no-by")]
+    """Rows without the tag too, and values that a disk may not tell apart; no value leads out of the folder.
 
-    done = export(store_of(tmp_path, PLAN, tags), tmp_path / "out" / "r.csv", "by")
+    Two spellings of the tag are one column.
+    """
+    tags = [{"by": value} if value else {"x": "1"} for value in ("Nord", "nord", "../up", "", "no-by")]
+    tags[1] = {"By": "nord"}
+
+    done = export(store_of(tmp_path, PLAN, tags), tmp_path / "out" / "r.csv", "BY")
 
     names = sorted(report.path.name for report in done.reports)
     assert len({name.lower() for name in names}) == 5
     assert {"r-Nord.csv", "r-nord-1.csv", "r-no-by.csv", "r-no-by-1.csv"} < set(names)
     assert sum(report.rows for report in done.reports) == len(HOSTILE)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == names
+    assert {tag for row in rows_of(tmp_path / "out" / "r-nord-1.csv") for tag in row.tags} == {"by"}
 
 
 def test_a_tag_that_no_row_has_is_refused(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from proofsweep.answers.report_formats import GroupedRows, ReportRow
 
 
 def row_of(name: str, **tags: str) -> ReportRow:
-    """Make a row with one own cell, an instant."""
-    return ReportRow([name, None, "1"], tags, [datetime(2026, 11, 20, tzinfo=UTC)])
+    """Make a row with two own cells, a name and an instant."""
+    return ReportRow(tags, [name, datetime(2026, 11, 20, tzinfo=UTC)])
 
 
 def test_each_group_gives_its_rows_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,8 +22,8 @@ def test_each_group_gives_its_rows_in_order(tmp_path: Path, monkeypatch: pytest.
         groups.add("a" if number % 2 else "../b", row_of(f"{number}\udcff\n"))
 
     assert groups.counts == {"a": 2, "../b": 3}
-    assert [row.locations[0] for row in groups.rows("../b")] == ["0\udcff\n", "2\udcff\n", "4\udcff\n"]
-    assert [row.own for row in groups.rows("a")] == [["2026-11-20T00:00:00+00:00"]] * 2
+    assert [row.own[0] for row in groups.rows("../b")] == ["0\udcff\n", "2\udcff\n", "4\udcff\n"]
+    assert [row.own[1] for row in groups.rows("a")] == ["2026-11-20T00:00:00+00:00"] * 2
 
 
 def test_the_tags_of_a_group_are_those_of_its_rows(tmp_path: Path) -> None:

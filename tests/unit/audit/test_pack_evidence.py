@@ -47,9 +47,9 @@ def test_a_release_is_the_newest_answer_of_each_of_its_files(results: Results) -
 
 
 def test_a_run_has_all_its_rows(results: Results) -> None:
-    """Of two legs; with a tag, only those that have it."""
+    """Of two legs; with a tag, in any case of its name, only those that have it."""
     assert items_in(packed(results, TWO_LEGS)[1]) == "abcdefgh"
-    assert items_in(packed(results, TWO_LEGS, release="R1")[1]) == "bdfh"
+    assert items_in(packed(results, TWO_LEGS, Release="R1")[1]) == "bdfh"
 
 
 def test_the_same_store_gives_the_same_bytes(results: Results) -> None:

@@ -46,14 +46,14 @@ def objects(root: Path) -> set[str]:
 
 def test_only_parts_without_a_newest_row_go(results: Results, tmp_path: Path) -> None:
     """The part with `x` stays; so do unfinished runs, plans, claims, receipts and rows of `runs`."""
-    results.store.create(listed_name(PARTLY.run_id), b"the whole catalog")
+    results.store.create(listed_name(PARTLY.run_id, 0), b"the whole catalog")
     before, rows = objects(tmp_path), newest(results)
 
     assert prune_all(results) == [PARTLY.run_id, SUPERSEDED.run_id]
 
     whole, part = (f"verdicts/run_date=2025-01-0{day}/{plan.run_id}" for day, plan in ((1, SUPERSEDED), (2, PARTLY)))
     gone = {f"{whole}-00000-001.parquet", f"{whole}-00001-001.parquet", f"{part}-00000-001.parquet"}
-    gone |= {listed_name(PARTLY.run_id)}
+    gone |= {listed_name(PARTLY.run_id, 0)}
     kept = {f"{part}-00001-001.parquet"}
     for plan in (SUPERSEDED, PARTLY):
         gone |= {exchanges_name(plan.run_id, plan.run_date, 0, 1)}

@@ -36,7 +36,7 @@ def test_an_item_is_found_where_a_catalog_lists_it(results: Results) -> None:
     list_items(results, NEWEST, "afeb")
     found = [*rows_of_item(results, "/c/e"), *planned_rows_of_item(results, "/c/e", [TWO_LEGS, NEWEST])]
 
-    assert list(listed_rows_of(results, found, [TWO_LEGS, NEWEST])) == [Found(name=listed_name(NEWEST), indexes=[2])]
+    assert list(listed_rows_of(results, found, [TWO_LEGS, NEWEST])) == [Found(name=listed_name(NEWEST, 0), indexes=[2])]
 
 
 def test_items_without_a_proof_id_have_nothing_in_common(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofsweep.model.completion_report import COLUMNS, RUN_COLUMN, defused, own_columns, own_header, restored
+from proofsweep.model.completion_report import CELLS, RUN_COLUMN, defused, own_cells, own_columns, own_header, restored
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+49", "-5", "@SUM(A1)", "\t1", "\r1", "\n1", "'=1", '"=1', "＝1"])  # noqa: RUF001
@@ -39,20 +39,38 @@ def test_every_text_comes_back(text: str) -> None:
 
 def test_a_manifest_without_the_run_is_no_report() -> None:
     """Its columns `outcome` and `reason` are tags of somebody else."""
-    assert own_columns(["audio", "id", "outcome", "reason"]) == frozenset()
+    assert own_columns(["audio", "id", "outcome", "reason"]) == {}
 
 
 def test_the_last_column_of_a_name_is_the_reports_own() -> None:
-    """A catalog may have a tag of the same name, which stands before."""
-    header = ["audio", "sidecar", "id", "outcome", "supplier", *COLUMNS]
+    """A catalog may have a tag of the same name, which stands before; but the file comes before the tags."""
+    file, *others = own_header([])
+    header = [file, "file", "outcome", "audio", "ID", "supplier", *others]
 
-    assert own_columns(header) == frozenset(range(5, len(header)))
-    assert own_columns(["audio", " Proofsweep_Run "]) == {1}
-    assert COLUMNS[-1] == RUN_COLUMN
+    own = own_columns(header)
+
+    assert own == {"file": 0} | {name: at for at, name in enumerate(header) if at > 5}
+    assert own_columns(["audio", " Proofsweep_Run "]) == {"audio": 0, RUN_COLUMN: 1}
 
 
 def test_screening_columns_are_the_reports_own() -> None:
     """They stand between the others; a tag of such a name stands to the left, and stays one."""
-    header = ["audio", "supplier", "screening_x", *own_header(["screening_a", "screening_b"])]
+    file, *others = own_header(["screening_a", "screening_b"])
+    header = [file, "supplier", "screening_x", *others]
 
-    assert own_columns(header) == frozenset(range(3, len(header)))
+    assert sorted(own_columns(header).values()) == [0, *range(3, len(header))]
+
+
+def test_a_row_says_in_words_why_and_names_the_file_from_its_root() -> None:
+    """A file outside of the root has its whole location."""
+    row = dict.fromkeys(CELLS) | {"outcome": "rejected", "reason": "unreadable", "audio": "/m/x/a.wav"}
+    row |= {"relative_path": "x/a.wav", "item_id": "i", "run_id": "r"}
+
+    cells, outside = (
+        dict(zip(own_header([]), own_cells(each), strict=True)) for each in (row, row | {"relative_path": None})
+    )
+
+    assert (cells["file"], outside["file"], cells["audio"]) == ("x/a.wav", "/m/x/a.wav", "/m/x/a.wav")
+    assert cells["in_words"] == "the credential in the file cannot be read"
+    assert str(cells["what_to_do"]).startswith("reject, and ask")
+    assert (cells["id"], cells[RUN_COLUMN]) == ("i", "r")

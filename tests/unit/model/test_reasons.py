@@ -7,7 +7,8 @@ import pytest
 
 from proofsweep.contract.verdicts import Verdict
 from proofsweep.model.ingest import PastAnswer, is_final, needs_letter
-from proofsweep.model.reasons import REASONS, SOURCE_REASONS, AtFault, Heals, Reason, ReasonEntry, about, remedy_for
+from proofsweep.model.reason_entries import AtFault, Heals, ReasonEntry
+from proofsweep.model.reasons import REASONS, SOURCE_REASONS, Reason, about, plain_words_for, remedy_for
 
 CATALOGS = Path(__file__).parents[3] / "docs" / "catalogs.md"
 
@@ -30,6 +31,7 @@ def test_all_that_ask_for_a_reason_agree(entry: ReasonEntry) -> None:
     assert is_final("ineligible", entry.word) == (entry.heals is not Heals.HERE)
     assert needs_letter(answer, None) == entry.tells_supplier
     assert entry.meaning.endswith(".")
+    assert plain_words_for("rejected", entry.word) == entry.plain
     assert remedy_for(entry.word) == entry.remedy
     assert f"| {entry.remedy} | {entry.at_fault} | {entry.heals} |" in row
 
@@ -48,6 +50,12 @@ def test_a_supplier_is_told_of_nothing_that_we_must_mend() -> None:
 def test_a_reason_without_an_entry_gets_the_general_remedy(reason: str) -> None:
     """HTTP statuses are reasons too, and there are many."""
     assert remedy_for(reason).startswith("verify again")
+    assert plain_words_for("failed", reason) == "the service gave no answer that can be used"
+
+
+def test_an_accepted_row_has_plain_words_too() -> None:
+    """Whatever its verdict is; a spreadsheet has one column for all rows."""
+    assert plain_words_for("accepted", "") == "the service confirmed the credential"
 
 
 def test_a_reason_is_its_word() -> None:

@@ -137,3 +137,42 @@ def test_folders_after_one_are_listed_without_those_before(store: BucketStore) -
 
     assert store.folders("_runs", "b") == ["b0", "c"]
     assert store.folders("_runs", "z") == store.folders("_other", "b") == []
+
+
+def test_the_root_is_listed_as_any_folder_is(store: BucketStore) -> None:
+    """Its names have no folder before them."""
+    for name in ("index.html", ".hidden", "files/a.js"):
+        store.create(name, b"")
+
+    assert "index.html" in store.names("")
+    assert not any("/" in name for name in store.names(""))
+    assert "files" in store.folders("")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("index.html", "text/html; charset=utf-8"),
+        ("files/a.js", "text/javascript; charset=utf-8"),
+        ("heartbeat.json", None),
+    ],
+)
+def test_a_page_says_that_it_is_one(name: str, kind: str | None) -> None:
+    """A browser shows an object by its content type, not by its name."""
+    bucket = MemoryStore()
+
+    BucketStore("s3://bucket", lambda _root: bucket).replace(name, b"content")
+
+    assert obstore.get(bucket, name).attributes.get("Content-Type") == kind
+
+
+def test_a_folder_is_deleted_with_what_lies_directly_in_it(store: BucketStore) -> None:
+    """What is beside it stays; one that is not there is no error."""
+    for name in ("t/old/a", "t/old/b", "t/new/a"):
+        store.create(name, b"")
+
+    for folder in ("t/old", "t/nowhere"):
+        store.delete_folder(folder)
+
+    assert store.folders("t") == ["new"]
+    assert store.names("t/new") == ["t/new/a"]

@@ -42,7 +42,7 @@ def objects(results: Results) -> list[str]:
 def seen(results: Results) -> Sequence[Sequence[str]]:
     """Name the probes that each way to read them shows."""
     query = "SELECT request_id FROM probes"
-    with opened(results, with_tags=False) as store:
+    with opened(results) as store:
         view = store.connection.execute(query).fetchall()
         usage = store.connection.execute("SELECT operation_id FROM usage").fetchall()
         script = script_of(results, store.environments, views())

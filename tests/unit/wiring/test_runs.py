@@ -14,6 +14,7 @@ from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings
 from proofsweep.store.legs import Legs
 from proofsweep.verify.plan.due_rows import DueRows
+from proofsweep.wiring.engines import limits_for
 from proofsweep.wiring.legs import settle_dead_leg
 from proofsweep.wiring.runs import (
     bounds_for,
@@ -205,6 +206,7 @@ def test_a_last_row_that_cannot_be_sent_does_not_condemn_the_catalog(settings: S
     rows = DueRows(
         whole,
         Selection(since_last=True),
+        limits=limits_for(settings),
         answered_at=lambda item_id, *_: None if item_id == pair else datetime(2026, 1, 1, tzinfo=UTC),
         tried_at=lambda *_: None,
         now=datetime(2026, 1, 2, tzinfo=UTC),

@@ -1,6 +1,7 @@
 -- What each run found otherwise than the runs before: per item before and now, and why. A failed row never stands for an
--- item if there is another one. An item is gone only if a run that left nothing out of its catalog did not have it; an
--- item is new if no run since the last such run had it, and no rows of theirs were pruned.
+-- item if there is another one. An item is gone if a run that left nothing out of its catalog does not have it, or if one
+-- that left rows out found it listed no more; an item is new if no run since the last whole one had it, and no rows of
+-- theirs were pruned, or if it was gone meanwhile.
 WITH asked AS (  -- proofs that were erased with this store, and when that was asked for first
     SELECT environment, proof_id, min(asked_at) AS erased_at
     FROM store.erasures
@@ -21,6 +22,16 @@ files AS (  -- by their names, so that only these are opened
     SELECT filename, at_run, is_now, may_be_gone, is_first, older_than
     FROM store.verdicts_files JOIN comparisons USING (run_id)
 ),
+lost AS (  -- what a run that left rows out found to be listed no more
+    SELECT run_id AS at_run, environment, hash(environment, gone.item_id) AS item
+    FROM store.gone AS gone JOIN store.plans USING (run_id)
+    WHERE list_contains(getvariable('environments'), environment)
+),
+lost_before AS (  -- each run does not find again what one before it, since the last whole one, found to be gone
+    SELECT comparisons.at_run, lost.item, max(lost.at_run) AS lost_by
+    FROM comparisons JOIN lost ON lost.at_run = comparisons.run_id AND NOT comparisons.is_now
+    GROUP BY ALL
+),
 differing AS (  -- the few items whose rows are not all alike, told by digests, so that only these are read in full
     SELECT at_run, item
     FROM (
@@ -36,6 +47,10 @@ differing AS (  -- the few items whose rows are not all alike, told by digests, 
     GROUP BY at_run, item
     HAVING min(state) <> max(state) OR bool_and(is_now OR outcome = 'failed')
         OR (bool_or(may_be_gone) AND NOT bool_or(is_now))
+    UNION
+    SELECT at_run, item FROM lost
+    UNION
+    SELECT at_run, item FROM lost_before
 ),
 open AS (  -- items that have no row before, or failed ones alone: a night without an answer hides none of older runs
     SELECT at_run, hash(environment, item_id) AS item, bool_or(may_be_gone) AS may_be_gone
@@ -43,6 +58,9 @@ open AS (  -- items that have no row before, or failed ones alone: a night witho
     WHERE NOT (item_id = 'redacted' AND audio = 'redacted')
     GROUP BY at_run, item
     HAVING bool_and(is_now OR outcome = 'failed') AND (bool_or(is_first) OR NOT bool_and(is_now))
+    UNION
+    SELECT at_run, item, true
+    FROM lost SEMI JOIN (FROM comparisons WHERE is_first) AS comparisons USING (at_run)
 ),
 older AS (
     SELECT filename, at_run
@@ -61,6 +79,14 @@ found AS (
     JOIN older USING (filename)
     JOIN open ON open.at_run = older.at_run AND open.item = hash(earlier.environment, earlier.item_id)
 ),
+told AS (
+    SELECT found.* REPLACE (may_be_gone OR lost.item IS NOT NULL AS may_be_gone)
+    FROM found
+    LEFT JOIN lost ON lost.at_run = found.at_run AND lost.item = hash(found.environment, found.item_id)
+    ANTI JOIN lost_before ON lost_before.at_run = found.at_run
+        AND lost_before.item = hash(found.environment, found.item_id) AND found.run_id < lost_before.lost_by
+    WHERE NOT (found.item_id = 'redacted' AND found.audio = 'redacted')
+),
 states AS (
     SELECT
         at_run, found.environment, found.item_id, is_now, may_be_gone, audio_sha256,
@@ -70,9 +96,10 @@ states AS (
             grade_unknown := grade_unknown, grade_risk_category := grade_risk_category,
             grade_rubric_version := grade_rubric_version, audio_sha256 := audio_sha256,
             sidecar := sidecar, sidecar_sha256 := sidecar_sha256, audio_version := audio_version,
-            verify_request_id := verify_request_id, is_erased := erased_at <= finished_at
+            verify_request_id := verify_request_id, is_erased := erased_at <= finished_at,
+            tags := tags
         ) AS state
-    FROM found LEFT JOIN erased ON (erased.environment, erased.item_id) = (found.environment, found.item_id)
+    FROM told AS found LEFT JOIN erased ON (erased.environment, erased.item_id) = (found.environment, found.item_id)
         AND erased.accepted_at < (epoch, finished_at)
         AND (erased.replaced_at IS NULL OR (epoch, finished_at) <= erased.replaced_at)
     QUALIFY row_number() OVER (
@@ -162,7 +189,7 @@ SELECT
     before.grade_risk_category AS before_grade_risk_category, now.grade_risk_category AS now_grade_risk_category,
     before.grade_rubric_version AS before_grade_rubric_version, now.grade_rubric_version AS now_grade_rubric_version,
     before.audio AS before_audio, now.audio AS now_audio, before.run_id AS before_run_id,
-    now.verify_request_id AS verify_request_id
+    now.verify_request_id AS verify_request_id, coalesce(now.tags, before.tags) AS tags /* tag columns */
 FROM judged
 LEFT JOIN store.plans AS deployment ON deployment.run_id = at_run
 LEFT JOIN store.plans AS former ON former.run_id = before.run_id

@@ -1,31 +1,28 @@
--- How much of each catalog has an answer. Its files are the rows of the newest run over it, with those that were not due;
--- an answer counts whichever run or catalog it came from, and none of a file that is no longer listed. Accepted,
--- rejected and in need of attention is what stands so in `standing`. Passes over watched folders and redrives list no
--- catalog, since each is a part.
-WITH newest AS (
-    SELECT run_id, environment, identity, catalog, skipped, items + skipped AS files
-    FROM store.plans
-    WHERE list_contains(getvariable('environments'), environment) AND NOT is_partial
-    QUALIFY row_number() OVER (PARTITION BY environment, identity ORDER BY run_id DESC) = 1
+-- How much of each catalog has an answer, by its newest whole listing, each item once. An answer counts whichever run or
+-- catalog it came from. Covered is what was answered with the version of the file that is listed, or is ineligible, so
+-- that covered = files when nothing is left to do. Gone are items of the catalog that are listed no more. Passes over
+-- watched folders and redrives list no catalog, since each is a part.
+WITH listed AS (
+    SELECT DISTINCT environment, identity, listings.catalog, run_id, item_id
+    FROM store.listing JOIN store.listings AS listings USING (run_id)
+    WHERE list_contains(getvariable('environments'), environment)
+        AND NOT (item_id = 'redacted' AND audio = 'redacted'::BLOB)
 ),
-listed AS (  -- the items of the newest run, those that remain too; where it left some out, of the whole catalog
-    SELECT newest.environment, identity, item_id, manifest_row
-    FROM store.verdicts
-    JOIN (SELECT filename, newest.* FROM store.verdicts_files JOIN newest USING (run_id) WHERE skipped = 0) AS newest USING (filename)
-    UNION
-    SELECT environment, identity, item_id, manifest_row
-    FROM store.planned JOIN newest USING (run_id) WHERE skipped = 0
-    UNION ALL
-    SELECT environment, identity, item_id, NULL AS manifest_row
-    FROM store.listed JOIN newest USING (run_id)
+now AS MATERIALIZED (
+    SELECT environment, identity, item_id, state, is_covered, answered_at FROM catalog
+),
+lost AS (
+    SELECT environment, identity, count(*) AS gone FROM now WHERE state IN ('gone', 'moved') GROUP BY ALL
 )
 SELECT
-    environment, catalog, files, count(finished_at) AS answered, count(*) FILTER (outcome = 'accepted') AS accepted,
-    count(*) FILTER (outcome = 'rejected') AS rejected, count(*) FILTER (outcome <> 'accepted') AS need_attention,
-    count(*) FILTER (finished_at >= now() - INTERVAL 30 DAY) AS answered_in_30_days,
-    min(finished_at) AS oldest_answer, max(finished_at) AS newest_answer, newest.run_id AS newest_run_id
-FROM newest
-LEFT JOIN listed USING (environment, identity)
-LEFT JOIN (SELECT environment, item_id, finished_at FROM latest_answer) USING (environment, item_id)
-LEFT JOIN (SELECT environment, item_id, outcome FROM standing) USING (environment, item_id)
-GROUP BY environment, identity, catalog, files, newest.run_id
+    environment, listed.catalog, count(*) AS files, count(answered_at) AS answered, count(*) FILTER (is_covered) AS covered,
+    count(*) FILTER (state = 'accepted') AS accepted, count(*) FILTER (state = 'rejected') AS rejected,
+    count(*) FILTER (state = 'failed') AS failed, count(*) FILTER (state = 'ineligible') AS ineligible,
+    count(*) FILTER (state = 'not_sent') AS not_sent, coalesce(any_value(gone), 0) AS gone,
+    count(*) FILTER (state IN ('rejected', 'failed', 'ineligible')) AS need_attention,
+    count(*) FILTER (answered_at >= now() - INTERVAL 30 DAY) AS answered_in_30_days,
+    min(answered_at) AS oldest_answer, max(answered_at) AS newest_answer, listed.run_id AS newest_run_id
+FROM listed
+LEFT JOIN (SELECT * EXCLUDE (identity) FROM now) USING (environment, item_id)
+LEFT JOIN lost USING (environment, identity)
+GROUP BY environment, identity, listed.catalog, listed.run_id

@@ -1,6 +1,8 @@
--- One row for each item that the service ever answered: its newest answer, also if a later attempt failed. Redacted
--- rows are of no item.
-SELECT * /* screening columns */
-FROM store.newest
-WHERE list_contains(getvariable('environments'), environment) AND outcome IN ('accepted', 'rejected')
-    AND NOT (item_id = 'redacted' AND audio = 'redacted')
+-- One row for each item that the service ever answered: its newest answer, also if a later attempt failed. Its state says
+-- how `catalog` has it: it may be gone, or ineligible since. Redacted rows are of no item.
+SELECT * /* screening columns */ /* tag columns */
+FROM (
+    SELECT answer.* REPLACE (coalesce(catalog.tags, answer.tags) AS tags), state
+    FROM store.answers AS answer
+    LEFT JOIN catalog ON (catalog.environment, catalog.item_id) = (answer.environment, answer.item_id)
+)

@@ -1,15 +1,22 @@
 -- One row for each item: the newest row of any outcome.
-WITH others AS (
+WITH others AS MATERIALIZED (
     FROM store.newest
     WHERE list_contains(getvariable('environments'), environment) AND outcome NOT IN ('accepted', 'rejected')
         AND NOT (item_id = 'redacted' AND audio = 'redacted')
+),
+answered AS MATERIALIZED (
+    SELECT answer.environment, answer.item_id, answer.epoch, answer.finished_at, answer.run_id
+    FROM store.answers AS answer
+    SEMI JOIN others ON (others.item_id, others.environment) = (answer.item_id, answer.environment)
+),
+later AS MATERIALIZED (
+    SELECT others.*
+    FROM others LEFT JOIN answered ON (answered.item_id, answered.environment) = (others.item_id, others.environment)
+    WHERE answered.item_id IS NULL OR (others.epoch, others.finished_at, others.run_id)
+        > (answered.epoch, answered.finished_at, answered.run_id)
 )
-SELECT answer.*
-FROM latest_answer AS answer
-ANTI JOIN others ON (others.item_id, others.environment) = (answer.item_id, answer.environment)
-    AND (others.epoch, others.finished_at, others.run_id) > (answer.epoch, answer.finished_at, answer.run_id)
+SELECT answer.* /* screening columns */ /* tag columns */
+FROM store.answers AS answer
+ANTI JOIN later ON (later.item_id, later.environment) = (answer.item_id, answer.environment)
 UNION ALL BY NAME
-SELECT others.*
-FROM others
-ANTI JOIN latest_answer AS answer ON (others.item_id, others.environment) = (answer.item_id, answer.environment)
-    AND (others.epoch, others.finished_at, others.run_id) <= (answer.epoch, answer.finished_at, answer.run_id)
+SELECT * /* tag columns */ FROM later

@@ -7,7 +7,9 @@ import pytest
 
 from proofsweep.answers.explain.explain import (
     explain_call,
-    explain_item,
+    item_of_history,
+    items_meant,
+    occurrences_of,
     packet_of,
     packet_of_failed_calls,
     run_or_operation,
@@ -44,10 +46,12 @@ def test_a_file_is_explained_with_all_its_calls(store: Results, monkeypatch: pyt
     monkeypatch.chdir(Path("/"))
 
     with searching(store) as search:
-        item_id, found = explain_item(search, "music/a song.wav", None)
+        likely = items_meant(search, "music/a song.wav", None)
+        item_id = item_of_history(search, "music/a song.wav", None)
+        found = occurrences_of(search, item_id, None)
 
     packet = packet_of((each.plan, each.exchanges) for each in found)
-    assert item_id == "a"
+    assert likely.only == item_id == "a"
     assert "failed-1" in packet
     assert "good-1" in packet
     assert "song" not in packet
@@ -64,7 +68,7 @@ def test_a_run_is_explained_by_its_failed_calls(store: Results) -> None:
 def test_only_younger_runs_are_searched(store: Results) -> None:
     """The run is a year old."""
     with searching(store) as search, pytest.raises(ResultsError, match=r"There is no run in .* that began since"):
-        explain_item(search, "a", timedelta(days=1))
+        item_of_history(search, "a", timedelta(days=1))
 
 
 def test_a_run_is_told_from_a_file(store: Results) -> None:

@@ -31,8 +31,8 @@ def test_rows_are_shown_as_text() -> None:
     page = page_of()
 
     assert "<h1>2 rows recorded: 1 accepted, 1 redacted</h1>" in page
-    assert '<td class="name">/c/&lt;b&gt;</td><td>accepted</td><td>valid</td><td>2026-11-20 01:02:03</td>' in page
-    assert '<td class="name">redacted</td><td>redacted</td><td></td><td></td>' in page
+    assert '<td class="main">/c/&lt;b&gt;</td><td>accepted</td><td>valid</td><td>2026-11-20 01:02:03</td>' in page
+    assert '<td class="main">redacted</td><td>redacted</td><td></td><td></td>' in page
     assert "release=&lt;i&gt;" in page
     assert "<script" not in page
     assert "signed nothing" in page

@@ -9,8 +9,8 @@ from proofsweep.model.tables.columns import Row
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.verify.leg.note_leg import note_leg, note_run
 
-from ....worlds.audited_store import list_items
-from ...ended_runs import answered, end_leg, plan_of_run
+from ....worlds.audited_store import list_items, plan_items
+from ...ended_runs import answered, end_leg, plan_of_run, tag_names_of
 
 MONDAY, TUESDAY, WEDNESDAY, THURSDAY = (f"202611{day}T020000Z_000aaaaaa" for day in (16, 17, 18, 19))
 
@@ -26,6 +26,7 @@ def night(
     rows: Mapping[str, Row],
     *,
     remaining: int = 0,
+    remains: Sequence[str] = (),
     is_noted: bool = False,
     leg_cells: Row | None = None,
     listed: Sequence[str] = (),
@@ -33,17 +34,24 @@ def night(
 ) -> Plan:
     """Leave a night behind: a row for each item, its row of `runs`, and what is derived from both.
 
-    `listed` are the items of the whole catalog, where the night leaves some out.
+    `listed` are the items of the whole catalog, where the night leaves some out. So many rows remain, or these items.
     """
-    plan = plan_of_run(run_id, len(rows) + remaining, **plan_cells)
-    if listed:
-        list_items(results, run_id, listed)
+    remains = remains or [f"{run_id} remains {number}" for number in range(remaining)]
+    plan = plan_of_run(run_id, len(rows) + len(remains), tag_names=tag_names_of(rows.values()), **plan_cells)
+    if listed:  # first, as the index takes an old run without a plan for one that never came to be
+        list_items(results, run_id, listed, plan)
+    plan_items(results, plan, [*(str(cells.get("item_id", item)) for item, cells in rows.items()), *remains])
     facts = [answered(plan, number, item) | _cells(item, cells) for number, (item, cells) in enumerate(rows.items())]
     end_leg(results, plan, facts, **(leg_cells or {}))
     outcomes = [row["outcome"] for row in facts]
     leg: Row = {word: outcomes.count(word) for word in ("accepted", "rejected", "failed", "ineligible")}
     leg |= {"run_id": run_id, "leg": 1, "environment": plan.environment, "ended_by": "complete", "items": plan.items}
-    leg |= {"catalog": plan.catalog, "remaining": remaining, "calls": 2 * len(facts), "key_fingerprint": "abcdef012345"}
+    leg |= {
+        "catalog": plan.catalog,
+        "remaining": len(remains),
+        "calls": 2 * len(facts),
+        "key_fingerprint": "abcdef012345",
+    }
     leg |= {"finished_at": datetime.fromisoformat(plan.created_at).astimezone(UTC)} | (leg_cells or {})
     results.create_part(layout.runs_name(run_id, plan.run_date, 1), "runs", [leg])
     if is_noted:

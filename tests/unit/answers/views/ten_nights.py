@@ -1,5 +1,6 @@
 """Ten nights of a label, made from a seed: a results store, and what is true of it, worked out without any SQL."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -111,7 +112,9 @@ class _Night:
     def plan(self, items: int, skipped: int) -> Plan:
         """Plan a run of so many items."""
         facts = {"environment": self.environment, "catalog": self.catalog, "catalog_kind": self.kind}
-        return plan_of_run(f"{self.began:%Y%m%dT%H%M%SZ}_000aaaaaa", items, skipped=skipped, **facts)
+        return plan_of_run(
+            f"{self.began:%Y%m%dT%H%M%SZ}_000aaaaaa", items, skipped=skipped, tag_names=["supplier"], **facts
+        )
 
 
 def _cells(item: str, row: Row) -> Row:
@@ -205,9 +208,9 @@ class TenNights:
         order = [*rows, *(item for item in planned if item not in rows)]
         items = [WorkItem(manifest_row=row, item_id=item, audio=f"/c/{item}") for row, item in enumerate(order)]
         cells = [planned_items.planned_row(item) for item in items]
-        results.write_shard(plan.run_id, 0, pa.Table.from_pylist(cells, schema=schemas.ITEMS))
         if listed:
-            list_items(results, plan.run_id, listed)
+            list_items(results, plan.run_id, listed, plan)
+        results.write_shard(plan.run_id, 0, pa.Table.from_pylist(cells, schema=schemas.ITEMS))
         results.write_plan(plan)
         note_run(results, plan)
         facts = [answered(plan, number, item) | _cells(item, row) for number, (item, row) in enumerate(rows.items())]
@@ -282,21 +285,47 @@ class TenNights:
         """Return of each item the outcome that a view shows: `latest_answer`, `standing` or `rejects`."""
         if view == "latest_answer":
             return self.answers(environment)
-        standing = {item: str(row["outcome"]) for item, row in self.standing(environment).items()}
-        return {item: outcome for item, outcome in standing.items() if view != "rejects" or outcome != "accepted"}
+        if view == "rejects":
+            states = self.states(environment)
+            return {item: state for item, state in states.items() if state in {"rejected", "failed", "ineligible"}}
+        return {item: str(row["outcome"]) for item, row in self.standing(environment).items()}
+
+    def states(self, environment: str) -> dict[str, str]:
+        """Return the state of each item that is listed now, or was tried: what `catalog` shows."""
+        listed, standing = self._nightly(environment)[-1].listed, self.standing(environment)
+        tried_by = {item: run.kind for run in self._of(environment) for item in run.rows}
+        states = {item: str(standing[item]["outcome"]) if item in standing else "not_sent" for item in listed}
+        unlisted = {item for item in standing if item not in listed and tried_by[item] != INGEST}
+        answers = {item: row for run in self._of(environment) for item, row in _answers_of(run)}
+        there = {row["audio_sha256"] for item, row in answers.items() if item not in unlisted}
+        for item, row in standing.items():
+            if item in unlisted:
+                states[item] = "moved" if answers.get(item, {"audio_sha256": ""})["audio_sha256"] in there else "gone"
+            elif item not in listed:
+                states[item] = str(row["outcome"])
+        return states
 
     def rejected_by(self, run: KnownRun) -> int:
-        """Count the items that stand rejected by a run."""
+        """Count the items that stand rejected by a run, and are listed still."""
         later = {item for each in self._of(run.environment) if each.run_id > run.run_id for item in _decided(each)}
-        return sum(row["outcome"] == "rejected" for item, row in run.rows.items() if item not in later)
+        rejected = {item for item, state in self.states(run.environment).items() if state == "rejected"}
+        return sum(row["outcome"] == "rejected" for item, row in run.rows.items() if item in rejected - later)
 
-    def coverage(self, environment: str) -> tuple[int, int, int]:
-        """Return the files of the catalog, how many were answered, and how many stand accepted."""
-        of_catalog = [run for run in self._of(environment) if run.identity == CATALOG]
-        newest = [run for run in of_catalog if run.kind == "manifest"][-1]
-        answers, standing = self.answers(environment), self.standing(environment)
-        accepted = [item for item in newest.listed if standing.get(item, {}).get("outcome") == "accepted"]
-        return newest.files, sum(item in answers for item in newest.listed), len(accepted)
+    def coverage(self, environment: str) -> tuple[int, ...]:
+        """Return the files of the catalog, the answered, the covered, and those of each state."""
+        listed, answers, states = (
+            self._nightly(environment)[-1].listed,
+            self.answers(environment),
+            self.states(environment),
+        )
+        counts = Counter(states[item] for item in listed)
+        covered = sum(item in answers or states[item] == "ineligible" for item in listed)
+        gone = sum(state in {"gone", "moved"} for state in states.values())
+        known = ("accepted", "rejected", "failed", "ineligible", "not_sent")
+        return len(listed), sum(item in answers for item in listed), covered, *(counts[state] for state in known), gone
+
+    def _nightly(self, environment: str) -> list[KnownRun]:
+        return [run for run in self._of(environment) if (run.identity, run.kind) == (CATALOG, "manifest")]
 
     def changes(self, run: KnownRun) -> set[Change] | None:
         """Return what a run found otherwise than the runs before; None if some of these were pruned."""
@@ -308,9 +337,12 @@ class TenNights:
         lost = {item for each in earlier if each.run_id in self.pruned for item in each.rows}
         if any(item in lost and _is_open(item, window) for item in run.rows):
             return None
-        before = {item: self._before(item, earlier, window) for item in run.rows}
-        missing = {item for each in window if each.identity == run.identity for item in each.rows} - set(run.rows)
-        gone = {item: self._before(item, earlier, window) for item in missing} if run.is_whole and whole else {}
+        lost = {item: each.run_id for each in window for item in self._lost_by(each)}
+        before = {item: self._before(item, earlier, window, lost) for item in run.rows}
+        missing = self._lost_by(run)
+        if run.is_whole and whole:
+            missing = {item for each in window if each.identity == run.identity for item in each.rows} - set(run.rows)
+        gone = {item: was for item in missing if (was := self._before(item, earlier, window, lost)) is not None}
         by_audio: dict[str, list[str]] = {}
         for item, row in sorted(gone.items(), reverse=True):
             by_audio.setdefault(str((row or {}).get("audio_sha256")), []).append(item)
@@ -330,17 +362,29 @@ class TenNights:
         accepted = [each.rows[item] for each in runs if each.rows[item]["outcome"] == "accepted"]
         return bool(accepted) and (run.environment, f"proof of {accepted[-1]['audio_sha256']}") in self._erased
 
+    def _lost_by(self, run: KnownRun) -> set[str]:
+        """Return what a run that left rows out found to be listed no more."""
+        before = [each for each in self._nightly(run.environment) if each.run_id < run.run_id]
+        return before[-1].listed - run.listed if run.skipped and before else set()
+
     @staticmethod
-    def _before(item: str, earlier: list[KnownRun], window: list[KnownRun]) -> Row | None:
-        """Return how an item stood: a row without an answer stands for it only if there is no other."""
-        rows = [run.rows[item] for run in window if item in run.rows]
-        if _is_open(item, window) and rows:
-            rows = [run.rows[item] for run in earlier if item in run.rows]
+    def _before(item: str, earlier: list[KnownRun], window: list[KnownRun], lost: Mapping[str, str]) -> Row | None:
+        """Return how an item stood: a row without an answer stands for it only if there is no other.
+
+        What was found to be lost stands by its later rows alone.
+        """
+        rows = [run.rows[item] for run in window if item in run.rows and run.run_id >= lost.get(item, "")]
+        if _is_open(item, window) and any(item in run.rows for run in window):
+            rows = [run.rows[item] for run in earlier if item in run.rows and run.run_id >= lost.get(item, "")]
         answered = [row for row in rows if row["outcome"] != "failed"]
         return (answered or rows or [None])[-1]
 
     def _of(self, environment: str) -> list[KnownRun]:
         return [run for run in sorted(self.runs, key=lambda run: run.run_id) if run.environment == environment]
+
+
+def _answers_of(run: KnownRun) -> list[tuple[str, Row]]:
+    return [(item, row) for item, row in run.rows.items() if row["outcome"] in _ANSWERS]
 
 
 def _decided(run: KnownRun) -> list[str]:

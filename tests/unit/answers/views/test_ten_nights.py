@@ -2,6 +2,7 @@
 
 import os
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
@@ -10,13 +11,15 @@ import pytest
 from proofsweep.alerts.facts import supplier_rejections
 from proofsweep.answers.attention import attention_groups
 from proofsweep.answers.export import export
-from proofsweep.answers.report.write_page import page_of
+from proofsweep.answers.report.catalog_page import catalog_page
+from proofsweep.answers.report.night_page import night_page
 from proofsweep.answers.run_changes import Comparison, run_changes
 from proofsweep.answers.run_status import NEED_ATTENTION
 from proofsweep.answers.views.connection import opened, renew
 from proofsweep.answers.views.script import script_of
 from proofsweep.answers.views.selected_rows import SelectedRows
 from proofsweep.answers.views.views import views
+from proofsweep.model.run_records import OUTCOMES
 from proofsweep.results import open_results
 from proofsweep.store.plans_and_parts import Results
 
@@ -25,6 +28,8 @@ from .ten_nights import CATALOG, ENVIRONMENTS, Change, KnownRun, TenNights
 # Chosen: some ten seconds of a usual `make test`; `make soak` takes twenty times as many.
 SEEDS = int(os.environ.get("PROOFSWEEP_SOAK_NIGHTS", "10"))
 
+COVERAGE = "files, answered, covered, accepted, rejected, failed, ineligible, not_sent, gone"
+
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_every_way_to_ask_agrees_with_the_truth(results: Results, seed: int, tmp_path: Path) -> None:
@@ -32,10 +37,10 @@ def test_every_way_to_ask_agrees_with_the_truth(results: Results, seed: int, tmp
     truth = TenNights(results, seed)
     nights = truth.nights()
     next(nights)
-    with opened(results, "all", with_tags=False) as store:
+    with opened(results, "all") as store:
         agree_with_connection(store.connection, truth)
         for _ in nights:
-            renew(store.connection, results)
+            renew(store, results)
             agree_with_connection(store.connection, truth)
     environment = ENVIRONMENTS[seed % 2]
     nightly = [run for run in truth.runs if (run.environment, run.identity) == (environment, CATALOG)]
@@ -65,7 +70,12 @@ def agree_with_connection(connection: duckdb.DuckDBPyConnection, truth: TenNight
                 for item, outcome in truth.outcomes(view, environment).items()
             },
         )
-    query = "SELECT environment, files, answered, accepted FROM coverage WHERE catalog = ? ORDER BY environment"
+    states = connection.execute("SELECT environment, item_id, state FROM catalog").fetchall()
+    assert {(environment, item): state for environment, item, state in states} == {
+        (environment, item): state for environment in ENVIRONMENTS for item, state in truth.states(environment).items()
+    }
+    assert len(states) == len({state[:2] for state in states})
+    query = f"SELECT environment, {COVERAGE} FROM coverage WHERE catalog = ? ORDER BY environment"  # noqa: S608 - as above
     covered = connection.execute(query, [CATALOG]).fetchall()
     assert covered == [(environment, *truth.coverage(environment)) for environment in ENVIRONMENTS]
 
@@ -77,7 +87,6 @@ def agree_with_others(results: Results, truth: TenNights, environment: str, run:
         listed: set[Change] = {(str(row["item_id"]), str(row["change"]), row["cause"]) for row in found.rows()}
         same = found.as_before()
     told = open_results(results.store.url).changes(run.run_id).to_pylist()
-    standing = truth.standing(environment)
     selected = SelectedRows(results=results, environment=environment, outcomes=NEED_ATTENTION)
     needing = sum(group.rows for group in attention_groups(selected, 1))
     exported = export(SelectedRows(results=results, environment=environment), report)
@@ -87,11 +96,16 @@ def agree_with_others(results: Results, truth: TenNights, environment: str, run:
     assert same == len(run.rows) - sum(change != "gone" for _, change, _ in listed)
     alerted = supplier_rejections(results, results.plan(run.run_id), "supplier")
     assert sum(each.rows for each in alerted) == truth.rejected_by(run)
-    assert needing == sum(row["outcome"] != "accepted" for row in standing.values())
-    assert sum(each.rows for each in exported.reports) == len(standing)
-    files, _, accepted = truth.coverage(environment)
-    page = page_of(results, run.run_id, None, "")
-    headed = re.search(r"<title>(\d+) of (\d+) accepted", page)
+    states = [*truth.states(environment).values()]
+    listed_now = [state for state in states if state in OUTCOMES]
+    assert needing == sum(state != "accepted" for state in listed_now)
+    assert sum(each.rows for each in exported.reports) == len(listed_now)
+    everything = SelectedRows(results=results, environment=environment)
+    assert everything.gone() == sum(state in {"gone", "moved"} for state in states)
+    files, _, _, accepted, *_ = truth.coverage(environment)
+    made_at = datetime(2026, 11, 20, tzinfo=UTC)
+    page = night_page(results, run.run_id, made_at)
+    headed = re.search(r"<title>(\d+) of (\d+) files accepted", catalog_page(results, environment, made_at))
     assert headed is not None
     assert headed.groups() == (str(accepted), str(files))
     assert f"<p>{same:,} of the files of this run are as before." in page

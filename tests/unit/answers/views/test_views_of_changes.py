@@ -222,3 +222,33 @@ def test_what_remains_after_a_pruning_is_not_told_as_new(results: Results) -> No
             assert plain.execute("SELECT run_id, item_id, change FROM changes ORDER BY ALL").fetchall() == found
         assert found == [(FRIDAY, "d", "new"), (SATURDAY, "e", "new")]
         compact(results)
+
+
+def test_a_night_that_leaves_rows_out_finds_what_is_gone_and_what_has_moved(results: Results) -> None:
+    """In that night, by what its catalog lists; the next whole night does not find it again."""
+    sha = {"audio_sha256": "sha of c"}
+    night(results, MONDAY, dict.fromkeys("abcd", ACCEPTED))
+    night(results, TUESDAY, {"new c": ACCEPTED | sha}, skipped=2, listed=["a", "d", "new c"])
+    night(results, WEDNESDAY, {"d": ACCEPTED}, skipped=2, listed=["a", "d", "new c"])
+    night(results, THURSDAY, {"a": ACCEPTED, "d": ACCEPTED, "new c": ACCEPTED | sha})
+
+    assert changes(results, TUESDAY) == [("b", "gone", "gone", "accepted", None), MOVED]
+    assert changes(results, WEDNESDAY) == []
+    assert changes(results, THURSDAY) == []
+
+
+MOVED = ("new c", "changed", "moved", "accepted", "accepted")
+
+
+def test_what_is_gone_before_any_whole_night_is_found_too(results: Results) -> None:
+    """The first nights were stopped, or left rows out; and what comes back is new."""
+    night(results, MONDAY, {"a": ACCEPTED, "b": REJECTED}, remains="cd")
+    night(results, TUESDAY, {"c": ACCEPTED}, skipped=2, listed="acd")
+    night(results, WEDNESDAY, {"d": ACCEPTED, "b": REJECTED}, skipped=2, listed="abcd")
+    night(results, THURSDAY, dict.fromkeys("abcd", ACCEPTED))
+
+    assert changes(results, TUESDAY) == [
+        ("b", "gone", "gone", "rejected", None),
+        ("c", "new", "first_seen", None, "accepted"),
+    ]
+    assert [change[:3] for change in changes(results, THURSDAY)] == [("b", "fixed", None)]

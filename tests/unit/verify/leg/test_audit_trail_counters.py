@@ -1,6 +1,7 @@
 """What a progress display shows is counted as the items end."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 
 import pytest
 
@@ -45,10 +46,15 @@ def test_threads_count_together() -> None:
     assert (counters.rows["accepted"], counters.audio_bytes) == (1_000, 100_000)
 
 
-def told(writer: str, rate: float, *, most: int | None = None, accepted: int = 0) -> dict[str, object]:
-    """What a worker process hands over: ten bytes and 1.5 s."""
-    counted = {"rows": {"accepted": accepted}, "audio_bytes": 10, "cpu_seconds": 1.5}
-    return counted | {"writer": writer, "lane": [rate, most, None, False]}
+def known(writer: str, lane: LaneStatus, in_flight: int = 0) -> dict[str, object]:
+    """What a worker process knows now."""
+    return {"writer": writer, "lane": asdict(lane), "in_flight": in_flight}
+
+
+def told(writer: str, rate: float, *, accepted: int = 0, in_flight: int = 0, **lane: object) -> dict[str, object]:
+    """What a worker process hands over: ten bytes, two calls and 1.5 s."""
+    counted = {"rows": {"accepted": accepted}, "audio_bytes": 10, "calls": 2, "cpu_seconds": 1.5}
+    return counted | {"writer": writer, "in_flight": in_flight, "lane": asdict(LaneStatus(rate, None, None)) | lane}
 
 
 def test_what_worker_processes_have_done_is_added_up() -> None:
@@ -56,12 +62,12 @@ def test_what_worker_processes_have_done_is_added_up() -> None:
     process, counters = Counters(), Counters()
     for outcome in (ACCEPTED, REJECTED):
         process.note(ended(outcome))
-        counters.take(process.hand_over() | {"writer": "a", "lane": (5.0, 2, None, True)})
+        counters.take(process.hand_over() | known("a", LaneStatus(5.0, 2, None, is_outage=True)))
     counters.take(told("a", 5.0, most=2))
     counters.take(told("b", 6.0, accepted=1))
 
     assert counters.rows == {"accepted": 2, "rejected": 1}
-    assert counters.audio_bytes == 220
+    assert (counters.audio_bytes, counters.calls) == (220, 4)
     assert 3.0 <= counters.cpu_seconds < 4.0
     assert counters.lane == LaneStatus(11.0, 2, None)
 
@@ -71,11 +77,22 @@ def test_a_silent_process_no_longer_counts_for_the_lane(monkeypatch: pytest.Monk
     counters = Counters()
     assert counters.lane is None
     monkeypatch.setattr("time.monotonic", lambda: 100.0)
-    counters.take(told("a", 5.0, accepted=3))
+    counters.take(told("a", 5.0, accepted=3, in_flight=8))
     monkeypatch.setattr("time.monotonic", lambda: 120.0)
-    counters.take(told("b", 6.0))
+    counters.take(told("b", 6.0, in_flight=2))
 
     assert counters.rows.total() == 3
-    assert counters.lane == LaneStatus(6.0, None, None)
+    assert (counters.lane, counters.in_flight) == (LaneStatus(6.0, None, None), 2)
     monkeypatch.setattr("time.monotonic", lambda: 500.0)
     assert counters.lane == LaneStatus(6.0, None, None)  # the leg is over for all, and learned this
+
+
+def test_the_leg_is_paused_while_all_its_processes_are() -> None:
+    """One that may go on makes progress; files in flight and uploads are those of all."""
+    counters = Counters()
+
+    counters.take(told("a", 5.0, in_flight=3, pause_seconds=60.0, uploads=2))
+    counters.take(told("b", 5.0, in_flight=4, pause_seconds=8.0, uploads=1, yields=True))
+
+    assert counters.lane == LaneStatus(10.0, None, None, uploads=3, yields=True)
+    assert (counters.lane.pause_seconds, counters.in_flight) == (8.0, 7)

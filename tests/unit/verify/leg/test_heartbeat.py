@@ -1,5 +1,6 @@
 """A leg gives a sign of life every ten seconds, and begins nothing that it could not write down."""
 
+import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -8,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.endings import EndedBy
 from proofsweep.errors import ResultsError, RunMustStop
+from proofsweep.model.progress import LegProgress
 from proofsweep.partner.stop import StopSwitch
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.journal import Journal
@@ -234,3 +237,42 @@ def test_what_is_done_at_each_heartbeat_is_done_with_it(leg: Leg) -> None:
         leg.heartbeat.write()
 
     assert len(calls) == leg.store.heartbeats == 2
+
+
+def test_a_heartbeat_tells_how_far_the_leg_is(leg: Leg) -> None:
+    """Any process that reaches the store can read it."""
+    leg.heartbeat.progress = lambda: LegProgress(rows=5, counts={"accepted": 2})
+    leg.clock.now += timedelta(seconds=11)
+
+    leg.heartbeat.write()
+
+    found = json.loads(leg.store.read("_runs/r/legs/001/heartbeat.json") or b"")
+    assert found["progress"]["counts"] == {"accepted": 2}
+
+
+def test_a_heartbeat_tells_at_once_that_the_leg_stops(leg: Leg) -> None:
+    """A person who asked for it sees that it was heard; once is enough."""
+    leg.stop.pull(RunMustStop("It was asked to.", ended_by=EndedBy.CANCELLED))
+
+    for _ in range(5):
+        leg.heartbeat.write()
+
+    assert leg.store.heartbeats == 1
+
+
+def test_a_request_to_stop_is_seen_although_nothing_can_be_written(leg: Leg) -> None:
+    """A person stops a run because its disk is full."""
+    leg.journal.error = ResultsError("It is full.")
+    leg.heartbeat.look_for_stop = lambda: leg.stop.pull(RunMustStop("Asked.", ended_by=EndedBy.CANCELLED))
+
+    with pytest.raises(ResultsError):
+        leg.heartbeat.write()
+
+    assert leg.stop.reason is not None
+
+
+def test_a_leg_that_is_settled_says_so(leg: Leg) -> None:
+    """Its heartbeats tell that only the last rows are being written."""
+    leg.heartbeat.send_heartbeats(ended())
+
+    assert leg.heartbeat.is_settling

@@ -1,17 +1,20 @@
 """The rows of a catalog that are due."""
 
 from datetime import UTC, datetime, timedelta
-from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-import pyarrow.parquet as pq
 import pytest
 
 from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.open_catalog import open_catalog
+from proofsweep.catalog.preflight import SizeLimits
 from proofsweep.errors import NothingDue
 from proofsweep.model.items import FileFacts, item_id_of
+from proofsweep.model.layout import listed_name
 from proofsweep.model.selection import Selection
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.store import open_store
 from proofsweep.verify.plan.due_rows import DueRows, most_rows
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -39,7 +42,8 @@ def due_of(catalog: Catalog, selection: Selection, max_calls: int | None = None)
         assert sidecar_version is None
         return ages.get((item_id, audio_version))
 
-    rows = DueRows(catalog, selection, answered_at=tried_at, tried_at=tried_at, now=NOW, max_calls=max_calls)
+    facts = {"limits": SizeLimits(), "answered_at": tried_at, "tried_at": tried_at, "now": NOW}
+    rows = DueRows(catalog, selection, **facts, max_calls=max_calls)
     found = list(rows.rows())
     assert [row.number for row in found] == list(range(len(found)))
     return [row.named_audio for row in found], rows
@@ -47,9 +51,10 @@ def due_of(catalog: Catalog, selection: Selection, max_calls: int | None = None)
 
 def items_in(rows: DueRows) -> list[str]:
     """Return the items that are listed, due or not."""
-    listed = pq.read_table(BytesIO(rows.listed.content()))
-    ids: list[str] = listed["item_id"].to_pylist()
-    return ids
+    with TemporaryDirectory() as folder:
+        rows.listing.write(results := Results(open_store(folder)), "run")
+        ids: list[str] = results.object_table(listed_name("run", 0), ["item_id"])["item_id"].to_pylist()
+        return ids
 
 
 def test_rows_with_an_answer_of_any_age_are_left_out(catalog: Catalog) -> None:
@@ -102,7 +107,13 @@ def test_rows_that_a_run_has_planned_are_not_due(catalog: Catalog, tmp_path: Pat
     (tmp_path / "b.wav").write_bytes(b"RIFF, and more")
     (tmp_path / "e.wav").write_bytes(b"RIFF")
     rows = DueRows(
-        catalog, Selection(), answered_at=lambda *_: None, tried_at=lambda *_: None, now=NOW, planned=planned
+        catalog,
+        Selection(),
+        limits=SizeLimits(),
+        answered_at=lambda *_: None,
+        tried_at=lambda *_: None,
+        now=NOW,
+        planned=planned,
     )
 
     assert [row.named_audio for row in rows.rows()] == ["b.wav", "e.wav"]

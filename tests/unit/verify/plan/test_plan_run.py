@@ -96,6 +96,7 @@ def test_a_run_that_leaves_rows_out_keeps_what_the_catalog_lists(manifest: Path,
     due = DueRows(
         request.catalog,
         Selection(oldest_first=True),
+        limits=request.limits,
         answered_at=lambda *_: None,
         tried_at=lambda *_: None,
         now=NOW,
@@ -104,10 +105,10 @@ def test_a_run_that_leaves_rows_out_keeps_what_the_catalog_lists(manifest: Path,
 
     plan = plan_run(replace(request, catalog=due), Results(store), NOW)
 
-    listed = pq.read_table(BytesIO(store.read(layout.listed_name(plan.run_id)) or b""))
+    listed = pq.read_table(BytesIO(store.read(layout.listed_name(plan.run_id, 0)) or b""))
     assert listed["item_id"].to_pylist() == [f"n{number}" for number in range(2_345)]
     assert (plan.items, plan.skipped) == (2, 2_343)
-    assert store.created[1:] == [layout.listed_name(plan.run_id), layout.plan_name(plan.run_id)]
+    assert store.created[1:] == [layout.listed_name(plan.run_id, 0), layout.plan_name(plan.run_id)]
 
 
 def test_the_plan_counts_what_the_catalog_holds(folder: Path, results: Results) -> None:

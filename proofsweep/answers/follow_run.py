@@ -1,0 +1,116 @@
+"""Follow a leg that another process works on, and ask it to stop: all through the results store."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from proofsweep.answers.describe_run import active_legs, describe_run
+from proofsweep.answers.run_status import RunStatus
+from proofsweep.errors import ResultsError, UsageError
+from proofsweep.model.progress import OpenLeg
+from proofsweep.model.runs import STALE_SECONDS
+from proofsweep.store.active_legs import ask_to_stop, open_leg
+from proofsweep.store.legs import Legs
+from proofsweep.store.plans_and_parts import Results
+
+# How often the store is asked for a new heartbeat. Chosen: half costs twice the requests of a bucket, twice shows a
+# heartbeat late.
+_LOOK_SECONDS = 2.0
+
+# How long a store may fail before the following ends. Chosen: any value from 30 to 300 does.
+_STORE_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """How this process waits: its monotonic clock, and what rests for a number of seconds."""
+
+    uptime: Callable[[], float] = time.monotonic
+    rest: Callable[[float], None] = time.sleep
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopReport:
+    """What became of a request to stop.
+
+    Attributes:
+        run: how the run stands now.
+        leg: the leg that was asked; None if there was none to ask.
+        is_first: whether nobody had asked it before.
+        has_ended: whether the leg has ended.
+    """
+
+    run: RunStatus
+    leg: OpenLeg | None = None
+    is_first: bool = False
+    has_ended: bool = True
+
+
+def only_active_run(results: Results) -> str | None:
+    """Name the one run that is active; None if none is.
+
+    Raises:
+        UsageError: several are; the message names them.
+    """
+    legs = active_legs(results)
+    if len(legs) > 1:
+        named = "; ".join(f"{leg.run_id} ({leg.where})" for leg in legs)
+        raise UsageError(f"{len(legs)} runs are active in {results.store.url}, so name one of them: {named}")
+    return legs[0].run_id if legs else None
+
+
+def heartbeats_of(results: Results, leg: OpenLeg, waiting: Waiting = Waiting()) -> Iterator[OpenLeg]:
+    """Yield a leg as the store shows it, every two seconds, until it has ended or its process is dead.
+
+    Whether it is dead is judged by this process's own clock: another machine's may be wrong.
+
+    Raises:
+        ResultsError: the store has failed for a minute.
+    """
+    legs = Legs(results, leg.run_id)
+    changed_at = read_at = waiting.uptime()
+    while True:
+        yield leg
+        waiting.rest(_LOOK_SECONDS)
+        now = waiting.uptime()
+        try:
+            newest = _still_open(legs, leg)
+        except ResultsError:
+            if now - read_at >= _STORE_SECONDS:
+                raise
+            continue
+        read_at = now
+        if newest is None:
+            return
+        changed_at = now if newest.beaten_at != leg.beaten_at else changed_at
+        if not newest.is_alive and now - changed_at > STALE_SECONDS:
+            return
+        leg = newest
+
+
+def stop_run(results: Results, run_id: str, wait_seconds: float, waiting: Waiting = Waiting()) -> StopReport:
+    """Ask the process that works on a run to stop in good order, and wait until its leg has ended, but not for longer.
+
+    A process that seems dead is asked too: another machine's clock may be wrong.
+
+    Raises:
+        ResultsError: there is no such run, or the store cannot be used.
+    """
+    run = describe_run(results, run_id)
+    leg = run.open_leg
+    if leg is None or leg.is_gone:
+        return StopReport(run=run)
+    legs, is_first, has_ended = Legs(results, run_id), ask_to_stop(results, leg), False
+    late_at = waiting.uptime() + wait_seconds
+    while not has_ended and waiting.uptime() < late_at:
+        waiting.rest(min(_LOOK_SECONDS / 2, wait_seconds))
+        has_ended = _still_open(legs, leg) is None
+    return StopReport(run=describe_run(results, run_id), leg=leg, is_first=is_first, has_ended=has_ended)
+
+
+def _still_open(legs: Legs, leg: OpenLeg) -> OpenLeg | None:
+    """Return a leg as its newest heartbeat tells it; None if it has ended, or its process is gone."""
+    if legs.is_superseded(leg.leg):
+        return None
+    newest = open_leg(legs, leg.leg, leg.claim)
+    return None if newest.is_gone else newest

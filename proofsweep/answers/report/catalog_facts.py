@@ -1,0 +1,202 @@
+# ruff: noqa: S608 - the SQL is made of our own names and of quoted text
+"""What a catalog page shows, from the view `catalog`; DuckDB counts, however many files there are."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+import duckdb
+
+from proofsweep.answers.report.attention_list import Kind, kinds_of, shown_name, spellings_of, tag_values
+from proofsweep.answers.report.choice import PageChoice
+from proofsweep.answers.run_changes import SINCE, compare_since, words_of_cause
+from proofsweep.answers.run_status import NEED_ATTENTION
+from proofsweep.answers.views.connection import answering
+from proofsweep.answers.views.views import quoted, value_of_tag
+from proofsweep.model.reasons import plain_words_for
+from proofsweep.store.plans_and_parts import Results
+
+# Values of a tag in its table. Chosen: a person reads so many; a catalog has thousands of releases.
+_MOST_VALUES = 100
+# Files named that broke, and that were mended. Chosen: all are in `proofsweep diff`.
+_MOST_CHANGED = 50
+_OPEN = ", ".join(map(quoted, NEED_ATTENTION))
+_ITEMS = """
+    CREATE TEMP TABLE items AS
+    SELECT
+        item_id, catalog, state, is_covered, tags, outcome, reason, since,
+        CASE WHEN state IN ({open}) THEN file END AS file,
+        CASE WHEN state IN ({open}) THEN audio END AS audio,
+        CASE WHEN state IN ({open}) THEN verify_request_id END AS verify_request_id
+    FROM catalog LEFT JOIN open_since USING (environment, item_id)
+    WHERE {catalog} IS NULL OR {catalog} IN (catalog, identity)
+"""
+_COUNTS = """
+    count(*) FILTER (state NOT IN ('gone', 'moved')) AS files, count(*) FILTER (is_covered) AS covered,
+    count(*) FILTER (state = 'accepted') AS accepted, count(*) FILTER (state = 'rejected') AS rejected,
+    count(*) FILTER (state = 'failed') AS failed, count(*) FILTER (state = 'ineligible') AS ineligible,
+    count(*) FILTER (state = 'not_sent') AS not_sent, count(*) FILTER (state = 'gone') AS gone,
+    count(*) FILTER (state = 'moved') AS moved
+"""
+_CHANGED = """
+    CREATE TEMP TABLE {table} AS
+    SELECT item_id, change, cause, changes.file, now_audio, before_outcome, before_reason, now_outcome,
+        now_reason, items.tags
+    FROM changes SEMI JOIN (SELECT unnest({runs}) AS run_id) USING (run_id) JOIN items USING (item_id)
+    WHERE change IN ('broken', 'fixed')
+"""
+_BY_TAG = """
+    SELECT
+        nullif({value}, '') AS value, {counts}, min(since) AS oldest,
+        count(*) FILTER (change = 'broken') AS broken, count(*) FILTER (change = 'fixed') AS fixed
+    FROM items LEFT JOIN (SELECT item_id, change FROM changed) USING (item_id)
+    GROUP BY ALL
+    ORDER BY rejected + failed + ineligible DESC, files DESC, value
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogCounts:
+    """How files of a catalog stand now; `files` are those that are listed, so that what is gone or moved is beside."""
+
+    files: int
+    covered: int
+    accepted: int
+    rejected: int
+    failed: int
+    ineligible: int
+    not_sent: int
+    gone: int
+    moved: int
+
+    @property
+    def answered(self) -> int:
+        """How many have an answer for their version that is listed."""
+        return self.covered - self.ineligible
+
+    @property
+    def need_attention(self) -> int:
+        """How many somebody must look at."""
+        return self.rejected + self.failed + self.ineligible
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueCounts:
+    """How the files with one value of a tag stand; None are those without the tag."""
+
+    value: str | None
+    counts: CatalogCounts
+    oldest: datetime | None  # since when one of them has needed attention without a break
+    broken: int
+    fixed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagTable:
+    """The values of a tag; those with most files that need attention come first."""
+
+    tag: str
+    values: Sequence[ValueCounts]
+    left_out: int  # values that are not shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedFile:
+    """A file that broke or was mended; `why` is how it stands now, or stood before it was mended."""
+
+    folder: str
+    name: str
+    values: Sequence[str]
+    why: str
+    cause: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turned:
+    """How many files broke, or were mended, and the first of them."""
+
+    files: int
+    shown: Sequence[ChangedFile]
+
+
+class CatalogFacts:
+    """Answers about one state of the catalog; valid until its context ends."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, choice: PageChoice) -> None:
+        self._connection = connection
+        self.tags = spellings_of(connection, choice)
+
+    def counts(self) -> CatalogCounts:
+        """Count all files."""
+        [row] = self._connection.execute(f"SELECT {_COUNTS} FROM items").fetchall()
+        return CatalogCounts(**dict(zip(CatalogCounts.__slots__, row, strict=True)))
+
+    def by_catalog(self) -> list[tuple[str, CatalogCounts]]:
+        """Count the files of each catalog."""
+        found = self._connection.execute(f"SELECT catalog, {_COUNTS} FROM items GROUP BY ALL ORDER BY catalog")
+        return [
+            (catalog, CatalogCounts(**dict(zip(CatalogCounts.__slots__, row, strict=True))))
+            for catalog, *row in found.fetchall()
+        ]
+
+    def by_tag(self, tag: str) -> TagTable:
+        """Count the files by the values of a tag."""
+        query = _BY_TAG.format(value=value_of_tag(self.tags[tag]), counts=_COUNTS)
+        found = self._connection.execute(query).fetchall()
+        values = [
+            ValueCounts(
+                value=value,
+                counts=CatalogCounts(**dict(zip(CatalogCounts.__slots__, row, strict=True))),
+                oldest=oldest,
+                broken=broken,
+                fixed=fixed,
+            )
+            for value, *row, oldest, broken, fixed in found[:_MOST_VALUES]
+        ]
+        return TagTable(tag=tag, values=values, left_out=max(len(found) - _MOST_VALUES, 0))
+
+    def kinds(self) -> list[Kind]:
+        """Return what needs attention."""
+        return kinds_of(self._connection, f"(FROM items WHERE state IN ({_OPEN}))", self.tags)
+
+    def turned(self, table: str, change: str) -> Turned:
+        """Return the files of a table that broke (`broken`), or were mended (`fixed`)."""
+        [(files,)] = self._connection.execute(
+            f"SELECT count(*) FROM {table} WHERE change = {quoted(change)}"
+        ).fetchall()
+        side = "now" if change == "broken" else "before"
+        found = self._connection.execute(
+            f"SELECT file, now_audio, item_id, cause, {side}_outcome, coalesce({side}_reason, '')"
+            f"{tag_values(self.tags)} FROM {table} WHERE change = {quoted(change)} "
+            f"ORDER BY file, item_id LIMIT {_MOST_CHANGED}"
+        )
+        shown = []
+        for file, audio, item_id, cause, outcome, reason, *values in found.fetchall():
+            folder, name = shown_name(file, audio, item_id)
+            why, because = plain_words_for(outcome, reason), words_of_cause(cause)
+            shown.append(
+                ChangedFile(folder=folder, name=name, values=[each or "" for each in values], why=why, cause=because)
+            )
+        return Turned(files=files, shown=shown)
+
+
+@contextmanager
+def catalog_facts(
+    results: Results, environment: str, choice: PageChoice, newest_runs: Sequence[str]
+) -> Iterator[CatalogFacts]:
+    """Read the catalog's state for the work inside; `newest_runs` are those whose changes are the last night's.
+
+    Their changes are in the table `changed`, those since the chosen day in `changed_since`.
+
+    UsageError if no file has one of the tags; ResultsError if the store cannot be read.
+    """
+    with answering(results, environment, "catalog", "open_since", "changes") as connection:
+        catalog = "NULL::VARCHAR" if choice.catalog is None else quoted(choice.catalog)
+        connection.execute(_ITEMS.format(open=_OPEN, catalog=catalog))
+        runs = ", ".join(map(quoted, newest_runs))
+        connection.execute(_CHANGED.format(table="changed", runs=f"[{runs}]::VARCHAR[]"))
+        if choice.since is not None:
+            compare_since(connection, choice.since)
+            connection.execute(_CHANGED.format(table="changed_since", runs=[SINCE]))
+        yield CatalogFacts(connection, choice)

@@ -1,0 +1,92 @@
+"""The page of a catalog as it stands: one HTML file that needs no network, for people who never open a terminal."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from proofsweep.answers.meant_run import environment_in
+from proofsweep.answers.report.catalog_facts import CatalogCounts, catalog_facts
+from proofsweep.answers.report.charts import Chart, night_bars, night_line
+from proofsweep.answers.report.choice import ALONE, PageChoice, PageLinks
+from proofsweep.answers.report.nights import NightResult, nights_of
+from proofsweep.answers.report.templates import day_of, percent_of, template
+from proofsweep.errors import ResultsError
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.text import printable
+
+
+def catalog_page(
+    results: Results,
+    environment: str,
+    made_at: datetime,
+    choice: PageChoice = PageChoice(),  # noqa: B008 - it is frozen
+    links: PageLinks = ALONE,
+) -> str:
+    """Write the page of the catalogs of an environment, or of the one that is chosen, as they stand now.
+
+    UsageError if no file has a chosen tag; ResultsError if the store has no run of the environment, or of the catalog.
+    """
+    label = environment_in(results, environment)
+    nights = nights_of(results, label, choice.catalog)
+    if not nights and choice.catalog is not None:
+        raise ResultsError(f"There is no run of the catalog {printable(choice.catalog)} in {results.store.url}.")
+    newest = {night.identity: night.run_id for night in nights}
+    with catalog_facts(results, label, choice, list(newest.values())) as facts:
+        counts = facts.counts()
+        return template("catalog.html.jinja").render(
+            environment_label=label,
+            choice=choice,
+            links=links,
+            counts=counts,
+            sentence=sentence_of(counts),
+            catalogs=facts.by_catalog(),
+            tags=list(facts.tags),
+            tables=[facts.by_tag(tag) for tag in facts.tags],
+            changes=[
+                (words, facts.turned(table, "broken"), facts.turned(table, "fixed"))
+                for words, table in _spans_of(choice)
+            ],
+            kinds=facts.kinds(),
+            nights=nights[::-1],
+            charts=trend_of(nights),
+            results=results.store.url,
+            made_at=made_at,
+        )
+
+
+def _spans_of(choice: PageChoice) -> Iterator[tuple[str, str]]:
+    """Return the spans of which changes are shown, in words, each with its table."""
+    yield "In the last run", "changed"
+    if choice.since is not None:
+        yield f"Since {day_of(choice.since)}", "changed_since"
+
+
+def sentence_of(counts: CatalogCounts) -> str:
+    """Say in one sentence how a catalog stands."""
+    parts = [
+        (
+            f"{counts.answered:,} of {counts.files:,} {'file' if counts.files == 1 else 'files'} "
+            f"({percent_of(counts.answered, counts.files)} %) {'has' if counts.answered == 1 else 'have'} an answer"
+        )
+    ]
+    attention = f"{counts.need_attention:,} {'needs' if counts.need_attention == 1 else 'need'} attention"
+    parts.append(f"{counts.accepted:,} accepted, {attention}")
+    parts += [f"{counts.not_sent:,} not sent yet"] if counts.not_sent else []
+    parts += [f"{counts.gone:,} {'is' if counts.gone == 1 else 'are'} gone"] if counts.gone else []
+    return "; ".join(parts) + "."
+
+
+_OUTCOMES = {"accepted": "accepted", "rejected": "rejected", "failed": "failed", "ineligible": "ineligible"}
+
+
+def trend_of(nights: Sequence[NightResult]) -> list[Chart]:
+    """Draw the trend; of a single night there is none."""
+    if len(nights) < 2:  # noqa: PLR2004 - see above
+        return []
+    charts = [night_bars("Files checked in each night", nights, _OUTCOMES)]
+    if sum(night.covered_percent is not None for night in nights) > 1:
+        charts.append(night_line("Share of the catalog with an answer", nights, "%"))
+    return [
+        *charts,
+        night_bars("Calls to the service in each night", nights, {"calls": "calls"}),
+        night_bars("Minutes of work in each night", nights, {"minutes": "minutes"}),
+    ]

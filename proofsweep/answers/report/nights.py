@@ -1,0 +1,73 @@
+"""The nights of a catalog, by its runs: what each did, and how much of the catalog then had an answer."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from proofsweep.answers.describe_run import newest_runs
+from proofsweep.answers.run_status import RunStatus
+from proofsweep.answers.summary import ending_of
+from proofsweep.model.runs import PARTIAL_KINDS, Plan
+from proofsweep.store.plans_and_parts import Results
+
+# Nights of a trend. Chosen: a month; each bar can still be told from the next on a phone.
+MOST_NIGHTS = 31
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NightResult:
+    """What one run did; its counts are of its own rows."""
+
+    run_id: str
+    identity: str  # of its catalog
+    began: datetime
+    ending: str  # how it ended, in words
+    accepted: int
+    rejected: int
+    failed: int
+    ineligible: int
+    remaining: int
+    covered_percent: float | None  # of the catalog, as it was listed then; None of a part of the catalog
+    calls: int
+    seconds: float
+
+    @property
+    def checked(self) -> int:
+        """How many rows have an outcome by it."""
+        return self.accepted + self.rejected + self.failed + self.ineligible
+
+    @property
+    def minutes(self) -> float:
+        """How long all its legs worked."""
+        return self.seconds / 60
+
+
+def nights_of(results: Results, environment: str, catalog: str | None, most: int = MOST_NIGHTS) -> list[NightResult]:
+    """Read the newest nights of a catalog, or of all of an environment, the oldest first; it opens no table."""
+
+    def is_meant(plan: Plan) -> bool:
+        return plan.environment == environment and catalog in {None, plan.catalog, plan.identity}
+
+    found = newest_runs(results, most, is_meant)
+    return [_night_of(run) for run in reversed(found) if run.legs]
+
+
+def _night_of(run: RunStatus) -> NightResult:
+    accepted, rejected, failed, ineligible = (
+        run.rows(outcome) for outcome in ("accepted", "rejected", "failed", "ineligible")
+    )
+    listed, answered = run.plan.items + run.plan.skipped, run.answered + ineligible + run.plan.skipped
+    is_part = run.plan.catalog_kind in PARTIAL_KINDS or not listed
+    return NightResult(
+        run_id=run.plan.run_id,
+        identity=run.plan.identity,
+        began=datetime.fromisoformat(run.plan.created_at).astimezone(UTC),
+        ending=ending_of(run),
+        accepted=accepted,
+        rejected=rejected,
+        failed=failed,
+        ineligible=ineligible,
+        remaining=run.remaining,
+        covered_percent=None if is_part else 100 * answered / listed,
+        calls=run.total("calls"),
+        seconds=run.seconds,
+    )

@@ -1,0 +1,198 @@
+"""How far a leg is: what each heartbeat tells, and what every display of a leg shows. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from proofsweep.model.runs import STALE_SECONDS, Claim
+
+# A shorter pause is the pace of a lane, and nothing to wait for. Chosen: any value from 3 to 10 does.
+LEAST_PAUSE_SECONDS = 5.0
+
+# Without a finished row for so long, a person asks what the leg does. Chosen: any value from 5 to 20 does.
+QUIET_SECONDS = 10.0
+
+
+class WaitsFor(StrEnum):
+    """Why rows come slowly, or not at all, the first that applies."""
+
+    SETTLE = "settle"
+    STOP = "stop"
+    STORE = "store"
+    OUTAGE = "outage"
+    START = "start"
+    PAUSE = "pause"
+    UPLOADS = "uploads"
+    NEW_FILES = "new_files"
+
+
+_WORDS = {
+    WaitsFor.SETTLE: "the last rows are being written",
+    WaitsFor.STOP: "stopping: {in_flight} in flight",
+    WaitsFor.STORE: "the results store cannot be written",
+    WaitsFor.OUTAGE: "a control came out wrong, so only controls go: the service seems to be down",
+    WaitsFor.START: "it begins: earlier legs are settled, and canaries are sent",
+    WaitsFor.PAUSE: "the service asked for a pause{until}",
+    WaitsFor.UPLOADS: "uploading {uploads}",
+    WaitsFor.NEW_FILES: "new files of a watched folder go first",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegProgress:
+    """How far a leg is at one instant.
+
+    Attributes:
+        rows: of the whole plan.
+        finished_before: rows that earlier legs have finished; None until that is known.
+        counts: rows that this leg has finished, by outcome.
+        rate: rows per second over the last minute; None before there is a second to compare.
+        calls: keyed calls of this leg.
+        call_rate: calls per second over the last minute.
+        seconds_left: by the rate of the last ten minutes; None if it cannot be estimated.
+        lane_rate: calls per second that the service lets through; None until it has throttled.
+        most_at_once: calls at once that it lets through; None where no such limit was seen.
+        quota_left: calls left in the key's quota; None if the service did not say.
+        sent_bytes: of the files that the service answered.
+        in_flight: files that have begun and not ended.
+        uploads: files whose bytes are on their way.
+        paused_until: when the pause ends that the service asked for.
+        stops_because: why it ends early, in one sentence; None if it does not.
+        waits_for: what it waits for; None if it goes on as usual.
+        waits_since: since when.
+    """
+
+    rows: int
+    finished_before: int | None = None
+    counts: Mapping[str, int]
+    rate: float | None = None
+    calls: int = 0
+    call_rate: float | None = None
+    seconds_left: float | None = None
+    lane_rate: float | None = None
+    most_at_once: int | None = None
+    quota_left: int | None = None
+    sent_bytes: int = 0
+    in_flight: int = 0
+    uploads: int = 0
+    paused_until: datetime | None = None
+    stops_because: str | None = None
+    waits_for: WaitsFor | None = None
+    waits_since: datetime | None = None
+
+    @property
+    def done(self) -> int:
+        """How many rows this leg has finished."""
+        return sum(self.counts.values())
+
+    @property
+    def finished(self) -> int:
+        """How many rows have an outcome, of all legs; of this one, as long as nothing is known of those before."""
+        return (self.finished_before or 0) + self.done
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether it ends early."""
+        return self.stops_because is not None
+
+    @property
+    def waiting(self) -> str:
+        """What it waits for, in plain words; nothing if it goes on as usual."""
+        words = "" if self.waits_for is None else _WORDS[self.waits_for]
+        until = "" if self.paused_until is None else f" until {self.paused_until:%H:%M:%S} UTC"
+        return words.format(in_flight=_files(self.in_flight), uploads=_files(self.uploads), until=until)
+
+    @property
+    def lane(self) -> str:
+        """What limits the rate, once that is known."""
+        if self.most_at_once is not None:
+            return f"at most {self.most_at_once:,} calls at once"
+        return "" if self.lane_rate is None else f"lane {self.lane_rate:,.1f} calls/s"
+
+    def document(self) -> dict[str, object]:
+        """Return it for JSON: instants as ISO text in UTC, and what it waits for in words too."""
+        facts = asdict(self)
+        times = {name: _text(facts[name]) for name in ("paused_until", "waits_since")}
+        numbers = {name: _rounded(facts[name]) for name in ("rate", "call_rate", "seconds_left", "lane_rate")}
+        return facts | times | numbers | {"counts": dict(self.counts), "waiting": self.waiting}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenLeg:
+    """A leg without a receipt: a process works on it, or was killed.
+
+    Attributes:
+        claim: which process claimed it.
+        age_seconds: of its last sign of life; two machines' clocks may be compared for it.
+        is_gone: whether its process is known to have ended; only its own machine can tell.
+        progress: how far it was then; None before its first heartbeat.
+    """
+
+    run_id: str
+    leg: int
+    claim: Claim
+    beaten_at: datetime
+    age_seconds: float
+    is_gone: bool = False
+    progress: LegProgress | None = None
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it is still worked on, as far as this machine can tell."""
+        return not self.is_gone and self.age_seconds <= STALE_SECONDS
+
+    @property
+    def where(self) -> str:
+        """Which process it is, in words."""
+        return f"process {self.claim.pid} on {self.claim.host}"
+
+    @property
+    def since(self) -> datetime:
+        """When it was claimed."""
+        return self.claim.claimed.at
+
+    def document(self) -> dict[str, object]:
+        """Return it for JSON."""
+        return {
+            "run_id": self.run_id,
+            "leg": self.leg,
+            "host": self.claim.host,
+            "pid": self.claim.pid,
+            "since": self.since.isoformat(timespec="seconds"),
+            "sign_of_life_at": self.beaten_at.isoformat(timespec="seconds"),
+            "sign_of_life_age_seconds": round(self.age_seconds, 1),
+            "is_alive": self.is_alive,
+            "progress": None if self.progress is None else self.progress.document(),
+        }
+
+
+def progress_in(document: object) -> LegProgress | None:
+    """Read what `document` wrote; None if it cannot be understood, as that of a later version may be."""
+    if not isinstance(document, dict):
+        return None
+    facts: dict[str, Any] = {name: document[name] for name in LegProgress.__slots__ if name in document}
+    try:
+        facts |= {name: _time(facts.get(name)) for name in ("paused_until", "waits_since")}
+        facts["waits_for"] = None if facts.get("waits_for") is None else WaitsFor(facts["waits_for"])
+        facts["counts"] = {str(word): int(count) for word, count in facts["counts"].items()}
+        return LegProgress(**facts)
+    except (TypeError, ValueError, KeyError, AttributeError):
+        return None
+
+
+def _files(count: int) -> str:
+    return f"{count:,} file" if count == 1 else f"{count:,} files"
+
+
+def _rounded(number: float | None) -> float | None:
+    return None if number is None else round(number, 2)
+
+
+def _text(at: datetime | None) -> str | None:
+    return None if at is None else at.isoformat(timespec="seconds")
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)

@@ -1,0 +1,49 @@
+"""Tags: the further columns of a manifest. Two spellings that differ in case alone are one tag; values differ. Pure."""
+
+from collections.abc import Iterable, Mapping
+
+from proofsweep.errors import UsageError
+from proofsweep.text import did_you_mean, printable
+
+
+def key_of_tag(name: str) -> str:
+    """Return what two spellings of one tag have in common."""
+    return name.strip().casefold()
+
+
+def tag_named(name: str, known: Iterable[str]) -> str | None:
+    """Return the known spelling of a tag, the exact one first; None if no tag is known by this name."""
+    names = list(known)
+    if name in names:
+        return name
+    key = key_of_tag(name)
+    return next((each for each in names if key_of_tag(each) == key), None)
+
+
+def tag_of(tags: Mapping[str, str], name: str) -> str | None:
+    """Return the value of a tag of one row; None if the row does not have it."""
+    spelling = tag_named(name, tags)
+    return None if spelling is None else tags[spelling]
+
+
+def unified(tags: Mapping[str, str], spellings: dict[str, str]) -> dict[str, str]:
+    """Return a row's tags, each in the spelling in which it came first; `spellings` keeps these by `key_of_tag`."""
+    return {spellings.setdefault(key_of_tag(name), name): value for name, value in tags.items()}
+
+
+def spellings_by_key(names: Iterable[str]) -> dict[str, list[str]]:
+    """Return the spellings of each tag by its key, in the order in which they came."""
+    found: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        found.setdefault(key_of_tag(name), []).append(name)
+    return found
+
+
+def known_tag(name: str, known: Iterable[str]) -> str:
+    """Return the known spelling of a tag; UsageError, which names the tags that there are, if no row has it."""
+    names = [spellings[0] for spellings in spellings_by_key(known).values()]
+    found = tag_named(name, names)
+    if found is None:
+        there_are = f"there are {', '.join(map(printable, names))}" if names else "these rows have no tags"
+        raise UsageError(f"No row has the tag {printable(name)!r}{did_you_mean(name, names)}; {there_are}.")
+    return found

@@ -1,0 +1,121 @@
+"""What a person at another terminal sees of a leg."""
+
+import io
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from rich.console import Console
+
+from cli.active_leg import active_leg_lines, followed, short_line, where_line
+from proofsweep.model.progress import LegProgress, OpenLeg, WaitsFor
+from proofsweep.model.runs import Claim
+
+CLAIM = Claim(host="night-1", boot="b", pid=7, process_started="1", claimed_at="2026-11-20T02:00:00+00:00")
+AT = datetime(2026, 11, 20, 2, 30, tzinfo=UTC)
+TOLD = LegProgress(
+    rows=5_000,
+    finished_before=1_000,
+    counts={"accepted": 230, "rejected": 4},
+    rate=1.3,
+    calls=468,
+    call_rate=2.6,
+    seconds_left=2_900.0,
+    lane_rate=2.6,
+    quota_left=40_000,
+    sent_bytes=2**30,
+    in_flight=12,
+)
+LEG = OpenLeg(run_id="r", leg=2, claim=CLAIM, beaten_at=AT, age_seconds=4.2, progress=TOLD)
+
+
+def text_of(leg: OpenLeg) -> list[str]:
+    """Return the lines as they are read."""
+    return [line.plain for line in active_leg_lines(leg)]
+
+
+def test_a_leg_is_shown_in_a_few_lines() -> None:
+    """Rows of all legs, rate, time left, calls, quota, lane, machine and process, and the age of all this."""
+    assert text_of(LEG) == [
+        "1,234 of 5,000 rows · 24 % · 230 accepted · 4 rejected · 1,000 by earlier legs",
+        "1.3 files/s · about 48 min 20 s left · 1.0 GiB sent",
+        "468 calls, 2.6/s · 40,000 left in the quota · lane 2.6 calls/s",
+        "leg 2: process 7 on night-1, since 2026-11-20 02:00:00 UTC, last sign of life 4 s ago",
+    ]
+
+
+def test_what_it_waits_for_is_said() -> None:
+    """And since when; a leg that ends early says why."""
+    paused = replace(TOLD, waits_for=WaitsFor.PAUSE, paused_until=AT.replace(hour=3, minute=12), waits_since=AT)
+    stopping = replace(TOLD, waits_for=WaitsFor.STOP, waits_since=AT, stops_because="The window closed.")
+
+    assert "waits: the service asked for a pause until 03:12:00 UTC (since 02:30:00 UTC)" in text_of(
+        replace(LEG, progress=paused)
+    )
+    assert text_of(replace(LEG, progress=stopping))[-3:-1] == [
+        "waits: stopping: 12 files in flight (since 02:30:00 UTC)",
+        "why: The window closed.",
+    ]
+
+
+def test_nothing_is_invented_before_the_first_heartbeat() -> None:
+    """A claim tells only who works."""
+    assert text_of(replace(LEG, progress=None))[0] == "it has just begun: its first heartbeat tells how far it is"
+
+
+def test_a_share_is_not_told_before_earlier_legs_are_known() -> None:
+    """A run that is resumed would seem to begin anew."""
+    begins = LegProgress(rows=5_000, counts={}, waits_for=WaitsFor.START)
+
+    assert text_of(replace(LEG, progress=begins))[0] == "5,000 rows"
+
+
+@pytest.mark.parametrize(("is_gone", "words"), [(True, "is gone"), (False, "is silent")])
+def test_an_old_sign_of_life_says_so(is_gone: bool, words: str) -> None:
+    """Only its own machine knows that a process has ended."""
+    dead = replace(LEG, age_seconds=180.0, is_gone=is_gone)
+
+    assert where_line(dead) == f"leg 2: process 7 on night-1 {words}, last sign of life 3 min 00 s ago"
+
+
+def test_a_list_of_runs_marks_what_is_active() -> None:
+    """Where, since when, and how fast."""
+    assert short_line(LEG) == "on night-1, since 02:00 UTC, 1.3 files/s, 48 min 20 s left"
+
+
+def test_a_log_has_a_line_for_each_heartbeat() -> None:
+    """With the heartbeat's own time; a leg that falls silent has one line, too."""
+    out = Console(file=io.StringIO(), width=500)
+    later = replace(LEG, beaten_at=AT.replace(minute=31), progress=replace(TOLD, counts={"accepted": 300}))
+    silent = replace(later, age_seconds=40.0)
+
+    assert followed(out, [LEG, replace(LEG, age_seconds=6.2), later, silent, silent])
+
+    assert isinstance(out.file, io.StringIO)
+    lines = out.file.getvalue().splitlines()
+    assert len(lines) == 3
+    assert lines[0].startswith(f"{AT.astimezone():%Y-%m-%d %H:%M:%S} 1,234 of 5,000 rows (230 accepted, 4 rejected), ")
+    assert lines[0].endswith("468 calls, 2.6/s, 40,000 left in the quota, lane 2.6 calls/s")
+    assert "1,300 of 5,000 rows" in lines[1]
+    assert lines[2] == where_line(silent)
+
+
+def test_ctrl_c_ends_only_the_following(capsys: pytest.CaptureFixture[str]) -> None:
+    """The run goes on, and a line says so."""
+
+    def interrupted() -> "list[OpenLeg]":
+        raise KeyboardInterrupt
+
+    assert not followed(Console(file=io.StringIO()), iter(interrupted, None))  # type: ignore[arg-type]
+
+    assert capsys.readouterr().err == "proofsweep: Followed no longer; the run goes on.\n"
+
+
+def test_a_terminal_shows_the_newest_heartbeat_in_place() -> None:
+    """And how to leave."""
+    screen = io.StringIO()
+
+    assert followed(Console(file=screen, force_terminal=True, width=110), [LEG])
+
+    assert "Ctrl-C ends only this display" in screen.getvalue()
+    assert "1,234 of 5,000 rows" in screen.getvalue()
