@@ -1,16 +1,14 @@
 """`proofsweep plan --list`: every row of a catalog that will not be sent, as it is read."""
 
-import sys
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from itertools import islice
 
 from rich.console import Console
 from rich.table import Table
 
-from cli.screen import console, counted, flush, print_csv
+from cli.screen import console, counted, print_csv, print_json_array
 from proofsweep.errors import UsageError
-from proofsweep.text import printable, printable_json
+from proofsweep.text import printable
 from proofsweep.wiring.runs import UnsentRow
 
 _COLUMNS = ("line", "file", "reason", "what_to_do", "detail")
@@ -31,24 +29,13 @@ def print_unsent(rows: Iterable[UnsentRow], form: str) -> None:
         case "csv":
             print_csv(_COLUMNS, map(_cells, rows))
         case "json":
-            _print_json(rows)
+            print_json_array(dict(zip(_COLUMNS, _cells(row), strict=True)) for row in rows)
         case _:
             _print_tables(console(), iter(rows))
 
 
 def _cells(row: UnsentRow) -> list[str]:
     return [row.where, row.file, row.reason, row.what_to_do, row.detail]
-
-
-def _print_json(rows: Iterable[UnsentRow]) -> None:
-    """Print one array; an object each line, so that it can be read line by line too."""
-    between = "[\n"
-    with suppress(BrokenPipeError):
-        for row in rows:
-            sys.stdout.write(between + printable_json(dict(zip(_COLUMNS, _cells(row), strict=True))))
-            between = ",\n"
-        sys.stdout.write("[]\n" if between == "[\n" else "\n]\n")
-    flush()
 
 
 def _print_tables(out: Console, rows: Iterator[UnsentRow]) -> None:

@@ -22,6 +22,7 @@ from proofsweep.catalog.manifest_formats import (
     encoding_of_manifest,
     has_one_header,
     manifest_words,
+    note_bytes,
     records_of,
 )
 from proofsweep.catalog.repeated_ids import RepeatedIds, SuspectIds
@@ -145,7 +146,7 @@ class Manifests:
         if self._digest is None:
             digest = hashlib.sha256()
             for path in self._paths:
-                next(self._records(path, digest.update), None)
+                note_bytes(path, self._manifest_files, digest.update)
             self._digest = digest.hexdigest()
         return self._digest
 
