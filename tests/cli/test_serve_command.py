@@ -47,10 +47,8 @@ def test_a_taken_port_is_one_line(proofsweep: Command, taken: int) -> None:
     done = proofsweep("serve", "--port", str(taken))
 
     assert done.returncode == 2
-    assert done.stderr == (
-        f"proofsweep: 127.0.0.1, port {taken} cannot be used (Address already in use): "
-        "name others with --host and --port.\n"
-    )
+    because = "cannot be used (Address already in use): name others with --host and --port."
+    assert done.stderr == f"proofsweep: 127.0.0.1, port {taken} {because}\n"
 
 
 @pytest.mark.parametrize(
