@@ -68,7 +68,7 @@ down: ## stop the containers; their volumes stay
 	@docker compose down --remove-orphans
 
 clean: ## remove everything that was made here, with the environment
-	@rm -rf $(VENV) build dist *.egg-info tests/servers/azurite/node_modules .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf $(VENV) build dist *.egg-info tests/servers/*/node_modules .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml requirements.lock

@@ -215,6 +215,8 @@ def _print_survey(out: Console, found: Surveyed, slot_bytes: int, *, is_deep: bo
         if reason == Reason.AMBIGUOUS_SIDECAR:
             for audio in survey.ambiguous:
                 out.print(f"    {audio}", markup=False, soft_wrap=True)
+    if survey.reasons:
+        out.print("  --list names each of these rows, with its line and what to do", style="dim", soft_wrap=True)
     if survey.doubtful:
         kinds = ", ".join(f"{count:,} {reason}" for reason, count in survey.doubtful.most_common())
         out.print(

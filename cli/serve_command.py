@@ -57,9 +57,9 @@ def serve(
     settings = load_settings(config, results)
     resumption = resumption_for(settings, lambda run_id: next_command("resume", run_id, config=config, results=results))
     app = site_app(settings, host, resumption, token_file=token_file, is_read_only=read_only)
-    if app.caution:
-        print_error(app.caution)
     with _listening(host, port) as listener:
+        if app.caution:
+            print_error(app.caution)
         _print_address(host, listener.getsockname()[1], settings.serve.url)
         _serve_until_interrupted(app, listener)
     console().print()
@@ -73,7 +73,8 @@ def _listening(host: str, port: int) -> socket.socket:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except (OSError, UnicodeError) as error:
-        why = getattr(error, "strerror", None) or "no such address"
+        number = getattr(error, "errno", None) or 0
+        why = os.strerror(number) if number > 0 else "no such address"
         raise ConfigError(f"{host}, port {port} cannot be used ({why}): name others with --host and --port.") from error
 
 

@@ -43,6 +43,8 @@ class Exported:
     reports: Sequence[WrittenReport]
     # location and root of each; a root is a URL, or None if the files may lie anywhere.
     catalogs: frozenset[tuple[str, str | None]]
+    # the file of each value of the tag; of all rows, and of rows without the tag, under the empty text.
+    paths: Mapping[str, Path]
 
     @property
     def root(self) -> str | None:
@@ -82,7 +84,7 @@ def export(
                 report = Report(names, own_header(screening), groups.rows(group), tag_named(supplier_tag, names))
                 FORMATS[path.suffix.removeprefix(".")](scratch[target], report)
         reports = [WrittenReport(target, groups.counts[group]) for group, target in targets.items()]
-        return Exported(reports, frozenset(catalogs))
+        return Exported(reports, frozenset(catalogs), targets)
 
 
 def report_row_of(row: Row, screening: Sequence[bool | None] = ()) -> ReportRow:

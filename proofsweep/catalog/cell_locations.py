@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from unicodedata import normalize
 
 from proofsweep.catalog.catalog import CatalogBase
 from proofsweep.catalog.path_maps import MapHints, PathMaps
@@ -24,7 +25,7 @@ class CellLocations:
     def located(self, cell: str | None, folder: str, guess: str | None) -> tuple[str | None, str | None]:
         """Return the location that a cell names; if it names none, what may be shown of it and what is wrong.
 
-        If no file is there, it may be meant otherwise: with slashes, or in the bytes of a `guess` at the encoding.
+        If no file is there, it may be meant otherwise, also in the bytes of a `guess` at the encoding.
         """
         written = None if cell is None else self._maps.mapped(cell)
         as_written = location, _ = self._as_written(written, folder)
@@ -60,6 +61,9 @@ class CellLocations:
 
 
 def _other_spellings(written: str, guess: str | None) -> list[str]:
-    """Return how a cell may be meant too: with slashes, or as a name in the manifest's own bytes."""
+    """Return how a cell may be meant too: with slashes, in the other Unicode form, or in the manifest's own bytes."""
     others = [written.replace("\\", "/")] if "\\" in written else []
-    return others if guess is None or written.isascii() else [*others, os.fsdecode(written.encode(guess, "replace"))]
+    if written.isascii():
+        return others
+    others += (form for each in ("NFC", "NFD") if (form := normalize(each, written)) != written)
+    return others if guess is None else [*others, os.fsdecode(written.encode(guess, "replace"))]

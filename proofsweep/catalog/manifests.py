@@ -7,12 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import count, islice
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from proofsweep.catalog.catalog import CatalogBase, FactsOf, Ignored, row_with_facts
 from proofsweep.catalog.cell_locations import CellLocations
 from proofsweep.catalog.columns import Columns
 from proofsweep.catalog.encodings import Encoding
+from proofsweep.catalog.folder_scan import is_audio_name
 from proofsweep.catalog.manifest_formats import (
     Note,
     ReadAs,
@@ -186,7 +188,7 @@ class Manifests:
             if columns is None:
                 columns = known[header] = Columns.of(header, self._reading)
                 if len(known) == 1:
-                    _refuse_unknown_columns(path, header, columns)
+                    _refuse_unknown_columns(path, header, cells, columns)
             yield line, columns, cells if columns.run is None else [restored(cell) for cell in cells]
 
     def _named_files(self, note: Note | None = None) -> Iterator["_NamedFiles"]:
@@ -257,13 +259,14 @@ class _NamedFiles:
     where: str
 
 
-def _refuse_unknown_columns(path: str, header: Sequence[str], columns: Columns) -> None:
+def _refuse_unknown_columns(path: str, header: Sequence[str], cells: Sequence[str], columns: Columns) -> None:
     """Raise CatalogError if a manifest has no column of audio, or lacks one that was named; JSON lines may lack it."""
     if columns.audio is not None and not (columns.unknown and has_one_header(path)):
         return
     wanted = one_line(" or ".join(columns.unknown) or "audio or path")
     found = one_line(", ".join(header))
-    hint = "" if columns.unknown else " (if one of them is the audio, give --column audio=NAME)"
+    alike = next((name for name, cell in zip(header, cells, strict=True) if is_audio_name(cell.strip())), "NAME")
+    hint = "" if columns.unknown else f" (if one of them is the audio, give --column audio={quote(one_line(alike))})"
     raise CatalogError(f"{one_line(path)}: no column is named {wanted}; the columns are: {found}{hint}")
 
 

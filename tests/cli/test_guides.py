@@ -28,7 +28,7 @@ EXIT_CODE = re.compile(r"\s+# exit code (\d)$")
 # What differs from run to run: names of runs, times, digests and IDs, sizes of pages, milliseconds, places.
 VARIABLE = re.compile(
     r"\d{8}T\d{6}Z_\w+|\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?|\b\d\d:\d\d:\d\d\b|[0-9a-fA-F]{8}-[0-9a-f-]{27}"
-    r"|\b[0-9A-Fa-f]{12,64}\b|[\d,]+ calls left|\b[\d.]+ (ms|s|MB|[KM]iB sent)\b|http://127\.0\.0\.1:\d+| +"
+    r"|\b[0-9A-Fa-f]{12,64}\b|[\d,]+ calls left|\b[\d.]+ (ms|s|kB|MB|[KM]iB sent)\b|http://127\.0\.0\.1:\d+| +"
 )
 
 

@@ -1,10 +1,14 @@
-"""The report in a real browser: it needs no network, sorts, filters, changes its theme, and runs no foreign markup."""
+"""The pages in a real browser: they need no network, filter, change their theme, hinder nobody, and run no markup."""
 
 import json
 import re
 import shutil
 import subprocess
+from base64 import b64encode
+from hashlib import sha256
+from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,104 +16,158 @@ from cli.app import run
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results
 
+from ..unit.answers.report import five_nights
 from ..unit.answers.report.reported_store import PLAN, fill
 
 CHROMIUM = shutil.which("chromium")
+AXE = Path(__file__).parents[1] / "servers/axe/node_modules/axe-core/axe.min.js"
 QUIET = (
     "--no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update"
-    " --disable-sync"
+    " --disable-sync --allow-file-access-from-files"
 )
-VISIT = """
-<script>
+LISTEN = """
 window.errors = [];
 addEventListener("error", event => errors.push(String(event.message || event.target.src)), true);
 addEventListener("unhandledrejection", event => errors.push(String(event.reason)));
 addEventListener("securitypolicyviolation", event => errors.push(event.violatedDirective + " " + event.blockedURI));
-</script>
 """
 ACT = """
-<script type="module">
-const files = () => [...document.querySelectorAll("#attention tbody tr")].map(row => row.cells[0].textContent);
-const wait = async holds => { while (!holds()) await new Promise(done => setTimeout(done, 20)); };
-await wait(() => files().length === 2 && document.querySelector(".dt-search input"));
-const seen = {all: files()};
-document.querySelector("#attention thead th .dt-column-order, #attention thead th")?.click();
-const search = document.querySelector(".dt-search input");
-search.value = "timeout"; search.dispatchEvent(new Event("input", {bubbles: true}));
-search.dispatchEvent(new Event("keyup", {bubbles: true}));
-await wait(() => files().length === 1);
-seen.filtered = files();
-seen.before = document.documentElement.dataset.theme;
-document.getElementById("theme").click();
-seen.after = document.documentElement.dataset.theme;
-seen.background = getComputedStyle(document.body).backgroundColor;
-await wait(() => document.querySelector("#attention thead [aria-label='sort by file']"));
-seen.labels = [...document.querySelectorAll("#attention thead [aria-label]")].map(each => each.ariaLabel);
-search.value = ""; search.dispatchEvent(new Event("input", {bubbles: true}));
-search.dispatchEvent(new Event("keyup", {bubbles: true}));
-await wait(() => files().length === 2);
-document.documentElement.dataset.theme === "dark" || document.getElementById("theme").click();
-dispatchEvent(new Event("beforeprint"));
-seen.printed = {theme: document.documentElement.dataset.theme, files: files().length,
-    names: [...document.querySelectorAll("#attention .printed")].map(each => each.textContent),
-    folded: document.querySelectorAll("details:not([open])").length};
-dispatchEvent(new Event("afterprint"));
-seen.restored = [document.documentElement.dataset.theme, document.querySelectorAll("#attention .printed").length];
-seen.errors = errors; seen.title = document.title; seen.wide = document.body.scrollWidth;
-const told = document.createElement("pre"); told.id = "seen"; told.textContent = JSON.stringify(seen);
-document.body.append(told);
-</script>
+const rows = () => [...document.querySelectorAll(".kind tbody tr")].filter(row => row.offsetParent);
+const seen = {all: rows().length, title: document.title, wide: root.scrollWidth};
+const field = document.getElementById("filter");
+field.value = "Timeout"; field.dispatchEvent(new Event("input"));
+seen.filtered = rows().map(row => row.cells[0].textContent);
+seen.found = document.getElementById("found").textContent;
+seen.headings = [...document.querySelectorAll(".kind h3")].filter(each => each.offsetParent).length;
+field.value = ""; field.dispatchEvent(new Event("input"));
+seen.again = rows().length;
+const paper = () => getComputedStyle(document.body).backgroundColor;
+seen.papers = [paper()];
+for (let turn = 0; turn < 2; turn++) { document.getElementById("theme").click(); seen.papers.push(paper()); }
+seen.tall = Math.max(...rows().map(row => row.offsetHeight));
+seen.errors = errors;
 """
+EXAMINE = """
+const found = {};
+for (const theme of ["light", "dark"]) {
+  root.dataset.theme = theme;
+  for (const each of document.querySelectorAll("details")) each.open = true;
+  const {violations} = await axe.run(document, {resultTypes: ["violations"]});
+  found[theme] = violations.filter(each => ["serious", "critical"].includes(each.impact))
+    .map(each => each.id + ": " + each.nodes[0].html.slice(0, 200));
+}
+found.errors = errors;
+"""
+NEEDS_CHROMIUM = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
+NEEDS_AXE = pytest.mark.skipif(
+    CHROMIUM is None or not AXE.exists(), reason="needs axe-core: npm ci --ignore-scripts --prefix tests/servers/axe"
+)
 
 
-@pytest.fixture
-def page(tmp_path: Path) -> Path:
-    """The report of a run with hostile names."""
-    results = fill(Results(FolderStore(tmp_path / "results")))
-    path = tmp_path / "report.html"
-    assert run(["report", "--file", str(path), "--results", results.store.url]) == 0
-    return path
+def pages_of(results: Results, folder: Path) -> tuple[Path, Path]:
+    """Write the catalog's page and a night's, as people do."""
+    catalog, night = folder / "catalog.html", folder / "night.html"
+    newest = max(results.run_ids())
+    assert run(["report", "--file", str(catalog), "--results", results.store.url]) == 0
+    assert run(["report", newest, "--file", str(night), "--results", results.store.url]) == 0
+    return catalog, night
 
 
-def test_the_page_is_small_and_names_no_other_place(page: Path) -> None:
-    """Its library is inside; addresses in it are names or help, and its policy allows no connection."""
-    text = page.read_text(encoding="utf-8")
+def visited(page: Path, scripts: list[str], answer: str, width: int) -> Any:  # noqa: ANN401 - JSON of ours
+    """Open a page with further scripts, which its policy allows by their digests; give what the last one found."""
+    tell = f"const told = document.createElement('pre'); told.id = 'told'; told.textContent = JSON.stringify({answer});"
+    scripts = [*scripts[:-1], f"(async () => {{ {scripts[-1]} {tell} document.body.append(told); }})();"]
+    allowed = " ".join(f"'sha256-{b64encode(sha256(each.encode()).digest()).decode()}'" for each in [LISTEN, *scripts])
+    text = page.read_text("utf-8").replace("script-src ", f"script-src {allowed} ", 1)
+    text = text.replace("<style>", f"<script>{LISTEN}</script><style>", 1)
+    text = text.replace("</body>", "".join(f"<script>{each}</script>" for each in scripts) + "</body>")
+    inner, outer = page.with_suffix(".inner.html"), page.with_suffix(".outer.html")
+    inner.write_text(text, "utf-8")
+    # A window is never as narrow as a phone; a frame is. Its answer is read through the frame.
+    outer.write_text(
+        f'<iframe src="{inner.name}" style="width:{width}px;height:800px;border:0"></iframe><pre id="seen"></pre>'
+        "<script>const look = () => { const told = frames[0].document.getElementById('told');"
+        "if (!told) return setTimeout(look, 50);"
+        "document.getElementById('seen').textContent = told.textContent; }; look();"
+        "</script>",
+        "utf-8",
+    )
+    command = [str(CHROMIUM), "--headless", *QUIET.split(), f"--user-data-dir={page.parent / 'home'}"]
+    command += ["--window-size=1280,900", "--virtual-time-budget=60000", "--dump-dom", outer.as_uri()]
+    dom = subprocess.run(command, check=True, capture_output=True, text=True, timeout=180).stdout
+    seen = re.search(r'<pre id="seen">(.+?)</pre>', dom, re.DOTALL)
+    assert seen is not None, dom[-2000:]
+    return json.loads(unescape(seen[1]))
 
-    assert len(text) < 1_500_000
-    assert "default-src 'none'" in text
-    assert not re.search(r"<(script|link|img|iframe)[^>]+(src|href)=[\"']?(https?:)?//", text)
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The pages of a store with hostile names."""
+    folder = tmp_path_factory.mktemp("hostile")
+    return pages_of(fill(Results(FolderStore(folder / "results"))), folder)
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
-def test_the_page_works_in_a_browser(page: Path, tmp_path: Path) -> None:
-    """No error in the console, no foreign title; table and theme do what controls say; paper is light and whole."""
-    text = page.read_text(encoding="utf-8")
-    visited = tmp_path / "visited.html"
-    visited.write_text(text.replace("<style>", VISIT + "<style>", 1).replace("</body>", ACT + "</body>"), "utf-8")
+def test_the_pages_are_small_and_name_no_other_place(hostile: tuple[Path, Path]) -> None:
+    """All that they need is inside, and their policy allows no connection."""
+    for page in hostile:
+        text = page.read_text(encoding="utf-8")
+
+        assert len(text) < 200_000
+        assert "default-src 'none'" in text
+        assert not re.search(r"<(script|link|img|iframe)[^>]+(src|href)=[\"']?(https?:)?//", text)
+
+
+@NEEDS_CHROMIUM
+def test_the_pages_work_on_a_phone(hostile: tuple[Path, Path]) -> None:
+    """No error in the console, no foreign title, nothing wider than the screen; filter and theme do what they say."""
+    for page, title in zip(hostile, ("3 of 6 files accepted", "3 of 6 accepted"), strict=True):
+        seen = visited(page, [ACT], "seen", 390)
+
+        assert seen["errors"] == []
+        assert seen["title"].startswith(title)
+        assert seen["wide"] <= 390
+        assert (seen["all"], seen["filtered"], seen["again"]) == (2, ["/c/4"], 2)
+        assert (seen["found"], seen["headings"]) == ("1 of 2 files", 1)
+        first, turned, back = seen["papers"]
+        assert (first == back, {first, turned}) == (True, {"rgb(255, 255, 255)", "rgb(20, 23, 27)"})
+
+
+@NEEDS_AXE
+def test_the_pages_hinder_nobody(tmp_path: Path) -> None:
+    """No serious finding of axe-core, in light and in dark; a row is two lines on a phone."""
+    results = five_nights.fill(Results(FolderStore(tmp_path / "results")))
+    for page in pages_of(results, tmp_path):
+        found = visited(page, [AXE.read_text("utf-8"), EXAMINE], "found", 390)
+        seen = visited(page, [ACT], "seen", 390)
+
+        assert found == {"light": [], "dark": [], "errors": []}
+        assert (seen["wide"] <= 390, seen["tall"] <= 60) == (True, True)
+
+
+@NEEDS_CHROMIUM
+def test_a_hundred_files_fit_on_eight_printed_pages(tmp_path: Path) -> None:
+    """With trend, suppliers and labels."""
+    results = five_nights.fill(Results(FolderStore(tmp_path / "results")))
+    page, printed = tmp_path / "catalog.html", tmp_path / "catalog.pdf"
+    by = ["--by", "supplier", "--by", "label"]
+    assert run(["report", *by, "--file", str(page), "--results", results.store.url]) == 0
+
     command = [str(CHROMIUM), "--headless", *QUIET.split(), f"--user-data-dir={tmp_path / 'home'}"]
-    command += ["--window-size=390,800", "--virtual-time-budget=20000", "--dump-dom", visited.as_uri()]
+    command += [f"--print-to-pdf={printed}", page.as_uri()]
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
 
-    dom = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
-
-    told = re.search(r'<pre id="seen">(.*?)</pre>', dom, re.DOTALL)
-    assert told is not None, dom[-2000:]
-    seen = json.loads(told[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
-    assert seen["errors"] == []
-    assert seen["title"].startswith("3 of 6 accepted")
-    assert (len(seen["all"]), seen["filtered"]) == (2, ["/c/4"])
-    assert {seen["before"], seen["after"]} == {"light", "dark"}
-    assert {"sort by file", "only where file contains"} <= set(seen["labels"])
-    assert (seen["printed"]["theme"], seen["printed"]["files"], seen["printed"]["folded"]) == ("light", 2, 0)
-    assert seen["printed"]["names"][:2] == ["file", "outcome"]
-    assert seen["restored"] == ["dark", 0]
+    assert 1 < len(re.findall(rb"/Type\s*/Page\b", printed.read_bytes())) <= 8
 
 
 def test_a_run_that_is_not_there_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing is written."""
+    """Nothing is written; nor if an option is of the other page."""
+    results = ["--results", str(tmp_path / "results")]
     fill(Results(FolderStore(tmp_path / "results")))
 
-    assert run(["report", "nothing", "--file", str(tmp_path / "x.html"), "--results", str(tmp_path / "results")]) == 2
-
+    assert run(["report", "nothing", "--file", str(tmp_path / "x.html"), *results]) == 2
     assert "There is no run 'nothing'" in capsys.readouterr().err
+    assert run(["report", PLAN.run_id, "--lists", "--file", str(tmp_path / "x.html"), *results]) == 2
+    assert "--lists is of the catalog's page" in capsys.readouterr().err
+    assert run(["report", "--lists", "--catalog", "/c", "--file", str(tmp_path / "x.html"), *results]) == 2
+    assert "--lists are of all catalogs" in capsys.readouterr().err
     assert not (tmp_path / "x.html").exists()
-    assert PLAN.run_id

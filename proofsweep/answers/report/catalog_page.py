@@ -7,7 +7,7 @@ from proofsweep.answers.meant_run import environment_in
 from proofsweep.answers.report.catalog_facts import CatalogCounts, catalog_facts
 from proofsweep.answers.report.charts import Chart, night_bars, night_line
 from proofsweep.answers.report.choice import ALONE, PageChoice, PageLinks
-from proofsweep.answers.report.nights import Night, nights_of
+from proofsweep.answers.report.nights import NightResult, nights_of
 from proofsweep.answers.report.templates import day_of, percent_of, template
 from proofsweep.errors import ResultsError
 from proofsweep.store.plans_and_parts import Results
@@ -78,7 +78,7 @@ def sentence_of(counts: CatalogCounts) -> str:
 _OUTCOMES = {"accepted": "accepted", "rejected": "rejected", "failed": "failed", "ineligible": "ineligible"}
 
 
-def trend_of(nights: Sequence[Night]) -> list[Chart]:
+def trend_of(nights: Sequence[NightResult]) -> list[Chart]:
     """Draw the trend; of a single night there is none."""
     if len(nights) < 2:  # noqa: PLR2004 - see above
         return []

@@ -11,7 +11,7 @@ import altair as alt
 import vl_convert
 from markupsafe import Markup
 
-from proofsweep.answers.report.nights import Night
+from proofsweep.answers.report.nights import NightResult
 from proofsweep.model.tables.columns import Row
 from proofsweep.text import printable
 
@@ -61,7 +61,7 @@ class Chart:
     svg: Markup
 
 
-def night_bars(title: str, nights: Sequence[Night], columns: Mapping[str, str]) -> Chart:
+def night_bars(title: str, nights: Sequence[NightResult], columns: Mapping[str, str]) -> Chart:
     """Draw columns of each night, by their words, on top of one another."""
     names = _names_of(nights)
     values = [
@@ -86,7 +86,7 @@ def night_bars(title: str, nights: Sequence[Night], columns: Mapping[str, str]) 
     )
 
 
-def night_line(title: str, nights: Sequence[Night], unit: str) -> Chart:
+def night_line(title: str, nights: Sequence[NightResult], unit: str) -> Chart:
     """Draw the percentage of the catalog that is covered after each night that is of a whole catalog."""
     names = _names_of(nights)
     values = [
@@ -107,7 +107,7 @@ def night_line(title: str, nights: Sequence[Night], unit: str) -> Chart:
     return Chart(title, f"{title}: {first}, {last}.", _svg(chart))
 
 
-def _names_of(nights: Sequence[Night]) -> list[str]:
+def _names_of(nights: Sequence[NightResult]) -> list[str]:
     """Name each night by its day; where a day has several runs, by its time too."""
     days = [f"{night.began.day} {night.began:%b}" for night in nights]
     return [

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
+from proofsweep.model.tags import key_of_tag
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageChoice:
@@ -29,7 +31,8 @@ class PageLinks:
     Attributes:
         menu: references by their words, such as `All nights` and `Look up a file`; shown on top of the page.
         nights: the page of each run, by its ID.
-        lists: the lists of what needs attention, by tag and value (None: files without the tag), then by format.
+        lists: the lists of what needs attention, by the key of a tag and its value (None: files without the tag), then
+            by format.
         live: of a page that a server sends, the script that keeps it up to date.
     """
 
@@ -37,6 +40,10 @@ class PageLinks:
     nights: Mapping[str, str] = field(default_factory=dict)
     lists: Mapping[tuple[str, str | None], Mapping[str, str]] = field(default_factory=dict)
     live: str = ""
+
+    def lists_of(self, tag: str, value: str | None) -> Mapping[str, str]:
+        """Return the lists of one value of a tag, by format; nothing if there is none."""
+        return self.lists.get((key_of_tag(tag), value), {})
 
 
 ALONE = PageLinks()

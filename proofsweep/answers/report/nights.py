@@ -14,7 +14,7 @@ MOST_NIGHTS = 31
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Night:
+class NightResult:
     """What one run did; its counts are of its own rows."""
 
     run_id: str
@@ -41,7 +41,7 @@ class Night:
         return self.seconds / 60
 
 
-def nights_of(results: Results, environment: str, catalog: str | None, most: int = MOST_NIGHTS) -> list[Night]:
+def nights_of(results: Results, environment: str, catalog: str | None, most: int = MOST_NIGHTS) -> list[NightResult]:
     """Read the newest nights of a catalog, or of all of an environment, the oldest first; it opens no table."""
 
     def is_meant(plan: Plan) -> bool:
@@ -51,13 +51,13 @@ def nights_of(results: Results, environment: str, catalog: str | None, most: int
     return [_night_of(run) for run in reversed(found) if run.legs]
 
 
-def _night_of(run: RunStatus) -> Night:
+def _night_of(run: RunStatus) -> NightResult:
     accepted, rejected, failed, ineligible = (
         run.rows(outcome) for outcome in ("accepted", "rejected", "failed", "ineligible")
     )
     listed, answered = run.plan.items + run.plan.skipped, run.answered + ineligible + run.plan.skipped
     is_part = run.plan.catalog_kind in PARTIAL_KINDS or not listed
-    return Night(
+    return NightResult(
         run_id=run.plan.run_id,
         identity=run.plan.identity,
         began=datetime.fromisoformat(run.plan.created_at).astimezone(UTC),

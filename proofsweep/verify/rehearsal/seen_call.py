@@ -6,9 +6,12 @@ from http import HTTPStatus
 from proofsweep.model.exchanges import Call, Exchange
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SeenCall:
-    """One exchange for an item: `began` is in seconds since 1970, `status` None if there was no usable answer."""
+    """One exchange for an item, equal to no other.
+
+    `began` is in seconds since 1970; `status` is None if there was no usable answer.
+    """
 
     call: Call
     began: float

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from unicodedata import normalize
 
 from proofsweep.catalog.catalog import CatalogBase
 from proofsweep.catalog.cell_locations import CellLocations
@@ -56,3 +57,15 @@ def test_a_location_has_no_dots(tmp_path: Path) -> None:
         str(tmp_path),
         "s3://bucket/../a.wav",
     ]
+
+
+def test_a_name_may_have_the_other_form_of_unicode(tmp_path: Path) -> None:
+    """A list of Windows has composed letters, a delivery from a Mac decomposed ones; the file that is there counts."""
+    names = {form: normalize(form, f"ü{form}.wav") for form in ("NFC", "NFD")}
+    for name in names.values():
+        (tmp_path / name).write_bytes(b"abc")
+    cells = CellLocations(Files(), CatalogBase(str(tmp_path)), ())
+
+    for form, name in names.items():
+        for written in ("NFC", "NFD"):
+            assert cells.located(normalize(written, f"ü{form}.wav"), str(tmp_path), None)[0] == f"{tmp_path}/{name}"

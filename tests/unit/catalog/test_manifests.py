@@ -357,3 +357,11 @@ def test_the_supplier_of_a_manifest_without_such_a_column_is_a_folder(tmp_path: 
 
     assert [dict(row.tags) for row in catalog.rows()] == [{"isrc": "X", "supplier": "Alba"}, {"isrc": "Y"}]
     assert catalog.tag_names() == ["isrc", "supplier"]
+
+
+def test_the_column_that_looks_like_the_audio_is_named(tmp_path: Path) -> None:
+    """As it can be given to the next command."""
+    (tmp_path / "m.csv").write_text("Titel,Pfad der Datei\nx,D:\\a.WAV\n")
+
+    with pytest.raises(CatalogError, match=r"give --column audio='Pfad der Datei'\)$"):
+        open_catalog(str(tmp_path / "m.csv"), sidecar_names=())

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from proofsweep.answers.report.charts import bars, histogram, lines, night_bars, night_line
-from proofsweep.answers.report.nights import Night
+from proofsweep.answers.report.nights import NightResult
 
 
 def test_lines_have_a_legend_and_times_in_utc() -> None:
@@ -54,12 +54,12 @@ def test_a_histogram_has_all_tenths() -> None:
     assert chart.spoken == "Grade human, files by tenths: 3 from 0.9."
 
 
-def nights(*hours: int) -> list[Night]:
+def nights(*hours: int) -> list[NightResult]:
     """Make a night for each hour since the first one."""
     began = datetime(2026, 11, 20, 1, tzinfo=UTC)
     counts = {"rejected": 1, "failed": 0, "ineligible": 0, "remaining": 0, "calls": 10, "seconds": 60.0}
     return [
-        Night(
+        NightResult(
             run_id=f"r{hour}",
             identity="/c",
             began=began + timedelta(hours=hour),

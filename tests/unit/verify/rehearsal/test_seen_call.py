@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.model.exchanges import Call, Exchange, Failure
-from proofsweep.verify.rehearsal.seen_call import SeenCall, seen_call
+from proofsweep.verify.rehearsal.seen_call import seen_call
 
 EXCHANGE = {
     "call": Call.VERIFY,
@@ -28,7 +28,5 @@ def test_an_answer_that_was_cut_is_no_success() -> None:
     """Whatever its status was."""
     cut = seen_call(Exchange(**EXCHANGE, status=200, failure=Failure.BAD_ANSWER))  # type: ignore[arg-type]
 
-    assert cut == SeenCall(
-        call=Call.VERIFY, began=60.0, seconds=0.25, status=None, sent_bytes=70, retry_after_seconds=2.0
-    )
+    assert (cut.began, cut.status) == (60.0, None)
     assert not cut.is_success
