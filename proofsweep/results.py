@@ -179,7 +179,7 @@ class ResultsStore:
         """
         from proofsweep.answers.views.connection import close, opened  # noqa: PLC0415 - a reader of tables needs no DuckDB
 
-        connection = opened(self._results, environment, screening=self._screening).connection
+        connection = opened(self._results, environment, screening=self._screening, asked=query).connection
         answer = connection.sql(query)
         weakref.finalize(self, close, connection)
         return answer

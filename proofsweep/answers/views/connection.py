@@ -65,10 +65,12 @@ def opened(
     *,
     preferred: str | None = None,
     screening: Mapping[str, str] = NO_SCREENING,
+    asked: str = "",
 ) -> OpenStore:
     """Open a results store in DuckDB.
 
-    The views show one environment: None takes the only one, or `preferred` if the store has it; `all` shows all.
+    The views show one environment: None takes the only one, or `preferred` if the store has it; `all` shows all. If it
+    is known what will be `asked`, only the views are made that this names, if it names any: to make all takes a second.
     ConfigError if a screening condition is none; ResultsError if there is no run, or none in this environment, or none
     is named and there are several.
     """
@@ -78,7 +80,8 @@ def opened(
         plans = _prepare(connection, results)
         chosen, others = _chosen(connection, results, environment, preferred)
         tags = _tags_of(plans, chosen)
-        _create_views(connection, chosen, views(tags, columns))
+        known = views(tags, columns)
+        _create_views(connection, chosen, read_by([asked.lower()], known) or known)
         return OpenStore(connection, chosen, others, columns, tags)
     except BaseException:
         close(connection)
