@@ -2,9 +2,8 @@
 
 import os
 import socket
-import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
@@ -44,7 +43,7 @@ def serve(
     read_only: bool = typer.Option(False, "--read-only", help="Let nobody stop or resume a run, and all others read."),
     results: str | None = ResultsUrl,
     config: str | None = Config,
-) -> int:
+) -> NoReturn:
     """Serve the catalog, all runs, and how far active runs are, as pages for a browser, until Ctrl-C.
 
     It reads the results store and writes nothing but requests to stop a run; it holds no key. Without a token nobody
@@ -64,8 +63,8 @@ def serve(
         _serve_until_interrupted(app, listener)
     console().print()
     console().print("The server has ended.")
-    _end_at_once()
-    return ExitCode.ACCEPTED
+    flush()
+    os._exit(ExitCode.ACCEPTED)  # a page that is still being made in a thread would keep the process for seconds
 
 
 def _listening(host: str, port: int) -> socket.socket:
@@ -90,10 +89,3 @@ def _serve_until_interrupted(app: "SiteApp", listener: socket.socket) -> None:
 
     with interrupted_by_signals(), suppress(KeyboardInterrupt):
         WebServer(app).run([listener])
-
-
-def _end_at_once() -> None:
-    """End the process though a page is still being made in a thread: nobody waits for it."""
-    if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
-        flush()
-        os._exit(ExitCode.ACCEPTED)
