@@ -7,24 +7,17 @@ import typer
 from rich.console import Console
 
 from cli.bounds import refuse_closed_window
-from cli.catalog_options import with_reading_options
+from cli.catalog_options import with_selection_options
 from cli.forecast_lines import forecast_json, print_forecast
 from cli.key_block import read_block
 from cli.options import (
-    AllowOutside,
     AsJson,
     Config,
-    MaxAge,
     MaxCalls,
     MaxDuration,
-    NewerThan,
-    OldestFirst,
     Reserve,
     ResultsUrl,
-    Root,
-    SinceLast,
     Until,
-    Where,
 )
 from cli.rehearsal_lines import print_rehearsal, rehearsal_json
 from cli.screen import console, counted, print_ignored, print_json, print_nothing_due, size_text
@@ -33,7 +26,6 @@ from proofsweep.answers.summary import unsent_pairs_note
 from proofsweep.errors import NothingDue, ResultsError, UsageError
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.forecast import Need
-from proofsweep.model.reading import Reading
 from proofsweep.model.reasons import Reason, remedy_for
 from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings, load_settings
@@ -84,19 +76,12 @@ def add_to(app: typer.Typer) -> None:
     app.command()(plan)
 
 
-@with_reading_options
+@with_selection_options
 def plan(
     catalog: str = typer.Argument(
         metavar="CATALOG", help="A manifest, a glob of manifests, a folder, or a bucket URL of one."
     ),
     *,
-    root: str | None = Root,
-    allow_outside: bool = AllowOutside,
-    where: str | None = Where,
-    newer_than: str | None = NewerThan,
-    since_last: bool = SinceLast,
-    max_age: str | None = MaxAge,
-    oldest_first: bool = OldestFirst,
     deep: bool = _Deep,
     sample: int | None = _Sample,
     rehearse: bool = _Rehearse,
@@ -110,7 +95,7 @@ def plan(
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,
-    reading: Reading,
+    selection: Selection,
 ) -> int:
     """Show what a run would take: counts, reasons, bytes, calls, quota and time.
 
@@ -122,16 +107,6 @@ def plan(
     settings = load_settings(config, results)
     bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
     refuse_closed_window(bounds, utc_now())
-    selection = Selection(
-        since_last=since_last,
-        max_age=max_age,
-        oldest_first=oldest_first,
-        where=where,
-        newer_than=newer_than,
-        root=root,
-        allow_outside=allow_outside,
-        reading=reading,
-    )
     options = _PlanOptions(
         sample=sample or 0,
         deep=deep,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from proofsweep.errors import UsageError
+from proofsweep.model.tags import tag_named
 
 ROLES = ("audio", "sidecar", "id")
 """What a column of a manifest may be; every other one is a tag."""
@@ -60,14 +61,14 @@ class Reading:
         """
         folders = named_audio.split("/")[:-1]
         number, is_outside = self.supplier_from, named_audio.startswith("/") or "://" in named_audio
-        if number is None or is_outside or len(folders) < number or self.supplier_tag.lower() in map(str.lower, known):
+        if number is None or is_outside or len(folders) < number or tag_named(self.supplier_tag, known) is not None:
             return {}
         return {self.supplier_tag: folders[number - 1]}
 
     def with_supplier(self, tag_names: Iterable[str]) -> list[str]:
         """Return the names of tags, and that of the supplier if folders give it."""
         names = [*tag_names]
-        is_new = self.supplier_from is not None and self.supplier_tag.lower() not in map(str.lower, names)
+        is_new = self.supplier_from is not None and tag_named(self.supplier_tag, names) is None
         return [*names, self.supplier_tag] if is_new else names
 
 
