@@ -19,6 +19,7 @@ SAYS = {
     "a_year": "| verify, its start |",
     "a_year_of_monitoring": "| the 5 passes of one day |",
     "queries": "| rejects |",
+    "pages": "| night, the last one |",
     "bucket_copy": "times a copy's CPU",
     "lanes": "R2 B2",
     "lane_in_real_time": "the simulation",
