@@ -36,6 +36,13 @@ _Encoding = typer.Option(
 _Sheet = typer.Option(
     None, "--sheet", metavar="NAME", help="The sheet of an Excel workbook (.xlsx); by default the first visible one."
 )
+_SupplierFrom = typer.Option(
+    None,
+    "--supplier-from",
+    metavar="N",
+    min=1,
+    help="The N-th folder below the root is the supplier, as a tag; a column of that name goes before it.",
+)
 
 
 def reading(
@@ -45,6 +52,7 @@ def reading(
     path_map: list[str] = _PathMap,
     encoding: str | None = _Encoding,
     sheet: str | None = _Sheet,
+    supplier_from: int | None = _SupplierFrom,
 ) -> Reading:
     """Say how a catalog is read, as the options of a command line mean."""
     columns = columns_of(column)
@@ -55,6 +63,7 @@ def reading(
         path_maps=path_maps_of(path_map),
         encoding=None if encoding is None else encoding_named(encoding),
         sheet=sheet,
+        supplier_from=supplier_from,
     )
 
 

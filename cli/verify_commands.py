@@ -43,7 +43,7 @@ def add_to(app: typer.Typer) -> None:
 @with_reading_options
 def verify(
     catalog: str = typer.Argument(
-        metavar="CATALOG", help="A manifest (.csv .jsonl .parquet, also .gz), a glob of manifests, or a folder."
+        metavar="CATALOG", help="A manifest (.csv .xlsx .jsonl .parquet, also .gz), a glob of manifests, or a folder."
     ),
     *,
     root: str | None = Root,

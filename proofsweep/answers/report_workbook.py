@@ -17,7 +17,7 @@ from xlsxwriter.worksheet import Worksheet  # type: ignore[import-untyped]  # th
 
 from proofsweep.answers.report_formats import Report, ReportRow
 from proofsweep.errors import UsageError
-from proofsweep.model.completion_report import defused, restored
+from proofsweep.model.completion_report import SHEETS, defused, restored
 from proofsweep.model.run_records import OUTCOMES
 from proofsweep.text import printable
 
@@ -40,7 +40,7 @@ def write_xlsx(path: Path, report: Report) -> None:
         _whole(path) as out,
         Workbook(out, options | {"tmpdir": folder}) as book,
     ):
-        totals, rows = (book.add_worksheet(name) for name in ("totals", "files"))
+        totals, rows = map(book.add_worksheet, SHEETS)
         counts = _write_rows(_Sheet(book, rows), report)
         _write_totals(_Sheet(book, totals), counts, report.supplier_tag)
 

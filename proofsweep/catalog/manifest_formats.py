@@ -105,15 +105,28 @@ def records_of(
     with _opened(path, source) as (file, plain):
         before = file.facts()
         try:
-            while note is not None and (piece := plain.read(_PIECE_BYTES)):
-                note(piece)
-            plain.seek(0)
+            if note is not None:
+                _note_all(plain, note)
             with _unpacked(plain) as unpacked:
                 yield from _READERS[_suffix_of(path)](unpacked, read_as or ReadAs())
         except _BROKEN:
             _refuse_changed(file, before)  # then what is broken may only be half written
             raise
         _refuse_changed(file, before)
+
+
+def note_bytes(path: str, source: Source, note: Note) -> None:
+    """Have the bytes of a manifest noted, whatever they mean; CatalogError if it cannot be read, or changes."""
+    with _opened(path, source) as (file, plain):
+        before = file.facts()
+        _note_all(plain, note)
+        _refuse_changed(file, before)
+
+
+def _note_all(plain: BufferedReader, note: Note) -> None:
+    while piece := plain.read(_PIECE_BYTES):
+        note(piece)
+    plain.seek(0)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
 from proofsweep.catalog.cell_formats import CellFormat, format_of, text_of_number
 from proofsweep.catalog.workbook_xml import Attributes, Elements, attribute, read_xml
+from proofsweep.model.completion_report import SHEETS
 
 # Excel's own limits of a sheet and of a cell.
 _MOST_ROWS = 1_048_576
@@ -121,14 +122,14 @@ class _Book(Elements):
             self._hidden |= {name} if attributes.get("state", "visible") != "visible" else set()
 
     def chosen(self, sheet: str | None, related: Mapping[str, tuple[str, str]]) -> str:
-        """Return the name of the part of a sheet; by default of the first that can be seen."""
+        """Return the name of the part of a sheet; by default of the first that can be seen, or of our report's rows."""
         kinds = {name: related[each] for name, each in self._ids.items()}
         parts = {name: target for name, (kind, target) in kinds.items() if kind == "worksheet"}
         if sheet is None:
             names = [name for name in parts if name not in self._hidden] or [*parts]
             if not names:
                 raise ValueError("it has no sheet with cells")
-            return parts[names[0]]
+            return parts[SHEETS[-1] if tuple(names[: len(SHEETS)]) == SHEETS else names[0]]
         found = next((name for name in parts if name.strip().lower() == sheet.strip().lower()), None)
         if found is None:
             raise ValueError(f"it has no sheet {sheet!r}; there are: {', '.join(parts)}")

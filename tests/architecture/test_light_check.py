@@ -18,6 +18,9 @@ SERVICE = ("prefect", "pandas", "duckdb", "obstore", "boto3", "sandbox", "httpx"
         pytest.param(
             ["verify"], ("duckdb", "cryptography", "jinja2", "obstore"), id="a run loads no reports, no audits"
         ),
+        pytest.param(
+            ["serve"], ("prefect", "boto3", "sandbox"), id="a server of pages loads neither Prefect nor a cloud"
+        ),
         pytest.param(["audit"], ("prefect", "pandas", "boto3"), id="an audit without a signature loads no cloud"),
     ],
 )
