@@ -27,17 +27,17 @@ class CellLocations:
 
         If no file is there, it may be meant otherwise, also in the bytes of a `guess` at the encoding.
         """
-        written = None if cell is None else self._maps.mapped(cell)
+        if cell is None:
+            return None, None
+        written = self._maps.mapped(cell)
         as_written = location, _ = self._as_written(written, folder)
-        if written is None or location is None or not (others := _other_spellings(written, guess)):
+        if location is None or not (others := _other_spellings(written, guess)):
             return as_written
         spellings = (as_written, *(self._as_written(each, folder) for each in others))
         return next((each for each in spellings if each[0] is not None and self._is_there(each[0])), as_written)
 
-    def _as_written(self, cell: str | None, folder: str) -> tuple[str | None, str | None]:
+    def _as_written(self, cell: str, folder: str) -> tuple[str | None, str | None]:
         """Return the location that a cell names; if it names none, what may be shown of it and what is wrong."""
-        if cell is None:
-            return None, None
         proof_id = proof_id_of(cell)
         if proof_id is not None:
             is_one = proof_id.strip() and proof_id not in NO_PROOF_IDS and printable(proof_id) == proof_id

@@ -59,9 +59,11 @@ class Reading:
 
         There is none if the file lies outside the root or less deep, or if a column `known` is that tag, in any case.
         """
+        if self.supplier_from is None:
+            return {}
         folders = named_audio.split("/")[:-1]
         number, is_outside = self.supplier_from, named_audio.startswith("/") or "://" in named_audio
-        if number is None or is_outside or len(folders) < number or tag_named(self.supplier_tag, known) is not None:
+        if is_outside or len(folders) < number or tag_named(self.supplier_tag, known) is not None:
             return {}
         return {self.supplier_tag: folders[number - 1]}
 
