@@ -22,7 +22,6 @@ import pyarrow.parquet as pq
 
 from proofsweep.catalog.encodings import Encoding, encoding_of
 from proofsweep.catalog.other_files import HEADER_BYTES, words_for
-from proofsweep.catalog.workbook import sheet_rows
 from proofsweep.errors import CatalogError, SourceError
 from proofsweep.files.local_files import LocalFiles
 from proofsweep.files.locations import one_line
@@ -153,6 +152,8 @@ def _delimited(file: _PackedOrPlain, read_as: ReadAs) -> Iterator[Record]:
 
 
 def _workbook(file: _PackedOrPlain, read_as: ReadAs) -> Iterator[Record]:
+    from proofsweep.catalog.workbook import sheet_rows  # noqa: PLC0415 - openpyxl is slow to load
+
     with _seekable(file) as packed:
         yield from _below_header(sheet_rows(packed, read_as.sheet), "row")
 
