@@ -8,6 +8,8 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 EXPORT = "export it as CSV"
 # Chosen: 20,000,000 cells of 100 bytes, unpacked.
 _MOST_BYTES = 2 * 1024**3
+# Chosen: three for each of so many cells.
+_MOST_ELEMENTS = 60_000_000
 # Chosen: bytes that are in memory at once, of a row, a text, or a whole part that openpyxl reads.
 # The longest sheet row that Excel writes, with numbers in all of its cells, has one mebibyte.
 _MOST_PIECE_BYTES = 4 * 1024**2
@@ -46,11 +48,19 @@ class WorkbookPart:
         return read
 
     def elements(self, parent: str, tag: str) -> Iterator[Element]:
-        """Yield each element of a tag up to the end of its parent. An element is empty when the next one comes."""
+        """Yield each element of a tag up to the end of its parent. An element is empty when the next one comes.
+
+        Raises:
+            ValueError: a piece is too long, or there are too many elements.
+        """
         above: list[Element] = []
+        seen = 0
         for event, element in iterparse(self, ("start", "end")):  # noqa: S314 - see _DOCTYPE
             if event == "start":
                 above.append(element)
+                seen += 1
+                if seen > _MOST_ELEMENTS:
+                    raise ValueError(f"its part {self._name} has more than {_MOST_ELEMENTS:,} elements: {EXPORT}")
                 continue
             above.pop()
             if element.tag == tag and above:

@@ -202,7 +202,6 @@ def test_what_a_sheet_says_of_its_size_is_not_believed() -> None:
         (sheet("<row><c><v>" + "1" * 32_768 + "</v></c></row>"), "row 1: Exceeds the limit"),
         (sheet('<row><c t="s"><v>9</v></c></row>'), "row 1: list index"),
         (sheet("<row><c"), "no Excel workbook that can be read"),
-        (sheet("<a>" * 2_000_000), "a piece of more than 4,194,304 bytes"),
         ({"xl/workbook.xml": f'<workbook xmlns="{_MAIN}"/>'}, "no sheet with cells"),
         ({"xl/workbook.xml": PARTS["xl/workbook.xml"].replace('"a"', '"gone"')}, "no Excel workbook that can be read"),
         ({"xl/_rels/workbook.xml.rels": "<R/>"}, "no Excel workbook that can be read"),
@@ -233,12 +232,12 @@ def test_entities_are_refused_before_they_grow() -> None:
 
 def test_cells_end_in_one_line_and_in_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sheet of a billion cells is a few megabytes when packed."""
-    monkeypatch.setattr(workbook, "_MOST_CELLS", 200_000)
+    monkeypatch.setattr(workbook, "_MOST_CELLS", 50_000)
     row = "<row>" + "<c/>" * 10_000 + "</row>"
-    file = packed(PARTS | sheet(row * 1_000))
+    file = packed(PARTS | sheet(row * 100))
     tracemalloc.start()
 
-    with pytest.raises(ValueError, match=r"more than 200,000 cells or .* rows: export it as CSV"):
+    with pytest.raises(ValueError, match=r"more than 50,000 cells or .* rows: export it as CSV"):
         list(sheet_rows(file))
 
     _, peak_bytes = tracemalloc.get_traced_memory()

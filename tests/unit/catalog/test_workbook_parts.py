@@ -31,16 +31,28 @@ def test_elements_come_one_by_one() -> None:
 
 
 def test_a_part_is_long_but_its_pieces_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A million rows are read, one endless row is not, be it of elements or of text."""
-    monkeypatch.setattr(workbook_parts, "_MOST_PIECE_BYTES", 100_000)
-    rows = b"<p>" + b"<b/>" * 1_000_000 + b"</p>"
+    """A hundred thousand rows are read, one endless row is not, be it of elements or of text."""
+    monkeypatch.setattr(workbook_parts, "_MOST_PIECE_BYTES", 50_000)
+    rows = b"<p>" + b"<b/>" * 100_000 + b"</p>"
 
-    assert sum(1 for _ in WorkbookArchive(archive(rows)).part("a.xml").elements("p", "b")) == 1_000_000
-    for endless in (b"<p><b>" + b"<c/>" * 100_000, b"<p><b>" + b"x" * 200_000, b"<p><b c='" + b"x" * 200_000):
-        with pytest.raises(
-            ValueError, match=r"its part a.xml has a piece of more than 100,000 bytes: export it as CSV"
-        ):
+    assert sum(1 for _ in WorkbookArchive(archive(rows)).part("a.xml").elements("p", "b")) == 100_000
+    for endless in (
+        b"<p><b>" + b"<c/>" * 100_000,
+        b"<p>" * 100_000,
+        b"<p><b>" + b"x" * 200_000,
+        b"<p><b c='" + b"x" * 200_000,
+    ):
+        with pytest.raises(ValueError, match=r"its part a.xml has a piece of more than 50,000 bytes: export it as CSV"):
             list(WorkbookArchive(archive(endless)).part("a.xml").elements("p", "b"))
+
+
+def test_elements_are_counted_at_any_depth(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cells of many elements take hours, and are few."""
+    monkeypatch.setattr(workbook_parts, "_MOST_ELEMENTS", 1_000)
+    part = WorkbookArchive(archive(b"<p>" + b"<b><c><d/></c></b>" * 1_000 + b"</p>")).part("a.xml")
+
+    with pytest.raises(ValueError, match=r"its part a.xml has more than 1,000 elements: export it as CSV"):
+        list(part.elements("p", "b"))
 
 
 def test_a_part_that_is_too_large_is_not_unpacked() -> None:
