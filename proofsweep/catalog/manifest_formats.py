@@ -155,6 +155,10 @@ def _workbook(file: _PackedOrPlain, read_as: ReadAs) -> Iterator[Record]:
     from proofsweep.catalog.workbook import sheet_rows  # noqa: PLC0415 - openpyxl is slow to load
 
     with _seekable(file) as packed:
+        start = packed.read(HEADER_BYTES)
+        packed.seek(0)
+        if not start.startswith(b"PK") and (words := words_for(start)) is not None:
+            raise ValueError(f"it is {words}")
         yield from _below_header(sheet_rows(packed, read_as.sheet), "row")
 
 

@@ -81,6 +81,8 @@ def _rows(archive: WorkbookArchive, sheet: str | None) -> Iterator[tuple[int, li
 
 def _chosen(reader: ExcelReader, sheet: str | None) -> str:
     """Return the name of the part of a sheet; by default of the first that can be seen."""
+    if any(each.id is None for each in reader.parser.sheets):  # openpyxl does not know its namespaces
+        raise ValueError("it is a Strict Open XML workbook: save it as an ordinary .xlsx")
     kinds = [(each, reader.parser.rels[each.id]) for each in reader.parser.sheets]
     sheets = [(each, kind.target) for each, kind in kinds if kind.Type.endswith("/worksheet")]
     if sheet is not None:

@@ -245,6 +245,15 @@ def test_cells_end_in_one_line_and_in_little_memory(monkeypatch: pytest.MonkeyPa
     assert peak_bytes < 12_000_000
 
 
+def test_a_strict_workbook_is_refused_with_what_to_do() -> None:
+    """Excel writes it only when it is asked to; its namespaces are others."""
+    strict = "http://purl.oclc.org/ooxml/officeDocument/relationships"
+
+    refused = refusal({"xl/workbook.xml": PARTS["xl/workbook.xml"].replace(_TYPE, strict)})
+
+    assert refused == "it is a Strict Open XML workbook: save it as an ordinary .xlsx"
+
+
 def test_texts_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each takes memory, the empty one too."""
     monkeypatch.setattr(workbook, "_MOST_TEXTS", 100)
