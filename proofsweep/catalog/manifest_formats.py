@@ -22,7 +22,6 @@ import pyarrow.parquet as pq
 
 from proofsweep.catalog.encodings import Encoding, encoding_of
 from proofsweep.catalog.other_files import HEADER_BYTES, words_for
-from proofsweep.catalog.workbook import sheet_rows
 from proofsweep.errors import CatalogError, SourceError
 from proofsweep.files.local_files import LocalFiles
 from proofsweep.files.locations import one_line
@@ -166,7 +165,13 @@ def _delimited(file: _PackedOrPlain, read_as: ReadAs) -> Iterator[Record]:
 
 
 def _workbook(file: _PackedOrPlain, read_as: ReadAs) -> Iterator[Record]:
+    from proofsweep.catalog.workbook import sheet_rows  # noqa: PLC0415 - openpyxl is slow to load
+
     with _seekable(file) as packed:
+        start = packed.read(HEADER_BYTES)
+        packed.seek(0)
+        if not start.startswith(b"PK") and (words := words_for(start)) is not None:
+            raise ValueError(f"it is {words}")
         yield from _below_header(sheet_rows(packed, read_as.sheet), "row")
 
 
