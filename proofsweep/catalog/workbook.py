@@ -72,6 +72,7 @@ def _rows(archive: WorkbookArchive, sheet: str | None) -> Iterator[tuple[int, li
         for row in part.elements(_tag("sheetData"), _tag("row")):
             seen += len(row)
             number = max(number + 1, _number(row))
+            row.attrib.clear()  # the parser would keep the height of each row
             if seen > _MOST_CELLS or number > _MOST_ROWS:
                 raise ValueError(f"it has more than {_MOST_CELLS:,} cells or {_MOST_ROWS:,} rows: {EXPORT}")
             cells = _cells(number, parser, row, formats)

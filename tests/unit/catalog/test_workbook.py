@@ -245,6 +245,18 @@ def test_cells_end_in_one_line_and_in_little_memory(monkeypatch: pytest.MonkeyPa
     assert peak_bytes < 12_000_000
 
 
+def test_nothing_of_a_row_stays_in_memory() -> None:
+    """Each may have a height and more, which nobody asks for."""
+    file = packed(PARTS | sheet(f'<row ht="{"1" * 10_000}"><c><v>1</v></c></row>' * 2_000))
+    tracemalloc.start()
+
+    assert sum(1 for _ in sheet_rows(file)) == 2_000
+
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak_bytes < 8_000_000
+
+
 def test_a_strict_workbook_is_refused_with_what_to_do() -> None:
     """Excel writes it only when it is asked to; its namespaces are others."""
     strict = "http://purl.oclc.org/ooxml/officeDocument/relationships"
