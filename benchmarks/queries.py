@@ -38,6 +38,8 @@ QUESTIONS = {
     "changes of all nights, by cause": "SELECT change, cause, count(*) FROM changes GROUP BY ALL",
     "verdicts of all nights, by night and outcome": "SELECT run_date, outcome, count(*) FROM verdicts GROUP BY ALL",
     "rejects": "SELECT count(*) FROM rejects",
+    "catalog, by state": "SELECT state, count(*) FROM catalog GROUP BY ALL",
+    "coverage": "FROM coverage",
 }
 
 
@@ -52,13 +54,15 @@ class QuickFolder(FolderStore):
 
 
 def leave_night(results: Results, plan: Plan, is_accepted: np.ndarray) -> None:
-    """Leave a night behind: its parts, plan, claim, receipt and row of `runs`."""
+    """Leave a night behind: its shards and parts, plan, claim, receipt and row of `runs`."""
     results.write_plan(plan)
     parts = []
     for shard in range(plan.shards):
         rows = range(shard * plan.shard_items, (shard + 1) * plan.shard_items)
         name = layout.verdicts_name(plan.run_id, plan.run_date, shard, 1)
-        results.store.create(name, parquet_of(part_of(plan, rows, is_accepted[rows.start : rows.stop])))
+        part = part_of(plan, rows, is_accepted[rows.start : rows.stop])
+        results.store.create(name, parquet_of(part))
+        results.write_shard(plan.run_id, shard, planned_of(part))
         parts.append({"name": name, "rows": len(rows), "sha256": ""})
     legs = Legs(results, plan.run_id)
     legs.claim(1)
@@ -97,6 +101,13 @@ def part_of(plan: Plan, rows: range, is_accepted: np.ndarray) -> pa.Table:
     ):
         cells[name] = pa.array(np.where(is_accepted, yes, no).tolist(), pa.string())
     return schemas.conformed(pa.table(cells), SCHEMAS["verdicts"])
+
+
+def planned_of(part: pa.Table) -> pa.Table:
+    """Make the planned items of a part's rows."""
+    there = part.select([name for name in schemas.ITEMS.names if name in part.column_names and name != "reason"])
+    exact = there.set_column(there.column_names.index("audio"), "audio", part["audio"].cast(pa.binary()))
+    return schemas.conformed(exact, schemas.ITEMS)
 
 
 def build(store: Path, nights: int, rows: int) -> None:

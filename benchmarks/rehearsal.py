@@ -63,16 +63,16 @@ class NightSpec:
 NIGHTS = (
     NightSpec(name="a lane of 20 a second", files_per_second=10, lane=(20, 20)),
     NightSpec(name="a lane of 60 with a burst of 15", files_per_second=30, lane=(60, 15)),
-    NightSpec(name="a lane of 8 with a burst of 60", files_per_second=4, lane=(8, 60)),
+    NightSpec(name="a lane of 8 with a burst of 60", files_per_second=5, lane=(8, 60)),
     NightSpec(
         name="eight calls at once", files_per_second=16, delays={"uploads": 0.1, "verify": 0.3}, gate={"at_once": 8}
     ),
     NightSpec(name="an uplink of 4 MB/s", files_per_second=4, kilobytes=(400, 1_600), gate={"bytes_per_second": 4e6}),
     NightSpec(
-        name="an uplink of 6 MB/s, a lane of 16",
+        name="an uplink of 6 MB/s, a lane of 14",
         files_per_second=7,
         kilobytes=(100, 1_400),
-        lane=(16, 16),
+        lane=(14, 14),
         gate={"bytes_per_second": 6e6},
     ),
     NightSpec(

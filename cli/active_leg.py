@@ -25,15 +25,15 @@ def active_leg_lines(leg: OpenLeg) -> list[Text]:
     """Write what is known of a leg that is worked on."""
     told = leg.progress
     lines = [styled("it has just begun: its first heartbeat tells how far it is", "")] if told is None else _told(told)
-    return [*lines, styled(where_line(leg), "")]
+    return [*lines, styled(f"leg {leg.leg}: {where_line(leg)}", "")]
 
 
 def where_line(leg: OpenLeg) -> str:
     """Write who works on a leg, since when, and how old the last sign of life is."""
     age = f"last sign of life {duration_text(leg.age_seconds)} ago"
     if not leg.is_alive:
-        return f"leg {leg.leg}: {leg.where} {'is gone' if leg.is_gone else 'is silent'}, {age}"
-    return f"leg {leg.leg}: {leg.where}, since {leg.since:%Y-%m-%d %H:%M:%S} UTC, {age}"
+        return f"{leg.where} {'is gone' if leg.is_gone else 'is silent'}, {age}"
+    return f"{leg.where}, since {leg.since:%Y-%m-%d %H:%M:%S} UTC, {age}"
 
 
 def short_line(leg: OpenLeg) -> str:

@@ -1,10 +1,13 @@
-"""The options that say how a catalog is read, declared once for every command that reads one."""
+"""The options that say how a catalog is read and which of its rows, declared once for every command that reads one."""
 
 import typer
 
+from cli.options import AllowOutside, MaxAge, NewerThan, OldestFirst, Root, SinceLast, Where
 from cli.run_options import with_options
 from proofsweep.errors import UsageError
 from proofsweep.model.reading import Reading, columns_of, encoding_named, path_maps_of
+from proofsweep.model.selection import Selection
+from proofsweep.wiring.stores import resolved_here
 
 _Column = typer.Option(
     [],
@@ -36,17 +39,24 @@ _Encoding = typer.Option(
 _Sheet = typer.Option(
     None, "--sheet", metavar="NAME", help="The sheet of an Excel workbook (.xlsx); by default the first visible one."
 )
+_SupplierFrom = typer.Option(
+    None,
+    "--supplier-from",
+    metavar="N",
+    min=1,
+    help="The N-th folder below the root is the supplier, as a tag; a column of that name goes before it.",
+)
 
 
-def reading(
+def _reading(
     *,
     column: list[str] = _Column,
     id_column: str | None = _IdColumn,
     path_map: list[str] = _PathMap,
     encoding: str | None = _Encoding,
     sheet: str | None = _Sheet,
+    supplier_from: int | None = _SupplierFrom,
 ) -> Reading:
-    """Say how a catalog is read, as the options of a command line mean."""
     columns = columns_of(column)
     if id_column is not None and columns.setdefault("id", id_column) != id_column:
         raise UsageError("Give --id-column or --column id=NAME, not both.")
@@ -55,8 +65,32 @@ def reading(
         path_maps=path_maps_of(path_map),
         encoding=None if encoding is None else encoding_named(encoding),
         sheet=sheet,
+        supplier_from=supplier_from,
     )
 
 
-with_reading_options = with_options("reading", reading)
-"""Return a command with these options too, which it takes as its parameter `reading`."""
+def _selection(
+    *,
+    root: str | None = Root,
+    allow_outside: bool = AllowOutside,
+    since_last: bool = SinceLast,
+    max_age: str | None = MaxAge,
+    oldest_first: bool = OldestFirst,
+    where: str | None = Where,
+    newer_than: str | None = NewerThan,
+    reading: Reading,
+) -> Selection:
+    return Selection(
+        since_last=since_last,
+        max_age=max_age,
+        oldest_first=oldest_first,
+        where=where,
+        newer_than=newer_than,
+        root=root and resolved_here(root),
+        allow_outside=allow_outside,
+        reading=reading,
+    )
+
+
+with_selection_options = with_options("selection", with_options("reading", _reading)(_selection))
+"""Return a command with the options that say how a catalog is read, and which rows: it takes them as `selection`."""

@@ -34,9 +34,7 @@ def export(
         metavar="OUTCOMES",
         help="Only these, separated by commas: accepted, rejected, failed, ineligible.",
     ),
-    form: str | None = typer.Option(
-        None, "--format", metavar="FORMAT", help="csv (the default), which can be verified again, or xlsx."
-    ),
+    form: str | None = typer.Option(None, "--format", metavar="FORMAT", help="csv (the default) or xlsx."),
     by: str | None = typer.Option(
         None, "--by", metavar="TAG", help="One file for each value of a tag of the manifest, such as supplier."
     ),
@@ -49,8 +47,8 @@ def export(
 ) -> int:
     """Write a completion report: each file with its outcome, why, what to do, and the request IDs.
 
-    What people read comes first, paths and IDs last; a workbook (xlsx) begins with a sheet of totals. A report in CSV
-    is a manifest too: `proofsweep verify` takes it, and each file keeps its item_id. No file is ever overwritten.
+    What people read comes first, paths and IDs last; a workbook (xlsx) begins with a sheet of totals. A report is
+    a manifest too: `proofsweep verify` takes it, and each file keeps its item_id. No file is ever overwritten.
 
     Examples: `proofsweep export --only rejected --by supplier` · `proofsweep export --format xlsx --file night.xlsx`
     """
@@ -66,7 +64,7 @@ def export(
         return ExitCode.ACCEPTED
     out = console()
     _print_reports(out, done, selected)
-    if done.reports and path.suffix == ".csv":
+    if done.reports:
         words = _verify_again(done, settings)
         out.print(f"Verify them again: {next_command(*words, config=config, results=results)}", soft_wrap=True)
     return ExitCode.ACCEPTED

@@ -23,7 +23,7 @@ from proofsweep.model.ingest import PassReport
 from proofsweep.model.selection import Selection
 from proofsweep.wiring.engines import utc_now
 from proofsweep.wiring.watching import tell_of_pass, watched_folder
-from tasks.stop_on_signals import STOP_ASKED
+from tasks.signal_thread import STOP_ASKED
 
 _LAST_PASS = {ExitCode.BUG, ExitCode.CANCELLED, ExitCode.KEY_REFUSED}
 """Exit codes after which `--watch` makes no other pass: a person asked for the end, or must act first."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NoReturn
 
-from tasks.stop_on_signals import STOP_ASKED
+from tasks.signal_thread import STOP_ASKED
 
 
 @contextmanager

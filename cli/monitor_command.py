@@ -16,7 +16,7 @@ from proofsweep.model.bounds import duration_of
 from proofsweep.settings import Settings, load_settings
 from proofsweep.wiring.engines import utc_now
 from proofsweep.wiring.watching import monitor_and_tell
-from tasks.stop_on_signals import STOP_ASKED
+from tasks.signal_thread import STOP_ASKED
 
 _CODES = {"key_refused": ExitCode.KEY_REFUSED, "throttled": ExitCode.REJECTED}
 

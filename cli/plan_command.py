@@ -7,38 +7,31 @@ import typer
 from rich.console import Console
 
 from cli.bounds import refuse_closed_window
-from cli.catalog_options import with_reading_options
+from cli.catalog_options import with_selection_options
 from cli.forecast_lines import forecast_json, print_forecast
 from cli.key_block import read_block
 from cli.options import (
-    AllowOutside,
     AsJson,
     Config,
-    MaxAge,
     MaxCalls,
     MaxDuration,
-    NewerThan,
-    OldestFirst,
     Reserve,
     ResultsUrl,
-    Root,
-    SinceLast,
     Until,
-    Where,
 )
 from cli.rehearsal_lines import print_rehearsal, rehearsal_json
 from cli.screen import console, counted, print_ignored, print_json, print_nothing_due, size_text
+from cli.unsent_rows import print_unsent, refuse_unknown_format
 from proofsweep.answers.summary import unsent_pairs_note
 from proofsweep.errors import NothingDue, ResultsError, UsageError
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.forecast import Need
-from proofsweep.model.reading import Reading
 from proofsweep.model.reasons import Reason, remedy_for
 from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings, load_settings
 from proofsweep.wiring.engines import engine_for, limits_for, service_or_trouble, utc_now
 from proofsweep.wiring.rehearsals import rehearsal_for
-from proofsweep.wiring.runs import Surveyed, bounds_for, forecast_for, sample_of, surveyed
+from proofsweep.wiring.runs import Surveyed, bounds_for, forecast_for, sample_of, surveyed, unsent
 from proofsweep.wiring.stores import cautions_for
 
 _Deep = typer.Option(False, "--deep", help="Open every file and check its content, not only its size.")
@@ -50,6 +43,10 @@ _Sample = typer.Option(
     max=1000,
     help="Send this many files, spread over the catalog, to measure the pace: two calls each; answers are not stored.",
 )
+_List = typer.Option(
+    False, "--list", help="Name every row that will not be sent, with its line, why, and what to do; nothing else."
+)
+_Format = typer.Option("table", "--format", metavar="FORMAT", help="Of --list: table, csv or json.")
 _Rehearse = typer.Option(
     False, "--rehearse", help="Play the run in simulated time: its end, what limits it, and what would help."
 )
@@ -71,6 +68,7 @@ class _PlanOptions:
     rehearse: bool
     rate: float | None
     as_json: bool
+    list_format: str | None  # None for a summary
 
 
 def add_to(app: typer.Typer) -> None:
@@ -78,23 +76,18 @@ def add_to(app: typer.Typer) -> None:
     app.command()(plan)
 
 
-@with_reading_options
+@with_selection_options
 def plan(
     catalog: str = typer.Argument(
         metavar="CATALOG", help="A manifest, a glob of manifests, a folder, or a bucket URL of one."
     ),
     *,
-    root: str | None = Root,
-    allow_outside: bool = AllowOutside,
-    where: str | None = Where,
-    newer_than: str | None = NewerThan,
-    since_last: bool = SinceLast,
-    max_age: str | None = MaxAge,
-    oldest_first: bool = OldestFirst,
     deep: bool = _Deep,
     sample: int | None = _Sample,
     rehearse: bool = _Rehearse,
     rate: float | None = _Rate,
+    is_list: bool = _List,
+    form: str = _Format,
     reserve: int | None = Reserve,
     max_calls: int | None = MaxCalls,
     until: str | None = Until,
@@ -102,27 +95,26 @@ def plan(
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,
-    reading: Reading,
+    selection: Selection,
 ) -> int:
     """Show what a run would take: counts, reasons, bytes, calls, quota and time.
 
     Sends no file, except those of `--sample`, whose pace is kept for `verify`. Asks the service once for the quota.
-    Examples: `proofsweep plan delivery` · `proofsweep plan catalog.csv --sample 20 --rehearse`
+    Examples: `proofsweep plan delivery` · `proofsweep plan catalog.csv --sample 20 --rehearse` ·
+    `proofsweep plan catalog.csv --list`
     """
+    refuse_unknown_format(form)
     settings = load_settings(config, results)
     bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
     refuse_closed_window(bounds, utc_now())
-    selection = Selection(
-        since_last=since_last,
-        max_age=max_age,
-        oldest_first=oldest_first,
-        where=where,
-        newer_than=newer_than,
-        root=root,
-        allow_outside=allow_outside,
-        reading=reading,
+    options = _PlanOptions(
+        sample=sample or 0,
+        deep=deep,
+        rehearse=rehearse,
+        rate=rate,
+        as_json=as_json,
+        list_format=None if not is_list else "json" if as_json else form,
     )
-    options = _PlanOptions(sample=sample or 0, deep=deep, rehearse=rehearse, rate=rate, as_json=as_json)
     if rate is not None and not rehearse:
         raise UsageError("--rate assumes a lane for a rehearsal: give --rehearse too.")
     return _survey_and_tell(settings, catalog, selection, bounds, options)
@@ -133,6 +125,9 @@ def _survey_and_tell(
 ) -> int:
     selection.refuse_contradictions(bounds.max_calls)
     try:
+        if options.list_format is not None:
+            print_unsent(unsent(settings, catalog, selection, deep=options.deep), options.list_format)
+            return 0
         found = surveyed(settings, catalog, selection, deep=options.deep, max_calls=bounds.max_calls)
     except NothingDue as nothing:
         print_nothing_due(console(), nothing, as_json=options.as_json)
@@ -195,6 +190,8 @@ def _print_survey(out: Console, found: Surveyed, slot_bytes: int, *, is_deep: bo
         if reason == Reason.AMBIGUOUS_SIDECAR:
             for audio in survey.ambiguous:
                 out.print(f"    {audio}", markup=False, soft_wrap=True)
+    if survey.reasons:
+        out.print("  --list names each of these rows, with its line and what to do", style="dim", soft_wrap=True)
     if survey.doubtful:
         kinds = ", ".join(f"{count:,} {reason}" for reason, count in survey.doubtful.most_common())
         out.print(

@@ -70,7 +70,7 @@ def query(
     if sql is None and sys.stdin.isatty() and sys.stdout.isatty():
         return _ask(lambda each: renew(each, store), views_of_store, as_format, file)
     statements = _statements(sql)
-    with views_of_store() as views_of:
+    with views_of_store(asked=statements) as views_of:
         _say_which(views_of)
         _answer(views_of, statements, as_format, file)
     return ExitCode.ACCEPTED

@@ -61,14 +61,8 @@ def rejects(
         _print_groups(out, list(of_value), value, by)
     if rows:
         out.print()
-        words = [
-            "export",
-            *([run_id] if run_id else []),
-            "--only",
-            ",".join(NEED_ATTENTION),
-            *(["--by", by] if by else []),
-        ]
-        listed = next_command(*words, config=config, results=results)
+        words = [*([run_id] if run_id else []), "--only", ",".join(NEED_ATTENTION), *(["--by", by] if by else [])]
+        listed = next_command("export", *words, config=config, results=results)
         out.print(f"As a list for a spreadsheet, or to verify again: {listed}", soft_wrap=True)
     return ExitCode.ACCEPTED
 

@@ -68,8 +68,7 @@ def report(
 ) -> int:
     """Write the catalog as it stands, or a run, as an HTML file that needs no network.
 
-    It has the answer first, then what changed, the trend over the nights, each supplier, and what to do about which
-    file. A page that is already there is replaced.
+    It has the answer first, then what to do about which file. A page that is already there is replaced.
 
     Examples: `proofsweep report --lists` · `proofsweep report 20261122T112144Z_604f5533d --file monday.html` ·
     `proofsweep report --site www`

@@ -3,12 +3,14 @@
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 
 from cli.options import AsJson, Config, MaxCalls, MaxDuration, NoDedupe, Reserve, ResultsUrl, Until
 from cli.run_request import RunRequest
 from proofsweep.settings import load_settings
 from proofsweep.wiring.runs import bounds_for
+
+_Result = TypeVar("_Result")
 
 
 def run_request(
@@ -29,21 +31,25 @@ def run_request(
     return RunRequest(config=config, results_url=results, as_json=as_json, bounds=bounds, dedupe=dedupe)
 
 
-def with_options(parameter: str, made: Callable[..., object]) -> Callable[[Callable[..., int]], Callable[..., int]]:
+def with_options(
+    parameter: str, made: Callable[..., object]
+) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
     """Return what gives a command the options of `made`, after its own, in the place of one parameter."""
     shared = inspect.signature(made).parameters
 
-    def given_to(command: Callable[..., int]) -> Callable[..., int]:
+    def given_to(command: Callable[..., _Result]) -> Callable[..., _Result]:
         own = {name: each for name, each in inspect.signature(command).parameters.items() if name != parameter}
 
         @wraps(command)
-        def run(**given: Any) -> int:  # noqa: ANN401 - what typer has read
+        def run(**given: Any) -> _Result:  # noqa: ANN401 - what typer has read
             value = made(**{name: given.pop(name) for name in shared})
             return command(**given, **{parameter: value})
 
         parameters = [*own.values(), *shared.values()]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # as inspect and typer read it
-        run.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": int}
+        run.__annotations__ = {each.name: each.annotation for each in parameters} | {
+            "return": inspect.signature(command).return_annotation
+        }
         return run
 
     return given_to

@@ -57,6 +57,17 @@ def print_json(document: object) -> None:
     flush()
 
 
+def print_json_array(objects: Iterable[object]) -> None:
+    """Print one JSON array as its objects come; one a line, so that it can be read line by line too."""
+    between = "[\n"
+    with suppress(BrokenPipeError):
+        for each in objects:
+            sys.stdout.write(between + printable_json(each))
+            between = ",\n"
+        sys.stdout.write("[]\n" if between == "[\n" else "\n]\n")
+    flush()
+
+
 def print_nothing_due(out: Console, nothing: NothingDue, *, as_json: bool) -> None:
     """Say that no row is due: there is no run, and nothing to do."""
     if as_json:

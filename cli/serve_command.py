@@ -2,9 +2,8 @@
 
 import os
 import socket
-import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
@@ -44,7 +43,7 @@ def serve(
     read_only: bool = typer.Option(False, "--read-only", help="Let nobody stop or resume a run, and all others read."),
     results: str | None = ResultsUrl,
     config: str | None = Config,
-) -> int:
+) -> NoReturn:
     """Serve the catalog, all runs, and how far active runs are, as pages for a browser, until Ctrl-C.
 
     It reads the results store and writes nothing but requests to stop a run; it holds no key. Without a token nobody
@@ -57,15 +56,15 @@ def serve(
     settings = load_settings(config, results)
     resumption = resumption_for(settings, lambda run_id: next_command("resume", run_id, config=config, results=results))
     app = site_app(settings, host, resumption, token_file=token_file, is_read_only=read_only)
-    if app.caution:
-        print_error(app.caution)
     with _listening(host, port) as listener:
+        if app.caution:
+            print_error(app.caution)
         _print_address(host, listener.getsockname()[1], settings.serve.url)
         _serve_until_interrupted(app, listener)
     console().print()
     console().print("The server has ended.")
-    _end_at_once()
-    return ExitCode.ACCEPTED
+    flush()
+    os._exit(ExitCode.ACCEPTED)  # a page that is still being made in a thread would keep the process for seconds
 
 
 def _listening(host: str, port: int) -> socket.socket:
@@ -73,7 +72,8 @@ def _listening(host: str, port: int) -> socket.socket:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except (OSError, UnicodeError) as error:
-        why = getattr(error, "strerror", None) or "no such address"
+        number = getattr(error, "errno", None) or 0
+        why = os.strerror(number) if number > 0 else "no such address"
         raise ConfigError(f"{host}, port {port} cannot be used ({why}): name others with --host and --port.") from error
 
 
@@ -89,10 +89,3 @@ def _serve_until_interrupted(app: "SiteApp", listener: socket.socket) -> None:
 
     with interrupted_by_signals(), suppress(KeyboardInterrupt):
         WebServer(app).run([listener])
-
-
-def _end_at_once() -> None:
-    """End the process though a page is still being made in a thread: nobody waits for it."""
-    if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
-        flush()
-        os._exit(ExitCode.ACCEPTED)

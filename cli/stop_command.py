@@ -66,7 +66,7 @@ def _sentence(stopped: StopReport, request: RunRequest) -> str:
     rows = f"{run.remaining:,} of {counted(run.plan.items, 'row')} remain"
     rest = "" if run.is_over else f" {rows}: {request.resume(run_id)}"
     if leg is None and run.open_leg is not None:
-        return f"Nothing to stop: {where_line(run.open_leg)}.{rest}"
+        return f"Nothing to stop: {where_line(run.open_leg)}. Its finished rows are kept: {request.resume(run_id)}"
     if leg is None:
         return f"Nothing to stop: no process works on run {run_id} ({state_of(run)}).{rest}"
     if stopped.has_ended:

@@ -6,9 +6,9 @@ from functools import partial
 import typer
 
 from cli.bounds import print_bounds
-from cli.catalog_options import with_reading_options
+from cli.catalog_options import with_selection_options
 from cli.key_block import read_block
-from cli.options import AllowOutside, Anew, Believe, MaxAge, NewerThan, OldestFirst, Root, SinceLast, Where
+from cli.options import Anew, Believe
 from cli.plan_command import print_cautions
 from cli.run_options import with_run_options
 from cli.run_request import RunRequest, report
@@ -17,7 +17,6 @@ from proofsweep.answers.describe_run import newest_run
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.logs import set_up_logs
 from proofsweep.model.bounds import Bounds
-from proofsweep.model.reading import Reading
 from proofsweep.model.runs import Plan
 from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings
@@ -40,21 +39,14 @@ def add_to(app: typer.Typer) -> None:
 
 
 @with_run_options
-@with_reading_options
+@with_selection_options
 def verify(
     catalog: str = typer.Argument(
-        metavar="CATALOG", help="A manifest (.csv .jsonl .parquet, also .gz), a glob of manifests, or a folder."
+        metavar="CATALOG", help="A manifest (.csv .xlsx .jsonl .parquet, also .gz), a glob of manifests, or a folder."
     ),
     *,
-    root: str | None = Root,
-    allow_outside: bool = AllowOutside,
-    since_last: bool = SinceLast,
-    max_age: str | None = MaxAge,
-    oldest_first: bool = OldestFirst,
-    where: str | None = Where,
-    newer_than: str | None = NewerThan,
     anew: bool = Anew,
-    reading: Reading,
+    selection: Selection,
     request: RunRequest,
 ) -> int:
     """Verify every audio file of a catalog, and write verdicts, exchanges and runs as Parquet.
@@ -67,16 +59,6 @@ def verify(
     """
     set_up_logs()
     settings = request.settings
-    selection = Selection(
-        since_last=since_last,
-        max_age=max_age,
-        oldest_first=oldest_first,
-        where=where,
-        newer_than=newer_than,
-        root=root and resolved_here(root),
-        allow_outside=allow_outside,
-        reading=reading,
-    )
     refuse_bad_selection(settings, catalog, selection, request.bounds.max_calls)
     request = replace(request, coverage=partial(coverage_for, settings, catalog, selection))
     unfinished = None if anew else _unfinished(request, settings, catalog, selection)

@@ -162,7 +162,7 @@ class ResultsStore:
         return self.view("changes", run_id, environment=environment)
 
     def sql(self, query: str, environment: str | None = None) -> "duckdb.DuckDBPyRelation":
-        """Ask in SQL over the views of `proofsweep query`, whose tables read the store anew.
+        """Ask in SQL over the views of `proofsweep query`, each tag a column; their tables read the store anew.
 
         Args:
             query: one or more statements; the last one's answer is given, and it is computed when it is read.
@@ -179,7 +179,7 @@ class ResultsStore:
         """
         from proofsweep.answers.views.connection import close, opened  # noqa: PLC0415 - a reader of tables needs no DuckDB
 
-        connection = opened(self._results, environment, screening=self._screening).connection
+        connection = opened(self._results, environment, screening=self._screening, asked=query).connection
         answer = connection.sql(query)
         weakref.finalize(self, close, connection)
         return answer

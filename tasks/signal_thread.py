@@ -12,6 +12,9 @@ from proofsweep.partner.stop import StopSwitch
 OVER = 0
 """What the thread receives when the work is over; no signal has this number."""
 
+STOP_ASKED = threading.Event()
+"""Whether a signal has asked this process to stop. A leg may still end whole, if all its files were in flight."""
+
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 

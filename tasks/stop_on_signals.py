@@ -14,13 +14,10 @@ from proofsweep.logs import Event, log
 from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.wiring.engines import Engine
 from tasks.cancelled_run import is_cancelled_in_prefect
-from tasks.signal_thread import OVER, next_signal, signal_thread
+from tasks.signal_thread import OVER, STOP_ASKED, next_signal, signal_thread
 
 # Bounds the last flush of the journal. Chosen: half may be too short for a bucket, twice keeps a person waiting.
 _LAST_FLUSH_SECONDS = 2.0
-
-STOP_ASKED = threading.Event()
-"""Whether a signal has asked this process to stop. A leg may still end whole, if all its files were in flight."""
 
 
 @contextmanager

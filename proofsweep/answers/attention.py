@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # says where all are.
 _FEW_PARTS = 6
 
+_NAMED = ("outcome", "reason", "manifest_row", "item_id")
+
 # Files of a summary. Chosen: a person reads them at once; a command lists all.
 _MOST_NAMED = 10
 
@@ -85,11 +87,11 @@ def named_files(results: Results, run: RunStatus) -> list[NamedFile]:
     root = "" if plan.catalog_root is None else path_of(plan.catalog_root, "/")
     names = results.parts_of("verdicts", plan) if any(map(run.rows, NEED_ATTENTION)) else []
     for name in names[:_FEW_PARTS]:
-        table = results.table("verdicts", [name], ["audio", "outcome", "reason", "manifest_row", "item_id"])
+        table = results.table("verdicts", [name], ["audio", "relative_path", *_NAMED])
         for row in table.sort_by("manifest_row").to_pylist():
             if row["outcome"] in NEED_ATTENTION:
                 is_file = proof_id_of(row["audio"]) is None  # Prefect keeps what is named here: no proof ID
-                named = row["audio"] if is_file else row["item_id"]
+                named = (row["audio"] or row["relative_path"] or "") if is_file else row["item_id"]
                 audio = path_within(named, root) if root else named
                 found.append(NamedFile(audio, row["outcome"], row["reason"] or ""))
                 if len(found) == _MOST_NAMED:

@@ -41,7 +41,7 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
     if pruned:
         at = completed_at(results.store, pruned[0])
         note = Pruned(intent=pruning_intent_name(run_id, pruned[0].number), completed_at=at)
-        return RunStatus(plan=plan, groups=_outcomes_of(statuses), legs=statuses, pruned=note)
+        return RunStatus(plan=plan, groups=_outcomes_of(statuses), legs=statuses, pruned=note, open_leg=opened)
     groups = _groups(results, plan) if statuses else ()
     return RunStatus(plan=plan, groups=groups, legs=statuses, open_leg=opened)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from proofsweep.answers.letters import file_name_of
-from proofsweep.answers.report_formats import GroupedRows, Report, ReportRow, write_csv
+from proofsweep.answers.report_formats import CompletionReport, GroupedRows, ReportRow, write_csv
 from proofsweep.answers.report_workbook import write_xlsx
 from proofsweep.answers.views.screening import NO_SCREENING, REPORTED, screened
 from proofsweep.answers.views.selected_rows import SelectedRows
@@ -20,7 +20,7 @@ from proofsweep.model.tables.columns import Row
 from proofsweep.model.tags import known_tag, tag_named, tag_of
 from proofsweep.text import printable
 
-FORMATS: Mapping[str, Callable[[Path, Report], None]] = {
+FORMATS: Mapping[str, Callable[[Path, CompletionReport], None]] = {
     "csv": write_csv,
     "xlsx": write_xlsx,
 }
@@ -81,7 +81,9 @@ def export(
         with _written_whole(targets.values()) as scratch:
             for group, target in targets.items():
                 names = list(groups.tag_names[group])
-                report = Report(names, own_header(screening), groups.rows(group), tag_named(supplier_tag, names))
+                report = CompletionReport(
+                    names, own_header(screening), groups.rows(group), tag_named(supplier_tag, names)
+                )
                 FORMATS[path.suffix.removeprefix(".")](scratch[target], report)
         reports = [WrittenReport(target, groups.counts[group]) for group, target in targets.items()]
         return Exported(reports, frozenset(catalogs), targets)

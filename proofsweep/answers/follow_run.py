@@ -9,7 +9,8 @@ from proofsweep.answers.run_status import RunStatus
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.model.progress import OpenLeg
 from proofsweep.model.runs import STALE_SECONDS
-from proofsweep.store.active_legs import ask_to_stop, progress_of
+from proofsweep.store.active_legs import ask_to_stop, open_leg
+from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 
 # How often the store is asked for a new heartbeat. Chosen: half costs twice the requests of a bucket, twice shows a
@@ -66,19 +67,20 @@ def heartbeats_of(results: Results, leg: OpenLeg, waiting: Waiting = Waiting()) 
     Raises:
         ResultsError: the store has failed for a minute.
     """
+    legs = Legs(results, leg.run_id)
     changed_at = read_at = waiting.uptime()
     while True:
         yield leg
         waiting.rest(_LOOK_SECONDS)
         now = waiting.uptime()
         try:
-            newest = progress_of(results, leg.run_id)
+            newest = _still_open(legs, leg)
         except ResultsError:
             if now - read_at >= _STORE_SECONDS:
                 raise
             continue
         read_at = now
-        if newest is None or newest.leg != leg.leg or newest.is_gone:
+        if newest is None:
             return
         changed_at = now if newest.beaten_at != leg.beaten_at else changed_at
         if not newest.is_alive and now - changed_at > STALE_SECONDS:
@@ -98,11 +100,17 @@ def stop_run(results: Results, run_id: str, wait_seconds: float, waiting: Waitin
     leg = run.open_leg
     if leg is None or leg.is_gone:
         return StopReport(run=run)
-    is_first = ask_to_stop(results, leg)
+    legs, is_first, has_ended = Legs(results, run_id), ask_to_stop(results, leg), False
     late_at = waiting.uptime() + wait_seconds
-    has_ended = False
     while not has_ended and waiting.uptime() < late_at:
         waiting.rest(min(_LOOK_SECONDS / 2, wait_seconds))
-        now = progress_of(results, run_id)
-        has_ended = now is None or now.leg != leg.leg or now.is_gone
+        has_ended = _still_open(legs, leg) is None
     return StopReport(run=describe_run(results, run_id), leg=leg, is_first=is_first, has_ended=has_ended)
+
+
+def _still_open(legs: Legs, leg: OpenLeg) -> OpenLeg | None:
+    """Return a leg as its newest heartbeat tells it; None if it has ended, or its process is gone."""
+    if legs.is_superseded(leg.leg):
+        return None
+    newest = open_leg(legs, leg.leg, leg.claim)
+    return None if newest.is_gone else newest

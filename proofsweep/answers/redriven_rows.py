@@ -11,6 +11,7 @@ from proofsweep.catalog.catalog import Catalog, PartOfCatalog
 from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.errors import UsageError
 from proofsweep.files.locations import one_line
+from proofsweep.model.reading import Reading
 from proofsweep.model.runs import REDRIVE
 
 
@@ -43,5 +44,11 @@ def redriven_rows(selected: SelectedRows, environment: str) -> Iterator[Redriven
             named = ", ".join(sorted(one_line(catalog) for catalog, _ in exported.catalogs))
             raise UsageError(f"These rows are of {len(exported.catalogs)} catalogs ({named}): name a run.")
         [(location, root)] = exported.catalogs
-        rows = open_catalog(str(Path(folder) / "rows.csv"), sidecar_names=(), root=root, is_confined=root is not None)
+        rows = open_catalog(
+            str(Path(folder) / "rows.csv"),
+            sidecar_names=(),
+            root=root,
+            is_confined=root is not None,
+            reading=Reading(encoding="utf-8"),  # names that are not UTF-8 stay the bytes that they are
+        )
         yield RedrivenRows(rows, location)

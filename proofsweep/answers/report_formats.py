@@ -25,7 +25,7 @@ class ReportRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class CompletionReport:
     """What is written to one file."""
 
     tags: Sequence[str]
@@ -96,7 +96,7 @@ def _plain_text_of(value: object) -> str:
 _CUTS = re.compile(r'[",;|\t\r\n]')
 
 
-def write_csv(path: Path, report: Report) -> None:
+def write_csv(path: Path, report: CompletionReport) -> None:
     """Write a manifest with the rows' exact locations; what a spreadsheet would run as a formula is defused.
 
     The mark at its start tells spreadsheets that it is UTF-8.

@@ -15,9 +15,9 @@ from xlsxwriter.exceptions import FileCreateError  # type: ignore[import-untyped
 from xlsxwriter.format import Format  # type: ignore[import-untyped]  # the same
 from xlsxwriter.worksheet import Worksheet  # type: ignore[import-untyped]  # the same
 
-from proofsweep.answers.report_formats import Report, ReportRow
+from proofsweep.answers.report_formats import CompletionReport, ReportRow
 from proofsweep.errors import UsageError
-from proofsweep.model.completion_report import defused, restored
+from proofsweep.model.completion_report import SHEETS, defused, restored
 from proofsweep.model.run_records import OUTCOMES
 from proofsweep.text import printable
 
@@ -28,7 +28,7 @@ _ARROW_LETTERS = 3  # The arrow of a filter covers so many letters of a header
 _NO_VALUE = "(none)"
 
 
-def write_xlsx(path: Path, report: Report) -> None:
+def write_xlsx(path: Path, report: CompletionReport) -> None:
     """Write a workbook: frozen headers, filters, real dates in UTC, and text that is never a formula.
 
     Its second sheet is the one with the rows. UsageError if there are more rows than a sheet holds; OSError if it
@@ -40,9 +40,9 @@ def write_xlsx(path: Path, report: Report) -> None:
         _whole(path) as out,
         Workbook(out, options | {"tmpdir": folder}) as book,
     ):
-        totals, rows = (book.add_worksheet(name) for name in ("totals", "files"))
-        counts = _write_rows(_Sheet(book, rows), report)
-        _write_totals(_Sheet(book, totals), counts, report.supplier_tag)
+        totals, rows = map(book.add_worksheet, SHEETS)
+        counts = _write_rows(_WrittenSheet(book, rows), report)
+        _write_totals(_WrittenSheet(book, totals), counts, report.supplier_tag)
 
 
 class _Totals:
@@ -61,7 +61,7 @@ class _Totals:
             self.advice[what_to_do] += 1
 
 
-class _Sheet:
+class _WrittenSheet:
     """A sheet that is written row by row; each column becomes as wide as its content, within bounds."""
 
     def __init__(self, book: Workbook, sheet: Worksheet) -> None:
@@ -109,7 +109,7 @@ class _Sheet:
                 return len(text)
 
 
-def _write_rows(sheet: _Sheet, report: Report) -> _Totals:
+def _write_rows(sheet: _WrittenSheet, report: CompletionReport) -> _Totals:
     """Write the rows, and return what they add up to."""
     header, totals = report.header, _Totals()
     place = {name: len(header) - 1 - header[::-1].index(name) for name in report.own}  # tags of such names stand before
@@ -134,7 +134,7 @@ def _supplier_of(row: ReportRow, tag: str | None) -> str:
     return _NO_VALUE if tag is None else row.tags.get(tag, _NO_VALUE)
 
 
-def _write_totals(sheet: _Sheet, totals: _Totals, supplier_tag: str | None) -> None:
+def _write_totals(sheet: _WrittenSheet, totals: _Totals, supplier_tag: str | None) -> None:
     sheet.sheet.freeze_panes(1, 0)
     for table in _tables(totals, supplier_tag):
         for number, cells in enumerate(table):

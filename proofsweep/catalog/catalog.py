@@ -14,7 +14,7 @@ from typing import Protocol
 from proofsweep.errors import SourceError
 from proofsweep.files.files import Files
 from proofsweep.files.local_files import FOLDERS_KEPT
-from proofsweep.files.locations import path_within, resolved_location
+from proofsweep.files.locations import is_bucket, path_within, resolved_location
 from proofsweep.model.items import FileFacts, ManifestRow, Unlisted, printable
 from proofsweep.model.reading import USUAL_READING, Reading
 from proofsweep.model.reasons import Ineligible, Reason
@@ -67,6 +67,13 @@ class CatalogBase:
                 return name
         folder, name = posixpath.split(location)
         return self._relative(posixpath.join(self._real(folder), name))
+
+    def without_dots(self, location: str) -> str:
+        """Return a location without `..`: after a link, only the system knows what that means."""
+        if ".." not in location or is_bucket(location):
+            return location
+        folder, name = posixpath.split(location)
+        return posixpath.normpath(posixpath.join(self._real(folder), name))
 
     def _relative(self, path: str) -> str:
         return path_within(posixpath.normpath(path), self.root)

@@ -33,7 +33,8 @@ class Columns:
     def of(cls, header: Sequence[str], reading: Reading = USUAL_READING) -> "Columns":
         """Read a header: `audio` goes before `path`, this before `proof_id`; every column without a role is a tag.
 
-        A completion report has our own names, whatever is said of other manifests.
+        So is a column that was chosen as the id. A completion report has our own names, whatever is said of other
+        manifests.
         """
         plain = [name.strip().lower() for name in header]
         own = own_columns(header)
@@ -44,7 +45,8 @@ class Columns:
         tags: dict[str, int] = {}
         keys = {""}  # of tags without a name, and of those that are there: a row has each tag once
         for index, name in enumerate(map(str.strip, map(restored, header) if own else header)):
-            if index not in {audio, sidecar, item_id, *own.values()}:
+            is_plain_id = index == item_id and plain[index] == "id"  # an ISRC that is the id is still an ISRC
+            if index not in {audio, sidecar, *own.values()} and not is_plain_id:
                 key = key_of_tag(name)
                 tags[f"{name or 'column'} ({index + 1})" if key in keys else name] = index
                 keys.add(key)

@@ -5,6 +5,7 @@ import os
 import posixpath
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import count
 from typing import Self
 
@@ -16,6 +17,7 @@ from proofsweep.files.audio import is_audio, open_audio
 from proofsweep.files.locations import is_bucket, one_line, path_within
 from proofsweep.files.source import Folder, Source
 from proofsweep.model.items import FileFacts, ManifestRow, Mode, printable, raw_bytes
+from proofsweep.model.reading import USUAL_READING, Reading
 from proofsweep.model.reasons import Reason
 
 _PCM = {".wav", ".wave", ".bwf", ".rf64", ".bw64", ".w64", ".aif", ".aiff", ".aifc", ".afc", ".caf", ".au", ".snd"}
@@ -32,7 +34,15 @@ class FolderScan:
     encodings = ()
     reported_run: str | None = None
 
-    def __init__(self, path: str, source: Source, sidecar_names: SidecarNames, base: CatalogBase | None = None) -> None:
+    def __init__(
+        self,
+        path: str,
+        source: Source,
+        sidecar_names: SidecarNames,
+        base: CatalogBase | None = None,
+        *,
+        reading: Reading = USUAL_READING,
+    ) -> None:
         self._base = base or CatalogBase(path)
         self.name, self.root = self._base.name, self._base.boundary
         self.location = printable(path)
@@ -42,6 +52,7 @@ class FolderScan:
         self._sidecar_names = sidecar_names
         self._listing = hashlib.sha256()
         self._walked = False
+        self._reading = reading
 
     @classmethod
     def found_at(cls, path: str, options: CatalogOptions) -> Self | None:
@@ -61,7 +72,13 @@ class FolderScan:
         if not is_there:
             return None
         base = options.base_of(path)
-        return cls(path, options.files.within(base.boundary), SidecarNames(options.sidecar_names), base)
+        return cls(
+            path,
+            options.files.within(base.boundary),
+            SidecarNames(options.sidecar_names),
+            base,
+            reading=options.reading,
+        )
 
     def rows(self) -> Iterator[ManifestRow]:
         """Walk the folder and give its audio; `ignored` is complete after the last row.
@@ -75,7 +92,8 @@ class FolderScan:
             for folder in self._source.walk(self._path):
                 for row in self._rows_in(folder, numbers):
                     self._listing.update(self._listed(row))
-                    yield row
+                    tags = self._reading.supplier_tags(row.named_audio)
+                    yield replace(row, tags=tags) if tags else row
         except SourceError as error:
             raise CatalogError(f"{one_line(self._path)}: cannot be listed. {error.message}") from error
         if next(numbers) == 0:
@@ -83,8 +101,8 @@ class FolderScan:
         self._walked = True
 
     def tag_names(self) -> list[str]:
-        """Return none: files have no tags."""
-        return []
+        """Return the supplier's, if a folder is one; files have no other tags."""
+        return self._reading.with_supplier([])
 
     def digest(self) -> str:
         """Give the hex SHA-256 of the rows' names, sizes and times as last walked; walk first if that was not done."""

@@ -22,7 +22,6 @@ import pyarrow.parquet as pq
 
 from proofsweep.catalog.encodings import Encoding, encoding_of
 from proofsweep.catalog.other_files import HEADER_BYTES, words_for
-from proofsweep.catalog.workbook import sheet_rows
 from proofsweep.errors import CatalogError, SourceError
 from proofsweep.files.local_files import LocalFiles
 from proofsweep.files.locations import one_line
@@ -105,15 +104,28 @@ def records_of(
     with _opened(path, source) as (file, plain):
         before = file.facts()
         try:
-            while note is not None and (piece := plain.read(_PIECE_BYTES)):
-                note(piece)
-            plain.seek(0)
+            if note is not None:
+                _note_all(plain, note)
             with _unpacked(plain) as unpacked:
                 yield from _READERS[_suffix_of(path)](unpacked, read_as or ReadAs())
         except _BROKEN:
             _refuse_changed(file, before)  # then what is broken may only be half written
             raise
         _refuse_changed(file, before)
+
+
+def note_bytes(path: str, source: Source, note: Note) -> None:
+    """Have the bytes of a manifest noted, whatever they mean; CatalogError if it cannot be read, or changes."""
+    with _opened(path, source) as (file, plain):
+        before = file.facts()
+        _note_all(plain, note)
+        _refuse_changed(file, before)
+
+
+def _note_all(plain: BufferedReader, note: Note) -> None:
+    while piece := plain.read(_PIECE_BYTES):
+        note(piece)
+    plain.seek(0)
 
 
 @contextmanager
@@ -153,7 +165,13 @@ def _delimited(file: _PackedOrPlain, read_as: ReadAs) -> Iterator[Record]:
 
 
 def _workbook(file: _PackedOrPlain, read_as: ReadAs) -> Iterator[Record]:
+    from proofsweep.catalog.workbook import sheet_rows  # noqa: PLC0415 - openpyxl is slow to load
+
     with _seekable(file) as packed:
+        start = packed.read(HEADER_BYTES)
+        packed.seek(0)
+        if not start.startswith(b"PK") and (words := words_for(start)) is not None:
+            raise ValueError(f"it is {words}")
         yield from _below_header(sheet_rows(packed, read_as.sheet), "row")
 
 

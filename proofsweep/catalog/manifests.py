@@ -7,12 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import count, islice
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from proofsweep.catalog.catalog import CatalogBase, FactsOf, Ignored, row_with_facts
 from proofsweep.catalog.cell_locations import CellLocations
 from proofsweep.catalog.columns import Columns
 from proofsweep.catalog.encodings import Encoding
+from proofsweep.catalog.folder_scan import is_audio_name
 from proofsweep.catalog.manifest_formats import (
     Note,
     ReadAs,
@@ -20,6 +22,7 @@ from proofsweep.catalog.manifest_formats import (
     encoding_of_manifest,
     has_one_header,
     manifest_words,
+    note_bytes,
     records_of,
 )
 from proofsweep.catalog.repeated_ids import RepeatedIds, SuspectIds
@@ -73,7 +76,7 @@ class Manifests:
         self._files = files
         self._reading = reading
         self._encodings: dict[str, Encoding | None] = {}
-        self._cells = CellLocations(files, self._base.root, reading.path_maps)
+        self._cells = CellLocations(files, self._base, reading.path_maps)
         self._manifest_files = files.within(None)
         self._digest: str | None = None
 
@@ -111,6 +114,8 @@ class Manifests:
             refused=named.refused,
             where=named.where,
         )
+        if tags := self._reading.supplier_tags(row.named_audio, named.columns.tags):
+            row = replace(row, tags={**row.tags, **tags})
         return row if row.audio_facts is not None or row.refused is not None else self._with_hint(row, named)
 
     def _with_hint(self, row: ManifestRow, named: "_NamedFiles") -> ManifestRow:
@@ -141,7 +146,7 @@ class Manifests:
         if self._digest is None:
             digest = hashlib.sha256()
             for path in self._paths:
-                next(self._records(path, digest.update), None)
+                note_bytes(path, self._manifest_files, digest.update)
             self._digest = digest.hexdigest()
         return self._digest
 
@@ -149,7 +154,8 @@ class Manifests:
         """Return the names of all tags, in their order; JSON lines are read to the end for them."""
         tables = ((path, self._table(path)) for path in self._paths)
         headers = (islice(table, 1) if has_one_header(path) else table for path, table in tables)
-        return [*dict.fromkeys(name for table in headers for _, columns, _ in table for name in columns.tags)]
+        names = dict.fromkeys(name for table in headers for _, columns, _ in table for name in columns.tags)
+        return self._reading.with_supplier(names)
 
     def check(self) -> None:
         """Read the first row of each manifest; CatalogError if that fails or if there is no audio column."""
@@ -183,7 +189,7 @@ class Manifests:
             if columns is None:
                 columns = known[header] = Columns.of(header, self._reading)
                 if len(known) == 1:
-                    _refuse_unknown_columns(path, header, columns)
+                    _refuse_unknown_columns(path, header, cells, columns)
             yield line, columns, cells if columns.run is None else [restored(cell) for cell in cells]
 
     def _named_files(self, note: Note | None = None) -> Iterator["_NamedFiles"]:
@@ -254,13 +260,14 @@ class _NamedFiles:
     where: str
 
 
-def _refuse_unknown_columns(path: str, header: Sequence[str], columns: Columns) -> None:
+def _refuse_unknown_columns(path: str, header: Sequence[str], cells: Sequence[str], columns: Columns) -> None:
     """Raise CatalogError if a manifest has no column of audio, or lacks one that was named; JSON lines may lack it."""
     if columns.audio is not None and not (columns.unknown and has_one_header(path)):
         return
     wanted = one_line(" or ".join(columns.unknown) or "audio or path")
     found = one_line(", ".join(header))
-    hint = "" if columns.unknown else " (if one of them is the audio, give --column audio=NAME)"
+    alike = next((name for name, cell in zip(header, cells, strict=True) if is_audio_name(cell.strip())), "NAME")
+    hint = "" if columns.unknown else f" (if one of them is the audio, give --column audio={quote(one_line(alike))})"
     raise CatalogError(f"{one_line(path)}: no column is named {wanted}; the columns are: {found}{hint}")
 
 

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from proofsweep.files.bucket_files import BucketFiles
 
 
+_OPEN_IN_EXCEL = "~$"  # begins the name of a file that Excel keeps beside a workbook while it is open
+
+
 def manifest_at(path: str, options: CatalogOptions) -> Manifests | None:
     """Open the one manifest at a path or a URL; None if there is no file or object.
 
@@ -48,6 +51,7 @@ def manifests_matching(path: str, options: CatalogOptions) -> Manifests | None:
     if not glob.has_magic(root_and_key(path)[1] if is_bucket(path) else path):
         return None
     folder, paths = matches_of(path, options.files.buckets) if is_bucket(path) else _local_matches(path)
+    paths = [each for each in paths if not posixpath.basename(each).startswith(_OPEN_IN_EXCEL)]
     if not paths:
         raise CatalogError(f"{one_line(path)}: no manifest matches")
     return _opened(path, folder, paths, options)
@@ -167,7 +171,7 @@ def open_catalog(
     if not location:
         raise CatalogError("the catalog's location is empty")
     here = str(Path.cwd())
-    path = path_of(location, here)
+    path = CatalogBase(here).without_dots(path_of(location, here))
     if root is not None:
         root = path_of(root, here)
         if not is_bucket(root) and not posixpath.isdir(root):

@@ -19,6 +19,8 @@ class PathMaps:
 
     def mapped(self, written: str) -> str:
         """Return where a written location leads; as it is if no beginning fits."""
+        if not self._maps:
+            return written
         forward = _forward(written)
         for beginning, folder in self._maps:
             rest = forward[len(beginning) :]

@@ -32,6 +32,9 @@ CELLS = (
 )
 """The columns of `verdicts` that a report is made of, but for the tags."""
 
+SHEETS = ("totals", "files")
+"""The sheets of a report as a workbook. The second has the rows: it is the one that is read as a manifest."""
+
 # Text that begins so is a formula to a spreadsheet; the wide forms are for those of East Asia. One that cuts cells at
 # semicolons or tabs finds beginnings inside of our cells.
 _BEGINNING = r"(^|[;\t\r\n])"

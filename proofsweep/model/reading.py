@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from proofsweep.errors import UsageError
+from proofsweep.model.tags import tag_named
 
 ROLES = ("audio", "sidecar", "id")
 """What a column of a manifest may be; every other one is a tag."""
@@ -23,20 +24,24 @@ class Reading:
         path_maps: beginnings of locations, each with the folder or prefix that it stands for.
         encoding: the codec's name of manifests of text; None if they show it themselves.
         sheet: the sheet of workbooks that is read; None for the first.
+        supplier_from: which folder of a file, as seen from the root and counted from 1, is the supplier; None for none.
+        supplier_tag: the tag that holds the supplier then.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict, hash=False)
     path_maps: tuple[tuple[str, str], ...] = ()
     encoding: str | None = None
     sheet: str | None = None
+    supplier_from: int | None = None
+    supplier_tag: str = "supplier"
 
     @property
     def options(self) -> list[tuple[str, str]]:
         """Return what was said, as options of the command line and their values."""
         columns = [("--column", f"{role}={self.columns[role]}") for role in ROLES if role in self.columns]
         maps = [("--path-map", f"{written}={folder}") for written, folder in self.path_maps]
-        single = {"--encoding": self.encoding, "--sheet": self.sheet}
-        return [*columns, *maps, *((option, value) for option, value in single.items() if value is not None)]
+        single = {"--encoding": self.encoding, "--sheet": self.sheet, "--supplier-from": self.supplier_from}
+        return [*columns, *maps, *((option, str(value)) for option, value in single.items() if value is not None)]
 
     def over(self, usual: "Reading") -> "Reading":
         """Return this reading, and the usual one where this says nothing."""
@@ -45,7 +50,28 @@ class Reading:
             path_maps=tuple(dict.fromkeys(self.path_maps + usual.path_maps)),
             encoding=self.encoding or usual.encoding,
             sheet=self.sheet or usual.sheet,
+            supplier_from=self.supplier_from or usual.supplier_from,
+            supplier_tag=usual.supplier_tag,
         )
+
+    def supplier_tags(self, named_audio: str, known: Iterable[str] = ()) -> Mapping[str, str]:
+        """Return the supplier of a file as a tag, by its name as seen from the root.
+
+        There is none if the file lies outside the root or less deep, or if a column `known` is that tag, in any case.
+        """
+        if self.supplier_from is None:
+            return {}
+        folders = named_audio.split("/")[:-1]
+        number, is_outside = self.supplier_from, named_audio.startswith("/") or "://" in named_audio
+        if is_outside or len(folders) < number or tag_named(self.supplier_tag, known) is not None:
+            return {}
+        return {self.supplier_tag: folders[number - 1]}
+
+    def with_supplier(self, tag_names: Iterable[str]) -> list[str]:
+        """Return the names of tags, and that of the supplier if folders give it."""
+        names = [*tag_names]
+        is_new = self.supplier_from is not None and tag_named(self.supplier_tag, names) is None
+        return [*names, self.supplier_tag] if is_new else names
 
 
 USUAL_READING = Reading()

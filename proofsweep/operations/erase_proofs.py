@@ -112,7 +112,7 @@ def names_of(results: Results, environment: str, wanted: ProofList) -> dict[str,
         "SELECT proof_id, arg_max(coalesce(relative_path, audio), finished_at) FROM verdicts "
         "SEMI JOIN (SELECT unnest(?) AS proof_id) USING (proof_id) GROUP BY proof_id"
     )
-    with suppress(ResultsError), opened(results, environment) as store:
+    with suppress(ResultsError), opened(results, environment, asked=query) as store:
         return dict(store.connection.execute(query, [list(wanted.proof_ids)]).fetchall())
     return {}
 

@@ -76,7 +76,7 @@ class ProvenItem:
 
 def proven_items(results: Results, environment: str, below: str = "", *, with_one_files: bool) -> Iterator[ProvenItem]:
     """Yield the items with a proof by location: in all folders, or below one then or now; ResultsError if no run."""
-    with opened(results, environment) as store:
+    with opened(results, environment, asked=_ITEMS) as store:
         folder = f"{below.removesuffix('/')}/" if below else ""
         wanted = {"below": below, "folder": folder, "with_one_files": with_one_files}
         answer = store.connection.execute(_ITEMS, wanted)

@@ -91,7 +91,7 @@ def _lies_in_watched(context: OperationContext) -> Callable[[str], bool]:
     """Return what says whether a location lies in a folder that was ever watched with the results store."""
     results, environments = context.results, {context.environment}
     if ids := frozenset(watched_ids(ingest_store(results.store.url))):
-        with opened(results, "all") as store:
+        with opened(results, "all", asked="verdicts") as store:
             environments.update(store.environments)
     return partial(is_watched, ids=ids, environments=environments)
 

@@ -65,7 +65,7 @@ class Note:
 
 def wanted_notes(results: Results, environment: str, now: datetime) -> list[Note]:
     """List the proofs whose note to ask for: gone ones only if accepted since, unavailable ones after a week."""
-    with opened(results, environment) as store:
+    with opened(results, environment, asked=_WANTED) as store:
         rows = store.connection.execute(_WANTED, {"since": now - _UNAVAILABLE_HOLDS}).fetchall()
     return [Note(proof_id, item_id) for proof_id, item_id in rows]
 

@@ -6,7 +6,6 @@ from proofsweep.model.reading import Reading, path_maps_of
 from proofsweep.model.runs import Plan
 from proofsweep.model.selection import ALL_ROWS, Selection
 from proofsweep.settings import Settings
-from proofsweep.settings.catalog_settings import CatalogSettings
 from proofsweep.verify.plan import plan_run as planning
 
 
@@ -21,14 +20,25 @@ def catalog_for(
         root=selection.root or given.root,
         is_confined=not selection.allow_outside and given.outside == "deny",
         name=given.name,
-        reading=selection.reading.over(_usual_reading(given)),
+        reading=selection.reading.over(_usual_reading(settings)),
         is_checked=is_checked,
     )
 
 
-def _usual_reading(given: CatalogSettings) -> Reading:
+def supplier_tag(settings: Settings) -> str | None:
+    """Return the tag that names the supplier: that of alerts, else that of passes if folders are suppliers."""
+    return settings.alerts.supplier_tag or (settings.ingest.supplier_tag if settings.catalog.supplier_from else None)
+
+
+def _usual_reading(settings: Settings) -> Reading:
+    given = settings.catalog
     return Reading(
-        columns=given.columns, path_maps=path_maps_of(given.path_map), encoding=given.encoding, sheet=given.sheet
+        columns=given.columns,
+        path_maps=path_maps_of(given.path_map),
+        encoding=given.encoding,
+        sheet=given.sheet,
+        supplier_from=given.supplier_from,
+        supplier_tag=supplier_tag(settings) or settings.ingest.supplier_tag,
     )
 
 

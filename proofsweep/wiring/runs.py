@@ -34,8 +34,9 @@ from proofsweep.verify.plan.due_rows import DueRows, coverage_of
 from proofsweep.verify.plan.examine_service import ServiceStatus
 from proofsweep.verify.plan.history import forecast_by_history, measure_sample, remembered, spread
 from proofsweep.verify.plan.plan_run import PlanRequest, plan_run
-from proofsweep.verify.plan.survey import Survey, items_of, refuse_hopeless, survey_catalog
+from proofsweep.verify.plan.survey import Survey, items_of, refuse_hopeless, survey_catalog, unsent_rows
 from proofsweep.verify.plan.survey import Surveyed as Surveyed  # noqa: PLC0414 - commands name it
+from proofsweep.verify.plan.survey import UnsentRow as UnsentRow  # noqa: PLC0414 - the same
 from proofsweep.wiring.catalogs import catalog_for
 from proofsweep.wiring.engines import Engine, ReadBlock, engine_for, limits_for, utc_now
 from proofsweep.wiring.stores import results_for
@@ -192,6 +193,12 @@ def surveyed(settings: Settings, catalog: str, selection: Selection, *, deep: bo
     survey = survey_catalog(listing, limits_for(settings), deep=Files(listing.root) if deep else None)
     refuse_hopeless(survey, listing)
     return Surveyed(listing, survey)
+
+
+def unsent(settings: Settings, catalog: str, selection: Selection, *, deep: bool) -> Iterator[UnsentRow]:
+    """Yield the chosen rows that will not be sent, as the catalog is read; NothingDue if no row is chosen."""
+    listing = chosen_rows(settings, catalog, selection)
+    return unsent_rows(listing, limits_for(settings), deep=Files(listing.root) if deep else None)
 
 
 def run_to_resume(settings: Settings, catalog: str | None = None, selection: Selection = ALL_ROWS) -> Plan | None:

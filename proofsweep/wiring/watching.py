@@ -19,7 +19,7 @@ from proofsweep.model.selection import ALL_ROWS, Selection
 from proofsweep.settings import Settings, environment
 from proofsweep.store.claims import LaneClaim
 from proofsweep.store.watches import ingest_store
-from proofsweep.wiring.catalogs import catalog_for
+from proofsweep.wiring.catalogs import catalog_for, supplier_tag
 from proofsweep.wiring.engines import ReadBlock, build_engine, engine_for, limits_for, utc_now
 from proofsweep.wiring.runs import bounds_for, plan_listed
 from proofsweep.wiring.stores import results_for
@@ -38,7 +38,7 @@ def alert_scope(settings: Settings) -> AlertScope:
         base_url=settings.service.base_url,
         ask_seconds=settings.bounds.ask_seconds,
         key_expires_at=settings.service.key_expires_at,
-        supplier_tag=settings.alerts.supplier_tag,
+        supplier_tag=supplier_tag(settings),
         no_success_hours=settings.alerts.no_success_hours,
         unexplained_calls=settings.alerts.unexplained_calls,
         clock=utc_now,

@@ -16,7 +16,12 @@ SERVICE = ("prefect", "pandas", "duckdb", "obstore", "boto3", "sandbox", "httpx"
         pytest.param(["status"], SERVICE, id="reading a store loads nothing that speaks to a service"),
         pytest.param(["--help"], (*HEAVY, *SERVICE, "pydantic"), id="the list of commands loads no command"),
         pytest.param(
-            ["verify"], ("duckdb", "cryptography", "jinja2", "obstore"), id="a run loads no reports, no audits"
+            ["verify"],
+            ("duckdb", "cryptography", "jinja2", "obstore", "openpyxl"),
+            id="a run loads no reports, no audits",
+        ),
+        pytest.param(
+            ["serve"], ("prefect", "boto3", "sandbox"), id="a server of pages loads neither Prefect nor a cloud"
         ),
         pytest.param(["audit"], ("prefect", "pandas", "boto3"), id="an audit without a signature loads no cloud"),
     ],

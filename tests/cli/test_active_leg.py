@@ -75,7 +75,7 @@ def test_an_old_sign_of_life_says_so(is_gone: bool, words: str) -> None:
     """Only its own machine knows that a process has ended."""
     dead = replace(LEG, age_seconds=180.0, is_gone=is_gone)
 
-    assert where_line(dead) == f"leg 2: process 7 on night-1 {words}, last sign of life 3 min 00 s ago"
+    assert where_line(dead) == f"process 7 on night-1 {words}, last sign of life 3 min 00 s ago"
 
 
 def test_a_list_of_runs_marks_what_is_active() -> None:

@@ -72,6 +72,43 @@ def test_plan_names_audio_whose_sidecar_is_ambiguous(proofsweep: Command, tmp_pa
     assert f"    {folder}/song [live].mp3\n    {folder}/song [live].wav\n" in done.stdout
 
 
+def test_plan_rehearses_what_was_measured(proofsweep: Command, catalog: Path) -> None:
+    """Without a measurement it asks for one, in one line; a sample, and an assumed lane, are what it then rests on."""
+    nothing = proofsweep("plan", catalog, "--rehearse")
+    senseless = proofsweep("plan", catalog, "--rate", "5")
+    told = proofsweep("plan", catalog, "--sample", "5", "--rehearse", "--rate", "2", "--until", "23:59 UTC")
+    known = json.loads(proofsweep("plan", catalog, "--rehearse", "--json", "--rate", "2").stdout)["rehearsal"]
+
+    assert (nothing.returncode, senseless.returncode) == (2, 2)
+    assert nothing.stderr.startswith("proofsweep: Nothing was measured yet")
+    assert len(nothing.stderr.splitlines()) == len(senseless.stderr.splitlines()) == 1
+    assert "  rehearsed: ends about " in told.stdout
+    assert "rests on a sample of 5: 5 files, measured " in told.stdout
+    assert "assumed: a lane of 2 calls a second, as --rate says" in told.stdout
+    assert known["rows"] + known["rows_left"] > 10
+    assert known["rests_on"]["lane"]["rate"] == 2.0
+
+
+def test_plan_lists_what_will_not_be_sent(proofsweep: Command, workdir: Path, tmp_path: Path) -> None:
+    """As a table, CSV or JSON, without a call; another format is refused in one line."""
+    manifest = tmp_path / "m.csv"
+    manifest.write_text("audio;Titel\nD:\\x\\gone.wav;=Öl\n;leer\n", encoding="cp1252")
+
+    table, csv, array, refused = (
+        proofsweep("plan", manifest, "--list", *form)
+        for form in ([], ["--format", "csv"], ["--json"], ["--format", "parquet"])
+    )
+
+    assert [done.returncode for done in (table, csv, array, refused)] == [0, 0, 0, 2]
+    assert "m.csv, line 2" in table.stdout
+    assert "2 rows will not be sent" in table.stdout
+    assert csv.stdout.splitlines()[0] == "line,file,reason,what_to_do,detail"
+    assert [row["line"] for row in json.loads(array.stdout)] == ["m.csv, line 2", "m.csv, line 3"]
+    assert "give --path-map 'D:\\x=FOLDER'" in json.loads(array.stdout)[0]["detail"]
+    assert "there are table, csv, json" in refused.stderr
+    assert list(workdir.iterdir()) == []
+
+
 def test_plan_measures_a_sample(proofsweep: Command, workdir: Path, catalog: Path) -> None:
     """It sends at most this many files, and gives the time that a run would take; only the sample is kept for that."""
     without = json.loads(proofsweep("plan", catalog, "--json").stdout)

@@ -102,6 +102,12 @@ def test_without_a_token_there_is_no_button_and_every_page_keeps_its_policy(
             assert window.value("document.querySelectorAll('h1').length") == 1, path
             assert window.value("document.querySelectorAll('.button, form[method=post]').length") == 0, path
             assert window.value("document.title") != "hacked", path
+        window.visit(f"{url}/files")
+        window.value("document.querySelector('[name=words]').value = 'r-3'")
+        window.click("form button")
+        assert window.value("document.querySelector('h1').textContent").startswith("/c/<script>")
+        assert window.value("document.querySelectorAll('.button, form[method=post]').length") == 0
+        assert window.value("document.title") != "hacked"
         assert window.errors() == []
 
 

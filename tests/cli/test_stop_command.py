@@ -104,7 +104,7 @@ def test_a_killed_leg_is_named(legs: Legs, capsys: pytest.CaptureFixture[str], m
     assert stop(legs, RUN) == 0
 
     printed = capsys.readouterr().out
-    assert f"Nothing to stop: leg 1: process {os.getpid()} on {socket.gethostname()} is gone, last sign" in printed
+    assert f"Nothing to stop: process {os.getpid()} on {socket.gethostname()} is gone, last sign" in printed
     assert f"proofsweep resume {RUN}" in printed
     assert requests(legs) == []
 

@@ -93,6 +93,8 @@ def lines_of(item_id: str, found: Sequence[Occurrence], erasures: Sequence[Row] 
     if newest is not None:
         yield f"  newest: {_result_of(newest)}"
         yield f"  what to do: {_advice_for(newest, erasures)}"
+    if not found:
+        yield "  listed by its catalog; no run has tried it yet"
     yield from (f"  {_line_of_erasure(row)}" for row in erasures)
     for each in found:
         yield ""

@@ -1,7 +1,7 @@
 # ruff: noqa: S608 - the SQL is made of our own conditions; what a person gave is a parameter
 """Find the items that a person may mean, by what people know of a file: its name, its title, its ISRC.
 
-Only the newest rows are read: a store may hold a row of each night for each of a million files.
+Only the newest rows and the newest listings are read: a store may hold a row of each night for each of a million files.
 """
 
 import json
@@ -42,7 +42,17 @@ _FIRST = f"""
     SELECT *, count(*) OVER () AS items
     FROM (
         SELECT item_id, coalesce(relative_path, audio) AS file, outcome, verdict, reason, tags, run_id
-        FROM store.newest
+        FROM (
+            SELECT
+                item_id, relative_path, audio, outcome, verdict, reason, tags, run_id, verify_request_id, epoch,
+                finished_at
+            FROM store.newest
+            UNION ALL BY NAME
+            SELECT
+                item_id, relative_path, coalesce(try(decode(audio)), audio::VARCHAR) AS audio, 'not sent' AS outcome,
+                reason, tags, run_id, -1 AS epoch
+            FROM store.listing
+        )
         WHERE run_id >= $oldest AND NOT (item_id = 'redacted' AND audio = 'redacted') AND ({{condition}})
         QUALIFY row_number() OVER (PARTITION BY item_id ORDER BY epoch DESC, finished_at DESC) = 1
     )
@@ -67,7 +77,7 @@ class LikelyItems:
 
 
 def likely_items(connection: duckdb.DuckDBPyConnection, wanted: str, location: str, oldest: str = "") -> LikelyItems:
-    """Search the newest rows of all environments; `location` is what was given, read as a location.
+    """Search all environments for answered and for listed items; `location` is what was given, read as a location.
 
     Codes and titles are compared without case, accents, spaces and hyphens. Of several items with the very location,
     as two catalogs may have, the newest is meant. `oldest` leaves out runs whose IDs sort before it.

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from urllib.parse import parse_qs
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -12,12 +11,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from proofsweep.answers.serve.access import SESSION, SESSION_SECONDS, is_from_own_page
+from proofsweep.answers.serve.forms import form_of
 from proofsweep.answers.serve.pages import Button, Message, message_page, page_of_run, token_page, why_not_resumed
 from proofsweep.answers.serve.site import Site
 from proofsweep.errors import ProofsweepError
-
-# Bounds what a form can fill the memory with. Chosen: a token and a path are far shorter.
-_MOST_FORM_BYTES = 4096
 
 # Time that a wrong token costs. Chosen: a person does not mind, and a program tries few.
 _WRONG_TOKEN_SECONDS = 1.0
@@ -75,7 +72,7 @@ class Actions:
         """Take the token, and go where the reader wanted to."""
         if request.method != "POST":
             return HTMLResponse(token_page(_own_path(request.query_params.get("next", "/"))))
-        form = await _form_of(request)
+        form = await form_of(request)
         then = _own_path(form.get("next", "/"))
         if not is_from_own_page(request.headers):
             raise HTTPException(HTTPStatus.FORBIDDEN, "The token was not entered on a page of this server.")
@@ -136,13 +133,3 @@ def _own_path(path: str) -> str:
     """Return a path of this server; the first page in place of anything that leads elsewhere."""
     is_own = path.startswith("/") and not path.startswith("//") and "\\" not in path and path.isprintable()
     return path if is_own else "/"
-
-
-async def _form_of(request: Request) -> dict[str, str]:
-    """Read a small form; of a field that is given twice the first counts."""
-    body = b""
-    async for portion in request.stream():
-        body += portion
-        if len(body) > _MOST_FORM_BYTES:
-            raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "This form is too large.")
-    return {name: values[0] for name, values in parse_qs(body.decode("ascii", "replace")).items()}

@@ -15,6 +15,7 @@ from starlette.responses import FileResponse, HTMLResponse, Response, StreamingR
 from starlette.routing import Route
 
 from proofsweep.answers.serve.actions import Actions
+from proofsweep.answers.serve.file_search import FileSearch
 from proofsweep.answers.serve.guard import Guard
 from proofsweep.answers.serve.now import now_in
 from proofsweep.answers.serve.pages import Message, active_page, message_page, runs_page
@@ -36,7 +37,7 @@ class SiteApp:
         self._site = site
         self._recent = RecentPages()
         self.shared_look = SharedLook(site.look)
-        actions = Actions(site)
+        actions, files = Actions(site), FileSearch(site.results)
         routes = [
             Route("/", self._catalog),
             Route("/runs", self._runs),
@@ -45,6 +46,8 @@ class SiteApp:
             Route("/runs/{run_id}/stop", actions.stop, methods=["GET", "POST"]),
             Route("/runs/{run_id}/resume", actions.resume, methods=["GET", "POST"]),
             Route("/token", actions.token, methods=["GET", "POST"]),
+            Route("/files", files.ask, methods=["GET", "POST"]),
+            Route("/files/{item_id:path}", files.file),
             Route("/events", self._events),
             Route("/serve.js", _script),
             Route("/favicon.ico", _nothing),

@@ -17,7 +17,7 @@ from proofsweep.store.run_index import RunIndex
 # Runs of one page of the list. Chosen: two months of nights; each costs a few requests while it is unfinished.
 _RUNS = 60
 
-_MENU = {"Catalog": "/", "Runs": "/runs"}
+_MENU = {"Catalog": "/", "Runs": "/runs", "Look up a file": "/files"}
 
 LIVE_LINKS = PageLinks(menu=_MENU, live="/serve.js")
 """The links of each page that a server sends."""
@@ -81,7 +81,7 @@ def why_not_resumed(results: Results, run_id: str) -> str | None:
 
 def message_page(message: Message) -> str:
     """Write a page of a few sentences."""
-    return _page("message.html.jinja", **{name: getattr(message, name) for name in Message.__slots__})
+    return written("message.html.jinja", **{name: getattr(message, name) for name in Message.__slots__})
 
 
 def token_page(then: str, trouble: str = "") -> str:
@@ -93,7 +93,7 @@ def token_page(then: str, trouble: str = "") -> str:
 
 def active_page(run: ActiveRun, now: Now, *, can_act: bool) -> str:
     """Write the page of a run that goes on."""
-    return _page("active.html.jinja", state=now.state, run=run, can_act=can_act)
+    return written("active.html.jinja", state=now.state, run=run, can_act=can_act)
 
 
 def runs_page(results: Results, now: Now, before: str, *, can_act: bool) -> str:
@@ -102,7 +102,7 @@ def runs_page(results: Results, now: Now, before: str, *, can_act: bool) -> str:
     shown = [(run, state_of(run)) for run in found[:_RUNS]]
     older = shown[-1][0].plan.run_id if len(found) > _RUNS else ""
     top = Now((), now.state) if before else now
-    return _page(
+    return written(
         "runs.html.jinja",
         now=top,
         runs=shown,
@@ -119,7 +119,9 @@ def progress_html(run: ActiveRun) -> str:
     return template("progress.html.jinja").render(run=run)
 
 
-def _page(name: str, **facts: object) -> str:
+def written(name: str, **facts: object) -> str:
+    """Write a page of this server by its template."""
+
     def progress(run: ActiveRun) -> Markup:
         return Markup(progress_html(run))  # noqa: S704 - our own template, which escapes what it is filled with
 

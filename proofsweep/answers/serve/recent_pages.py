@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-# How old a page may be. Chosen: any value from 5 to 60 does; a run that begins or ends has another page at once.
-_PAGE_SECONDS = 15.0
+# How old a page may be. Chosen: any value from 15 to 300 does; a run that begins or ends has another page at once.
+_PAGE_SECONDS = 60.0
 
 # Pages in memory; some have a megabyte. Chosen: what a few readers look at.
 _MOST_PAGES = 16

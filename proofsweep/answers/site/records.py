@@ -35,7 +35,8 @@ _MACROS = (
 _LISTING = """
     SELECT listed.*, hash(listed) AS digest FROM (
         SELECT left(md5(concat_ws(chr(10), environment, item_id)), 14) AS id, environment, item_id,
-            coalesce(file, audio) AS file, catalog, state, is_current, moved_to, why, what_to_do, detail, song,
+            coalesce(file, audio) AS file, catalog, state,
+            is_current OR listed_run_id IS NULL AS is_current, moved_to, why, what_to_do, detail, song,
             proof_id, issued_at, run_id, verify_request_id, finished_at, tags
         FROM catalog
     ) AS listed

@@ -101,7 +101,7 @@
     const words = make("p", STATES[record.state] ?? record.state);
     words.className = record.state === "accepted" ? "accepted" : "attention";
     if (record.movedTo) words.append(` to ${visible(record.movedTo)}`);
-    if (!record.isCurrent && record.answered && !["gone", "moved"].includes(record.state))
+    if (!record.isCurrent && ["accepted", "rejected"].includes(record.state))
       words.append(" (the answer is of an earlier version of the file)");
     return words;
   };

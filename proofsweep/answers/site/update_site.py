@@ -20,6 +20,7 @@ from proofsweep.answers.site.levels import FILES_FOLDER, script_of
 from proofsweep.answers.site.look_up import LookUp, delete_old, updated_look_up
 from proofsweep.answers.site.nights import NIGHTS_FOLDER, NIGHTS_INDEX, NightPages, chosen_nights
 from proofsweep.answers.site.site_state import state_of_site, write_state
+from proofsweep.model.tags import tag_named
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
 from proofsweep.store.store import Store
@@ -86,13 +87,16 @@ def update_site(request: SiteRequest, store: Store) -> SiteUpdate:
 
 
 def _night_page(request: SiteRequest, run_id: str) -> str:
+    """Make the page of a night; it counts by the tags that its catalog has."""
+    plan = request.results.plan(run_id)
+    tags = [tag for tag in request.choice.tags if tag_named(tag, plan.tag_names) is not None]
     return night_page(
         request.results,
         run_id,
         request.clock(),
-        request.choice,
+        replace(request.choice, tags=tags),
         PageLinks(menu={"Catalog": "../index.html", "All nights": "index.html", "Find a file": "../lookup.html"}),
-        packet=packet_of_failed_calls(request.results, request.results.plan(run_id)),
+        packet=packet_of_failed_calls(request.results, plan),
         screening=request.screening,
     )
 

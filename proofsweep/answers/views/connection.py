@@ -13,7 +13,8 @@ from typing import Self
 import duckdb
 
 from proofsweep.answers.views.screening import NO_SCREENING, screening_columns
-from proofsweep.answers.views.tables import STORE_SCHEME, StoreFiles, create_tables
+from proofsweep.answers.views.store_files import STORE_SCHEME, StoreFiles
+from proofsweep.answers.views.tables import create_tables
 from proofsweep.answers.views.views import View, quoted, read_by, tagged_views, views
 from proofsweep.errors import ResultsError
 from proofsweep.model.runs import Plan
@@ -65,10 +66,12 @@ def opened(
     *,
     preferred: str | None = None,
     screening: Mapping[str, str] = NO_SCREENING,
+    asked: str = "",
 ) -> OpenStore:
     """Open a results store in DuckDB.
 
-    The views show one environment: None takes the only one, or `preferred` if the store has it; `all` shows all.
+    The views show one environment: None takes the only one, or `preferred` if the store has it; `all` shows all. If it
+    is known what will be `asked`, only the views are made that this names, if it names any: to make all takes a second.
     ConfigError if a screening condition is none; ResultsError if there is no run, or none in this environment, or none
     is named and there are several.
     """
@@ -78,7 +81,8 @@ def opened(
         plans = _prepare(connection, results)
         chosen, others = _chosen(connection, results, environment, preferred)
         tags = _tags_of(plans, chosen)
-        _create_views(connection, chosen, views(tags, columns))
+        known = views(tags, columns)
+        _create_views(connection, chosen, read_by([asked.lower()], known) or known)
         return OpenStore(connection, chosen, others, columns, tags)
     except BaseException:
         close(connection)

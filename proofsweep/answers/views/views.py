@@ -58,7 +58,7 @@ def read_by(names: Iterable[str], known: Sequence[View]) -> list[View]:
     for view in reversed(known):
         if re.search(rf"\b{view.name}\b", read):
             found.append(view)
-            read += f"\n{view.query}"
+            read += "\n" + _NO_NAMES.sub("", view.query)
     return found[::-1]
 
 

@@ -25,7 +25,7 @@ from proofsweep.verify.leg.heartbeat import Heartbeat
 from proofsweep.verify.leg.progress_meter import ProgressMeter
 
 # While it waits for these, nobody knows how long it takes.
-_NO_ESTIMATE = frozenset({WaitsFor.STOP, WaitsFor.STORE, WaitsFor.OUTAGE, WaitsFor.START})
+_NO_ESTIMATE = frozenset(WaitsFor) - {WaitsFor.PAUSE, WaitsFor.UPLOADS, WaitsFor.NEW_FILES}
 
 
 class RemainingItems:

@@ -50,8 +50,9 @@ def remembered_sample(store: Store, environment: str) -> tuple[Measurement, date
     content = store.read(layout.sample_name(environment))
     try:
         document = json.loads(content or b"")
-        seen = document["sample"].pop("service", None)
-        sample = Measurement(**document["sample"], service=None if seen is None else service_of(seen))
+        members = dict(document["sample"])
+        seen = members.pop("service", None)
+        sample = Measurement(**members, service=None if seen is None else service_of(seen))
         return sample, datetime.fromisoformat(document["measured_at"]).astimezone(UTC)
     except (ValueError, TypeError, KeyError):
         return None

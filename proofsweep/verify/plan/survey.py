@@ -13,7 +13,7 @@ from proofsweep.files.audio import open_audio
 from proofsweep.files.files import Files
 from proofsweep.files.locations import one_line
 from proofsweep.model.items import Mode, WorkItem, printable
-from proofsweep.model.reasons import Ineligible, Reason
+from proofsweep.model.reasons import Ineligible, Reason, remedy_for
 
 # chosen: files that a person looks at to see what is meant.
 _NAMED_FILES = 6
@@ -75,6 +75,36 @@ def survey_catalog(catalog: Catalog, limits: SizeLimits, *, deep: Files | None =
         judged, audio_format = _judged_by_content(item, deep) if deep else (item, format_by_name(item))
         survey.note(judged, audio_format, limits.one_file)
     return survey
+
+
+@dataclass(frozen=True, slots=True)
+class UnsentRow:
+    """A row that will not be sent.
+
+    Attributes:
+        where: the manifest and the line; empty in a folder.
+        file: the audio as seen from the catalog's root; empty if the row names none.
+    """
+
+    where: str
+    file: str
+    reason: str
+    detail: str
+
+    @property
+    def what_to_do(self) -> str:
+        """Return what a person can do about it."""
+        return remedy_for(self.reason)
+
+
+def unsent_rows(catalog: Catalog, limits: SizeLimits, *, deep: Files | None = None) -> Iterator[UnsentRow]:
+    """Yield each row that will not be sent, as the catalog is read; `deep` opens every other file."""
+    for row in catalog.rows():
+        item = work_item_of(row, catalog.name, limits)
+        judged = _judged_by_content(item, deep)[0] if deep else item
+        if (unfit := judged.ineligible) is not None:
+            file = (item.relative_path or printable(item.audio)) if item.audio else ""
+            yield UnsentRow(row.where, file, str(unfit.reason), unfit.detail.removeprefix(f"{row.where}: "))
 
 
 def refuse_hopeless(survey: Survey, catalog: Catalog) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from statistics import fmean, median
 
 from proofsweep.model.exchanges import Call
@@ -26,6 +26,8 @@ _LEAST_SHARING = 1.5
 _AS_WELL = 1.1
 # Files of so many bytes show the link even if all are alike: no form post of them is bound by anything else.
 _LARGE_BYTES = 1_000_000
+# Shorter than any upload takes: none is endlessly fast.
+_INSTANT_SECONDS = 1e-3
 
 
 def observed(
@@ -90,14 +92,14 @@ def observed_link(uploads: Sequence[SeenCall]) -> ObservedLink:
     sharing = _sharing(uploads)
     alone = _fit([float(call.sent_bytes) for call in uploads], seconds)
     shared = _fit([call.sent_bytes * many for call, many in zip(uploads, sharing, strict=True)], seconds)
-    is_shared = fmean(sharing) >= _LEAST_SHARING
-    if len(uploads) < _LEAST_UPLOADS or not (alone.is_clear or shared.is_clear):
-        if is_shared and mean_bytes >= _LARGE_BYTES:
-            return ObservedLink(of_all=mean_bytes * fmean(sharing) / fmean(seconds), mean_bytes=mean_bytes)
-        return ObservedLink(fixed_seconds=fmean(seconds), mean_bytes=mean_bytes)
-    if is_shared and shared.is_clear and shared.error <= _AS_WELL * alone.error:
-        return ObservedLink(fixed_seconds=shared.fixed, of_all=1 / shared.slope, mean_bytes=mean_bytes)
-    if not alone.is_clear:
+    is_clear = len(uploads) >= _LEAST_UPLOADS and shared.is_clear and shared.error <= _AS_WELL * alone.error
+    if fmean(sharing) >= _LEAST_SHARING and (is_clear or mean_bytes >= _LARGE_BYTES):
+        speed = _carried_together(uploads)
+        shared_seconds = fmean(call.sent_bytes * many for call, many in zip(uploads, sharing, strict=True)) / speed
+        return ObservedLink(
+            fixed_seconds=max(0.0, fmean(seconds) - shared_seconds), of_all=speed, mean_bytes=mean_bytes
+        )
+    if len(uploads) < _LEAST_UPLOADS or not alone.is_clear:
         return ObservedLink(fixed_seconds=fmean(seconds), mean_bytes=mean_bytes)
     return ObservedLink(fixed_seconds=alone.fixed, of_each=1 / alone.slope, mean_bytes=mean_bytes)
 
@@ -109,6 +111,24 @@ def _sharing(uploads: Sequence[SeenCall]) -> Sequence[float]:
     spans = [many[number] * (moments[number + 1][0] - moments[number][0]) for number in range(len(moments) - 1)]
     areas = dict(zip((at for at, _ in moments), accumulate([0.0, *spans]), strict=True))
     return [(areas[call.ended] - areas[call.began]) / call.seconds if call.seconds > 0 else 1.0 for call in uploads]
+
+
+def _carried_together(uploads: Sequence[SeenCall]) -> float:
+    """Return the bytes per second while two or more uploads shared the link; each sends evenly as long as it lasts."""
+    speeds = [(call.began, 1, call.sent_bytes / max(_INSTANT_SECONDS, call.seconds)) for call in uploads]
+    speeds += [
+        (call.began + max(_INSTANT_SECONDS, call.seconds), -1, -speed)
+        for call, (_, _, speed) in zip(uploads, speeds, strict=True)
+    ]
+    speeds.sort()
+    carried = shared_seconds = speed = 0.0
+    many = 0
+    for (at, change, by), (until, _, _) in pairwise(speeds):
+        many, speed = many + change, speed + by
+        if many > 1:
+            carried += speed * (until - at)
+            shared_seconds += until - at
+    return carried / shared_seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

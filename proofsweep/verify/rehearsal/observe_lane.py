@@ -17,6 +17,9 @@ _STRETCH_SECONDS = 5.0
 _LEAST_CALLS = 5
 # Cycles that are looked at. Chosen: they agree within some percent by then.
 _MOST_CYCLES = 12
+# Bursts of 429s that show a limit of calls at once, and the number in flight from which they do: chance rarely agrees.
+_LEAST_FIRSTS = 3
+_LEAST_NUMBER = 5
 # How finely the calls of a cycle are counted; more takes longer and shows no more.
 _LEAST_STRETCH_SECONDS = 0.25
 _MOST_STRETCHES = 100
@@ -52,7 +55,8 @@ def observed_lane(keyed: Sequence[SeenCall], learned_rate: float | None) -> Obse
 
 def _cycles(let_in: Sequence[float], refusals: Sequence[SeenCall]) -> Sequence[Cycle]:
     """Return the calls from one 429 to the next; the first ones begin with a full bucket."""
-    cycles, began, last_ended = [], let_in[0] if let_in else 0.0, -math.inf
+    cycles: list[Cycle] = []
+    began, last_ended = let_in[0] if let_in else 0.0, -math.inf
     for refused in refusals:
         if refused.began <= last_ended:  # it was in flight at the first 429 of a burst
             continue
@@ -99,21 +103,38 @@ def _fitted(cycles: Sequence[Cycle], burst: float, rate: float | None = None) ->
 
 
 def _most_at_once(keyed: Sequence[SeenCall]) -> int | None:
-    """Let the pacer's own detector look at the calls, as it did when they were made."""
-    limit, in_flight = ConcurrencyLimit(), 0
-    moments = [(call.began, 1, call) for call in keyed] + [(call.ended, 0, call) for call in keyed]
-    numbers: dict[int, int] = {}
-    for now, is_begin, call in sorted(moments, key=lambda moment: moment[:2]):
-        if is_begin:
-            in_flight += 1
-            numbers[id(call)] = in_flight
+    """Let the pacer's own detector look at the calls, as it did when they were made.
+
+    It waits for more bursts of 429s than a short leg meets. So they count too if all of them began at one number of
+    calls in flight, above which none was let in: a rate refuses at any number.
+    """
+    limit, numbers = ConcurrencyLimit(), _numbers_in_flight(keyed)
+    firsts: list[int] = []
+    last_ended = -math.inf
+    for call in sorted(keyed, key=lambda call: call.ended):
+        if not call.is_refused:
+            limit.was_admitted(numbers[call])
             continue
-        in_flight -= 1
-        if call.is_refused:
-            limit.was_refused(numbers[id(call)], now)
-        else:
-            limit.was_admitted(numbers[id(call)])
-    return None if limit.most == math.inf else int(limit.most)
+        limit.was_refused(numbers[call], call.ended)
+        if call.began > last_ended:
+            firsts.append(numbers[call])
+            last_ended = call.ended
+    if limit.most < math.inf:
+        return int(limit.most)
+    most_let_in = max((numbers[call] for call in keyed if not call.is_refused), default=0)
+    is_sharp = len(firsts) >= _LEAST_FIRSTS and len(set(firsts)) == 1 and firsts[0] >= max(_LEAST_NUMBER, most_let_in)
+    return firsts[0] - 1 if is_sharp else None
+
+
+def _numbers_in_flight(keyed: Sequence[SeenCall]) -> dict[SeenCall, int]:
+    """Return for each call how many were in flight when it was sent, itself included."""
+    moments = [(call.began, 1, call) for call in keyed] + [(call.ended, 0, call) for call in keyed]
+    in_flight, numbers = 0, {}
+    for _, is_begin, call in sorted(moments, key=lambda moment: moment[:2]):
+        in_flight += 1 if is_begin else -1
+        if is_begin:
+            numbers[call] = in_flight
+    return numbers
 
 
 def _fastest(began: Sequence[float]) -> float:

@@ -5,10 +5,16 @@ from http import HTTPStatus
 
 from proofsweep.model.exchanges import Call, Exchange
 
+# A longer wait is not of the lane, as in `partner.session`.
+_LONG_WAIT_SECONDS = 120.0
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SeenCall:
-    """One exchange for an item: `began` is in seconds since 1970, `status` None if there was no usable answer."""
+    """One exchange for an item, equal to no other.
+
+    `began` is in seconds since 1970; `status` is None if there was no usable answer.
+    """
 
     call: Call
     began: float
@@ -29,8 +35,9 @@ class SeenCall:
 
     @property
     def is_refused(self) -> bool:
-        """Whether the lane refused it."""
-        return self.status == HTTPStatus.TOO_MANY_REQUESTS
+        """Whether the lane refused it; a used-up quota asks for a longer wait, and says nothing of the lane."""
+        is_long = (self.retry_after_seconds or 0.0) > _LONG_WAIT_SECONDS
+        return self.status == HTTPStatus.TOO_MANY_REQUESTS and not is_long
 
 
 def seen_call(exchange: Exchange) -> SeenCall:

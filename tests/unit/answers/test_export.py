@@ -68,6 +68,21 @@ def test_a_report_gives_back_the_same_rows(tmp_path: Path) -> None:
     assert done.catalogs == {("/c/catalog.csv", "file:///c")}
 
 
+def test_a_workbook_gives_back_the_same_rows(tmp_path: Path) -> None:
+    """The sheet with the rows is read, not the totals; the cells of formulas, numbers and dates stay text."""
+    tags = [{"supplier": "=A1", "UPC": "0012345678905", "file": "f"}, {"+x": "'=y", "Date": "2026-11-20", "id": "0"}]
+    plan = plan_of_run("20261116T100000Z_a", 2, catalog_root="file:///c")
+    results = Results(open_store(str(tmp_path / "results")))
+    end_leg(results, plan, [answered(plan, row, f"=i{row}", tags=json.dumps(tags[row])) for row in range(2)])
+
+    export(SelectedRows(results=results, environment="beta", plan=plan), tmp_path / "all.xlsx")
+
+    back = rows_of(tmp_path / "all.xlsx")
+    assert [(row.audio, row.item_id, dict(row.tags)) for row in back] == [
+        (f"/c/=i{row}", f"=i{row}", tags[row]) for row in range(2)
+    ]
+
+
 def test_no_cell_of_a_report_begins_as_a_formula(tmp_path: Path) -> None:
     """A spreadsheet that opens it runs nothing."""
     export(store_of(tmp_path, PLAN, [{"=t": "=1"}]), tmp_path / "all.csv")

@@ -4,15 +4,15 @@ import csv
 from io import StringIO
 from pathlib import Path
 
-from proofsweep.answers.report_formats import Report, ReportRow, write_csv
+from proofsweep.answers.report_formats import CompletionReport, ReportRow, write_csv
 from proofsweep.model.completion_report import own_header
 
 OWN = own_header([])
 
 
-def report_of(*rows: ReportRow, supplier_tag: str | None = None) -> Report:
+def report_of(*rows: ReportRow, supplier_tag: str | None = None) -> CompletionReport:
     """Make a report of some rows."""
-    return Report(list(dict.fromkeys(tag for row in rows for tag in row.tags)), OWN, iter(rows), supplier_tag)
+    return CompletionReport(list(dict.fromkeys(tag for row in rows for tag in row.tags)), OWN, iter(rows), supplier_tag)
 
 
 def row_of(audio: str = "/m/a.wav", item_id: str = "1", **tags: str) -> ReportRow:

@@ -2,7 +2,9 @@
 
 import os
 from pathlib import Path
+from unicodedata import normalize
 
+from proofsweep.catalog.catalog import CatalogBase
 from proofsweep.catalog.cell_locations import CellLocations
 from proofsweep.files.files import Files
 
@@ -12,7 +14,7 @@ def test_a_name_in_the_manifests_own_bytes_is_found(tmp_path: Path) -> None:
     folder = os.fsencode(tmp_path)
     for name in ("ä.wav".encode(), b"\xf6.wav"):
         Path(os.fsdecode(folder + b"/" + name)).write_bytes(b"abc")
-    cells = CellLocations(Files(), str(tmp_path), ())
+    cells = CellLocations(Files(), CatalogBase(str(tmp_path)), ())
 
     found = [cells.located(cell, str(tmp_path), "cp1252")[0] for cell in ("ä.wav", "ö.wav", "ü.wav")]
     sure, _ = cells.located("ö.wav", str(tmp_path), None)
@@ -23,7 +25,7 @@ def test_a_name_in_the_manifests_own_bytes_is_found(tmp_path: Path) -> None:
 
 def test_an_empty_cell_and_a_proof_are_no_paths(tmp_path: Path) -> None:
     """A proof is named by its ID; what is wrong with a cell is said."""
-    cells = CellLocations(Files(), str(tmp_path), ())
+    cells = CellLocations(Files(), CatalogBase(str(tmp_path)), ())
 
     assert cells.located(None, "/x", None) == (None, None)
     assert cells.located("proof:p-1", "/x", "cp1252") == ("proof:p-1", None)
@@ -32,8 +34,38 @@ def test_an_empty_cell_and_a_proof_are_no_paths(tmp_path: Path) -> None:
 
 def test_a_hint_says_what_may_be_wrong(tmp_path: Path) -> None:
     """Nothing is said of a name that looks right."""
-    cells = CellLocations(Files(), str(tmp_path), ())
+    cells = CellLocations(Files(), CatalogBase(str(tmp_path)), (("E:", "/mnt"),))
 
     assert "give --path-map" in cells.hint("D:\\a.wav")
+    assert cells.hint("E:\\a.wav") == ""
     assert "begins or ends with a space" in cells.hint("a.wav ")
     assert cells.hint("a.wav") == ""
+
+
+def test_a_location_has_no_dots(tmp_path: Path) -> None:
+    """Also after a link, where the folder above is that of its target; a key of a bucket is text."""
+    (tmp_path / "lists").mkdir()
+    (tmp_path / "far" / "x").mkdir(parents=True)
+    (tmp_path / "lists" / "link").symlink_to(tmp_path / "far" / "x")
+    cells = CellLocations(Files(), CatalogBase(str(tmp_path)), ())
+    written = ("../audio/a.wav", "link/../a.wav", "a..b.wav", "..", "s3://bucket/../a.wav")
+
+    found = [cells.located(cell, str(tmp_path / "lists"), None)[0] for cell in written]
+
+    assert found == [
+        *(f"{tmp_path}/{name}" for name in ("audio/a.wav", "far/a.wav", "lists/a..b.wav")),
+        str(tmp_path),
+        "s3://bucket/../a.wav",
+    ]
+
+
+def test_a_name_may_have_the_other_form_of_unicode(tmp_path: Path) -> None:
+    """A list of Windows has composed letters, a delivery from a Mac decomposed ones; the file that is there counts."""
+    names = {form: normalize(form, f"ü{form}.wav") for form in ("NFC", "NFD")}
+    for name in names.values():
+        (tmp_path / name).write_bytes(b"abc")
+    cells = CellLocations(Files(), CatalogBase(str(tmp_path)), ())
+
+    for form, name in names.items():
+        for written in ("NFC", "NFD"):
+            assert cells.located(normalize(written, f"ü{form}.wav"), str(tmp_path), None)[0] == f"{tmp_path}/{name}"

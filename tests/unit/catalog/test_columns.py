@@ -29,10 +29,10 @@ def test_a_header_says_what_each_column_is(header: Sequence[str], audio: int | N
 
 
 def test_a_person_names_the_columns_of_roles() -> None:
-    """As written or in any case; what would have had the role is a tag."""
+    """As written or in any case; what would have had the role is a tag, and so is an ISRC that is the id."""
     columns = Columns.of(["audio", "Dateipfad", "ID", "isrc"], Reading(columns={"audio": "dateipfad", "id": "isrc"}))
 
-    assert (columns.audio, columns.item_id, columns.tags) == (1, 3, {"audio": 0, "ID": 2})
+    assert (columns.audio, columns.item_id, columns.tags) == (1, 3, {"audio": 0, "ID": 2, "isrc": 3})
 
 
 def test_none_gives_a_role_to_no_column() -> None:

@@ -172,6 +172,8 @@ def test_every_format_may_be_packed(tmp_path: Path, name: str, content: bytes, n
         ("m.csv.gz", gzip.compress(lzma.compress(b"audio\na.wav\n"), mtime=0), "packed with xz: unpack it"),
         ("m.jsonl", bz2.compress(b"{}"), "packed with bzip2"),
         ("m.csv", parquet({"audio": ["a.wav"]}), r"let its name end in \.parquet"),
+        ("m.xlsx", b"\xd0\xcf\x11\xe0 locked", "the old kind .xls., or one with a password: save it as .xlsx or CSV"),
+        ("m.xlsx", b"audio\na.wav\n", "no Excel workbook that can be read"),
         ("m.parquet", b"no parquet", "cannot be read as a manifest"),
         ("m.parquet", parquet({"audio": ["a.wav"]})[:-20], "cannot be read as a manifest"),
     ],

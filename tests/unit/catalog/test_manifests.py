@@ -347,3 +347,21 @@ def test_a_workbook_is_a_manifest(tmp_path: Path) -> None:
     assert [row.named_audio for row in other.rows()] == ["b.wav"]
     assert catalog.digest() == hashlib.sha256((tmp_path / "m.xlsx").read_bytes()).hexdigest()
     assert (catalog.encodings, catalog.tag_names()) == ([], ["release"])
+
+
+def test_the_supplier_of_a_manifest_without_such_a_column_is_a_folder(tmp_path: Path) -> None:
+    """By the location of its audio."""
+    (tmp_path / "m.csv").write_text("audio,isrc\nAlba/a.wav,X\nb.wav,Y\n")
+
+    catalog = open_catalog(str(tmp_path / "m.csv"), sidecar_names=(), reading=Reading(supplier_from=1))
+
+    assert [dict(row.tags) for row in catalog.rows()] == [{"isrc": "X", "supplier": "Alba"}, {"isrc": "Y"}]
+    assert catalog.tag_names() == ["isrc", "supplier"]
+
+
+def test_the_column_that_looks_like_the_audio_is_named(tmp_path: Path) -> None:
+    """As it can be given to the next command."""
+    (tmp_path / "m.csv").write_text("Titel,Pfad der Datei\nx,D:\\a.WAV\n")
+
+    with pytest.raises(CatalogError, match=r"give --column audio='Pfad der Datei'\)$"):
+        open_catalog(str(tmp_path / "m.csv"), sidecar_names=())

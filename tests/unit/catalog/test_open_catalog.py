@@ -1,6 +1,7 @@
 """One location, whatever it names, becomes a catalog or a clear refusal."""
 
 import os
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -123,3 +124,20 @@ def test_every_kind_of_catalog_is_registered() -> None:
     options = CatalogOptions(sidecar_names=(), base_of=CatalogBase)
 
     assert [kind("/nowhere/a.csv", options) for kind in KINDS] == [None] * len(KINDS)
+
+
+def test_a_workbook_that_is_open_in_excel_is_one_manifest(tmp_path: Path) -> None:
+    """The file that Excel keeps beside it meanwhile is none."""
+    for name in ("list.csv", "~$list.csv"):
+        (tmp_path / name).write_text("audio\na.wav\n")
+
+    assert len(list(opened(tmp_path / "*.csv").rows())) == 1
+
+
+def test_a_digest_needs_no_columns(tmp_path: Path) -> None:
+    """A run that goes on compares bytes; how the columns are named was said when it was planned."""
+    (tmp_path / "m.csv").write_text("Datei\na.wav,too,many\n")
+
+    catalog = open_catalog(str(tmp_path / "m.csv"), sidecar_names=(), is_checked=False)
+
+    assert catalog.digest() == sha256((tmp_path / "m.csv").read_bytes()).hexdigest()

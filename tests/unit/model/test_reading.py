@@ -59,3 +59,37 @@ def test_what_is_no_encoding_of_text_is_refused(name: str) -> None:
     """The line shows some."""
     with pytest.raises(UsageError, match="write one like utf-8, windows-1252"):
         encoding_named(name)
+
+
+@pytest.mark.parametrize(
+    ("number", "named_audio", "tags"),
+    [
+        (1, "Alba/x/a.wav", {"label": "Alba"}),
+        (2, "Alba/x/a.wav", {"label": "x"}),
+        (3, "Alba/x/a.wav", {}),
+        (1, "a.wav", {}),
+        (1, "Alba/", {"label": "Alba"}),
+        (1, "/mnt/x/a.wav", {}),
+        (1, "s3://bucket/x/a.wav", {}),
+        (1, "proof:p-1", {}),
+        (None, "Alba/a.wav", {}),
+    ],
+)
+def test_a_folder_may_be_the_supplier(number: int | None, named_audio: str, tags: dict[str, str]) -> None:
+    """As seen from the root; a file that lies less deep or outside has none."""
+    assert Reading(supplier_from=number, supplier_tag="label").supplier_tags(named_audio) == tags
+
+
+def test_a_column_of_the_supplier_goes_before_the_folder() -> None:
+    """In any case; its empty cells stay empty."""
+    reading = Reading(supplier_from=1)
+
+    assert reading.supplier_tags("Alba/a.wav", ["isrc", "Supplier"]) == {}
+    assert (reading.with_supplier(["Supplier"]), reading.with_supplier(["isrc"])) == (
+        ["Supplier"],
+        ["isrc", "supplier"],
+    )
+    assert Reading().with_supplier(["isrc"]) == ["isrc"]
+    assert Reading(supplier_from=2).over(Reading(supplier_from=1, supplier_tag="label")) == Reading(
+        supplier_from=2, supplier_tag="label"
+    )

@@ -47,15 +47,27 @@ moved AS (  -- the same bytes are listed under another name
     ) AS same_audio USING (environment, audio_sha256)
     GROUP BY ALL
 ),
+untagged AS MATERIALIZED (
+    SELECT environment, item_id, audio
+    FROM store.newest
+    WHERE list_contains(getvariable('environments'), environment) AND tags IS NULL AND audio <> ''
+),
+lent AS MATERIALIZED (  -- the tags of the same file in another catalog, as of a folder that a manifest lists too
+    SELECT untagged.environment, untagged.item_id, arg_max(other.tags, (other.epoch, other.finished_at)) AS tags
+    FROM store.newest AS other JOIN untagged USING (environment, audio)
+    WHERE other.tags IS NOT NULL
+    GROUP BY ALL
+),
 known AS (
     SELECT
-        stands.* REPLACE (coalesce(listed.tags, stands.tags) AS tags), listed.item AS listed, homes.identity,
+        stands.* REPLACE (coalesce(listed.tags, stands.tags, lent.tags) AS tags), listed.item AS listed, homes.identity,
         homes.catalog, homes.may_be_gone,
         coalesce(stands.environment, listed.environment) AS environment_,
         coalesce(stands.item_id, listed.item_id) AS item_id_,
         moved_to
     FROM standing AS stands
     LEFT JOIN homes USING (run_id)
+    LEFT JOIN lent ON (lent.environment, lent.item_id) = (stands.environment, stands.item_id)
     LEFT JOIN moved ON (moved.environment, moved.item_id) = (stands.environment, stands.item_id)
     FULL JOIN listed ON (listed.environment, listed.item_id) = (stands.environment, stands.item_id)
 ),

@@ -1,11 +1,14 @@
 """A person names a file by what people know of it, and the newest rows are searched for that."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from proofsweep.answers.explain.likely_items import MOST_LISTED, LikelyItems, likely_items
 from proofsweep.answers.views.connection import tables_of
+from proofsweep.model.items import WorkItem
+from proofsweep.model.tables import planned_items, schemas
 from proofsweep.store.plans_and_parts import Results
 
 from ...ended_runs import answered, end_leg, plan_of_run
@@ -77,6 +80,18 @@ def test_an_item_is_listed_once_by_its_newest_row(store: Results) -> None:
 
     assert (row["outcome"], row["reason"]) == ("failed", "timeout")
     assert found_in(store, "deja vu", NEW.run_id).items == 0
+
+
+def test_an_item_that_no_run_has_tried_yet_is_found_by_its_listing(store: Results) -> None:
+    """It stands beside those that were answered."""
+    plan = replace(NEW, run_id="20261121T020000Z_000aa", items=1)
+    item = WorkItem(manifest_row=0, item_id="d", audio="/c/04 D\udcffusk.wav", tags_json='{"isrc": "QZNUL2600020"}')
+    rows = [planned_items.planned_row(item)]
+    store.write_shard(plan.run_id, 0, schemas.pa.Table.from_pylist(rows, schema=schemas.ITEMS))
+    store.write_plan(plan)
+
+    assert [(row["item_id"], row["outcome"]) for row in found_in(store, "qznul-26-00020").rows] == [("d", "not sent")]
+    assert {row["item_id"] for row in found_in(store, "QZNUL").rows} == {"b", "c", "d"}
 
 
 def test_only_the_first_of_many_are_listed(results: Results) -> None:

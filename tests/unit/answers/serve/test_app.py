@@ -46,6 +46,7 @@ def test_an_active_run_shows_how_far_it_is(client: Browser, results: Results) ->
         assert "7 of 20 files</strong>, 2.5 files/s, about 1 min 30 s left" in page
         assert "1,234 left in the quota" in page
         assert "/stop" not in page
+    assert re.search(r'>7</td>.*data-label="remain">13<', client.get("/runs").text)
 
 
 def test_a_run_that_is_over_has_the_page_of_its_night(client: Browser, results: Results) -> None:

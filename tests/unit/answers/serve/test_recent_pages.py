@@ -36,7 +36,7 @@ def test_a_page_is_made_anew_when_it_is_old() -> None:
         now[0] = at
         return pages.page(RUN, lambda: str(next(numbers)))
 
-    assert [ask(0.0), ask(14.9), ask(15.1)] == ["1", "1", "2"]
+    assert [ask(0.0), ask(59.9), ask(60.1)] == ["1", "1", "2"]
     assert pages.page(("run", "another state"), lambda: "new") == "new"
 
 

@@ -6,6 +6,7 @@ import resource
 import pytest
 
 from proofsweep.answers.views.connection import answering, opened, tables_of
+from proofsweep.answers.views.views import NAMES
 from proofsweep.errors import ResultsError
 from proofsweep.model.exchanges import Call
 from proofsweep.store.plans_and_parts import Results
@@ -85,3 +86,17 @@ def test_our_own_queries_need_no_run_of_the_environment(results: Results) -> Non
             counts[environment] = connection.execute("SELECT count(*) FROM latest_answer").fetchall()
 
     assert counts == {"production": [(1,)], "beta": [(0,)]}
+
+
+def test_only_the_views_are_made_that_a_query_names(results: Results) -> None:
+    """With those that they read, in any case; a query that names none finds all."""
+    night(results, MONDAY, {"a": ACCEPTED})
+    made = "SELECT view_name FROM duckdb_views() WHERE schema_name = 'main' AND NOT internal"
+
+    with opened(results, asked="SELECT * FROM Rejects") as store:
+        few = {name for (name,) in store.connection.execute(made).fetchall()}
+    with opened(results, asked=made) as store:
+        every = {name for (name,) in store.connection.execute(made).fetchall()}
+
+    assert few == {"rejects", "catalog", "standing"}
+    assert every == set(NAMES)

@@ -5,12 +5,11 @@ from datetime import UTC, datetime, timedelta
 import duckdb
 import pytest
 
-from proofsweep.answers.views.connection import answering, opened, renew
+from proofsweep.answers.views.connection import answering, opened
 from proofsweep.answers.views.script import script_of
 from proofsweep.answers.views.views import NAMES, identifier, quoted, views
 from proofsweep.model import layout
 from proofsweep.model.exchanges import Call
-from proofsweep.model.tables.columns import Row
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 
@@ -91,70 +90,6 @@ def test_the_snapshot_and_the_tables_give_the_same_newest_rows(results: Results)
             ("d", WEDNESDAY, "failed"),
         ],
     ]
-
-
-@pytest.mark.parametrize(
-    "view", ["verdicts", "latest_answer", "latest_attempt", "standing", "catalog", "rejects", "changes"]
-)
-@pytest.mark.parametrize("cells", [REJECTED, FAILED], ids=["rejected", "failed"])
-def test_tags_are_columns(results: Results, view: str, cells: Row) -> None:
-    """A tag with a name that the views need gets one of its own; other names are taken as they are."""
-    tags = '{"supplier": "North", "outcome": "x", "general_advice": "w", "a/b \\"c\\"": "y", "~": "z"}'
-    night(results, MONDAY, {"a": cells | {"tags": tags}, "b": cells | {"tags": None}})
-
-    with opened(results) as store:
-        columns = 'item_id, supplier, tag_outcome, tag_general_advice, "a/b ""c""", "~"'
-        rows = store.connection.execute(f"SELECT {columns} FROM {view} ORDER BY item_id").fetchall()  # noqa: S608 - our own
-
-    expected = [("a", "North", "x", "w", "y", "z"), ("b", None, None, None, None, None)]
-    assert rows == ([] if (view, cells) == ("latest_answer", FAILED) else expected)
-
-
-def test_a_tag_that_catalogs_have_is_not_taken_by_our_own_words() -> None:
-    """Else a query of one store would name another column in the next."""
-    usual = "supplier label release title artist album track genre isrc upc ean grid territory year version language"
-
-    (rejects,) = (view for view in views(usual.split()) if view.name == "rejects")
-
-    assert [name for name in usual.split() if f'AS "{name}"' not in rejects.query] == []
-
-
-def test_two_spellings_of_a_tag_are_one_column(results: Results) -> None:
-    """The newest run names it; a row of either spelling has its value there."""
-    night(results, MONDAY, {"a": REJECTED | {"tags": '{"supplier": "North"}'}})
-    night(results, TUESDAY, {"b": ACCEPTED | {"tags": '{"Supplier": "South"}'}})
-
-    with opened(results) as store:
-        rows = store.connection.execute("SELECT item_id, supplier FROM latest_answer ORDER BY item_id").fetchall()
-        named = [column[0] for column in store.connection.table("latest_answer").description]
-
-    assert rows == [("a", "North"), ("b", "South")]
-    assert named[-1] == "Supplier"
-
-
-def test_changes_have_the_tags_of_now_and_else_of_before(results: Results) -> None:
-    """A file that is gone keeps those that it had."""
-    north, south = ({"tags": f'{{"supplier": "{name}"}}'} for name in ("North", "South"))
-    night(results, MONDAY, {"a": REJECTED | north, "b": REJECTED | north})
-    night(results, TUESDAY, {"a": ACCEPTED | south})
-
-    with opened(results) as store:
-        query = "SELECT item_id, change, supplier FROM changes WHERE run_id = ? ORDER BY item_id"
-        rows = store.connection.execute(query, [TUESDAY]).fetchall()
-
-    assert rows == [("a", "fixed", "South"), ("b", "gone", "North")]
-
-
-def test_an_open_store_shows_the_tags_of_a_later_run(results: Results) -> None:
-    """A prompt stays open over night."""
-    night(results, MONDAY, {"a": REJECTED})
-
-    with opened(results, screening={"ai": "grade_ai > 0.5"}) as store:
-        night(results, TUESDAY, {"a": REJECTED | {"tags": '{"supplier": "North"}'}})
-        renew(store, results)
-        rows = store.connection.execute("SELECT item_id, supplier, screening_ai FROM latest_answer").fetchall()
-
-    assert rows == [("a", "North", None)]
 
 
 def test_coverage_counts_the_answers_of_each_catalog(results: Results) -> None:

@@ -87,6 +87,18 @@ def test_a_pause_holds_everybody_back(world: World) -> None:
     assert time.monotonic() - began > 0.29
 
 
+def test_what_is_left_of_a_pause_is_told(world: World) -> None:
+    """A person who watches the leg sees what it waits for."""
+    before = world.dispatcher.status()
+
+    world.throttle(Call.VERIFY, 60.0)
+    during = world.dispatcher.status().pause_seconds
+    world.ahead_seconds = 70.0
+
+    assert before.pause_seconds == world.dispatcher.status().pause_seconds == 0.0
+    assert 59.0 < during <= 66.0
+
+
 def test_verify_calls_go_first_when_a_pause_is_over(world: World) -> None:
     """A request for a new slot goes after them, though it has waited longer."""
     world.throttle(Call.VERIFY, 60.0)

@@ -164,3 +164,16 @@ def test_the_quota_is_never_overdrawn(seed: int) -> None:
     assert leg.stop.reason.ended_by == "quota"
     assert leg.charged + 1 <= leg.quota
     assert leg.quota - leg.charged <= UNUSED
+
+
+def test_what_is_left_and_in_flight_is_told() -> None:
+    """A person who watches the leg sees both; without a word of the service nothing is known of the quota."""
+    leg = Leg(quota=100)
+
+    assert leg.guard.admits(1)
+    leg.spend(Call.UPLOADS, 1)
+
+    assert (leg.guard.left, leg.guard.in_flight) == (99, 1)
+    leg.guard.release(1)
+    assert leg.guard.in_flight == 0
+    assert BudgetGuard(Bounds(), leg, leg.stop, lambda: NOW).left is None  # type: ignore[arg-type]

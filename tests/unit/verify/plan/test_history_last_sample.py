@@ -7,11 +7,13 @@ import pytest
 
 from proofsweep.model.forecast import Measurement
 from proofsweep.model.layout import sample_name
+from proofsweep.model.observed import ObservedService
 from proofsweep.store.store import open_store
 from proofsweep.verify.plan.history import remember_sample, remembered_sample
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
-SAMPLE = Measurement(rows=20, seconds=4.5, calls=42, upload_share=0.5)
+SEEN = ObservedService(origin="a sample of 20", rows=20, measured_at=NOON, slot_seconds=[0.1], verify_seconds=[0.2])
+SAMPLE = Measurement(rows=20, seconds=4.5, calls=42, upload_share=0.5, service=SEEN)
 
 
 def test_the_last_sample_of_an_environment_is_given(tmp_path: Path) -> None:
@@ -26,7 +28,9 @@ def test_the_last_sample_of_an_environment_is_given(tmp_path: Path) -> None:
     assert remembered_sample(store, "production") is None
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"sample": {"rows": 1}, "measured_at": "x"}'])
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b'{"sample": {"rows": 1}, "measured_at": "x"}', b'{"sample": "x"}']
+)
 def test_a_sample_that_cannot_be_understood_is_none(tmp_path: Path, content: bytes) -> None:
     """It is derived: a later version may write other members."""
     store = open_store(str(tmp_path))

@@ -18,6 +18,7 @@ from proofsweep.verify.plan.survey import (
     items_of,
     refuse_hopeless,
     survey_catalog,
+    unsent_rows,
 )
 
 WAV = b"RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x08\0\0\0" + bytes(8)
@@ -154,3 +155,29 @@ def test_a_catalog_that_leads_out_of_its_root_row_by_row_is_refused(tmp_path: Pa
     refuse_hopeless(mixed, catalog)
 
     assert mixed.reasons == {"outside_catalog": 2}
+
+
+def test_every_row_that_will_not_be_sent_is_named(tmp_path: Path) -> None:
+    """With its line, its file as seen from the root, why, and what to do; rows that are sent are left out."""
+    lists = tmp_path / "lists"
+    lists.mkdir()
+    (tmp_path / "a.wav").write_bytes(WAV)
+    (lists / "m.csv").write_text("audio,id\n../a.wav,1\n../x/gone.wav,2\n,3\n/etc/passwd,4\n")
+
+    rows = list(unsent_rows(open_catalog(str(lists / "m.csv"), sidecar_names=(), root=str(tmp_path)), LIMITS))
+
+    assert [(row.where, row.file, row.reason) for row in rows] == [
+        ("m.csv, line 3", "x/gone.wav", "missing_audio"),
+        ("m.csv, line 4", "", "missing_audio"),
+        ("m.csv, line 5", "/etc/passwd", "outside_catalog"),
+    ]
+    assert rows[0].detail == "There is no audio at this location."
+    assert rows[0].what_to_do == "correct the location in the manifest, or have the file delivered"
+
+
+def test_a_deep_list_names_what_the_content_shows(catalog: Catalog) -> None:
+    """The FLAC that is named a WAV; rows of a folder have no line."""
+    shallow = [(row.where, row.file) for row in unsent_rows(catalog, LIMITS)]
+    deep = [(row.where, row.file) for row in unsent_rows(catalog, LIMITS, deep=Files())]
+
+    assert (shallow, deep) == ([("", "d.aiff")], [("", "b.WAV"), ("", "d.aiff")])

@@ -88,6 +88,21 @@ def test_a_limit_of_concurrent_calls_is_found_as_the_pacer_finds_it() -> None:
     assert (lane.rate, lane.most_at_once) == (None, 8)
 
 
+def test_a_few_429s_at_one_number_of_calls_in_flight_show_a_limit_too() -> None:
+    """Each tenth call at once is refused, three times; once at the eighth it may have been a rate."""
+
+    def burst(began: float, refused: int) -> list[SeenCall]:
+        let_in = [
+            SeenCall(call=Call.VERIFY, began=began + n / 100, seconds=1.0, status=200) for n in range(refused - 1)
+        ]
+        return [*let_in, SeenCall(call=Call.VERIFY, began=began + 0.5, seconds=0.01, status=429)]
+
+    alike = [*burst(0, 10), *burst(10, 10), *burst(20, 10)]
+
+    assert observed_lane(alike, 5.0).most_at_once == 9
+    assert observed_lane([*alike, *burst(30, 8)], 5.0).most_at_once is None
+
+
 def test_no_calls_show_no_lane() -> None:
     """Nothing was sent."""
     assert not observed_lane([], None).is_reached

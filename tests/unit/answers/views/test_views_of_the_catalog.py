@@ -154,3 +154,14 @@ def test_a_reject_is_open_since_it_was_first_rejected(results: Results) -> None:
     days = asked(results, "SELECT item_id, strftime(since, '%A') FROM open_since ORDER BY ALL")
 
     assert days == [("a", "Monday"), ("b", "Wednesday")]
+
+
+def test_a_file_has_its_tags_in_each_catalog_that_lists_it(results: Results) -> None:
+    """A manifest gave them, and the folder is verified without the manifest; the newest answer has them too."""
+    tagged = {"tags": '{"supplier": "North"}', "audio": "/music/a.wav"}
+    night(results, MONDAY, {"isrc": REJECTED | tagged})
+    night(results, TUESDAY, {"a.wav": REJECTED | {"audio": "/music/a.wav"}, "b.wav": REJECTED}, catalog="/music")
+
+    for view in ("rejects", "latest_answer"):
+        query = f"SELECT item_id, tags->>'supplier' FROM {view} ORDER BY ALL"  # noqa: S608 - our own names
+        assert asked(results, query) == [("a.wav", "North"), ("b.wav", None), ("isrc", "North")]
