@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 
 import duckdb
 
-from proofsweep.answers.views.tables import StoreFiles
+from proofsweep.answers.views.store_files import StoreFiles
 from proofsweep.answers.views.views import quoted
 from proofsweep.background import some_at_once
 from proofsweep.store.bucket_store import BucketStore

@@ -13,7 +13,8 @@ from typing import Self
 import duckdb
 
 from proofsweep.answers.views.screening import NO_SCREENING, screening_columns
-from proofsweep.answers.views.tables import STORE_SCHEME, StoreFiles, create_tables
+from proofsweep.answers.views.store_files import STORE_SCHEME, StoreFiles
+from proofsweep.answers.views.tables import create_tables
 from proofsweep.answers.views.views import View, quoted, read_by, tagged_views, views
 from proofsweep.errors import ResultsError
 from proofsweep.model.runs import Plan

@@ -4,7 +4,7 @@ import obstore
 from obstore.store import MemoryStore
 
 from proofsweep.answers.views.connection import opened
-from proofsweep.answers.views.tables import StoreFiles
+from proofsweep.answers.views.store_files import StoreFiles
 from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.plans_and_parts import Results
 
