@@ -1,4 +1,4 @@
-"""The objects of a results store in a bucket, as DuckDB reads them."""
+"""The objects of a results store as files that DuckDB reads."""
 
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
