@@ -100,7 +100,7 @@ def update(store: Path, site: Path, what: str) -> None:
         place = f"{store}/verdicts/*/*.parquet"
         duckdb.sql(f"SELECT outcome, count(*) FROM '{place}' GROUP BY ALL").fetchall()  # noqa: S608 - our own text
     elif what == _VIEW:
-        with opened(results, with_tags=False) as views:
+        with opened(results, asked="catalog") as views:
             views.connection.execute("SELECT state, count(*), max(tags), max(what_to_do) FROM catalog GROUP BY ALL")
     else:
         before = state_of_site(folder, results, runs[0].plan.environment)

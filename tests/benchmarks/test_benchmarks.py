@@ -27,6 +27,7 @@ SAYS = {
     "prefect_tasks": "a task for each shard",
     "rehearsal": "| worst |",
     "processes": "| dask, processes: 1 |",
+    "site": "| nothing new |",
     "sandbox_rate": "one file of 1 MiB",
 }
 SLOW = {

@@ -54,7 +54,7 @@ def test_glob_of_manifests_in_a_bucket_is_one_catalog(make_world: MakeWorld, mot
     world = make_world(moto.new_bucket())
     deliver(samples.folder, world.bucket, "audio")
     for at, part in enumerate((samples.files[:10], samples.files[10:])):
-        world.bucket.put(f"lists/part-{at}.csv", write_manifest(part, samples.folder, "../audio"))
+        world.bucket.put(f"lists/part-{at}.csv", write_manifest(part, samples.folder, "../audio", 10 * at))
     world.bucket.put("lists/notes.txt", b"no manifest")
 
     assert world.run("verify", f"{world.bucket.url}/lists/part-*.csv") == 3

@@ -60,17 +60,16 @@ def test_a_screening_condition_is_a_column(
     proofsweep: Command, finished_run: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A mistake in one is told before the store is read; the report counts it too."""
-    del finished_run
     monkeypatch.setenv("PROOFSWEEP_SCREENING__GRADED", "grade_human IS NOT NULL")
     counted = proofsweep("query", "SELECT count_if(screening_graded) AS n FROM latest_answer", "--format", "json")
-    page = proofsweep("report", "--file", "night.html")
+    page = proofsweep("report", finished_run, "--file", "night.html")
     monkeypatch.setenv("PROOFSWEEP_SCREENING__GRADED", "grade_human")
     refused = proofsweep("query", "FROM latest_answer")
 
     (graded,) = json.loads(counted.stdout)
     assert graded["n"] > 0
     assert page.returncode == 0
-    assert f'>graded</td><td class="number">{graded["n"]}</td>' in Path("night.html").read_text()
+    assert f'>graded</th><td data-label="met">{graded["n"]}</td>' in Path("night.html").read_text()
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
     assert "screening.graded: write a condition" in refused.stderr
 

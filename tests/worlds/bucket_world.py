@@ -52,12 +52,12 @@ def deliver(folder: Path, bucket: Bucket, prefix: str) -> None:
         list(workers.map(put, [path for path in folder.rglob("*") if path.is_file()]))
 
 
-def write_manifest(samples: Sequence[sandbox.Sample], folder: Path, prefix: str) -> bytes:
-    """Return a manifest of samples that are below `prefix`, in their order."""
+def write_manifest(samples: Sequence[sandbox.Sample], folder: Path, prefix: str, first: int = 0) -> bytes:
+    """Return a manifest of samples that are below `prefix`, in their order; their ids are counted from `first`."""
 
     def cell(path: Path | None) -> str:
         text = "" if path is None else f"{prefix}/{path.relative_to(folder).as_posix()}"
         return '"' + text.replace('"', '""') + '"'
 
-    lines = [f"{cell(sample.audio)},{cell(sample.sidecar)},item-{at}" for at, sample in enumerate(samples)]
+    lines = [f"{cell(sample.audio)},{cell(sample.sidecar)},item-{at}" for at, sample in enumerate(samples, first)]
     return "\n".join(["audio,sidecar,id", *lines, ""]).encode()

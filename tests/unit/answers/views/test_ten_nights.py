@@ -12,6 +12,7 @@ from proofsweep.alerts.facts import supplier_rejections
 from proofsweep.answers.attention import attention_groups
 from proofsweep.answers.export import export
 from proofsweep.answers.report.catalog_page import catalog_page
+from proofsweep.answers.report.choice import PageChoice
 from proofsweep.answers.report.night_page import night_page
 from proofsweep.answers.run_changes import Comparison, run_changes
 from proofsweep.answers.run_status import NEED_ATTENTION
@@ -105,7 +106,8 @@ def agree_with_others(results: Results, truth: TenNights, environment: str, run:
     files, _, _, accepted, *_ = truth.coverage(environment)
     made_at = datetime(2026, 11, 20, tzinfo=UTC)
     page = night_page(results, run.run_id, made_at)
-    headed = re.search(r"<title>(\d+) of (\d+) files accepted", catalog_page(results, environment, made_at))
+    whole = catalog_page(results, environment, made_at, PageChoice(catalog=CATALOG))
+    headed = re.search(r"<title>(\d+) of (\d+) files accepted", whole)
     assert headed is not None
     assert headed.groups() == (str(accepted), str(files))
     assert f"<p>{same:,} of the files of this run are as before." in page
