@@ -2,6 +2,8 @@
 
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.errors import ProofsweepError
@@ -23,12 +25,16 @@ def show_run(engine: Engine, run: RunStatus, results: Results) -> None:
 
 
 def update_site(engine: Engine, location: str) -> None:
-    """Bring the site up to date. If that fails, one line says so; the run has done its work."""
+    """Bring the site up to date. If that fails, one line says so; the run has done its work.
+
+    A process of its own does it: whatever its libraries do, the flow goes on.
+    """
     from proofsweep.wiring.site import updated_site  # noqa: PLC0415 - DuckDB and charts, which few runs need
 
     began = time.monotonic()
     try:
-        update = updated_site(engine.settings, location, most_pages=_MOST_PAGES)
+        with ProcessPoolExecutor(1, get_context("spawn")) as processes:
+            update = processes.submit(updated_site, engine.settings, location, most_pages=_MOST_PAGES).result()
     except ProofsweepError as error:
         why = error.message
     except Exception as error:  # noqa: BLE001 - whatever is wrong with a page must not end a run
