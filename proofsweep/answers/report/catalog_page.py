@@ -75,6 +75,8 @@ def sentence_of(counts: CatalogCounts) -> str:
     return "; ".join(parts) + "."
 
 
+# Chosen: from here on, whole minutes tell nights apart.
+_MOST_SECONDS = 120.0
 _OUTCOMES = {"accepted": "accepted", "rejected": "rejected", "failed": "failed", "ineligible": "ineligible"}
 
 
@@ -85,8 +87,9 @@ def trend_of(nights: Sequence[NightResult]) -> list[Chart]:
     charts = [night_bars("Files checked in each night", nights, _OUTCOMES)]
     if sum(night.covered_percent is not None for night in nights) > 1:
         charts.append(night_line("Share of the catalog with an answer", nights, "%"))
+    unit = "seconds" if max(night.seconds for night in nights) < _MOST_SECONDS else "minutes"
     return [
         *charts,
         night_bars("Calls to the service in each night", nights, {"calls": "calls"}),
-        night_bars("Minutes of work in each night", nights, {"minutes": "minutes"}),
+        night_bars(f"{unit.capitalize()} of work in each night", nights, {unit: unit}),
     ]

@@ -80,7 +80,7 @@ def night_bars(title: str, nights: Sequence[NightResult], columns: Mapping[str, 
         .mark_bar()
         .encode(x=_night_axis(names), y=alt.Y("value:Q", title=None, axis=_whole()), color=what, order="order:Q")
     )
-    last = ", ".join(f"{getattr(nights[-1], column):,} {words}" for column, words in columns.items())
+    last = ", ".join(f"{round(getattr(nights[-1], column), 1):,} {words}" for column, words in columns.items())
     return Chart(
         title, f"{title}: {len(nights)} nights from {names[0]} to {names[-1]}; in the last one {last}.", _svg(chart)
     )

@@ -94,7 +94,7 @@ def test_one_night_has_no_trend(results: Results) -> None:
         "Files checked in each night",
         "Share of the catalog with an answer",
         "Calls to the service in each night",
-        "Minutes of work in each night",
+        "Seconds of work in each night",
     ]
 
 
