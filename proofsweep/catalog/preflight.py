@@ -72,6 +72,7 @@ def work_item_of(row: ManifestRow, catalog_name: str, limits: SizeLimits) -> Wor
         sidecar_version=row.sidecar_version,
         tags_json=_tags_json(row),
         relative_path=relative_path_of(row),
+        declared=row.declared,
         ineligible=judge_listing(row, limits),
     )
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 
+from proofsweep.model.declared import Declared
 from proofsweep.model.reasons import SOURCE_REASONS, Ineligible
 
 
@@ -40,6 +41,8 @@ class ManifestRow:
     Attributes:
         named_audio, named_sidecar: the locations relative to the catalog, absolute if they lie outside it.
         audio_facts, sidecar_facts: None if there is no such file.
+        declared: what the delivery says of the audio's bytes.
+        batch, release: the folders of the delivery's batch and release; None outside of one.
     """
 
     number: int  # 0-based, unique within the catalog
@@ -54,6 +57,9 @@ class ManifestRow:
     refused: Ineligible | None = None  # why a file could not be inspected, or must not be
     where: str = ""  # the manifest and the line that say so, for a person; empty for a scan
     contested_sidecar: str | None = None  # the name of a sidecar that this and other audio of the folder claim
+    declared: Declared | None = None
+    batch: str | None = None
+    release: str | None = None
 
     @property
     def audio_version(self) -> str | None:
@@ -79,6 +85,7 @@ class WorkItem:
     sidecar_version: str | None = None
     tags_json: str | None = None
     relative_path: str | None = None  # the audio as `relative_path_of` has it
+    declared: Declared | None = None  # what the delivery says of the audio's bytes
     ineligible: Ineligible | None = None
 
     @property

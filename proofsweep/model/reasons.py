@@ -91,6 +91,45 @@ class Reason(StrEnum):
         "service does not take, also behind an ID3 tag; without a sidecar, also content that is not known.",
         "ask the supplier for WAV, or for AIFF, CAF, MP3 or M4A with a sidecar",
     )
+    DAMAGED_IN_DELIVERY = of_file(
+        "damaged_in_delivery",
+        "the file was damaged on its way",
+        "The file's bytes are not those that the delivery declares: another digest, or another size.",
+        "ask the supplier to send the file again",
+    )
+    NO_CREDENTIAL = of_file(
+        "no_credential",
+        "the file carries no credential",
+        "A WAV without a sidecar and without any manifest inside; only with `--skip-without-credential`.",
+        "ask the supplier for the file as it was issued, with its credential",
+    )
+    NOT_IN_MESSAGE = of_file(
+        "not_in_message",
+        "no message of the delivery names the file",
+        "Audio in a release's folder that none of its messages names.",
+        "ask the supplier for a message that names the file, or to take the file back",
+        Heals.HERE,
+    )
+    UNREADABLE_MESSAGE = of_file(
+        "unreadable_message",
+        "the delivery's message cannot be read",
+        "A DDEX message that is no well-formed XML, has a DTD, is too large or too deep, or is of no known version.",
+        "ask the supplier to send the message again",
+    )
+    TEST_MESSAGE = of_file(
+        "test_message",
+        "the delivery is a test",
+        "The file is of a message whose control type is TestMessage.",
+        "nothing; the supplier sends a live message when the release is meant",
+        Heals.HERE,
+    )
+    WITHDRAWN = of_file(
+        "withdrawn",
+        "the release was withdrawn by its sender",
+        "A PurgeReleaseMessage of the same sender names the release.",
+        "take the file out of the catalog",
+        Heals.HERE,
+    )
     UNREADABLE_FILE = of_source(
         "unreadable_file",
         "the file may not be read, or its disk fails",

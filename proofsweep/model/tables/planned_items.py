@@ -1,5 +1,6 @@
 """The shards of a plan: work items as Parquet rows, in manifest order."""
 
+from proofsweep.model.declared import declared_from, declared_json
 from proofsweep.model.items import WorkItem, raw_bytes
 from proofsweep.model.reasons import Ineligible, Reason
 from proofsweep.model.tables.columns import BYTES, INT, TEXT, Column, Row
@@ -16,6 +17,9 @@ COLUMNS = (
     Column("detail", TEXT, "the reason in one sentence for a person"),
     Column("sidecar_version", TEXT, "version of the sidecar when planned"),
     Column("relative_path", TEXT, "as in verdicts"),
+    Column(
+        "declared", TEXT, "what the delivery says of the audio: JSON object of `size_bytes` and digests by algorithm"
+    ),
 )
 
 KEPT = ("manifest_row", "reason")
@@ -36,6 +40,7 @@ def planned_row(item: WorkItem) -> Row:
         "detail": item.ineligible.detail if item.ineligible else None,
         "sidecar_version": item.sidecar_version,
         "relative_path": item.relative_path,
+        "declared": declared_json(item.declared),
     }
 
 
@@ -53,6 +58,7 @@ def planned_item(row: Row) -> WorkItem:
         tags_json=_maybe_text(row["tags"]),
         sidecar_version=_maybe_text(row["sidecar_version"]),
         relative_path=_maybe_text(row["relative_path"]),
+        declared=declared_from(_maybe_text(row["declared"])),
         ineligible=None if reason is None else Ineligible(Reason(str(reason)), str(detail)),
     )
 
