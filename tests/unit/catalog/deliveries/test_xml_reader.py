@@ -9,7 +9,7 @@ from proofsweep.errors import SourceError
 from proofsweep.model.reasons import Reason
 from tests.unit.catalog.deliveries.held_file import HeldFile
 
-LAUGHS = "".join(f'<!ENTITY l{n} "{"&l%d;" % (n - 1) * 10}">' for n in range(1, 10))
+LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
 HOSTILE = {
     "billion laughs": f'<!DOCTYPE a [<!ENTITY l0 "lol">{LAUGHS}]><a>&l9;</a>'.encode(),
     "quadratic entities": b'<!DOCTYPE a [<!ENTITY x "' + b"x" * 50_000 + b'">]><a>' + b"&x;" * 50_000 + b"</a>",
