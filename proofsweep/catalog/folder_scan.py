@@ -13,7 +13,7 @@ from proofsweep.catalog.catalog import CatalogBase, CatalogOptions, Cause, Ignor
 from proofsweep.catalog.deliveries.batches import Batch, DeliveryCounts
 from proofsweep.catalog.deliveries.delivered_rows import TAG_NAMES
 from proofsweep.catalog.deliveries.deliveries import Deliveries
-from proofsweep.catalog.deliveries.message_files import has_message
+from proofsweep.catalog.deliveries.message_files import has_message, is_xml_name, refuse_other_xml
 from proofsweep.catalog.deliveries.message_spool import MessageSpool
 from proofsweep.catalog.deliveries.named_files import NOTHING_NAMED, NamedFiles
 from proofsweep.catalog.pairing import SidecarNames, Sidecars
@@ -54,10 +54,13 @@ class FolderScan:
         base: CatalogBase | None = None,
         *,
         reading: Reading = USUAL_READING,
+        message: str | None = None,
     ) -> None:
+        """Take a folder; `message` is the location of the only one of its messages whose files are wanted."""
         self._base = base or CatalogBase(path)
         self.name, self.root = self._base.name, self._base.boundary
-        self.location = printable(path)
+        self.location = printable(message or path)
+        self._message = message
         self.ignored = Ignored()
         self._path = path
         self._source = source
@@ -86,14 +89,30 @@ class FolderScan:
                 raise CatalogError(f"{one_line(path)}: the folder cannot be read: {error.strerror}") from error
         if not is_there:
             return None
-        base = options.base_of(path)
-        return cls(
-            path,
-            options.files.within(base.boundary),
-            SidecarNames(options.sidecar_names),
-            base,
-            reading=options.reading,
-        )
+        return cls._opened(path, options)
+
+    @classmethod
+    def of_message(cls, path: str, options: CatalogOptions) -> Self | None:
+        """Open the files that a message at a path or a URL names; None if there is no XML file, or one of another kind.
+
+        Raises:
+            CatalogError: it is another DDEX message, or it cannot be read.
+            SourceError: the file or the bucket cannot be read.
+        """
+        if not is_xml_name(path) or (not is_bucket(path) and posixpath.isdir(path)):
+            return None
+        file = options.files.open(path)
+        if file is None:
+            return None
+        with file:
+            is_message = refuse_other_xml(path, file)
+        return cls._opened(posixpath.dirname(path), options, path) if is_message else None
+
+    @classmethod
+    def _opened(cls, path: str, options: CatalogOptions, message: str | None = None) -> Self:
+        base, names = options.base_of(path), SidecarNames(options.sidecar_names)
+        files = options.files.within(base.boundary)
+        return cls(path, files, names, base, reading=options.reading, message=message)
 
     def rows(self) -> Iterator[ManifestRow]:
         """Walk the folder and give its audio; `ignored` is complete after the last row.
@@ -105,7 +124,7 @@ class FolderScan:
         self._numbers, self.batches, self.deliveries = count(), {}, None
         try:
             with MessageSpool.opened() as spool:
-                for row in self._walked_rows(Deliveries(self._path, self._source, spool)):
+                for row in self._walked_rows(Deliveries(self._path, self._source, spool, self._message)):
                     self._listing.update(self._listed(row))
                     tags = self._reading.supplier_tags(row.named_audio, row.tags)
                     yield replace(row, tags={**row.tags, **tags}) if tags else row
@@ -140,7 +159,7 @@ class FolderScan:
         is_sidecar = self._sidecar_names.covers
         audio: list[str] = []
         for name in folder.files:
-            if is_sidecar(name):
+            if is_sidecar(name) or named.leave_out(posixpath.join(folder.location, name)):
                 continue
             cause = self._why_no_row(posixpath.join(folder.location, name), named)
             if cause is None:
@@ -152,7 +171,7 @@ class FolderScan:
         for name in audio:
             yield self._row(folder, name, sidecars)
         self.ignored[Cause.NOT_AUDIO] += len(folder.hidden)
-        self.ignored[Cause.ORPHAN_SIDECARS] += len(sidecars.orphans())
+        self.ignored[Cause.ORPHAN_SIDECARS] += 0 if named.are_all else len(sidecars.orphans())
         self.ignored[Cause.UNREADABLE] += len(folder.unreadable)
 
     def row_at(self, location: str) -> ManifestRow:

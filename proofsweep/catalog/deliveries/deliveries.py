@@ -42,10 +42,11 @@ class Deliveries:
         counts: complete after the last row.
     """
 
-    def __init__(self, top: str, source: Source, spool: MessageSpool) -> None:
-        """Take the location that is scanned."""
+    def __init__(self, top: str, source: Source, spool: MessageSpool, only: str | None = None) -> None:
+        """Take the location that is scanned, and that of the only message that is read, if there is one."""
         self.counts = DeliveryCounts()
         self._top = top
+        self._only = only
         self._source = source
         self._spool = spool
         self._listed = ListedFolders(source)
@@ -91,6 +92,7 @@ class Deliveries:
         self._settle()
         for release in self._releases.values():
             found = named_files(release, self._threads, self._spool, self._listed, self._batch_of)
+            found.are_all = self._only is not None
             for folder in release.folders:
                 for row in scan.rows_in(folder, found):
                     yield self._dressed(row, found.here.get(row.audio or ""), release)
@@ -113,7 +115,10 @@ class Deliveries:
         }
 
     def _look_into(self, folder: Folder, name: str) -> XmlFile | None:
-        return None if is_completion_name(name) else examine(posixpath.join(folder.location, name), self._source)
+        location = posixpath.join(folder.location, name)
+        if is_completion_name(name) or self._only not in {None, location}:
+            return None
+        return examine(location, self._source)
 
     def _note_completion(self, folder: Folder, xml: list[XmlFile]) -> None:
         names = (name for name in folder.files if is_completion_name(name))

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from proofsweep.catalog.deliveries.ern import read_message
 from proofsweep.catalog.deliveries.messages import MANIFEST, NEW_RELEASE, PURGE, ErnMessage
 from proofsweep.catalog.deliveries.xml_reader import HEAD_BYTES, root_of
-from proofsweep.errors import SourceError
+from proofsweep.errors import CatalogError, SourceError
+from proofsweep.files.locations import one_line
 from proofsweep.files.source import Folder, OpenFile, Source
 from proofsweep.model.items import FileFacts
 from proofsweep.model.reasons import Reason
@@ -14,11 +15,11 @@ from proofsweep.model.reasons import Reason
 _COMPLETE = "batchcomplete"
 _RELEASE_MESSAGES = frozenset({NEW_RELEASE, PURGE})
 _WORDS = {
-    "acknowledgementmessage": "a DDEX acknowledgement, which names no audio",
-    "ftpacknowledgementmessage": "a DDEX acknowledgement, which names no audio",
-    "cataloglistmessage": "a DDEX catalog list, which names releases and no files",
+    "acknowledgementmessage": "a DDEX acknowledgement, which names no audio: give the message of a release",
+    "ftpacknowledgementmessage": "a DDEX acknowledgement, which names no audio: give the message of a release",
+    "cataloglistmessage": "a DDEX catalog list, which names no files: give the message of a release",
     "manifestmessage": "the manifest of a DDEX batch: give the batch's folder",
-    "html": "an HTML page, and no DDEX message",
+    "html": "an HTML page, and no DDEX message: ask the supplier to send the message again",
 }
 
 
@@ -91,9 +92,22 @@ def _examined(location: str, file: OpenFile) -> XmlFile | None:
     return XmlFile(location=location, facts=facts, message=read_message(file)) if is_named_so else None
 
 
-def words_for_xml(file: OpenFile) -> str | None:
-    """Return what an XML file is that is no message of a release; None if it may be one."""
+def refuse_other_xml(location: str, file: OpenFile) -> bool:
+    """Return whether an XML file is the message of a release.
+
+    Raises:
+        CatalogError: it is another message, or one that cannot be read; one line, which says what to do.
+    """
     root = root_of(file.read_at(0, HEAD_BYTES))
-    if root is None or root[0] in _RELEASE_MESSAGES:
-        return None
-    return _WORDS.get(root[0].lower())
+    if root is not None and (words := _WORDS.get(root[0].lower())) is not None:
+        raise CatalogError(f"{one_line(location)}: this is {words}")
+    if root is not None and root[0] not in _RELEASE_MESSAGES:
+        return False
+    try:
+        read_message(file)
+    except SourceError as error:
+        if error.reason != Reason.UNREADABLE_MESSAGE:
+            raise
+        because = error.message.rstrip(".")
+        raise CatalogError(f"{one_line(location)}: {because}: ask the supplier to send the message again") from error
+    return True

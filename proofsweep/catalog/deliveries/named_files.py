@@ -42,6 +42,7 @@ class NamedFiles:
         here: by location, how files are named.
         missing: what is named and not there, with where it should be; and why, if that is not allowed.
         clips, others, replaced: locations of files that are no rows.
+        are_all: whether other files of the folder are not asked for, since one message is the catalog.
     """
 
     here: dict[str, Naming] = field(default_factory=dict)
@@ -49,6 +50,11 @@ class NamedFiles:
     clips: set[str] = field(default_factory=set)
     others: set[str] = field(default_factory=set)
     replaced: set[str] = field(default_factory=set)
+    are_all: bool = False
+
+    def leave_out(self, location: str) -> bool:
+        """Whether a file is not asked for."""
+        return self.are_all and not any(location in each for each in (self.here, self.clips, self.others))
 
 
 NOTHING_NAMED: Final = NamedFiles()

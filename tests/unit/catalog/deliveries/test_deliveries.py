@@ -11,7 +11,7 @@ from proofsweep.catalog.deliveries.batches import DeliveryCounts
 from proofsweep.catalog.folder_scan import FolderScan
 from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.catalog.preflight import SizeLimits, work_item_of
-from proofsweep.errors import EmptyCatalog
+from proofsweep.errors import CatalogError, EmptyCatalog
 from proofsweep.model.items import ManifestRow
 from tests.worlds.ddex_messages import VERSIONS, Sending, Track, batch_manifest, purge, put_release, sent
 
@@ -286,3 +286,31 @@ def test_tag_names_are_known_before_the_walk(tmp_path: Path) -> None:
     release(tmp_path / "1", "a.wav")
 
     assert "isrc" in scan(tmp_path).tag_names()
+
+
+def test_message_is_a_catalog_of_the_files_that_it_names(tmp_path: Path) -> None:
+    """What else lies in its folder, and other messages there, are not asked for."""
+    path = release(tmp_path / "B", "1.wav", "gone.wav", put=["1.wav", "1.wav.sidecar", "extra.wav", "x.wav.sidecar"])
+    put_release(tmp_path / "B", Sending(icpn="222", tracks=[Track(isrc="J", files=["extra.wav"])]), {}, "second.xml")
+    folder_ids = {row.named_audio: row.item_id for row in scan(tmp_path / "B").rows()}
+
+    catalog = open_catalog(str(path), sidecar_names=["{name}.sidecar"])
+    assert isinstance(catalog, FolderScan)
+
+    assert told(catalog) == {"1.wav": "I1", "gone.wav": "missing_audio"}
+    assert (catalog.location, catalog.root) == (str(path), str(tmp_path / "B"))
+    assert {row.named_audio: row.item_id for row in catalog.rows()}.items() <= folder_ids.items()
+    assert catalog.ignored.total() == 0
+
+
+def test_xml_that_is_no_message_is_no_catalog(tmp_path: Path) -> None:
+    """The line says what was given."""
+    (tmp_path / "list.xml").write_bytes(b"<plist/>")
+    (tmp_path / "manifest.xml").write_bytes(batch_manifest("B", []))
+
+    with pytest.raises(CatalogError, match=r"list\.xml: this is XML: save it as \.xlsx or CSV"):
+        scan(tmp_path / "list.xml")
+    with pytest.raises(
+        CatalogError, match=r"manifest\.xml: this is the manifest of a DDEX batch: give the batch's folder"
+    ):
+        scan(tmp_path / "manifest.xml")

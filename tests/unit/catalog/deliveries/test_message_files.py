@@ -9,10 +9,12 @@ from proofsweep.catalog.deliveries.message_files import (
     has_message,
     is_completion_name,
     is_xml_name,
-    words_for_xml,
+    refuse_other_xml,
 )
+from proofsweep.errors import CatalogError, SourceError
 from proofsweep.files.local_files import LocalFiles
 from proofsweep.files.source import Folder
+from proofsweep.model.reasons import Reason
 from tests.unit.catalog.deliveries.held_file import HeldFile
 from tests.worlds.ddex_messages import Sending, batch_manifest, purge
 
@@ -91,16 +93,37 @@ def test_names_say_that_a_batch_is_complete() -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
+        (b"", "It is empty: ask the supplier to send the message again"),
+        (LAUGHS, r"It has a DTD \(DOCTYPE\), which no message may have: ask the supplier"),
         (b'<ack:AcknowledgementMessage xmlns:ack="u"/>', "a DDEX acknowledgement"),
         (b"<CatalogListMessage/>", "a DDEX catalog list"),
         (batch_manifest("b", []), "the manifest of a DDEX batch: give the batch's folder"),
         (b"<!DOCTYPE html><html>", "an HTML page"),
-        (b"<plist/>", None),
-        (GOOD, None),
-        (b"", None),
     ],
 )
-def test_other_xml_has_its_name(content: bytes, words: str | None) -> None:
-    """Whoever gives it as a catalog is told what it is."""
-    assert (words_for_xml(HeldFile(content)) or "").startswith(words or "")
-    assert (words_for_xml(HeldFile(content)) is None) == (words is None)
+def test_other_message_is_no_catalog(content: bytes, words: str) -> None:
+    """One line says what it is, and what to do."""
+    with pytest.raises(CatalogError, match=rf"^/d/a\.xml: .*{words}"):
+        refuse_other_xml("/d/a.xml", HeldFile(content))
+
+
+@pytest.mark.parametrize(("content", "is_message"), [(GOOD, True), (b"<plist/>", False)])
+def test_message_of_a_release_is_a_catalog(content: bytes, is_message: bool) -> None:
+    """Other XML is for others to judge."""
+    assert refuse_other_xml("/d/a.xml", HeldFile(content)) == is_message
+
+
+class Failing(HeldFile):
+    """Cannot be read after its head."""
+
+    def read_at(self, offset: int, most_bytes: int) -> bytes:
+        """Fail, except for the head."""
+        if most_bytes > 16_384:
+            raise SourceError("The disk fails.", reason=Reason.UNREADABLE_FILE)
+        return super().read_at(offset, most_bytes)
+
+
+def test_file_that_cannot_be_read_is_no_bad_message() -> None:
+    """Its supplier can do nothing about that."""
+    with pytest.raises(SourceError, match="The disk fails"):
+        refuse_other_xml("/d/a.xml", Failing(GOOD))
