@@ -10,7 +10,7 @@ from itertools import count
 from typing import Self
 
 from proofsweep.catalog.catalog import CatalogBase, CatalogOptions, Cause, Ignored, row_with_facts
-from proofsweep.catalog.deliveries.batches import Batch, DeliveryCounts
+from proofsweep.catalog.deliveries.batches import Batch
 from proofsweep.catalog.deliveries.delivered_rows import TAG_NAMES
 from proofsweep.catalog.deliveries.deliveries import Deliveries
 from proofsweep.catalog.deliveries.message_files import has_message, is_xml_name, refuse_other_xml
@@ -22,6 +22,7 @@ from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.files.audio import is_audio, open_audio
 from proofsweep.files.locations import is_bucket, one_line, path_within
 from proofsweep.files.source import Folder, Source
+from proofsweep.model.delivery_counts import DeliveryCounts
 from proofsweep.model.items import FileFacts, ManifestRow, Mode, printable, raw_bytes
 from proofsweep.model.reading import USUAL_READING, Reading
 from proofsweep.model.reasons import Reason

@@ -41,26 +41,3 @@ class Batch:
     location: str
     completion: str | None = None
     releases: Mapping[str, Release] = field(default_factory=dict, hash=False)
-
-
-@dataclass(slots=True, kw_only=True)
-class DeliveryCounts:
-    """What a scan found of deliveries.
-
-    Attributes:
-        senders: of messages that can be read.
-        files: that messages name as audio of recordings.
-        missing: of these, the files that are not there.
-        unnamed: audio of releases that no message names.
-        unreadable: messages that cannot be read.
-        without_files: messages that name no audio: updates of metadata alone, and those that withdraw a release.
-    """
-
-    batches: int = 0
-    releases: int = 0
-    senders: int = 0
-    files: int = 0
-    missing: int = 0
-    unnamed: int = 0
-    unreadable: int = 0
-    without_files: int = 0

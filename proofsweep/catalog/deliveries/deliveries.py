@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Protocol
 
-from proofsweep.catalog.deliveries.batches import Batch, DeliveryCounts, Release
+from proofsweep.catalog.deliveries.batches import Batch, Release
 from proofsweep.catalog.deliveries.delivered_rows import Naming, finding
 from proofsweep.catalog.deliveries.listed_folders import ListedFolders
 from proofsweep.catalog.deliveries.message_files import XmlFile, examine, is_completion_name, is_xml_name
@@ -16,6 +16,7 @@ from proofsweep.catalog.deliveries.named_files import NamedFiles, ReleaseFolder,
 from proofsweep.catalog.deliveries.threads import Threads, header_of
 from proofsweep.files.locations import is_bucket, is_within, one_line, path_within
 from proofsweep.files.source import Folder, Source
+from proofsweep.model.delivery_counts import DeliveryCounts
 from proofsweep.model.items import ManifestRow
 from proofsweep.model.reasons import Ineligible, Reason
 

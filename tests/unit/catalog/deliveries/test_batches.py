@@ -1,6 +1,6 @@
 """The nouns of a delivery."""
 
-from proofsweep.catalog.deliveries.batches import Batch, DeliveryCounts, Release
+from proofsweep.catalog.deliveries.batches import Batch, Release
 
 
 def test_release_and_batch_begin_without_facts() -> None:
@@ -9,4 +9,3 @@ def test_release_and_batch_begin_without_facts() -> None:
 
     assert (release.release_id, release.sender, release.is_test, release.is_purged) == ("", "", False, False)
     assert Batch(location="/b", releases={"/b/r": release}).completion is None
-    assert DeliveryCounts().files == 0

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from proofsweep.catalog.catalog import Cause
-from proofsweep.catalog.deliveries.batches import DeliveryCounts
 from proofsweep.catalog.folder_scan import FolderScan
 from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.catalog.preflight import SizeLimits, work_item_of
 from proofsweep.errors import CatalogError, EmptyCatalog
+from proofsweep.model.delivery_counts import DeliveryCounts
 from proofsweep.model.items import ManifestRow
 from tests.worlds.ddex_messages import VERSIONS, Sending, Track, batch_manifest, purge, put_release, sent
 
