@@ -160,9 +160,10 @@ class FolderScan:
         is_sidecar = self._sidecar_names.covers
         audio: list[str] = []
         for name in folder.files:
-            if is_sidecar(name) or named.leave_out(posixpath.join(folder.location, name)):
+            path = posixpath.join(folder.location, name)
+            if is_sidecar(name) or named.leave_out(path):
                 continue
-            cause = self._why_no_row(posixpath.join(folder.location, name), named)
+            cause = self._why_no_row(path, named)
             if cause is None:
                 audio.append(name)
             else:
