@@ -5,17 +5,21 @@ import os
 import posixpath
 from collections import deque
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from itertools import count
 from typing import Self
 
 from proofsweep.catalog.catalog import CatalogBase, CatalogOptions, Cause, Ignored, row_with_facts
+from proofsweep.catalog.checksums.checksums import Checksums
+from proofsweep.catalog.checksums.list_lines import is_list_name
 from proofsweep.catalog.pairing import SidecarNames, Sidecars
 from proofsweep.catalog.preflight import judge_content
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.files.audio import is_audio, open_audio
 from proofsweep.files.locations import is_bucket, one_line, path_within
 from proofsweep.files.source import Folder, Source
+from proofsweep.model.declared import declared_json
 from proofsweep.model.items import FileFacts, ManifestRow, Mode, printable, raw_bytes
 from proofsweep.model.reading import USUAL_READING, Reading
 from proofsweep.model.reasons import Reason
@@ -42,7 +46,9 @@ class FolderScan:
         base: CatalogBase | None = None,
         *,
         reading: Reading = USUAL_READING,
+        anywhere: Source | None = None,
     ) -> None:
+        """Scan a path; the checksum lists that the reading names are read `anywhere`, all else in the source."""
         self._base = base or CatalogBase(path)
         self.name, self.root = self._base.name, self._base.boundary
         self.location = printable(path)
@@ -53,6 +59,7 @@ class FolderScan:
         self._listing = hashlib.sha256()
         self._walked = False
         self._reading = reading
+        self._anywhere = anywhere or source
 
     @classmethod
     def found_at(cls, path: str, options: CatalogOptions) -> Self | None:
@@ -78,6 +85,7 @@ class FolderScan:
             SidecarNames(options.sidecar_names),
             base,
             reading=options.reading,
+            anywhere=options.files,
         )
 
     def rows(self) -> Iterator[ManifestRow]:
@@ -89,11 +97,13 @@ class FolderScan:
         self.ignored, self._listing, self._walked = Ignored(), hashlib.sha256(), False
         numbers = count()
         try:
-            for folder in self._source.walk(self._path):
-                for row in self._rows_in(folder, numbers):
+            with closing(Checksums(self._base, self._source, self.ignored)) as checksums:
+                checksums.read_named(self._reading.checksum_lists, self._anywhere)
+                for found in self._found_rows(checksums, numbers):
+                    row = checksums.with_declared(found)
                     self._listing.update(self._listed(row))
                     tags = self._reading.supplier_tags(row.named_audio)
-                    yield replace(row, tags=tags) if tags else row
+                    yield replace(row, tags={**row.tags, **tags}) if tags else row
         except SourceError as error:
             raise CatalogError(f"{one_line(self._path)}: cannot be listed. {error.message}") from error
         if next(numbers) == 0:
@@ -110,20 +120,33 @@ class FolderScan:
             deque(self.rows(), maxlen=0)
         return self._listing.hexdigest()
 
-    def _rows_in(self, folder: Folder, numbers: Iterator[int]) -> Iterator[ManifestRow]:
+    def _found_rows(self, checksums: Checksums, numbers: Iterator[int]) -> Iterator[ManifestRow]:
+        """Yield the audio of each folder, then what bags name and nobody delivered."""
+        for folder in self._source.walk(self._path):
+            yield from self._rows_in(folder, checksums, numbers)
+        for location, refused in checksums.missing():
+            if is_audio_name(location):
+                named = self._base.named(location)
+                yield ManifestRow(number=next(numbers), audio=location, named_audio=named, refused=refused)
+
+    def _rows_in(self, folder: Folder, checksums: Checksums, numbers: Iterator[int]) -> Iterator[ManifestRow]:
         if folder.refused is not None:
             yield self._folder_row(next(numbers), folder)
         self.ignored[Cause.REPEATED_FOLDERS] += folder.is_repeated
         is_sidecar = self._sidecar_names.covers
         audio: list[str] = []
+        lists: list[str] = []
         for name in folder.files:
             if is_sidecar(name):
                 continue
             cause = self._why_no_row(posixpath.join(folder.location, name))
             if cause is None:
                 audio.append(name)
+            elif cause is Cause.CHECKSUM_LISTS:
+                lists.append(name)
             else:
                 self.ignored[cause] += 1
+        checksums.read_folder(folder.location, lists, folder.files)
         found = filter(is_sidecar, folder.files)
         sidecars = Sidecars(self._sidecar_names, found, audio, lambda name: self._needs_sidecar(folder, name))
         for name in audio:
@@ -133,9 +156,11 @@ class FolderScan:
         self.ignored[Cause.UNREADABLE] += len(folder.unreadable)
 
     def _why_no_row(self, path: str) -> Cause | None:
-        """Judge by the name's ending; if that is not audio's, read the content."""
+        """Judge by the name; if that is neither audio's nor a checksum list's, read the content."""
         if is_audio_name(path):
             return None
+        if is_list_name(posixpath.basename(path)):
+            return Cause.CHECKSUM_LISTS
         try:
             file = self._source.open(path)
             if file is None:
@@ -168,7 +193,9 @@ class FolderScan:
     def _listed(self, row: ManifestRow) -> bytes:
         """Join a row's names, sizes and times so that different listings give different bytes, whatever the root is."""
         audio, sidecar = (path_within(each or "", self._path) for each in (row.audio, row.sidecar))
-        facts = (audio, sidecar or row.contested_sidecar or "", row.audio_version or "", row.sidecar_version or "")
+        facts = [audio, sidecar or row.contested_sidecar or "", row.audio_version or "", row.sidecar_version or ""]
+        if (declared := declared_json(row.declared)) is not None:
+            facts.append(declared)
         return b"\0".join(map(raw_bytes, facts)) + b"\0\0"
 
     def _folder_row(self, number: int, folder: Folder) -> ManifestRow:
