@@ -5,11 +5,16 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+import obstore
 import pytest
+from obstore.store import MemoryStore
 
 from proofsweep.catalog.catalog import Catalog, Cause
+from proofsweep.catalog.folder_scan import FolderScan
 from proofsweep.catalog.open_catalog import open_catalog
+from proofsweep.catalog.pairing import SidecarNames
 from proofsweep.errors import CatalogError
+from proofsweep.files.bucket_files import BucketFiles
 from proofsweep.model.declared import Declared
 from proofsweep.model.items import ManifestRow
 from proofsweep.model.reading import Reading, checksums_of
@@ -204,6 +209,34 @@ def test_a_named_column_that_is_not_there_is_refused(tmp_path: Path) -> None:
         opened(written(tmp_path, {"a.wav": A, "m.csv": "audio,title\na.wav,x\n"}) / "m.csv", "column:md5")
 
     assert "no column is named md5; the columns are: audio, title" in raised.value.message
+
+
+def test_lists_of_a_bucket_are_read_as_those_of_a_folder() -> None:
+    """Through the same port; the ETag of an object is never its MD5."""
+    store = MemoryStore()
+    for key, content in {
+        "drop/a.wav": A,
+        "drop/cd/b.wav": B,
+        "drop/c.wav": B,
+        "drop/MD5SUMS": f"{WRONG}  cd/b.wav\n{MD5_A}  ../drop/c.wav\n".encode(),
+        "drop/a.wav.md5": f"{MD5_A} *a.wav".encode(),
+        "drop/bag/bagit.txt": b"BagIt-Version: 1.0\n",
+        "drop/bag/manifest-md5.txt": f"{MD5_B}  data/gone.wav\n".encode(),
+    }.items():
+        obstore.put(store, key, content)
+    catalog = FolderScan("s3://b/drop", BucketFiles(lambda _root: store), SidecarNames([]))
+
+    rows = list(catalog.rows())
+
+    assert {row.named_audio: row.declared for row in rows} == {
+        "a.wav": Declared(digests={"md5": MD5_A}),
+        "c.wav": None,
+        "cd/b.wav": Declared(digests={"md5": WRONG}),
+        "bag/data/gone.wav": Declared(digests={"md5": MD5_B}),
+    }
+    assert [*refused(rows)] == ["bag/data/gone.wav"]
+    assert rows[-1].audio == "s3://b/drop/bag/data/gone.wav"
+    assert catalog.ignored[Cause.UNUSED_CHECKSUMS] == 1
 
 
 BAG = {

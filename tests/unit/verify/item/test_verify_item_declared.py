@@ -5,9 +5,12 @@ from dataclasses import replace
 from hashlib import new, sha256
 from pathlib import Path
 
+import obstore
 import pytest
+from obstore.store import MemoryStore
 
 from proofsweep.files.audio import PIECE_BYTES
+from proofsweep.files.bucket_files import BucketFiles
 from proofsweep.files.files import Files
 from proofsweep.files.source import OpenFile
 from proofsweep.model.declared import Declared
@@ -310,3 +313,37 @@ def test_bytes_that_nothing_is_declared_of_are_no_answer_for_a_declared_file(
     assert isinstance(first.outcome, Rejected)
     damaged(second)
     assert word_for(finished(second).outcome) == "ineligible"
+
+
+def test_a_damaged_object_costs_its_slot_alone(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
+) -> None:
+    """No object is read twice: the digest is known when its last piece would go."""
+    store, content, algorithm = MemoryStore(), b"RIFF\x24\0\0\0WAVEfmt " + bytes(2 * PIECE_BYTES), "sha1"
+    obstore.put(store, "a.wav", content)
+    files = Files()
+    files._buckets = BucketFiles(lambda _root: store)
+    wrong = replace(item, audio="s3://b/a.wav", audio_version=None, declared=Declared(digests={algorithm: "0" * 40}))
+
+    detail = damaged(verify_item(wrong, replace(verify_context, files=files)))
+
+    assert new(algorithm, content).hexdigest() in detail
+    assert Call.VERIFY not in service.calls
+    assert service.calls.count(Call.UPLOADS) == 1
+
+
+def test_an_object_as_declared_is_verified(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
+) -> None:
+    """Its ETag is no digest."""
+    store, content = MemoryStore(), b"RIFF\x24\0\0\0WAVEfmt " + bytes(2 * PIECE_BYTES)
+    obstore.put(store, "a.wav", content)
+    files = Files()
+    files._buckets = BucketFiles(lambda _root: store)
+    declared = Declared(size_bytes=len(content), digests={"sha256": sha256(content).hexdigest()})
+    whole = replace(item, audio="s3://b/a.wav", audio_version=None, declared=declared)
+
+    done = finished(verify_item(whole, replace(verify_context, files=files)))
+
+    assert isinstance(done.outcome, Accepted)
+    assert service.calls == ALL_CALLS
