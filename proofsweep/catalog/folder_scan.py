@@ -19,7 +19,6 @@ from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.files.audio import is_audio, open_audio
 from proofsweep.files.locations import is_bucket, one_line, path_within
 from proofsweep.files.source import Folder, Source
-from proofsweep.model.declared import declared_json
 from proofsweep.model.items import FileFacts, ManifestRow, Mode, printable, raw_bytes
 from proofsweep.model.reading import USUAL_READING, Reading
 from proofsweep.model.reasons import Reason
@@ -193,9 +192,7 @@ class FolderScan:
     def _listed(self, row: ManifestRow) -> bytes:
         """Join a row's names, sizes and times so that different listings give different bytes, whatever the root is."""
         audio, sidecar = (path_within(each or "", self._path) for each in (row.audio, row.sidecar))
-        facts = [audio, sidecar or row.contested_sidecar or "", row.audio_version or "", row.sidecar_version or ""]
-        if (declared := declared_json(row.declared)) is not None:
-            facts.append(declared)
+        facts = (audio, sidecar or row.contested_sidecar or "", row.audio_version or "", row.sidecar_version or "")
         return b"\0".join(map(raw_bytes, facts)) + b"\0\0"
 
     def _folder_row(self, number: int, folder: Folder) -> ManifestRow:

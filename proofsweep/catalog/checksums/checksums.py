@@ -79,7 +79,7 @@ class Checksums:
     def missing(self) -> Iterator[tuple[str, Ineligible]]:
         """Yield the location of each payload file that is not there, and why its row cannot be sent."""
         for named, bag in () if self._files is None else self._files.missing():
-            detail = f"The bag {one_line(bag) or '.'} names this file, and it was not delivered."
+            detail = f"The manifest of the bag {one_line(bag)} names this file, and it was not delivered."
             if named in self._fetched:
                 detail = (
                     f"{detail} Its {bags.FETCH} leaves it at an address, which is never asked: the bag is incomplete."

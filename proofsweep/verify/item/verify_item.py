@@ -78,7 +78,7 @@ def verify_item(item: WorkItem, context: VerifyContext, record: Record = lambda 
         except (RunMustStop, ResourceShortage):
             return work.deferred()
         except SourceError as error:
-            outcome = _unreadable(error)
+            outcome = _unreadable(error, item.ineligible)
         except (CallFailed, SlotRefused) as error:
             outcome = Failed(reason=error.reason, detail=error.message, error_code=error.code)
         if isinstance(outcome, Rejected | Ineligible):
@@ -244,8 +244,13 @@ def _require_planned(planned: str | None, facts: FileFacts | None) -> None:
         raise SourceError("The file changed after it was planned.", reason=Reason.SOURCE_CHANGED)
 
 
-def _unreadable(error: SourceError) -> Outcome:
-    """A file that changes, or that its source does not give, failed for now; any other is for the catalog."""
+def _unreadable(error: SourceError, planned: Ineligible | None) -> Outcome:
+    """A file that changes, or that its source does not give, failed for now; any other is for the catalog.
+
+    Of one that is not there, the plan knows more: what names it.
+    """
     if error.reason in {Reason.SOURCE_CHANGED, Reason.SOURCE_UNAVAILABLE}:
         return Failed(reason=error.reason, detail=error.message)
+    if planned is not None and planned.reason == error.reason == Reason.MISSING_AUDIO:
+        return planned
     return Ineligible(Reason(error.reason), error.message)
