@@ -70,6 +70,8 @@ class Checksums:
         """Return a row with what the lists declare of its audio, beside what it has already."""
         if self._files is None or not row.audio:
             return row
+        if row.release is not None and row.audio_facts is None:  # its message says that it is missing
+            self._files.note_seen([row.named_audio])
         digests = self._files.digests_of(row.named_audio)
         if not digests:
             self._ignored[Cause.NOT_IN_BAG] += self._is_payload(row.named_audio)

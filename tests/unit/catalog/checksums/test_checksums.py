@@ -19,6 +19,7 @@ from proofsweep.model.declared import Declared
 from proofsweep.model.items import ManifestRow
 from proofsweep.model.reading import Reading, checksums_of
 from proofsweep.model.reasons import Reason
+from tests.worlds.ddex_messages import Sending, Sent, Track
 
 A, B = b"RIFF a", b"RIFF b"
 
@@ -237,6 +238,24 @@ def test_lists_of_a_bucket_are_read_as_those_of_a_folder() -> None:
     assert [*refused(rows)] == ["bag/data/gone.wav"]
     assert rows[-1].audio == "s3://b/drop/bag/data/gone.wav"
     assert catalog.ignored[Cause.UNUSED_CHECKSUMS] == 1
+
+
+@pytest.mark.parametrize("name", ["checksums.txt", "1/resources/checksums.txt"])
+def test_a_list_beside_a_delivery_says_what_its_message_does_not(tmp_path: Path, name: str) -> None:
+    """A message goes first; the list is no audio that nobody named."""
+    folder = tmp_path / "1" / "resources"
+    written(folder, {"a.wav": A, "b.wav": B})
+    files = [Sent(location="resources/a.wav", algorithm="MD5", digest=MD5_A), "resources/b.wav"]
+    tracks = [Track(isrc=f"QZAAA260000{number}", files=[file]) for number, file in enumerate(files)]
+    (tmp_path / "1" / "1.xml").write_text(Sending(tracks=tracks).text())
+    prefix = "" if "/" in name else "1/resources/"
+    written(tmp_path, {name: f"{WRONG}  {prefix}a.wav\n{digest('sha1', B)} *{prefix}b.wav\n"})
+
+    catalog = opened(tmp_path)
+
+    assert [*digests(catalog).values()] == [{"md5": MD5_A}, {"sha1": digest("sha1", B)}]
+    assert catalog.ignored[Cause.CHECKSUM_LISTS] == 1
+    assert catalog.ignored[Cause.NOT_AUDIO] == 0
 
 
 BAG = {
