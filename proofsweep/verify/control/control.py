@@ -83,9 +83,8 @@ class Control:
                 self._believe(done, row)
             else:
                 root = self.known.root_of(done.item.audio) if doubt.is_of_root else ""
-                subject = Subject(doubt, done.item.mode, root)
-                now = self.clock()
-                self.suspects.add(Suspect(done=done, row=row, subject=subject, began_at=began_at, ended_at=now))
+                about, now = Subject(doubt, done.item.mode, root), self.clock()
+                self.suspects.add(Suspect(done=done, row=row, subject=about, began_at=began_at, ended_at=now))
             if self.suspects.waiting:
                 self._make_due_controls()
         except RunMustStop:
@@ -229,11 +228,10 @@ class Control:
                 self._wait_until_right(subject, [each.done for each in suspects], result)
             case ControlFinding.NO_CONTROL if subject.doubt is Doubt.CONTENT:
                 self._decide_alone(subject.mode, suspects, is_last=is_last)
-            case ControlFinding.NO_CONTROL if subject.doubt is Doubt.BYTES:
-                self._schedule(subject).began(began_at)
-                self._believe_all(suspects, result)
             case ControlFinding.NO_CONTROL | ControlFinding.NOT_NOW:
                 self._schedule(subject).began(began_at)
+                if subject.doubt is Doubt.BYTES and result.finding is ControlFinding.NO_CONTROL:
+                    self._believe_all(suspects, result)
                 if subject.doubt is Doubt.KEY:
                     self.dispatcher.hold(is_held=False)
                 self.stop.check()
