@@ -190,7 +190,7 @@ def _print_survey(out: Console, found: Surveyed, slot_bytes: int, *, is_deep: bo
         f"  {survey.eligible:,} to send ({counted(survey.pairs, 'pair')}), {size_text(survey.audio_bytes)} of audio"
     )
     if survey.declared:
-        out.print(f"  {survey.declared:,} have a declared digest or size, which is compared first")
+        out.print(f"  {survey.declared:,} with a declared digest or size, which is compared first")
     formats = ", ".join(f"{count:,} {name}" for name, count in survey.formats.most_common(8))
     out.print(f"  formats: {formats}")
     over = f"{survey.over_slot:,} larger than a slot ({size_text(slot_bytes)})"

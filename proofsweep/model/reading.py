@@ -121,7 +121,7 @@ def checksums_of(written: Iterable[str], located: Callable[[str], str] = str) ->
     for each in written:
         if not each.startswith(_COLUMN):
             if not each.strip():
-                raise UsageError("--checksums '': write the path of a checksum list, or column:NAME.")
+                raise UsageError(f"--checksums {each!r}: write the path of a checksum list, or column:NAME.")
             checksums.append(located(each))
             continue
         name, _, last = (part.strip() for part in each.removeprefix(_COLUMN).rpartition(":"))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from proofsweep.catalog.catalog import CatalogBase, Cause, Ignored
 from proofsweep.catalog.checksums import bags
 from proofsweep.catalog.checksums.declared_files import DeclaredFile, DeclaredFiles
-from proofsweep.catalog.checksums.list_lines import algorithm_of_list, checked_name, is_blank, line_of
+from proofsweep.catalog.checksums.list_lines import ChecksumLine, algorithm_of_list, checked_name, is_blank, line_of
 from proofsweep.catalog.checksums.read_list import lines_of_list
 from proofsweep.errors import CatalogError
 from proofsweep.files.locations import is_windows, is_within, one_line, path_of
@@ -16,6 +16,9 @@ from proofsweep.files.source import Source
 from proofsweep.model.declared import Declared
 from proofsweep.model.items import ManifestRow
 from proofsweep.model.reasons import Ineligible, Reason
+
+# chosen: a file whose first lines hold no checksum is no list. To read all lines of one takes ten seconds.
+_LINES_IN_VAIN = 1_000
 
 
 class Checksums:
@@ -48,9 +51,9 @@ class Checksums:
         for location in lists:
             folder = posixpath.dirname(location)
             folder = folder if is_within(folder, self._base.root) else self._base.root
-            lines = self._lines(lines_of_list(location, source), folder, algorithm_of_list(location), is_named=True)
-            if not self._add(lines):
-                raise CatalogError(f"{one_line(location)}: there is no checksum in it that can be compared")
+            found = self._lines(location, source, algorithm_of_list(location))
+            if not self._add(self._in_list(found, folder, is_named=True)):
+                raise CatalogError(f"{one_line(location)}: all of its paths lead out of the catalog's root")
 
     def read_folder(self, folder: str, lists: Sequence[str], names: Sequence[str]) -> None:
         """Read the lists in a folder, of which `names` are all files; one that cannot be read is counted."""
@@ -61,8 +64,8 @@ class Checksums:
         for name in lists:
             if name not in manifests:
                 alone = checked if (checked := checked_name(name)) in known else None
-                found = lines_of_list(posixpath.join(folder, name), self._source)
-                self._read_found(self._lines(found, folder, algorithm_of_list(name), checked=alone))
+                found = self._lines(posixpath.join(folder, name), self._source, algorithm_of_list(name))
+                self._read_found(self._in_list(found, folder, checked=alone))
         if self._payloads and self._files is not None:
             self._files.note_seen(self._base.named(posixpath.join(folder, name)) for name in names)
 
@@ -92,43 +95,49 @@ class Checksums:
         """Read the payload manifests of a bag, and which files its sender left for others to fetch."""
         self._payloads.append(self._base.named(posixpath.join(folder, bags.PAYLOAD, "x"))[:-1])
         for name, algorithm in sorted(manifests.items()):
-            self._read_found(self._payload_lines(folder, name, algorithm))
+            found = self._lines(posixpath.join(folder, name), self._source, algorithm or "")
+            self._read_found(self._in_bag(found, folder))
         if has_fetch:
             with suppress(CatalogError):
                 lines = lines_of_list(posixpath.join(folder, bags.FETCH), self._source)
                 paths = filter(None, map(bags.fetched_path, lines))
                 self._fetched |= {self._base.named(posixpath.join(folder, path)) for path in paths}
 
-    def _payload_lines(self, folder: str, name: str, algorithm: str | None) -> Iterator[DeclaredFile]:
-        for line in lines_of_list(posixpath.join(folder, name), self._source):
-            found = line_of(line, algorithm or "")
-            path = None if found is None else bags.path_in_bag(found.path)
-            if found is not None and path is not None:
-                named = self._base.named(posixpath.join(folder, path))
-                yield DeclaredFile(named, found.algorithm, found.digest, bag=self._base.named(folder))
+    def _lines(self, location: str, source: Source, usual: str | None) -> Iterator[ChecksumLine]:
+        """Yield the lines of a list that can be compared, and count the others; CatalogError if it is no list."""
+        unused, has_any = 0, False
+        for line in lines_of_list(location, source):
+            if (found := line_of(line, usual)) is not None:
+                has_any = True
+                yield found
             elif not is_blank(line):
+                unused += 1
                 self._ignored[Cause.UNUSED_CHECKSUMS] += 1
+            if unused > _LINES_IN_VAIN and not has_any:
+                break
+        if not has_any:
+            raise CatalogError(f"{one_line(location)}: there is no checksum in it that can be compared")
 
-    def _lines(
-        self,
-        lines: Iterable[str],
-        folder: str,
-        usual: str | None,
-        *,
-        checked: str | None = None,
-        is_named: bool = False,
+    def _in_bag(self, found: Iterable[ChecksumLine], folder: str) -> Iterator[DeclaredFile]:
+        """Yield what a payload manifest says of the files of its bag."""
+        bag = self._base.named(folder)
+        for each in found:
+            path = bags.path_in_bag(each.path)
+            self._ignored[Cause.UNUSED_CHECKSUMS] += path is None
+            if path is not None:
+                yield DeclaredFile(self._base.named(posixpath.join(folder, path)), each.algorithm, each.digest, bag=bag)
+
+    def _in_list(
+        self, found: Iterable[ChecksumLine], folder: str, *, checked: str | None = None, is_named: bool = False
     ) -> Iterator[DeclaredFile]:
-        """Yield what the lines of a list say; paths are relative to a folder.
+        """Yield what a list says, whose paths are relative to a folder.
 
         `checked` is the file whose checksum this alone is, if it is one: the name without the list's ending.
         """
-        for line in lines:
-            found = line_of(line, usual)
-            names = [] if found is None else self._named_by(found.path, folder, checked, is_named=is_named)
-            if found is not None:
-                yield from (DeclaredFile(named, found.algorithm, found.digest, is_named) for named in names)
-            if not names and not is_blank(line):
-                self._ignored[Cause.UNUSED_CHECKSUMS] += 1
+        for each in found:
+            names = self._named_by(each.path, folder, checked, is_named=is_named)
+            self._ignored[Cause.UNUSED_CHECKSUMS] += not names
+            yield from (DeclaredFile(named, each.algorithm, each.digest, is_named) for named in names)
 
     def _named_by(self, written: str, folder: str, checked: str | None, *, is_named: bool) -> list[str]:
         """Return the names that a path of a list may stand for as seen from the root; none if it leads outside."""
@@ -154,10 +163,11 @@ class Checksums:
 
     def _read_found(self, found: Iterable[DeclaredFile]) -> None:
         """Take a list that was found; one that cannot be read, or holds no checksum, is counted."""
-        is_read = False
+        cause = Cause.UNREADABLE_LISTS
         with suppress(CatalogError):
-            is_read = self._add(found) > 0
-        self._ignored[Cause.CHECKSUM_LISTS if is_read else Cause.UNREADABLE_LISTS] += 1
+            self._add(found)
+            cause = Cause.CHECKSUM_LISTS
+        self._ignored[cause] += 1
 
     def _add(self, found: Iterable[DeclaredFile]) -> int:
         self._files = self._files or DeclaredFiles()

@@ -58,9 +58,9 @@ class DeclaredFiles:
         self._table.close()
 
     def add(self, found: Iterable[DeclaredFile]) -> int:
-        """Take what a list says; return how many digests these are."""
+        """Take what a list says, all of it or nothing if it cannot be read to its end; return how many digests."""
         waiting, added = iter(found), 0
-        with self._table:  # all of it, or nothing if the list cannot be read to its end
+        with self._table:
             while batch := list(islice(waiting, _BATCH_LINES)):
                 self._table.executemany(_ADD, map(_cells, batch))
                 added += len(batch)

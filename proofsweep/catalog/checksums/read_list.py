@@ -1,7 +1,7 @@
 """Read the lines of a checksum list as a stream, with bounds: a supplier writes it."""
 
 from collections.abc import Iterator
-from io import TextIOWrapper
+from io import BytesIO, TextIOWrapper
 
 from proofsweep.catalog.encodings import encoding_of
 from proofsweep.errors import CatalogError, SourceError
@@ -14,6 +14,8 @@ MOST_LINES = 1_000_000
 MOST_BYTES = 256 * 1024 * 1024
 # A path has at most 4,096 bytes on Linux, all of which may be escaped, and the longest digest 128.
 MOST_LINE_LETTERS = 8_448
+# chosen: so much of a list shows its encoding. Binary content of 256 MiB would take half a minute.
+_JUDGED_BYTES = 4 * 1024 * 1024
 
 
 def lines_of_list(location: str, source: Source) -> Iterator[str]:
@@ -36,7 +38,8 @@ def _lines_of(file: OpenFile | None) -> Iterator[str]:
         before = file.facts()
         if before.size_bytes > MOST_BYTES:
             raise _too_large(f"{MOST_BYTES:,} bytes")
-        encoding = encoding_of(plain)
+        encoding = encoding_of(BytesIO(_whole_lines(plain.read(_JUDGED_BYTES))))
+        plain.seek(0)
         text = TextIOWrapper(plain, encoding.codec, encoding.errors, newline="\n")
         number = 0
         while line := text.readline(MOST_LINE_LETTERS + 1):
@@ -48,6 +51,11 @@ def _lines_of(file: OpenFile | None) -> Iterator[str]:
             yield line.rstrip("\r\n")
         if file.facts() != before:
             raise SourceError("It changed while it was read: let its delivery finish.", reason=Reason.SOURCE_CHANGED)
+
+
+def _whole_lines(content: bytes) -> bytes:
+    """Return the beginning of a list up to its last line end: what follows may be half a letter."""
+    return content[: content.rfind(b"\n") + 1] or content
 
 
 def _too_large(bound: str) -> SourceError:

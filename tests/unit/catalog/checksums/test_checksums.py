@@ -118,7 +118,7 @@ def test_what_cannot_be_compared_is_counted_and_never_damage(tmp_path: Path) -> 
 
     assert digests(catalog) == {"a.wav": {}, "b.wav": {}}
     assert catalog.ignored[Cause.UNUSED_CHECKSUMS] == 6 + 1
-    assert (catalog.ignored[Cause.CHECKSUM_LISTS], catalog.ignored[Cause.UNREADABLE_LISTS]) == (2, 1)
+    assert (catalog.ignored[Cause.CHECKSUM_LISTS], catalog.ignored[Cause.UNREADABLE_LISTS]) == (3, 0)
 
 
 def test_a_list_that_was_found_and_cannot_be_read_stops_nothing(tmp_path: Path) -> None:
@@ -129,6 +129,15 @@ def test_a_list_that_was_found_and_cannot_be_read_stops_nothing(tmp_path: Path) 
 
     assert declared(catalog) == {"a.wav": None}
     assert catalog.ignored[Cause.UNREADABLE_LISTS] == 2
+
+
+def test_a_file_whose_first_lines_are_no_list_is_not_read_further(tmp_path: Path) -> None:
+    """A supplier may send 250 MiB of anything under such a name."""
+    catalog = opened(written(tmp_path, {"a.wav": A, "MD5SUMS": "x\n" * 2_000 + f"{MD5_A}  a.wav\n"}))
+
+    assert declared(catalog) == {"a.wav": None}
+    assert catalog.ignored[Cause.UNREADABLE_LISTS] == 1
+    assert catalog.ignored[Cause.UNUSED_CHECKSUMS] == 1_001
 
 
 def test_a_list_outside_the_root_is_not_followed(tmp_path: Path) -> None:
@@ -161,7 +170,12 @@ def test_a_named_list_goes_before_one_that_was_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(None, "There is no such file."), ("<html>\n", "there is no checksum in it"), ("", "there is no checksum in it")],
+    [
+        (None, "There is no such file."),
+        ("<html>\n", "there is no checksum in it"),
+        ("", "there is no checksum in it"),
+        (f"{MD5_A}  /elsewhere/a.wav", "all of its paths lead out of the catalog's root"),
+    ],
 )
 def test_a_named_list_that_says_nothing_is_refused(tmp_path: Path, content: str | None, words: str) -> None:
     """In one line, which names it."""
