@@ -30,6 +30,7 @@ from proofsweep.model.ingest import (
     version_of,
 )
 from proofsweep.model.items import FileFacts, ManifestRow, Mode, item_id_of, raw_bytes
+from proofsweep.model.reasons import Reason
 from proofsweep.model.runs import INGEST
 from proofsweep.model.tables.schemas import SNAPSHOT
 from proofsweep.model.tables.snapshot import ANSWERED
@@ -119,8 +120,11 @@ class Look:
         return looked
 
     def _finished(self, rows: Iterable[ManifestRow], looked: Looked) -> Iterator[ManifestRow]:
-        """Leave out files whose names say that they are still written."""
+        """Leave out files of bags that are not there, and files whose names say that they are still written."""
         for row in rows:
+            is_away = row.refused is not None and row.refused.reason is Reason.MISSING_AUDIO
+            if is_away and row.batch is None:
+                continue  # it was moved, or is still on its way
             if self.rules.is_unfinished_name((row.audio or "").rpartition("/")[2]):
                 looked.decisions[Decision.UNFINISHED] += 1
             else:

@@ -45,6 +45,7 @@ class Declared:
 def algorithm_named(name: str) -> str | None:
     """Return the algorithm of a name as lists write it, such as `SHA-256`; None if it is not compared."""
     plain = re.sub(r"[^a-z0-9]", "", name.lower())
+    plain = re.sub(r"^sha2(?=\d{3}$)", "sha", plain)  # OpenSSL's SHA2-256
     plain = _SAME.get(plain, plain)
     return plain if plain in ALGORITHMS else None
 

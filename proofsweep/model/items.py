@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 
 from proofsweep.model.declared import Declared
-from proofsweep.model.reasons import SOURCE_REASONS, Ineligible
+from proofsweep.model.reasons import SOURCE_REASONS, Ineligible, Reason
 
 
 class Mode(StrEnum):
@@ -90,8 +90,9 @@ class WorkItem:
 
     @property
     def may_be_found(self) -> bool:
-        """Whether a file that the listing did not show, or could not, may be there when the item runs."""
-        return self.ineligible is not None and self.ineligible.reason in SOURCE_REASONS and self.audio != ""
+        """Whether a file that the listing did not show, or showed incomplete, may be there when the item runs."""
+        may_change = SOURCE_REASONS | {Reason.DAMAGED_IN_DELIVERY}
+        return self.ineligible is not None and self.ineligible.reason in may_change and self.audio != ""
 
     @property
     def mode(self) -> Mode:
