@@ -176,8 +176,7 @@ class FolderScan:
         lists: list[str] = []
         for name in folder.files:
             path = posixpath.join(folder.location, name)
-            is_left_out = named.leave_out(path) and not is_list_name(name)
-            if is_sidecar(name) or is_left_out:
+            if is_sidecar(name) or (named.leave_out(path) and not is_list_name(name)):
                 continue
             cause = self._why_no_row(path, named)
             if cause is None:
