@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from proofsweep.model.ingest import Decision
+from proofsweep.model.known_batches import KnownBatches
 
 from .conftest import WAV, Watched
 
@@ -55,9 +56,9 @@ def test_only_a_complete_file_is_taken_before_its_time(
     one = watched.new_pass()
     look = replace(one.look, rules=replace(one.look.rules, pair_seconds=900, credential_chunks=("C2PA", "PRUF")))
 
-    first = look(one.folder(), {}, {}, watched.now)
-    later = look(one.folder(), first.sightings, {}, watched.now + timedelta(seconds=10))
-    last = look(one.folder(), first.sightings, {}, watched.now + timedelta(seconds=900))
+    first = look(one.folder(), {}, {}, watched.now, known=KnownBatches())
+    later = look(one.folder(), first.sightings, {}, watched.now + timedelta(seconds=10), known=KnownBatches())
+    last = look(one.folder(), first.sightings, {}, watched.now + timedelta(seconds=900), known=KnownBatches())
 
     assert first.decisions == {Decision.SETTLING: 1}
     assert later.decisions == {(Decision.TAKE if is_taken else Decision.INCOMPLETE): 1}
