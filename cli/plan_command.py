@@ -1,7 +1,7 @@
 """`proofsweep plan`: what a run would take, before anything is sent or written."""
 
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 
 import typer
 from rich.console import Console
@@ -151,6 +151,7 @@ def _tell(settings: Settings, found: Surveyed, bounds: Bounds, options: _PlanOpt
         counts = {member.name: getattr(survey, member.name) for member in fields(survey) if member.name != "sizes"}
         rehearsal = {} if told is None else {"rehearsal": rehearsal_json(told)}
         read = {"ignored": found.ignored, "skipped": listing.skipped, "encoding": ", ".join(listing.encodings) or None}
+        read["deliveries"] = None if listing.deliveries is None else asdict(listing.deliveries)
         print_json(counts | read | forecast_json(cost) | rehearsal)
         return 0
     out = console()
@@ -173,8 +174,10 @@ def print_cautions(out: Console, settings: Settings, location: str) -> None:
 
 
 def _print_survey(out: Console, found: Surveyed, slot_bytes: int, *, is_deep: bool) -> None:
-    survey, location = found.survey, found.listing.location
+    survey, location, deliveries = found.survey, found.listing.location, found.listing.deliveries
     out.print(f"{location}: {counted(survey.items, 'row')}", style="bold", soft_wrap=True)
+    if deliveries is not None:
+        out.print(f"  {deliveries.in_words}", soft_wrap=True)
     if other := [encoding for encoding in found.listing.encodings if encoding != "UTF-8"]:
         out.print(f"  read as {', '.join(other)}; if letters are wrong, give --encoding NAME", soft_wrap=True)
     out.print(

@@ -15,6 +15,7 @@ from proofsweep.errors import SourceError
 from proofsweep.files.files import Files
 from proofsweep.files.local_files import FOLDERS_KEPT
 from proofsweep.files.locations import is_bucket, path_within, resolved_location
+from proofsweep.model.delivery_counts import DeliveryCounts
 from proofsweep.model.items import FileFacts, ManifestRow, Unlisted, printable
 from proofsweep.model.reading import USUAL_READING, Reading
 from proofsweep.model.reasons import Ineligible, Reason
@@ -28,13 +29,24 @@ class Cause(StrEnum):
     UNREADABLE = "unreadable"  # also entries that are neither file nor folder
     OUTSIDE = "outside"  # links out of the catalog's root whose names do not end as audio does
     REPEATED_FOLDERS = "repeated_folders"  # links to folders that are walked elsewhere; each file is a row once
+    CLIPS = "clips"  # a message of a delivery names them as previews of recordings
+    OTHER_RESOURCES = "other_resources"  # images, videos and texts of a delivery
+    REPLACED = "replaced"  # a later message of the release came with the file again
+    MESSAGES_WITHOUT_FILES = "messages_without_files"  # updates of metadata alone, and those that withdraw a release
+    ACKNOWLEDGEMENTS = "acknowledgements"  # files in folders for answers to senders, which are never scanned
+
+
+_OF_DELIVERIES = frozenset(
+    {Cause.CLIPS, Cause.OTHER_RESOURCES, Cause.REPLACED, Cause.MESSAGES_WITHOUT_FILES, Cause.ACKNOWLEDGEMENTS}
+)
 
 
 class Ignored(Counter[Cause]):
     """Ignored entries by cause."""
 
     def __str__(self) -> str:
-        return ", ".join(f"{self[cause]} {cause.replace('_', ' ')}" for cause in Cause)
+        told = (cause for cause in Cause if self[cause] or cause not in _OF_DELIVERIES)
+        return ", ".join(f"{self[cause]} {cause.replace('_', ' ')}" for cause in told)
 
 
 class CatalogBase:
@@ -151,6 +163,7 @@ class Catalog(Protocol):
         skipped: rows that are left out; complete after the last row.
         reported_run: the run that a completion report is of; None for any other catalog.
         encodings: how its manifests of text are encoded, for a person.
+        deliveries: what a scan found of them; complete after the last row; None if there is none.
     """
 
     name: str
@@ -163,6 +176,9 @@ class Catalog(Protocol):
 
     @property
     def encodings(self) -> Sequence[str]: ...  # noqa: D102 - an attribute
+
+    @property
+    def deliveries(self) -> DeliveryCounts | None: ...  # noqa: D102 - an attribute
 
     def rows(self) -> Iterator[ManifestRow]:
         """Return the rows from the first, at each call; CatalogError if there is none or reading fails."""
@@ -201,6 +217,11 @@ class PartOfCatalog:
     def encodings(self) -> Sequence[str]:
         """Return how the manifests of the whole catalog are encoded."""
         return self._whole.encodings
+
+    @property
+    def deliveries(self) -> DeliveryCounts | None:
+        """Return what the scan of the whole catalog found of deliveries."""
+        return self._whole.deliveries
 
     def rows(self) -> Iterator[ManifestRow]:
         """Return the rows from the first, at each call; CatalogError if one cannot be read."""

@@ -4,18 +4,25 @@ import hashlib
 import os
 import posixpath
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import count
 from typing import Self
 
 from proofsweep.catalog.catalog import CatalogBase, CatalogOptions, Cause, Ignored, row_with_facts
+from proofsweep.catalog.deliveries.batches import Batch
+from proofsweep.catalog.deliveries.delivered_rows import TAG_NAMES
+from proofsweep.catalog.deliveries.deliveries import Deliveries
+from proofsweep.catalog.deliveries.message_files import has_message, is_xml_name, refuse_other_xml
+from proofsweep.catalog.deliveries.message_spool import MessageSpool
+from proofsweep.catalog.deliveries.named_files import NOTHING_NAMED, NamedFiles
 from proofsweep.catalog.pairing import SidecarNames, Sidecars
 from proofsweep.catalog.preflight import judge_content
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.files.audio import is_audio, open_audio
 from proofsweep.files.locations import is_bucket, one_line, path_within
 from proofsweep.files.source import Folder, Source
+from proofsweep.model.delivery_counts import DeliveryCounts
 from proofsweep.model.items import FileFacts, ManifestRow, Mode, printable, raw_bytes
 from proofsweep.model.reading import USUAL_READING, Reading
 from proofsweep.model.reasons import Reason
@@ -27,7 +34,13 @@ _AUDIO_EXTENSIONS = frozenset(_PCM | _CODED | _UNLISTED)
 
 
 class FolderScan:
-    """The audio below a folder, sorted by name: a folder's own files, then its subfolders; linked folders come last."""
+    """The audio below a folder, sorted by name: a folder's own files, then its subfolders; linked folders come last.
+
+    Folders of deliveries come after all others.
+
+    Attributes:
+        batches: of deliveries, by the location of their folders; complete after the last row.
+    """
 
     kind = "folder"
     skipped = 0
@@ -42,14 +55,20 @@ class FolderScan:
         base: CatalogBase | None = None,
         *,
         reading: Reading = USUAL_READING,
+        message: str | None = None,
     ) -> None:
+        """Take a folder; `message` is the location of the only one of its messages whose files are wanted."""
         self._base = base or CatalogBase(path)
         self.name, self.root = self._base.name, self._base.boundary
-        self.location = printable(path)
+        self.location = printable(message or path)
+        self._message = message
         self.ignored = Ignored()
         self._path = path
         self._source = source
         self._sidecar_names = sidecar_names
+        self.batches: Mapping[str, Batch] = {}
+        self.deliveries: DeliveryCounts | None = None
+        self._numbers = count()
         self._listing = hashlib.sha256()
         self._walked = False
         self._reading = reading
@@ -71,14 +90,30 @@ class FolderScan:
                 raise CatalogError(f"{one_line(path)}: the folder cannot be read: {error.strerror}") from error
         if not is_there:
             return None
-        base = options.base_of(path)
-        return cls(
-            path,
-            options.files.within(base.boundary),
-            SidecarNames(options.sidecar_names),
-            base,
-            reading=options.reading,
-        )
+        return cls._opened(path, options)
+
+    @classmethod
+    def of_message(cls, path: str, options: CatalogOptions) -> Self | None:
+        """Open the files that a message at a path or a URL names; None if there is no XML file, or one of another kind.
+
+        Raises:
+            CatalogError: it is another DDEX message, or it cannot be read.
+            SourceError: the file or the bucket cannot be read.
+        """
+        if not is_xml_name(path) or (not is_bucket(path) and posixpath.isdir(path)):
+            return None
+        file = options.files.open(path)
+        if file is None:
+            return None
+        with file:
+            is_message = refuse_other_xml(path, file)
+        return cls._opened(posixpath.dirname(path), options, path) if is_message else None
+
+    @classmethod
+    def _opened(cls, path: str, options: CatalogOptions, message: str | None = None) -> Self:
+        base, names = options.base_of(path), SidecarNames(options.sidecar_names)
+        files = options.files.within(base.boundary)
+        return cls(path, files, names, base, reading=options.reading, message=message)
 
     def rows(self) -> Iterator[ManifestRow]:
         """Walk the folder and give its audio; `ignored` is complete after the last row.
@@ -86,23 +121,30 @@ class FolderScan:
         Raises:
             CatalogError: the folder cannot be listed; or, at the end, it holds no audio.
         """
-        self.ignored, self._listing, self._walked = Ignored(), hashlib.sha256(), False
-        numbers = count()
+        self.ignored, self._listing, self._walked = Ignored(dict.fromkeys(Cause, 0)), hashlib.sha256(), False
+        self._numbers, self.batches, self.deliveries = count(), {}, None
         try:
-            for folder in self._source.walk(self._path):
-                for row in self._rows_in(folder, numbers):
+            with MessageSpool.opened() as spool:
+                for row in self._walked_rows(Deliveries(self._path, self._source, spool, self._message)):
                     self._listing.update(self._listed(row))
-                    tags = self._reading.supplier_tags(row.named_audio)
-                    yield replace(row, tags=tags) if tags else row
+                    tags = self._reading.supplier_tags(row.named_audio, row.tags)
+                    yield replace(row, tags={**row.tags, **tags}) if tags else row
         except SourceError as error:
             raise CatalogError(f"{one_line(self._path)}: cannot be listed. {error.message}") from error
-        if next(numbers) == 0:
+        if next(self._numbers) == 0:
             raise EmptyCatalog(f"{one_line(self._path)}: no audio in this folder; ignored: {self.ignored}")
         self._walked = True
 
     def tag_names(self) -> list[str]:
-        """Return the supplier's, if a folder is one; files have no other tags."""
-        return self._reading.with_supplier([])
+        """Return the supplier's, if a folder is one, and those of deliveries, if the folder holds one.
+
+        Before the first walk, that is found out by a look at its XML files.
+        """
+        if self._walked:
+            are_there = self.deliveries is not None
+        else:
+            are_there = any(has_message(folder, self._source) for folder in self._source.walk(self._path))
+        return self._reading.with_supplier(TAG_NAMES if are_there else ())
 
     def digest(self) -> str:
         """Give the hex SHA-256 of the rows' names, sizes and times as last walked; walk first if that was not done."""
@@ -110,16 +152,17 @@ class FolderScan:
             deque(self.rows(), maxlen=0)
         return self._listing.hexdigest()
 
-    def _rows_in(self, folder: Folder, numbers: Iterator[int]) -> Iterator[ManifestRow]:
+    def rows_in(self, folder: Folder, named: NamedFiles = NOTHING_NAMED) -> Iterator[ManifestRow]:
+        """Yield the audio of one folder, and count what is ignored; messages may name files that are audio, or none."""
         if folder.refused is not None:
-            yield self._folder_row(next(numbers), folder)
+            yield self._folder_row(folder)
         self.ignored[Cause.REPEATED_FOLDERS] += folder.is_repeated
         is_sidecar = self._sidecar_names.covers
         audio: list[str] = []
         for name in folder.files:
-            if is_sidecar(name):
+            if is_sidecar(name) or named.leave_out(posixpath.join(folder.location, name)):
                 continue
-            cause = self._why_no_row(posixpath.join(folder.location, name))
+            cause = self._why_no_row(posixpath.join(folder.location, name), named)
             if cause is None:
                 audio.append(name)
             else:
@@ -127,14 +170,41 @@ class FolderScan:
         found = filter(is_sidecar, folder.files)
         sidecars = Sidecars(self._sidecar_names, found, audio, lambda name: self._needs_sidecar(folder, name))
         for name in audio:
-            yield self._row(next(numbers), folder, name, sidecars)
+            yield self._row(folder, name, sidecars)
         self.ignored[Cause.NOT_AUDIO] += len(folder.hidden)
-        self.ignored[Cause.ORPHAN_SIDECARS] += len(sidecars.orphans())
+        self.ignored[Cause.ORPHAN_SIDECARS] += 0 if named.are_all else len(sidecars.orphans())
         self.ignored[Cause.UNREADABLE] += len(folder.unreadable)
 
-    def _why_no_row(self, path: str) -> Cause | None:
-        """Judge by the name's ending; if that is not audio's, read the content."""
-        if is_audio_name(path):
+    def row_at(self, location: str) -> ManifestRow:
+        """Return the row of one file, whatever it is, and whether it is there or not."""
+        return row_with_facts(self._source.facts, self._base, number=next(self._numbers), audio=location, sidecar=None)
+
+    def _walked_rows(self, deliveries: Deliveries) -> Iterator[ManifestRow]:
+        """Yield the rows of folders without messages as they are listed, and then those of deliveries."""
+        for folder in self._source.walk(self._path):
+            if deliveries.is_left_out(folder):
+                self.ignored[Cause.ACKNOWLEDGEMENTS] += len(folder.files)
+                continue
+            left, messages = deliveries.take(folder)
+            for message in messages:
+                self._listing.update(self._named_version(message.location, message.facts.version))
+            if left is not None:
+                self.ignored[Cause.NOT_AUDIO] += len(folder.files) - len(left.files)
+                yield from self.rows_in(left)
+        if deliveries.are_there:
+            self.deliveries = deliveries.counts
+            yield from deliveries.rows(self)
+            self.ignored[Cause.MESSAGES_WITHOUT_FILES] += deliveries.counts.without_files
+            self.batches = deliveries.batches()
+
+    def _why_no_row(self, path: str, named: NamedFiles) -> Cause | None:
+        """Judge by what messages say, then by the name's ending; if that is not audio's, read the content."""
+        for locations, cause in ((named.clips, Cause.CLIPS), (named.others, Cause.OTHER_RESOURCES)):
+            if path in locations:
+                return cause
+        if path in named.replaced:
+            return Cause.REPLACED
+        if path in named.here or is_audio_name(path):
             return None
         try:
             file = self._source.open(path)
@@ -154,7 +224,7 @@ class FolderScan:
         except SourceError as error:
             return error.reason != Reason.OUTSIDE_CATALOG
 
-    def _row(self, number: int, folder: Folder, name: str, sidecars: Sidecars) -> ManifestRow:
+    def _row(self, folder: Folder, name: str, sidecars: Sidecars) -> ManifestRow:
         def facts_of(path: str) -> FileFacts | None:
             return folder.known.get(posixpath.basename(path)) or self._source.facts(path)
 
@@ -162,7 +232,12 @@ class FolderScan:
         sidecar_name, contested = sidecars.of_audio.get(name), sidecars.contested.get(name)
         sidecar = None if sidecar_name is None else posixpath.join(folder.location, sidecar_name)
         return row_with_facts(
-            facts_of, self._base, number=number, audio=audio, sidecar=sidecar, contested_sidecar=contested
+            facts_of,
+            self._base,
+            number=next(self._numbers),
+            audio=audio,
+            sidecar=sidecar,
+            contested_sidecar=contested,
         )
 
     def _listed(self, row: ManifestRow) -> bytes:
@@ -171,11 +246,17 @@ class FolderScan:
         facts = (audio, sidecar or row.contested_sidecar or "", row.audio_version or "", row.sidecar_version or "")
         return b"\0".join(map(raw_bytes, facts)) + b"\0\0"
 
-    def _folder_row(self, number: int, folder: Folder) -> ManifestRow:
+    def _named_version(self, location: str, version: str) -> bytes:
+        return b"\0".join(map(raw_bytes, (path_within(location, self._path), version))) + b"\0\0"
+
+    def _folder_row(self, folder: Folder) -> ManifestRow:
         """Make the one row of a folder whose files cannot be listed; a slash ends its name."""
         path = posixpath.join(folder.location, "")
         return ManifestRow(
-            number=number, audio=path, named_audio=posixpath.join(self._base.named(path), ""), refused=folder.refused
+            number=next(self._numbers),
+            audio=path,
+            named_audio=posixpath.join(self._base.named(path), ""),
+            refused=folder.refused,
         )
 
 

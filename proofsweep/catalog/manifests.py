@@ -56,6 +56,7 @@ class Manifests:
     kind = "manifest"
     skipped = 0
     reported_run: str | None = None
+    deliveries = None
 
     def __init__(
         self,

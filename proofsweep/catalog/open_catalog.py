@@ -140,7 +140,12 @@ def _must_be_manifest(path: str, files: Files) -> None:
 CatalogKind = Callable[[str, CatalogOptions], Catalog | None]
 """Opens the catalog at an absolute path or a bucket URL; gives None if this is another kind, or nothing is there."""
 
-KINDS: Final[Sequence[CatalogKind]] = (manifest_at, FolderScan.found_at, manifests_matching)
+KINDS: Final[Sequence[CatalogKind]] = (
+    FolderScan.of_message,
+    manifest_at,
+    FolderScan.found_at,
+    manifests_matching,
+)
 """All kinds that a location may name; one that exists goes before a pattern."""
 
 
@@ -154,7 +159,7 @@ def open_catalog(
     reading: Reading = USUAL_READING,
     is_checked: bool = True,
 ) -> Catalog:
-    """Open a catalog: a path, `file://` URL or bucket URL of a manifest, a folder or prefix, or a glob of manifests.
+    """Open a catalog: a path or URL of a manifest, a DDEX message, a folder or prefix, or a glob of manifests.
 
     Args:
         location: relative to the working folder. a path that exists is not read as a glob.

@@ -1,0 +1,225 @@
+"""Take the folders of deliveries out of a scan, and give their rows when all messages are known."""
+
+import os
+import posixpath
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Protocol
+
+from proofsweep.catalog.deliveries.batches import Batch, Release
+from proofsweep.catalog.deliveries.delivered_rows import Naming, finding
+from proofsweep.catalog.deliveries.listed_folders import ListedFolders
+from proofsweep.catalog.deliveries.message_files import XmlFile, examine, is_completion_name, is_xml_name
+from proofsweep.catalog.deliveries.message_spool import MessageSpool
+from proofsweep.catalog.deliveries.named_files import NamedFiles, ReleaseFolder, folders_meant, named_files
+from proofsweep.catalog.deliveries.threads import Threads, header_of
+from proofsweep.files.locations import is_bucket, is_within, one_line, path_within
+from proofsweep.files.source import Folder, Source
+from proofsweep.model.delivery_counts import DeliveryCounts
+from proofsweep.model.items import ManifestRow
+from proofsweep.model.reasons import Ineligible, Reason
+
+ACKNOWLEDGEMENTS = "acknowledgements"
+"""The folder for answers to a sender; it is never scanned."""
+
+
+class RowsOfFolders(Protocol):
+    """What a scan makes of listed files, without any message."""
+
+    def rows_in(self, folder: Folder, named: NamedFiles) -> Iterator[ManifestRow]:
+        """Yield the audio of a folder with its sidecars; what messages say of a file goes before its name."""
+        ...
+
+    def row_at(self, location: str) -> ManifestRow:
+        """Return the row of one file, whatever it is, and whether it is there or not."""
+        ...
+
+
+class Deliveries:
+    """The deliveries of one scan.
+
+    Attributes:
+        counts: complete after the last row.
+    """
+
+    def __init__(self, top: str, source: Source, spool: MessageSpool, only: str | None = None) -> None:
+        """Take the location that is scanned, and that of the only message that is read, if there is one."""
+        self.counts = DeliveryCounts()
+        self._top = top
+        self._only = only
+        self._source = source
+        self._spool = spool
+        self._listed = ListedFolders(source)
+        self._releases: dict[str, ReleaseFolder] = {}
+        self._completions: dict[str, str] = {}
+        self._leading: list[tuple[int, str]] = []  # messages, by number, and the other folders that they name
+        self._threads = Threads(())
+        self._batch_of: dict[str, str] = {}
+
+    @property
+    def are_there(self) -> bool:
+        """Whether any folder holds a message."""
+        return bool(self._releases)
+
+    def is_left_out(self, folder: Folder) -> bool:
+        """Whether a folder holds answers to a sender."""
+        within = folder.location[len(self._top) :].lower()
+        return ACKNOWLEDGEMENTS in within and ACKNOWLEDGEMENTS in within.split("/")
+
+    def take(self, folder: Folder) -> tuple[Folder | None, list[XmlFile]]:
+        """Keep a folder of a delivery, and return any other without XML files that cannot be audio.
+
+        The second value is the messages that were found in it.
+        """
+        xml = [found for name in folder.files if is_xml_name(name) and (found := self._look_into(folder, name))]
+        messages = [each for each in xml if each.is_message]
+        self._note_completion(folder, xml)
+        if messages:
+            self._releases[folder.location] = release = ReleaseFolder(location=folder.location)
+            for each in messages:
+                self._add(release, each)
+        known = {posixpath.basename(each.location) for each in xml}
+        left = replace(folder, files=[name for name in folder.files if name not in known]) if known else folder
+        top = folder.location if messages else self._listed.top_of(folder.location) if self._releases else None
+        if top is None:
+            return left, messages
+        self._listed.add(left, is_top=bool(messages))
+        self._releases[top].folders.append(left)
+        return None, messages
+
+    def rows(self, scan: RowsOfFolders) -> Iterator[ManifestRow]:
+        """Yield the rows of all folders that were taken, and of what messages name and nobody sent."""
+        self._settle()
+        for release in self._releases.values():
+            found = named_files(release, self._threads, self._spool, self._listed, self._batch_of)
+            found.are_all = self._only is not None
+            for folder in release.folders:
+                for row in scan.rows_in(folder, found):
+                    yield self._dressed(row, found.here.get(row.audio or ""), release)
+            for location, naming, refused in found.missing:
+                yield self._missing(scan.row_at(location), naming, refused, release)
+            for each in release.broken:
+                self.counts.unreadable += 1
+                refused = Ineligible(Reason.UNREADABLE_MESSAGE, each.error or "")
+                yield self._placed(replace(scan.row_at(each.location), refused=refused), release)
+
+    def batches(self) -> Mapping[str, Batch]:
+        """Return the batches by the location of their folders."""
+        found: dict[str, dict[str, Release]] = {}
+        for release in self._releases.values():
+            batch = found.setdefault(self._batch_of[release.location], {})
+            batch[release.location] = self._release_of(release)
+        return {
+            location: Batch(location=location, completion=self._completions.get(location), releases=releases)
+            for location, releases in found.items()
+        }
+
+    def _look_into(self, folder: Folder, name: str) -> XmlFile | None:
+        location = posixpath.join(folder.location, name)
+        if is_completion_name(name) or self._only not in {None, location}:
+            return None
+        return examine(location, self._source)
+
+    def _note_completion(self, folder: Folder, xml: list[XmlFile]) -> None:
+        names = (name for name in folder.files if is_completion_name(name))
+        found = [
+            *(posixpath.join(folder.location, name) for name in names),
+            *(x.location for x in xml if x.is_completion),
+        ]
+        if found:
+            self._completions[folder.location] = found[0]
+
+    def _add(self, release: ReleaseFolder, found: XmlFile) -> None:
+        if found.message is None:
+            release.broken.append(found)
+            return
+        number = self._spool.add(found.message)
+        release.headers.append(header_of(found.message, number, found.location))
+        self._leading += ((number, each) for each in folders_meant(found.message, release.location))
+
+    def _settle(self) -> None:
+        """Decide what can be decided only when all messages are known."""
+        headers = [header for release in self._releases.values() for header in release.headers]
+        self._threads = Threads(headers)
+        children = Counter(posixpath.dirname(location) for location in self._releases)
+        for location in self._releases:
+            above = posixpath.dirname(location)
+            is_below = location not in {self._top, *self._completions} and is_within(above, self._top)
+            is_batch = is_below and (above in self._completions or children[above] > 1)
+            self._batch_of[location] = above if is_batch else location
+        for number, folder in self._leading:
+            if (top := self._listed.top_of(folder)) is not None:
+                self._releases[top].led_here.add(number)
+        self.counts.batches = len({*self._batch_of.values()})
+        self.counts.releases = self._threads.releases
+        self.counts.senders = len({header.sender for header in headers})
+        self.counts.without_files = sum(not header.has_files for header in headers)
+
+    def _dressed(self, row: ManifestRow, naming: Naming | None, release: ReleaseFolder) -> ManifestRow:
+        """Return a row with what messages say of its file, or with the finding that none names it."""
+        if naming is not None:
+            self.counts.files += 1
+            refused = row.refused or self._finding(naming) or self._leads_out(row.audio or "", release)
+            return self._placed(replace(row, refused=refused), release, naming)
+        if row.refused is not None:
+            return self._placed(row, release)
+        self.counts.unnamed += 1
+        broken = "".join(f" {one_line(posixpath.basename(each.location))} cannot be read." for each in release.broken)
+        detail = f"No message of this delivery names the file.{broken}"
+        return self._placed(replace(row, refused=Ineligible(Reason.NOT_IN_MESSAGE, detail)), release)
+
+    def _missing(
+        self, row: ManifestRow, naming: Naming, refused: Ineligible | None, release: ReleaseFolder
+    ) -> ManifestRow:
+        self.counts.files += 1
+        self.counts.missing += row.audio_facts is None and refused is None
+        where = path_within(naming.header.location, self._top)
+        absent = Ineligible(Reason.MISSING_AUDIO, f"{one_line(where)} names this file, and it is not in the delivery.")
+        is_absent = row.refused is None and row.audio_facts is None
+        refused = self._finding(naming) or refused or row.refused or (absent if is_absent else None)
+        return self._placed(replace(row, refused=refused), release, naming)
+
+    def _placed(self, row: ManifestRow, release: ReleaseFolder, naming: Naming | None = None) -> ManifestRow:
+        """Return a row with its batch and its release, and with the tags of its message."""
+        batch = self._batch_of[release.location]
+        newest = max(release.headers, key=lambda each: each.order, default=None)
+        header = newest if naming is None else naming.header
+        tags = {"batch": posixpath.basename(batch), "release": "" if header is None else header.release_id}
+        return replace(
+            row,
+            item_id=None if naming is None else naming.item_id,
+            tags={**({} if naming is None else naming.tags), **{name: text for name, text in tags.items() if text}},
+            declared=None if naming is None else naming.file.declared,
+            batch=batch,
+            release=release.location,
+        )
+
+    def _finding(self, naming: Naming) -> Ineligible | None:
+        return finding(naming.header, is_withdrawn=self._threads.is_withdrawn(naming.header))
+
+    def _leads_out(self, location: str, release: ReleaseFolder) -> Ineligible | None:
+        """Return why a link may not be followed: it leads out of its batch."""
+        if is_bucket(location) or not os.path.islink(location):  # noqa: PTH114 - called for each file
+            return None
+        batch = self._batch_of[release.location]
+        if is_within(os.path.realpath(location), os.path.realpath(batch)):
+            return None
+        return Ineligible(Reason.OUTSIDE_CATALOG, f"This link leads out of the batch {one_line(batch)}.")
+
+    def _release_of(self, folder: ReleaseFolder) -> Release:
+        newest = max(folder.headers, key=lambda each: each.order, default=None)
+        error = next((each.error for each in folder.broken), None)
+        if newest is None:
+            return Release(location=folder.location, error=error)
+        return Release(
+            location=folder.location,
+            release_id=newest.release_id,
+            sender=newest.sender,
+            message_id=newest.message_id,
+            thread_id=newest.thread_id,
+            title=newest.title,
+            is_test=newest.is_test,
+            is_purged=self._threads.is_withdrawn(newest),
+            error=error,
+        )

@@ -1,0 +1,113 @@
+"""Which files of a folder are messages of a delivery, or say that a batch is complete."""
+
+import posixpath
+from dataclasses import dataclass
+
+from proofsweep.catalog.deliveries.ern import read_message
+from proofsweep.catalog.deliveries.messages import MANIFEST, NEW_RELEASE, PURGE, ErnMessage
+from proofsweep.catalog.deliveries.xml_reader import HEAD_BYTES, root_of
+from proofsweep.errors import CatalogError, SourceError
+from proofsweep.files.locations import one_line
+from proofsweep.files.source import Folder, OpenFile, Source
+from proofsweep.model.items import FileFacts
+from proofsweep.model.reasons import Reason
+
+_COMPLETE = "batchcomplete"
+_RELEASE_MESSAGES = frozenset({NEW_RELEASE, PURGE})
+_WORDS = {
+    "acknowledgementmessage": "a DDEX acknowledgement, which names no audio: give the message of a release",
+    "ftpacknowledgementmessage": "a DDEX acknowledgement, which names no audio: give the message of a release",
+    "cataloglistmessage": "a DDEX catalog list, which names no files: give the message of a release",
+    "manifestmessage": "the manifest of a DDEX batch: give the batch's folder",
+    "html": "an HTML page, and no DDEX message: ask the supplier to send the message again",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class XmlFile:
+    """An XML file of a folder.
+
+    Attributes:
+        message: what it says; None if it is no message of a release, or cannot be read.
+        error: why it is a message that cannot be read, in one sentence.
+        is_completion: whether it says that a batch is complete.
+    """
+
+    location: str
+    facts: FileFacts
+    message: ErnMessage | None = None
+    error: str | None = None
+    is_completion: bool = False
+
+    @property
+    def is_message(self) -> bool:
+        """Whether it makes its folder that of a release."""
+        return self.message is not None or self.error is not None
+
+
+def is_completion_name(name: str) -> bool:
+    """Whether a file says by its name alone that a batch is complete, such as `BatchComplete_<BatchId>.xml`."""
+    return name.lower().startswith(_COMPLETE)
+
+
+def is_xml_name(name: str) -> bool:
+    """Whether a file may be a message."""
+    return name.lower().endswith(".xml")
+
+
+def has_message(folder: Folder, source: Source) -> bool:
+    """Whether a folder is that of a release."""
+    locations = (posixpath.join(folder.location, name) for name in folder.files if is_xml_name(name))
+    return any((found := examine(each, source)) is not None and found.is_message for each in locations)
+
+
+def examine(location: str, source: Source) -> XmlFile | None:
+    """Look into a file whose name is that of XML; None if it is not XML, or cannot be opened.
+
+    A file without a root element is a message that is broken if it has its folder's name, as messages do.
+    """
+    try:
+        file = source.open(location)
+    except SourceError:
+        return None
+    if file is None:
+        return None
+    with file:
+        try:
+            return _examined(location, file)
+        except SourceError as error:
+            is_broken = error.reason == Reason.UNREADABLE_MESSAGE
+            return XmlFile(location=location, facts=file.facts(), error=error.message) if is_broken else None
+
+
+def _examined(location: str, file: OpenFile) -> XmlFile | None:
+    facts, root = file.facts(), root_of(file.read_at(0, HEAD_BYTES))
+    if root is not None and root[0] in _RELEASE_MESSAGES:
+        return XmlFile(location=location, facts=facts, message=read_message(file))
+    if root is not None and root[0].lower() != "html":
+        return XmlFile(location=location, facts=facts, is_completion=root[0] == MANIFEST)
+    folder, name = posixpath.split(location)
+    stem = posixpath.splitext(name)[0]
+    is_named_so = f"{posixpath.basename(folder)}_".startswith(f"{stem}_")
+    return XmlFile(location=location, facts=facts, message=read_message(file)) if is_named_so else None
+
+
+def refuse_other_xml(location: str, file: OpenFile) -> bool:
+    """Return whether an XML file is the message of a release.
+
+    Raises:
+        CatalogError: it is another message, or one that cannot be read; one line, which says what to do.
+    """
+    root = root_of(file.read_at(0, HEAD_BYTES))
+    if root is not None and (words := _WORDS.get(root[0].lower())) is not None:
+        raise CatalogError(f"{one_line(location)}: this is {words}")
+    if root is not None and root[0] not in _RELEASE_MESSAGES:
+        return False
+    try:
+        read_message(file)
+    except SourceError as error:
+        if error.reason != Reason.UNREADABLE_MESSAGE:
+            raise
+        because = error.message.rstrip(".")
+        raise CatalogError(f"{one_line(location)}: {because}: ask the supplier to send the message again") from error
+    return True

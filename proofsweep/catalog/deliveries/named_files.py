@@ -1,0 +1,150 @@
+"""Find the files of one release's folder that messages name, there and in the other folders of its thread."""
+
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from proofsweep.catalog.deliveries.delivered_rows import Naming, named
+from proofsweep.catalog.deliveries.listed_folders import ListedFolders
+from proofsweep.catalog.deliveries.message_files import XmlFile
+from proofsweep.catalog.deliveries.message_spool import MessageSpool
+from proofsweep.catalog.deliveries.messages import ErnMessage
+from proofsweep.catalog.deliveries.named_locations import below, candidates, leads_up
+from proofsweep.catalog.deliveries.threads import Header, Threads
+from proofsweep.files.locations import is_within, one_line
+from proofsweep.files.source import Folder
+from proofsweep.model.reasons import Ineligible, Reason
+
+
+@dataclass(slots=True, kw_only=True)
+class ReleaseFolder:
+    """A folder with messages, and all that lies below it.
+
+    Attributes:
+        headers: of its messages, as they were found.
+        broken: its messages that cannot be read.
+        led_here: the messages of other folders that may name files in this one, by number.
+    """
+
+    location: str
+    headers: list[Header] = field(default_factory=list)
+    broken: list[XmlFile] = field(default_factory=list)
+    folders: list[Folder] = field(default_factory=list)
+    led_here: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class NamedFiles:
+    """What messages say of the files of one release's folder.
+
+    Attributes:
+        here: by location, how files are named.
+        missing: what is named and not there, with where it should be; and why, if that is not allowed.
+        clips, others, replaced: locations of files that are no rows.
+        are_all: whether other files of the folder are not asked for, since one message is the catalog.
+    """
+
+    here: dict[str, Naming] = field(default_factory=dict)
+    missing: list[tuple[str, Naming, Ineligible | None]] = field(default_factory=list)
+    clips: set[str] = field(default_factory=set)
+    others: set[str] = field(default_factory=set)
+    replaced: set[str] = field(default_factory=set)
+    are_all: bool = False
+
+    def leave_out(self, location: str) -> bool:
+        """Whether a file is not asked for."""
+        return self.are_all and not any(location in each for each in (self.here, self.clips, self.others))
+
+
+NOTHING_NAMED: Final = NamedFiles()
+"""Of a folder without messages."""
+
+
+def folders_meant(message: ErnMessage, folder: str) -> Iterator[str]:
+    """Yield the other folders in which files of a message may lie."""
+    for recording in message.recordings:
+        for file in recording.files:
+            if leads_up(file.location):
+                yield from {posixpath.dirname(below(folder, path)) for path in candidates(file.location)}
+
+
+def named_files(
+    release: ReleaseFolder,
+    threads: Threads,
+    spool: MessageSpool,
+    listed: ListedFolders,
+    batch_of: Mapping[str, str],
+) -> NamedFiles:
+    """Return what messages say of the files in a release's folder; live ones go before tests, newer before older."""
+    found = NamedFiles()
+    numbers = {*(header.number for header in release.headers), *release.led_here}
+    of_release = {thread[-1].number: thread for number in numbers if (thread := threads.thread_of(number))}
+    newest_first = sorted(of_release.values(), key=lambda thread: thread[-1].order, reverse=True)
+    for thread in sorted(newest_first, key=lambda thread: thread[-1].is_test):
+        _Thread(thread, spool, listed, batch_of).add_to(found, release.location)
+    for kind in (found.clips, found.others, found.replaced):
+        kind.difference_update(found.here)
+    return found
+
+
+class _Thread:
+    """The messages of one release, and where the files lie that they name."""
+
+    def __init__(
+        self, headers: Sequence[Header], spool: MessageSpool, listed: ListedFolders, batch_of: Mapping[str, str]
+    ) -> None:
+        self._messages = [(header, spool.message(header.number)) for header in reversed(headers)]
+        self._listed = listed
+        self._batch_of = batch_of
+
+    def add_to(self, found: NamedFiles, folder: str) -> None:
+        """Add what lies in a release's folder, and what the messages in it name and is nowhere."""
+        for naming, headers in self._namings():
+            locations = [each for header in headers if (each := self._place(header, naming.file.location)) is not None]
+            is_at_home = posixpath.dirname(naming.header.location) == folder
+            if not locations and is_at_home:
+                found.missing.append(self._expected(naming))
+            elif is_at_home and self._listed.top_of(posixpath.dirname(locations[0])) is None:
+                found.missing.append((locations[0], naming, None))  # beside the releases, where no message lies
+            here = [each for each in locations[:1] if self._is_in(each, folder)]
+            found.here.update((each, naming) for each in here if each not in found.here)
+            found.replaced.update(each for each in locations[1:] if each != locations[0])
+        for header, message in self._messages:
+            found.clips.update(self._places(header, message.clips))
+            found.others.update(self._places(header, message.others))
+
+    def _namings(self) -> Iterator[tuple[Naming, list[Header]]]:
+        """Yield each file as the newest message names it, with all messages that do, the newest first."""
+        newest = self._messages[0][1]
+        found: dict[tuple[str, str], tuple[Naming, list[Header]]] = {}
+        for header, message in self._messages:
+            for naming in named(message, header, None if message is newest else newest):
+                key = (naming.tags.get("resource", ""), naming.file.location)
+                found.setdefault(key, (naming, []))[1].append(header)
+        yield from found.values()
+
+    def _places(self, header: Header, locations: Sequence[str]) -> Iterator[str]:
+        return (place for each in locations if (place := self._place(header, each)) is not None)
+
+    def _place(self, header: Header, written: str) -> str | None:
+        """Return where a file lies, within the batch of the message that names it; None if it is not there."""
+        folder = posixpath.dirname(header.location)
+        for path in candidates(written):
+            location = below(folder, path)
+            if is_within(location, self._batch_of[folder]) and (found := self._listed.found(location)) is not None:
+                return found
+        return None
+
+    def _expected(self, naming: Naming) -> tuple[str, Naming, Ineligible | None]:
+        """Return where a file should lie, and why that is not allowed, if it is not."""
+        folder = posixpath.dirname(naming.header.location)
+        batch, paths = self._batch_of[folder], list(candidates(naming.file.location)) or [""]
+        outside = next((each for path in paths if not is_within(each := below(folder, path), batch)), None)
+        if outside is not None:
+            leads_out = f"The message names a file outside of the batch {one_line(batch)}."
+            return outside, naming, Ineligible(Reason.OUTSIDE_CATALOG, leads_out)
+        return below(folder, next((path for path in paths if "\\" not in path), paths[0])), naming, None
+
+    def _is_in(self, location: str, folder: str) -> bool:
+        return self._listed.top_of(posixpath.dirname(location)) == folder
