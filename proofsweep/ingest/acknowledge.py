@@ -18,10 +18,11 @@ from typing import Literal
 from xml.etree import ElementTree as ET
 
 from proofsweep.catalog.deliveries.batches import Release
+from proofsweep.catalog.deliveries.deliveries import ACKNOWLEDGEMENTS
 from proofsweep.errors import NameTaken
 from proofsweep.files.locations import path_within
 from proofsweep.files.moves import Moves
-from proofsweep.ingest.batches import ACKNOWLEDGEMENTS, BatchRow, DeliveredBatch
+from proofsweep.ingest.batches import BatchRow, DeliveredBatch
 from proofsweep.model.completion_report import defused
 from proofsweep.model.known_batches import KnownBatches
 from proofsweep.model.reasons import Reason, about

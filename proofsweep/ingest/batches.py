@@ -26,9 +26,6 @@ _APART = frozenset({Reason.TEST_MESSAGE, Reason.WITHDRAWN})
 # The tag that all files of a delivery have, and no others in a watched folder.
 IN_BATCH = "batch"
 
-# No file here is a delivery: we write into such folders, for the sender to read.
-ACKNOWLEDGEMENTS = "acknowledgements"
-
 
 @dataclass(slots=True)
 class BatchRow:
@@ -48,10 +45,9 @@ class BatchRow:
     @property
     def is_there(self) -> bool:
         """Whether the file that a message names is there with the declared size, or no message names it."""
-        declared = None if self.row.declared is None else self.row.declared.size_bytes
         if not isinstance(self.row.audio_facts, FileFacts):
             return reason_at_look(self.row) != Reason.MISSING_AUDIO
-        return declared is None or declared == self.row.audio_facts.size_bytes
+        return self.row.declared is None or self.row.declared.is_size(self.row.audio_facts.size_bytes)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -13,12 +13,13 @@ import pyarrow.compute as pc
 
 from proofsweep.catalog.catalog import Catalog, Ignored, PartOfCatalog
 from proofsweep.catalog.deliveries.batches import Batch
+from proofsweep.catalog.folder_scan import FolderScan
 from proofsweep.catalog.preflight import judge_content
 from proofsweep.errors import SourceError
 from proofsweep.files.audio import open_audio
 from proofsweep.files.files import Files
 from proofsweep.files.locations import is_within, path_within
-from proofsweep.ingest.batches import ACKNOWLEDGEMENTS, IN_BATCH, BatchRow, DeliveredBatch, DeliveredBatches
+from proofsweep.ingest.batches import IN_BATCH, BatchRow, DeliveredBatch, DeliveredBatches
 from proofsweep.model.ingest import (
     Decision,
     IngestRules,
@@ -172,10 +173,10 @@ class Look:
     def _finished(
         self, rows: Iterable[ManifestRow], looked: Looked, half_moved: Collection[str]
     ) -> Iterator[ManifestRow]:
-        """Leave out what we wrote ourselves, what is half moved, and files whose names say that they are written."""
+        """Leave out what is half moved, and files whose names say that they are still written."""
         for row in rows:
             audio = row.audio or ""
-            if ACKNOWLEDGEMENTS in row.named_audio.split("/")[:-1] or any(is_within(audio, at) for at in half_moved):
+            if any(is_within(audio, at) for at in half_moved):
                 continue
             if self.rules.is_unfinished_name(audio.rpartition("/")[2]):
                 looked.decisions[Decision.UNFINISHED] += 1
@@ -231,8 +232,7 @@ def _recent_answer(recent: Mapping[str, PastAnswer], item_id: str, row: Manifest
 
 def batches_of(folder: Catalog) -> Mapping[str, Batch]:
     """Return the deliveries of a folder by the location of their batches; complete after its last row."""
-    batches: Mapping[str, Batch] = getattr(folder, "batches", {})
-    return batches
+    return folder.batches if isinstance(folder, FolderScan) else {}
 
 
 class ReadyFiles(PartOfCatalog):

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from proofsweep.catalog.deliveries.deliveries import ACKNOWLEDGEMENTS
 from proofsweep.errors import SourceError
 from proofsweep.files.locations import is_within
-from proofsweep.ingest.batches import ACKNOWLEDGEMENTS, BatchRow, DeliveredBatch
+from proofsweep.ingest.batches import BatchRow, DeliveredBatch
 from proofsweep.ingest.dispose import Disposal, DisposalResult, at_once
 from proofsweep.model.ingest import Disposition
 from proofsweep.model.items import ManifestRow, WorkItem

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
@@ -33,7 +34,7 @@ from proofsweep.store.watches import Watch
 from proofsweep.verify.leg.settle import LegEnd, settle_leg
 from proofsweep.verify.plan.plan_run import PlanRequest, plan_run
 
-from .deliveries import DeliveredFolder
+from ...worlds.ddex_messages import Sending, Track, put_release, sent
 
 WAV = b"RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x08\0\0\0"
 
@@ -183,17 +184,22 @@ class Watched:
             "finished_at": self.now,
         }
 
-    def deliver_release(self, place: str, **audio: bytes) -> None:
-        """Write a release's message, its cover and its audio, without endings; None of it is a completion file."""
-        for name, content in audio.items():
-            self.deliver(f"{place}/resources/{name}.wav", content)
-        sizes = [f"resources/{name}.wav {len(content)}" for name, content in audio.items()]
-        self.deliver(f"{place}/resources/cover.jpg", b"\xff\xd8 cover")
-        self.deliver(f"{place}/{Path(place).name}.xml", "\n".join(sizes).encode())
+    def deliver_release(self, place: str, *, is_test: bool = False, **audio: bytes) -> None:
+        """Write a release's message, its cover and its audio, whose names have no endings here; no completion file."""
+        files = {f"resources/{name}.wav": content for name, content in audio.items()}
+        sending = Sending(
+            version="43",
+            message_id=f"M-{place}",
+            thread_id=f"T-{place}",
+            icpn=f"{crc32(place.encode()):013}",
+            is_test=is_test,
+            tracks=[Track(isrc="QZABC2600001", files=[sent(*each)]) for each in files.items()],
+            images=["resources/cover.jpg"],
+        )
+        put_release(self.folder / place, sending, files | {"resources/cover.jpg": b"\xff\xd8 cover"})
 
     def _open(self) -> Catalog:
-        scan = open_catalog(str(self.folder), sidecar_names=("{name}.sidecar",))
-        return DeliveredFolder(self.folder, scan)
+        return open_catalog(str(self.folder), sidecar_names=("{name}.sidecar",))
 
     def _plan(self, catalog: Catalog, run_id: str) -> Plan:
         self.planned.append(run_id)

@@ -91,7 +91,7 @@ def test_what_is_known_of_a_batch_that_is_gone_is_forgotten() -> None:
 
 
 MISSING = {"audio_facts": None}
-SHORT = {"declared": Declared(size_bytes=9)}
+SHORT = {"declared": Declared(size_bytes=90)}
 TEST = {"refused": Ineligible(Reason.TEST_MESSAGE, "It is a test.")}
 TAKE, SETTLING, WAITS = Decision.TAKE, Decision.SETTLING, Decision.INCOMPLETE_BATCH
 

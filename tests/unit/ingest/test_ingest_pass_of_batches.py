@@ -3,14 +3,17 @@
 from collections import Counter
 from contextlib import suppress
 from typing import NoReturn
+from zlib import crc32
 
 import pytest
 
 from proofsweep.files.moves import LocalMoves
 from proofsweep.ingest.records import Records
 from proofsweep.model.ingest import Decision
+from proofsweep.model.tags import tags_of
 from proofsweep.store.watches import Watch
 
+from ...worlds.ddex_messages import SENDER, Sending, Track, batch_manifest, purge, put_release, sent
 from ..killed_lines import Killed
 from .conftest import WAV, Watched
 from .test_ingest_pass import names_in
@@ -183,19 +186,22 @@ def test_audio_that_no_message_names_goes_with_its_release(watched: Watched) -> 
     assert Counter(row["reason"] for row in report.rows) == {None: 2, "not_in_message": 1}
 
 
-@pytest.mark.parametrize("line", ["TestMessage", "Purge"])
-def test_tests_and_withdrawn_releases_are_reported_and_never_moved(watched: Watched, line: str) -> None:
+@pytest.mark.parametrize("is_test", [True, False])
+def test_tests_and_withdrawn_releases_are_reported_and_never_moved(watched: Watched, is_test: bool) -> None:
     """They hold nothing up, and nobody is told that their batch is not complete."""
     deliver_batch(watched)
-    message = watched.folder / "B1/r2/r2.xml"
-    message.write_text(f"{line}\n{message.read_text()}")
+    if is_test:
+        watched.deliver_release("B1/r2", is_test=True, b=OTHER)
+    else:
+        later = Sending(version="43", created="2026-11-02T12:00:00+00:00", icpn=f"{crc32(b'B1/r2'):013}")
+        watched.deliver("withdrawn/withdrawn.xml", purge(later))
 
     reports = [watched.run_pass().report]
     watched.later(WAIT_SECONDS)
     reports += [watched.run_pass().report]
 
     left = below("B1/r2", "r2.xml", "resources/b.wav", "resources/cover.jpg")
-    assert [name for name in names_in(watched.folder) if not name.startswith("ack")] == left
+    assert [name for name in names_in(watched.folder) if name.startswith("B1")] == left
     assert names_in(watched.root / "ok") == ["B1/BatchComplete.txt", *below("B1/r1", *RELEASE)]
     assert Counter(str(row["disposition"]) for row in reports[0].rows) == {"accepted": 1, "left": 1}
     assert (reports[1].rows, reports[1].incomplete) == ([], {})
@@ -273,28 +279,34 @@ def test_without_targets_a_batch_stays_and_is_acknowledged_once(watched: Watched
     assert "B1/r1/resources/a.wav" in names_in(watched.folder)
 
 
-def test_a_release_that_is_delivered_in_two_places_waits_in_the_second(watched: Watched) -> None:
-    """It is the same item; when the first one is moved, its bytes are known."""
-    deliver_batch(watched)
-    deliver_batch(watched, "B2")
+def test_a_file_that_cannot_be_told_from_another_waits_for_it(watched: Watched) -> None:
+    """Two releases without any ID name the same file; when the first one is moved, its bytes are known."""
+    for name in ("r1", "r2"):
+        sending = Sending(
+            thread_id=name,
+            icpn="",
+            catalog_number="",
+            tracks=[Track(isrc="QZABC2600001", files=[sent("a.wav", SOUND)])],
+        )
+        put_release(watched.folder / name, sending, {"a.wav": SOUND})
 
     decisions = [watched.run_pass().report.decisions for _ in range(2)]
 
-    assert decisions == [{Decision.TAKE: 2, Decision.INCOMPLETE_BATCH: 2}, {Decision.ANSWERED: 2}]
+    assert decisions == [{Decision.TAKE: 1, Decision.INCOMPLETE_BATCH: 1}, {Decision.ANSWERED: 1}]
     assert len(watched.planned) == 1
-    assert {name.split("/")[0] for name in names_in(watched.root / "ok")} == {"B1", "B2"}
+    assert names_in(watched.root / "ok") == ["r1/a.wav", "r1/r1.xml", "r2/a.wav", "r2/r2.xml"]
 
 
 def test_the_supplier_is_the_sender_where_no_folder_names_one(watched: Watched) -> None:
     """A batch's folder is no supplier's."""
     deliver_batch(watched)
     watched.deliver_release("acme/B2/r3", c=SOUND)
-    watched.deliver("acme/B2/manifest.xml", b"")
+    watched.deliver("acme/B2/manifest.xml", batch_manifest("B2", ["r3/r3.xml"]))
 
     rows = watched.run_pass().report.rows
 
-    assert {row["supplier"] for row in rows} == {"PADPIDA2007050901U", "acme"}
-    assert {str(row["tags"]).partition(", ")[0] for row in rows} == {'{"batch": "B"'}
+    assert {row["supplier"] for row in rows} == {SENDER, "acme"}
+    assert {tags_of(str(row["tags"]))["isrc"] for row in rows} == {"QZABC2600001"}
 
 
 @pytest.mark.parametrize(
