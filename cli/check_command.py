@@ -7,12 +7,13 @@ from cli.key_block import read_block
 from cli.options import AsJson, Config
 from cli.screen import COLOURS, console, print_json
 from proofsweep.contract.verdicts import MEANING_OF_VALID
-from proofsweep.errors import ConfigError
+from proofsweep.errors import ConfigError, UsageError
 from proofsweep.model.outcomes import Finished, word_for
 from proofsweep.model.reasons import remedy_for
 from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.verdicts import RowContext, row_of
 from proofsweep.settings import load_settings
+from proofsweep.text import printable
 from proofsweep.wiring.engines import checked_file
 
 _CODES = {
@@ -40,6 +41,11 @@ def check(
 
     Example: `proofsweep check song.mp3 song.mp3.sidecar`
     """
+    if audio.lower().endswith(".xml"):
+        shown = printable(audio)
+        raise UsageError(
+            f"{shown}: this is XML, not audio. Verify what a DDEX message names: proofsweep verify {shown}"
+        )
     settings = load_settings(config)
     if sidecar is not None and settings.service.sidecar_field is None:
         raise ConfigError("The sidecar's wire name is not set: ask the partner for it and set service.sidecar_field.")

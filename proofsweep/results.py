@@ -59,6 +59,7 @@ ViewName = Literal[
     "usage",
     "spend",
     "request_log",
+    "isrc_conflicts",
 ]
 
 

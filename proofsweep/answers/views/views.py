@@ -16,7 +16,7 @@ _NONE: Mapping[str, str] = {}
 
 _FURTHER = (
     *("latest_attempt", "standing", "catalog", "latest_answer", "comparisons", "changes", "rejects", "open_since"),
-    *("reasons", "coverage", "usage", "spend", "request_log"),
+    *("reasons", "coverage", "usage", "spend", "request_log", "isrc_conflicts"),
 )
 NAMES = (*TABLES, *_FURTHER)
 """The views, each after those that it reads; a table has a view of its name."""

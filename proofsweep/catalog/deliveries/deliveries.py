@@ -96,13 +96,14 @@ class Deliveries:
             found.are_all = self._only is not None
             for folder in release.folders:
                 for row in scan.rows_in(folder, found):
-                    yield self._dressed(row, found.here.get(row.audio or ""), release)
+                    naming = found.here.get(row.audio or "")
+                    yield self._unnamed(row, release) if naming is None else self._named(row, naming, release)
             for location, naming, refused in found.missing:
                 yield self._missing(scan.row_at(location), naming, refused, release)
             for each in release.broken:
                 self.counts.unreadable += 1
                 refused = Ineligible(Reason.UNREADABLE_MESSAGE, each.error or "")
-                yield self._placed(replace(scan.row_at(each.location), refused=refused), release)
+                yield self._placed(scan.row_at(each.location), refused, release)
 
     def batches(self) -> Mapping[str, Batch]:
         """Return the batches by the location of their folders."""
@@ -156,41 +157,50 @@ class Deliveries:
         self.counts.senders = len({header.sender for header in headers})
         self.counts.without_files = sum(not header.has_files for header in headers)
 
-    def _dressed(self, row: ManifestRow, naming: Naming | None, release: ReleaseFolder) -> ManifestRow:
-        """Return a row with what messages say of its file, or with the finding that none names it."""
-        if naming is not None:
-            self.counts.files += 1
-            refused = row.refused or self._finding(naming) or self._leads_out(row.audio or "", release)
-            return self._placed(replace(row, refused=refused), release, naming)
+    def _named(self, row: ManifestRow, naming: Naming, release: ReleaseFolder) -> ManifestRow:
+        """Return a row with what messages say of its file."""
+        self.counts.files += 1
+        refused = row.refused or self._finding(naming) or self._leads_out(row.audio or "", release)
+        return self._placed(row, refused, release, naming)
+
+    def _unnamed(self, row: ManifestRow, release: ReleaseFolder) -> ManifestRow:
+        """Return a row with the finding that no message names its file."""
         if row.refused is not None:
-            return self._placed(row, release)
+            return self._placed(row, row.refused, release)
         self.counts.unnamed += 1
         broken = "".join(f" {one_line(posixpath.basename(each.location))} cannot be read." for each in release.broken)
         detail = f"No message of this delivery names the file.{broken}"
-        return self._placed(replace(row, refused=Ineligible(Reason.NOT_IN_MESSAGE, detail)), release)
+        return self._placed(row, Ineligible(Reason.NOT_IN_MESSAGE, detail), release)
 
     def _missing(
         self, row: ManifestRow, naming: Naming, refused: Ineligible | None, release: ReleaseFolder
     ) -> ManifestRow:
+        """Return a row of what is named and was not found beside its message, or may not be looked for."""
         self.counts.files += 1
         self.counts.missing += row.audio_facts is None and refused is None
         where = path_within(naming.header.location, self._top)
         absent = Ineligible(Reason.MISSING_AUDIO, f"{one_line(where)} names this file, and it is not in the delivery.")
         is_absent = row.refused is None and row.audio_facts is None
         refused = self._finding(naming) or refused or row.refused or (absent if is_absent else None)
-        return self._placed(replace(row, refused=refused), release, naming)
+        return self._placed(row, refused, release, naming)
 
-    def _placed(self, row: ManifestRow, release: ReleaseFolder, naming: Naming | None = None) -> ManifestRow:
+    def _placed(
+        self, row: ManifestRow, refused: Ineligible | None, release: ReleaseFolder, naming: Naming | None = None
+    ) -> ManifestRow:
         """Return a row with its batch and its release, and with the tags of its message."""
         batch = self._batch_of[release.location]
-        newest = max(release.headers, key=lambda each: each.order, default=None)
-        header = newest if naming is None else naming.header
-        tags = {"batch": posixpath.basename(batch), "release": "" if header is None else header.release_id}
+        tags = {"batch": posixpath.basename(batch)}
+        header = release.newest if naming is None else naming.header
+        if header is not None and header.release_id:
+            tags["release"] = header.release_id
+        if naming is None:
+            return replace(row, tags=tags, refused=refused, batch=batch, release=release.location)
         return replace(
             row,
-            item_id=None if naming is None else naming.item_id,
-            tags={**({} if naming is None else naming.tags), **{name: text for name, text in tags.items() if text}},
-            declared=None if naming is None else naming.file.declared,
+            item_id=naming.item_id,
+            tags={**naming.tags, **tags},
+            declared=naming.file.declared,
+            refused=refused,
             batch=batch,
             release=release.location,
         )
@@ -208,7 +218,7 @@ class Deliveries:
         return Ineligible(Reason.OUTSIDE_CATALOG, f"This link leads out of the batch {one_line(batch)}.")
 
     def _release_of(self, folder: ReleaseFolder) -> Release:
-        newest = max(folder.headers, key=lambda each: each.order, default=None)
+        newest = folder.newest
         error = next((each.error for each in folder.broken), None)
         if newest is None:
             return Release(location=folder.location, error=error)

@@ -30,7 +30,8 @@ def read_message(file: OpenFile) -> ErnMessage:
     for element in elements(file, _NAMES):
         if not reader.version:
             reader.version, reader.is_purge = _kind_of(element.getroottree().getroot())
-        name = local_name(element)
+        tag: str = element.tag
+        name = tag.rpartition("}")[2] if tag[0] == "{" else tag
         if name in _WITHIN:
             reader.take_leaf(name, element)
         else:

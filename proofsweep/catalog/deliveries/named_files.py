@@ -33,6 +33,11 @@ class ReleaseFolder:
     folders: list[Folder] = field(default_factory=list)
     led_here: set[int] = field(default_factory=set)
 
+    @property
+    def newest(self) -> Header | None:
+        """Return the newest of its messages; None if none can be read."""
+        return max(self.headers, key=lambda each: each.order, default=None)
+
 
 @dataclass(slots=True)
 class NamedFiles:
