@@ -1,0 +1,55 @@
+"""Deliveries are read in the same way from a folder and from every kind of bucket."""
+
+from proofsweep.catalog.catalog import Cause
+from proofsweep.catalog.folder_scan import FolderScan
+from proofsweep.catalog.open_catalog import open_catalog
+from proofsweep.catalog.preflight import SizeLimits, work_item_of
+
+from ..worlds.ddex_messages import Sending, Track, batch_manifest, sent
+from .test_sources_alike import FilePlace
+from .test_sources_alike import place as place  # noqa: PLC0414 - a fixture
+
+WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
+
+
+def put_batch(place: FilePlace) -> None:
+    """Put a complete batch of two releases beside plain audio, with a file missing, one too many, and answers."""
+    one, two = (Track(isrc=f"I{number}", files=[name]) for number, name in enumerate(["1.wav", "gone.wav"], 1))
+    three = Track(isrc="I3", files=[sent("resources/3%20é.wav", WAVE)])
+    outside = Track(isrc="I4", files=["../../../secret.wav"])
+    place.put("plain.wav", WAVE)
+    place.put("B/111/111.xml", Sending(icpn="111", tracks=[one, two], images=["resources/cover.jpg"]).content())
+    for name in ("1.wav", "cover.jpg", "extra.wav", "1.wav.sidecar"):
+        place.put(f"B/111/resources/{name}", WAVE)
+    place.put("B/222/222.xml", Sending(version="43", icpn="222", tracks=[three, outside]).content())
+    place.put("B/222/resources/3 é.wav", WAVE)
+    place.put("B/acknowledgements/111.xml", b"<ack/>")
+    place.put("B/manifest.xml", batch_manifest("B", ["111/111.xml", "222/222.xml"]))
+
+
+def test_batch_is_read_from_every_place(place: FilePlace) -> None:
+    """The rows, the findings and the batch are the same; a message alone is a catalog there, too."""
+    put_batch(place)
+
+    catalog = open_catalog(place.location, sidecar_names=["{name}.sidecar"])
+    assert isinstance(catalog, FolderScan)
+    items = [(row, work_item_of(row, catalog.name, SizeLimits())) for row in catalog.rows()]
+    alone = open_catalog(f"{place.location}/B/111/111.xml", sidecar_names=["{name}.sidecar"])
+
+    found = {row.named_audio.rpartition("/")[2]: item.ineligible and str(item.ineligible.reason) for row, item in items}
+    assert found == {
+        "plain.wav": None,
+        "1.wav": None,
+        "extra.wav": "not_in_message",
+        "gone.wav": "missing_audio",
+        "3 é.wav": None,
+        "secret.wav": "outside_catalog",
+    }
+    assert [row.tags["isrc"] for row, item in items if item.ineligible is None and row.tags] == ["I1", "I3"]
+    assert [item.sidecar is not None for _, item in items].count(True) == 1
+    assert [item.declared.size_bytes for _, item in items if item.declared] == [len(WAVE)]
+    (batch,) = catalog.batches.values()
+    assert (batch.location, batch.completion) == (f"{place.location}/B", f"{place.location}/B/manifest.xml")
+    assert [*batch.releases] == [f"{place.location}/B/111", f"{place.location}/B/222"]
+    assert (catalog.ignored[Cause.ACKNOWLEDGEMENTS], catalog.ignored[Cause.OTHER_RESOURCES]) == (1, 1)
+    assert [row.tags["isrc"] for row in alone.rows()] == ["I1", "I2"]
