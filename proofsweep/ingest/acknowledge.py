@@ -52,7 +52,7 @@ _NOT_IN_XML = {0xFFFE: "?", 0xFFFF: "?"}
 # The forms of a barcode (UPC, EAN or GTIN) and of a Global Release Identifier.
 _ID_FORMS = {"ICPN": re.compile(r"\d{12,14}"), "GRid": re.compile(r"A1[0-9A-Z]{16}")}
 
-_COLUMNS = ("batch", "release", "title", "message_id", "status", "isrc", "track", "file", "reason", "what_to_do")
+_COLUMNS = ("batch", "release", "title", "message_id", "status", "isrc", "track", "file", "reason", "meaning")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,11 +69,8 @@ class _Finding:
     @property
     def text(self) -> str:
         """Return it in words."""
-        if not self.reason:
-            return ""
-        plain = about(self.reason).plain
         named = f"{self.file}: " if self.file else ""
-        return printable(f"{named}{plain} ({self.reason}); {about(self.reason).remedy}.")
+        return f"{named}{about(self.reason).plain} ({self.reason})" if self.reason else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,10 +208,10 @@ def _csv(batch: DeliveredBatch, findings: Sequence[_Finding]) -> bytes:
     writer = csv.writer(written)
     writer.writerow(_COLUMNS)
     for each in findings:
-        remedy = about(each.reason).remedy if each.reason else ""
+        plain = about(each.reason).plain if each.reason else ""
         cells = (
             *(posixpath.basename(batch.location), each.release.release_id, each.release.title, each.release.message_id),
-            *(each.status, each.isrc, each.track, each.file, each.reason, remedy),
+            *(each.status, each.isrc, each.track, each.file, each.reason, plain),
         )
         writer.writerow([defused(printable(cell)) for cell in cells])
     return written.getvalue().encode()

@@ -8,12 +8,10 @@ from typing import TypeVar
 
 from proofsweep.errors import NameTaken, SourceError
 from proofsweep.files.moves import Moves
-from proofsweep.ingest.batches import IN_BATCH
 from proofsweep.model.ingest import Disposition, PastAnswer
 from proofsweep.model.items import FileFacts, WorkItem, printable
 from proofsweep.model.moves import FileMove, Move, MovedItem, targets_of
 from proofsweep.model.reasons import Reason
-from proofsweep.model.tags import tags_of
 
 _GONE = frozenset({Reason.MISSING_AUDIO, Reason.SOURCE_CHANGED})
 
@@ -74,7 +72,7 @@ class Disposal:
         """
         disposition = {"accepted": Disposition.ACCEPTED, "rejected": Disposition.QUARANTINED}.get(answer.outcome)
         target = None if disposition is None else self.target(disposition)
-        if disposition is None or target is None or IN_BATCH in tags_of(item.tags_json):
+        if disposition is None or target is None or item.is_delivered:
             return DisposalResult(Disposition.LEFT)
         if not item.audio.startswith(f"{self.watched.rstrip('/')}/"):
             return DisposalResult(Disposition.LEFT, detail="It lies outside the watched folder.")

@@ -15,7 +15,6 @@ from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.preflight import SizeLimits, work_item_of
 from proofsweep.errors import EmptyCatalog, ResultsError, SourceError, UsageError
 from proofsweep.ingest.acknowledge import Acknowledge
-from proofsweep.ingest.batches import IN_BATCH
 from proofsweep.ingest.dispose import DisposalResult
 from proofsweep.ingest.look import Look, Looked, ReadyFiles
 from proofsweep.ingest.move_batches import BatchDisposal
@@ -98,7 +97,7 @@ class IngestPass:
         if ready := self._without_open_ones(self._chosen(looked)):
             with suppress(EmptyCatalog):  # everything was taken back meanwhile
                 yield from self._finished(self._planned(ready))  # (5)
-            if any(IN_BATCH in row.tags for row in ready) and self.report.is_whole:
+            if any(row.batch is not None for row in ready) and self.report.is_whole:
                 self._close_batches(self._looked(self.watch.sightings(), self.watch.answers()))  # (6)
         for run_id in sorted(in_doubt):
             yield from self._finished(run_id)

@@ -144,11 +144,13 @@ class Look:
             if why is not None:
                 looked.incomplete[batch.location] = why
             for each in batch.rows:
-                each.row = replace(each.row, tags=self._tags(each.row, batch))
+                each.row = replace(each.row, batch=batch.location, tags=self._tags(each.row, batch))
 
     def _tags(self, row: ManifestRow, batch: DeliveredBatch) -> dict[str, str]:
         """Return the tags of a delivered file, which tell whose it is also where no folder of a supplier does."""
-        supplier = supplier_of(path_within(batch.location, self.watched)) or row.tags.get("sender")
+        release = batch.releases.get(row.release or "")
+        sender = row.tags.get("sender") or (None if release is None else release.sender)
+        supplier = supplier_of(path_within(batch.location, self.watched)) or sender
         tags = {IN_BATCH: posixpath.basename(batch.location), **row.tags}
         return tags | ({self.supplier_tag: supplier} if supplier else {})
 
@@ -247,7 +249,7 @@ class ReadyFiles(PartOfCatalog):
     def rows(self) -> Iterator[ManifestRow]:
         """Yield the rows from the first, at each call."""
         for number, row in enumerate(self._rows):
-            supplier = None if IN_BATCH in row.tags else supplier_of(row.named_audio)
+            supplier = supplier_of(row.named_audio) if row.batch is None else None
             tags = {} if supplier is None else {self._supplier_tag: supplier}
             yield replace(row, number=number, tags={**row.tags, **tags})
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 
 from proofsweep.model.declared import Declared
-from proofsweep.model.reasons import SOURCE_REASONS, Ineligible
+from proofsweep.model.reasons import SOURCE_REASONS, Ineligible, Reason
 
 
 class Mode(StrEnum):
@@ -86,12 +86,18 @@ class WorkItem:
     tags_json: str | None = None
     relative_path: str | None = None  # the audio as `relative_path_of` has it
     declared: Declared | None = None  # what the delivery says of the audio's bytes
+    is_delivered: bool = False  # whether it is of a delivery, whose messages say which files there are
     ineligible: Ineligible | None = None
 
     @property
     def may_be_found(self) -> bool:
-        """Whether a file that the listing did not show, or could not, may be there when the item runs."""
-        return self.ineligible is not None and self.ineligible.reason in SOURCE_REASONS and self.audio != ""
+        """Whether a file that the listing did not show, or could not, may be there when the item runs.
+
+        That a delivery lacks a file is a finding: its message was read in the same folder.
+        """
+        if self.ineligible is None or (self.is_delivered and self.ineligible.reason == Reason.MISSING_AUDIO):
+            return False
+        return self.ineligible.reason in SOURCE_REASONS and self.audio != ""
 
     @property
     def mode(self) -> Mode:
