@@ -21,7 +21,7 @@ from proofsweep.ingest.move_batches import BatchDisposal
 from proofsweep.ingest.records import Records, known_after
 from proofsweep.model import layout
 from proofsweep.model.ingest import Decision, Disposition, PassReport, PastAnswer, Sighting, needs_letter
-from proofsweep.model.items import ManifestRow
+from proofsweep.model.items import ManifestRow, WorkItem
 from proofsweep.model.runs import Plan, new_run_id
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.legs import Legs
@@ -209,9 +209,15 @@ class IngestPass:
             written = {row["item_id"] for row in rows}
             self.report.rows = [row for row in self.report.rows if row["item_id"] not in written] + rows
 
-    def _note_letters(self, before: Mapping[str, PastAnswer], part: str, answers: Mapping[str, PastAnswer]) -> None:
+    def _note_letters(
+        self, before: Mapping[str, PastAnswer], part: str, answers: Sequence[tuple[WorkItem, PastAnswer]]
+    ) -> None:
         """Note which letters are due, so that no kill loses one."""
-        due = [item_id for item_id, answer in answers.items() if needs_letter(answer, before.get(item_id))]
+        due = [
+            item.item_id
+            for item, answer in answers
+            if needs_letter(answer, before.get(item.item_id), is_delivered=item.is_delivered)
+        ]
         if self.write_letters is not None and due:
             self.watch.keep_letters_due({**self.watch.letters_due(), part: due})
 

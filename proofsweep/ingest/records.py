@@ -41,8 +41,8 @@ from proofsweep.verify.item.verify_item import Clock
 # Files whose names are chosen and noted together. Chosen: half a megabyte of notes.
 _WAVE = 500
 
-Note = Callable[[str, Mapping[str, PastAnswer]], None]
-"""Takes the name of a part of `ingest`, and the answers of which its rows may tell, by item ID."""
+Note = Callable[[str, Sequence[tuple[WorkItem, PastAnswer]]], None]
+"""Takes the name of a part of `ingest`, and the items of which its rows may tell, each with its answer."""
 
 _ANSWER = tuple(each.name for each in fields(PastAnswer))
 
@@ -84,7 +84,7 @@ class Records:
             ]
             for row in rows[len(verified) :]:
                 row["retry_at"] = self.clock() + SECOND_REFUSAL_AFTER
-            note(name, {item.item_id: answer for item, answer in verified})
+            note(name, verified)
             with suppress(NameTaken):
                 self.results.create_part(name, "ingest", rows)
             self._end_moves()
@@ -106,7 +106,7 @@ class Records:
         written: list[Row] = []
         for wave in _waves(answered):
             part = self._new_part()
-            note(part, {item.item_id: answer for item, answer in wave if item.item_id in delivered_again})
+            note(part, [each for each in wave if each[0].item_id in delivered_again])
             written += self._written(part, self._disposed(wave, {}, part), delivered_again)
             self._end_moves()
         return written
@@ -120,7 +120,7 @@ class Records:
     ) -> list[Row]:
         """Move a delivery as a whole, all of whose files are answered; give the rows that it writes, as above."""
         part = self._new_part()
-        note(part, {item.item_id: answer for item, answer in answered if item.item_id in delivered_again})
+        note(part, [each for each in answered if each[0].item_id in delivered_again])
         if isinstance(chosen, Move):
             self.watch.keep_moves(part, [*self.half.values(), chosen])
             rows = self._rows_of(chosen)

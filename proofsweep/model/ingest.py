@@ -254,12 +254,14 @@ def is_not_moved(row: Row) -> bool:
     return row["disposition"] == Disposition.LEFT and row["detail"] is not None
 
 
-def needs_letter(answer: PastAnswer, before: PastAnswer | None) -> bool:
+def needs_letter(answer: PastAnswer, before: PastAnswer | None, *, is_delivered: bool = False) -> bool:
     """Whether a supplier must be told of an answer; `before` is the newest one of earlier runs.
 
-    A rejection that was asked for again and is as before is not told again.
+    A rejection that was asked for again and is as before is not told again. Of a delivery, a file that is not there is
+    told too: its sender named it.
     """
-    if answer.outcome not in {"rejected", "ineligible"} or not about(answer.reason).tells_supplier:
+    is_told = about(answer.reason).tells_supplier or (is_delivered and is_finding(answer.outcome, answer.reason))
+    if answer.outcome not in {"rejected", "ineligible"} or not is_told:
         return False
     now, told = (each and (each.reason, each.audio_sha256, each.sidecar_sha256) for each in (answer, before))
     return now != told or (before is not None and before.run_id == answer.run_id)

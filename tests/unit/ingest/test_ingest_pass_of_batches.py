@@ -144,6 +144,7 @@ def test_a_file_that_is_not_there_is_waited_for_and_then_a_finding(watched: Watc
         ("accepted", None, "quarantined"),
     }
     assert "B1/r2/resources/b.wav" in names_in(watched.root / "bad")
+    assert [names for _, names in watched.letters] == [["a.wav"]]
 
 
 def test_a_file_of_another_size_than_declared_is_waited_for(watched: Watched) -> None:
