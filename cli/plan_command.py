@@ -79,7 +79,7 @@ def add_to(app: typer.Typer) -> None:
 @with_selection_options
 def plan(
     catalog: str = typer.Argument(
-        metavar="CATALOG", help="A manifest, a glob of manifests, a folder, or a bucket URL of one."
+        metavar="CATALOG", help="A manifest, a glob of manifests, a DDEX message, a folder, or a bucket URL of one."
     ),
     *,
     deep: bool = _Deep,

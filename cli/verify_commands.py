@@ -42,7 +42,8 @@ def add_to(app: typer.Typer) -> None:
 @with_selection_options
 def verify(
     catalog: str = typer.Argument(
-        metavar="CATALOG", help="A manifest (.csv .xlsx .jsonl .parquet, also .gz), a glob of manifests, or a folder."
+        metavar="CATALOG",
+        help="A manifest (.csv .xlsx .jsonl .parquet, also .gz), a glob of them, a DDEX message (.xml), or a folder.",
     ),
     *,
     anew: bool = Anew,

@@ -355,3 +355,13 @@ def test_a_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     monkeypatch.setattr("cli.app.app_for", raising(errno.EIO))
     with pytest.raises(OSError, match="details"):
         app.run(["compact"])
+
+
+def test_a_message_is_no_audio(proofsweep: Command, tmp_path: Path) -> None:
+    """`check` says what verifies the files that it names."""
+    (tmp_path / "0094631432057.xml").write_bytes(b"<NewReleaseMessage/>")
+
+    done = proofsweep("check", tmp_path / "0094631432057.xml")
+
+    assert done.returncode == 2
+    assert is_one_line_with(done, "this is XML, not audio. Verify what a DDEX message names: proofsweep verify ")

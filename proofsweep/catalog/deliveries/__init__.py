@@ -1,4 +1,5 @@
-"""Deliveries as DDEX messages describe them. In: messages and listed files. Out: rows, and batches of releases.
+"""Deliveries as DDEX messages describe them. In: folders of a scan, with XML files. Out: rows, findings and batches.
 
-Read `batches` (the nouns), `ern` (what a message says), `locations` (where its files lie), then `delivery`.
+Read `batches` and `messages` (the nouns), then `deliveries` (what a scan asks), `named_files` (which file is meant) and
+`threads` (which message is in force). A message goes through `message_files`, `xml_reader` and `ern`.
 """

@@ -58,7 +58,8 @@ def item_id_for(header: Header, reference: str, written: str) -> str:
 
     It is made of the sender, the release, the recording's reference in the message, and the location as written there.
     """
-    parts = (header.sender, header.release_id, reference, written)
+    release = header.release_id or header.thread_id or header.message_id
+    parts = (header.sender, release, reference, written)
     kind = ("test",) if header.is_test else ()
     return hashlib.sha256(b"\0".join(map(raw_bytes, (*kind, *parts)))).hexdigest()[:32]
 

@@ -60,7 +60,7 @@ def planned_item(row: Row) -> WorkItem:
         tags_json=_maybe_text(row["tags"]),
         sidecar_version=_maybe_text(row["sidecar_version"]),
         relative_path=_maybe_text(row["relative_path"]),
-        declared=declared_from(_maybe_text(row["declared"])),
+        declared=None if row["declared"] is None else declared_from(str(row["declared"])),
         is_delivered=bool(row["is_delivered"]),
         ineligible=None if reason is None else Ineligible(Reason(str(reason)), str(detail)),
     )
