@@ -119,8 +119,7 @@ class Acknowledge:
         name = posixpath.basename(batch.location)
         _add(header, "MessageId", f"ACK_{name}")
         _add(ET.SubElement(header, "MessageSender"), "PartyId", self.party or _UNKNOWN)
-        senders = [release.sender for release in batch.releases.values() if release.sender]
-        _add(ET.SubElement(header, "MessageRecipient"), "PartyId", senders[0] if senders else _UNKNOWN)
+        _add(ET.SubElement(header, "MessageRecipient"), "PartyId", batch.sender or _UNKNOWN)
         _add(header, "MessageCreatedDateTime", "" if at is None else f"{at:%Y-%m-%dT%H:%M:%SZ}")
         for release, own in groupby(findings, key=attrgetter("release")):
             _add_release(root, name, release, list(own))
@@ -136,7 +135,7 @@ def _add(parent: ET.Element, name: str, text: str) -> None:
 def _add_release(root: ET.Element, batch: str, release: Release, findings: Sequence[_Finding]) -> None:
     is_ok = all(each.status == _OK for each in findings)
     status = ET.SubElement(root, "ReleaseStatus")
-    _add(ET.SubElement(status, "ReleaseId"), _id_element(release.release_id), release.release_id or _UNKNOWN)
+    _add(ET.SubElement(status, "ReleaseId"), _kind_of(_id_of(release)), _id_of(release))
     _add(status, "ReleaseStatus", _supply_chain_status(release, is_ok=is_ok))
     for isrc in dict.fromkeys(each.isrc for each in findings if each.isrc and each.status != _OK):
         _add(ET.SubElement(status, "AffectedResource"), "ISRC", isrc)
@@ -157,7 +156,12 @@ def _supply_chain_status(release: Release, *, is_ok: bool) -> str:
     return "SuccessfullyIngestedByReleaseDistributor" if is_ok else "ProcessingErrorAtReleaseDistributor"
 
 
-def _id_element(release_id: str) -> str:
+def _id_of(release: Release) -> str:
+    """Return the ID of a release; the standard names its folder so, too."""
+    return release.release_id or posixpath.basename(release.location)
+
+
+def _kind_of(release_id: str) -> str:
     """Return the kind of an ID by its form."""
     kinds = (kind for kind, form in _ID_FORMS.items() if form.fullmatch(release_id.replace("-", "").upper()))
     return next(kinds, "ProprietaryId")
@@ -210,7 +214,7 @@ def _csv(batch: DeliveredBatch, findings: Sequence[_Finding]) -> bytes:
     for each in findings:
         plain = about(each.reason).plain if each.reason else ""
         cells = (
-            *(posixpath.basename(batch.location), each.release.release_id, each.release.title, each.release.message_id),
+            *(posixpath.basename(batch.location), _id_of(each.release), each.release.title, each.release.message_id),
             *(each.status, each.isrc, each.track, each.file, each.reason, plain),
         )
         writer.writerow([defused(printable(cell)) for cell in cells])

@@ -68,6 +68,11 @@ class DeliveredBatch:
     rows: list[BatchRow] = field(default_factory=list)
 
     @property
+    def sender(self) -> str:
+        """Who sent it, by the first message that says so; empty if none can be read."""
+        return next((release.sender for release in self.releases.values() if release.sender), "")
+
+    @property
     def is_sent(self) -> bool:
         """Whether the sender has said that all is sent, or does not say so."""
         return self.completion is not None or not self.needs_completion
@@ -87,7 +92,7 @@ class DeliveredBatch:
         if self.completion is None and self.needs_completion:
             return "its completion file is not there"
         missing = sum(not each.is_there for each in self.moved_rows)
-        return f"{missing:,} of the files that its messages name are not there, or not whole" if missing else None
+        return f"files that its messages name, and that are not there or not whole: {missing:,}" if missing else None
 
     def decide(self, now: datetime, since: datetime, rules: IngestRules) -> str | None:
         """Let files wait as long as the batch is not complete; return why it is not if that has lasted too long.
@@ -148,12 +153,14 @@ class DeliveredBatches:
 
     def _at(self, location: str, batch: Batch | None, *, needs_completion: bool) -> DeliveredBatch:
         if location not in self._found:
-            below = {} if batch is None else batch.releases
+            releases: Mapping[str, Release] = {} if batch is None else batch.releases
+            if not needs_completion:  # one of many that came each alone
+                releases = {location: releases[location]} if location in releases else {}
             self._found[location] = DeliveredBatch(
                 location=location,
                 completion=batch.completion if batch is not None and needs_completion else None,
                 needs_completion=needs_completion,
-                releases={at: release for at, release in below.items() if is_within(at, location)},
+                releases=releases,
             )
         return self._found[location]
 

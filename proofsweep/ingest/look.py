@@ -149,7 +149,7 @@ class Look:
     def _tags(self, row: ManifestRow, batch: DeliveredBatch) -> dict[str, str]:
         """Return the tags of a delivered file, which tell whose it is also where no folder of a supplier does."""
         release = batch.releases.get(row.release or "")
-        sender = row.tags.get("sender") or (None if release is None else release.sender)
+        sender = row.tags.get("sender") or (release.sender if release is not None else "") or batch.sender
         supplier = supplier_of(path_within(batch.location, self.watched)) or sender
         tags = {IN_BATCH: posixpath.basename(batch.location), **row.tags}
         return tags | ({self.supplier_tag: supplier} if supplier else {})

@@ -55,15 +55,12 @@ class BatchDisposal:
     def _going(self, batch: DeliveredBatch, route: "_Route", going: set[Disposition]) -> Iterator[str]:
         """Yield the files that are moved; those of the batch itself only if none of its releases stays."""
         has_stays = len(going) < len(route.used())
-        apart = [at for at, release in batch.releases.items() if release.is_test or release.is_purged]
-        apart.append(posixpath.join(batch.location, ACKNOWLEDGEMENTS))
+        apart = {at for at, release in batch.releases.items() if release.is_test or release.is_purged}
+        ours = posixpath.join(batch.location, ACKNOWLEDGEMENTS)
         for file in self.disposal.moves.files_below(batch.location):
-            is_of_batch = route.release_of(file) is None
-            if (
-                route.of(file) in going
-                and not (is_of_batch and has_stays)
-                and not any(is_within(file, at) for at in apart)
-            ):
+            release = route.release_of(file)
+            stays = release in apart or (release is None and has_stays) or is_within(file, ours)
+            if route.of(file) in going and not stays:
                 yield file
 
     def _with_free_names(self, batch: DeliveredBatch, route: "_Route", files: list[str]) -> tuple[FileMove, ...] | None:

@@ -215,7 +215,7 @@ class Records:
         now, tries, tags = self.clock(), _tries_before(sighting, item) + 1, tags_of(item.tags_json)
         stands = _stands(answer.outcome, answer.reason, tags)
         retry_at = None if stands else self.rules.retry_at(tries, now)
-        supplier = tags.get(self.supplier_tag) if IN_BATCH in tags else None
+        folder = supplier_of(path_within(item.audio, self.disposal.watched))
         row: Row = {
             "run_id": answer.run_id,
             "leg": answer.leg,
@@ -229,7 +229,7 @@ class Records:
             "sidecar_version": item.sidecar_version,
             "audio_sha256": answer.audio_sha256,
             "sidecar_sha256": answer.sidecar_sha256,
-            "supplier": supplier or _printable(supplier_of(path_within(item.audio, self.disposal.watched))),
+            "supplier": tags.get(self.supplier_tag) if item.is_delivered else _printable(folder),
             "outcome": answer.outcome,
             "reason": answer.reason,
             "tries": tries,

@@ -111,7 +111,7 @@ def test_the_same_is_told_as_csv(tmp_path: Path) -> None:
         ("A1-2425G-ABC1234002-M", "ResourceMissing", "QZC00000001", "r2/resources/c.wav", "missing_audio"),
         ("A1-2425G-ABC1234002-M", "ResourceCorrupt", "QZD00000001", "r2/resources/d.wav", "damaged_in_delivery"),
         ("PROP-3", "FileOK", "", "", ""),
-        ("", "NewReleaseMessageInvalid", "", "", "unreadable_message"),
+        ("r4", "NewReleaseMessageInvalid", "", "", "unreadable_message"),
     ]
     assert rows[0]["title"] == "'=1+1"
     assert rows[1]["track"] == "Song <b.wav>\\x00"

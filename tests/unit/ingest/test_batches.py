@@ -153,7 +153,7 @@ def test_a_release_without_a_batch_waits_only_for_what_is_not_there() -> None:
     assert batch.decide(NOW, NOW, RULES) is None
     assert [each.decision for each in rows] == [TAKE, WAITS]
     rows[1].decision = TAKE
-    assert batch.decide(LATE, NOW, RULES) == "1 of the files that its messages name are not there, or not whole"
+    assert batch.decide(LATE, NOW, RULES) == "files that its messages name, and that are not there or not whole: 1"
     assert [each.decision for each in rows] == [TAKE, TAKE]
 
 

@@ -13,7 +13,7 @@ from proofsweep.model.ingest import Decision
 from proofsweep.model.tags import tags_of
 from proofsweep.store.watches import Watch
 
-from ...worlds.ddex_messages import SENDER, Sending, Track, batch_manifest, purge, put_release, sent
+from ...worlds.ddex_messages import SENDER, Sending, batch_manifest, purge
 from ..killed_lines import Killed
 from .conftest import WAV, Watched
 from .test_ingest_pass import names_in
@@ -137,7 +137,7 @@ def test_a_file_that_is_not_there_is_waited_for_and_then_a_finding(watched: Watc
     report = watched.run_pass().report
 
     assert (first.decisions, first.incomplete) == ({Decision.INCOMPLETE_BATCH: 2}, {})
-    why = "1 of the files that its messages name are not there, or not whole"
+    why = "files that its messages name, and that are not there or not whole: 1"
     assert report.incomplete == {str(watched.folder / "B1"): why}
     assert {(str(row["outcome"]), row["reason"], str(row["disposition"])) for row in report.rows} == {
         ("ineligible", "missing_audio", "quarantined"),
@@ -280,24 +280,6 @@ def test_without_targets_a_batch_stays_and_is_acknowledged_once(watched: Watched
     assert [len(report.acknowledgements) for report in reports] == [1, 0]
     assert len(watched.planned) == 1
     assert "B1/r1/resources/a.wav" in names_in(watched.folder)
-
-
-def test_a_file_that_cannot_be_told_from_another_waits_for_it(watched: Watched) -> None:
-    """Two releases without any ID name the same file; when the first one is moved, its bytes are known."""
-    for name in ("r1", "r2"):
-        sending = Sending(
-            thread_id=name,
-            icpn="",
-            catalog_number="",
-            tracks=[Track(isrc="QZABC2600001", files=[sent("a.wav", SOUND)])],
-        )
-        put_release(watched.folder / name, sending, {"a.wav": SOUND})
-
-    decisions = [watched.run_pass().report.decisions for _ in range(2)]
-
-    assert decisions == [{Decision.TAKE: 1, Decision.INCOMPLETE_BATCH: 1}, {Decision.ANSWERED: 1}]
-    assert len(watched.planned) == 1
-    assert names_in(watched.root / "ok") == ["r1/a.wav", "r1/r1.xml", "r2/a.wav", "r2/r2.xml"]
 
 
 def test_the_supplier_is_the_sender_where_no_folder_names_one(watched: Watched) -> None:
