@@ -1,4 +1,4 @@
-"""The deliveries of a watched folder: which files are taken and moved together, and whether all are there. Pure.
+"""The deliveries of a watched folder: which files are taken and moved together, and whether all are there.
 
 A batch is whole when its completion file is there, and each file that its messages name. A release that came without
 any such convention is a batch of its own, whose files are taken one by one.
@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from proofsweep.catalog.deliveries.batches import Batch, Release
+from proofsweep.catalog.deliveries.manifest import absent_messages
 from proofsweep.files.locations import is_within
+from proofsweep.files.source import Source
 from proofsweep.model.ingest import Decision, IngestRules, PastAnswer, reason_at_look
 from proofsweep.model.items import FileFacts, ManifestRow
 from proofsweep.model.known_batches import KnownBatches
@@ -59,12 +61,14 @@ class DeliveredBatch:
         completion: the location of the file that says that all is sent; None while it is not there.
         needs_completion: whether nothing is taken before that file is there.
         releases: by the location of their folders.
+        absent: the messages that its manifest names and that are not there.
     """
 
     location: str
     completion: str | None
     needs_completion: bool
     releases: Mapping[str, Release] = field(default_factory=dict)
+    absent: Sequence[str] = ()
     rows: list[BatchRow] = field(default_factory=list)
 
     @property
@@ -91,6 +95,8 @@ class DeliveredBatch:
         """Return what is not there, in a clause; None if the batch is complete."""
         if self.completion is None and self.needs_completion:
             return "its completion file is not there"
+        if self.absent:
+            return f"messages that its manifest names, and that are not there: {len(self.absent):,}"
         missing = sum(not each.is_there for each in self.moved_rows)
         return f"files that its messages name, and that are not there or not whole: {missing:,}" if missing else None
 
@@ -114,8 +120,9 @@ class DeliveredBatch:
 class DeliveredBatches:
     """The batches of one look at a watched folder."""
 
-    def __init__(self, watched: str, batches: Mapping[str, Batch], known: KnownBatches) -> None:
-        """Take what the folder's messages say, and note who sends completion files."""
+    def __init__(self, watched: str, batches: Mapping[str, Batch], known: KnownBatches, source: Source) -> None:
+        """Take what the folder's messages say, and note who sends completion files; `source` reads manifests."""
+        self._source = source
         self._watched = watched.rstrip("/")
         self._batches = batches
         self._known = known
@@ -161,6 +168,7 @@ class DeliveredBatches:
                 completion=batch.completion if batch is not None and needs_completion else None,
                 needs_completion=needs_completion,
                 releases=releases,
+                absent=absent_messages(batch, self._source) if batch is not None and needs_completion else (),
             )
         return self._found[location]
 

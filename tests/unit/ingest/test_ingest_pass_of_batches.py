@@ -147,6 +147,20 @@ def test_a_file_that_is_not_there_is_waited_for_and_then_a_finding(watched: Watc
     assert [names for _, names in watched.letters] == [["a.wav"]]
 
 
+def test_a_message_that_the_manifest_names_is_waited_for(watched: Watched) -> None:
+    """Without it, the batch is taken late, and goes to quarantine although all its files are accepted."""
+    watched.deliver_release("B1/r1", a=SOUND)
+    watched.deliver("B1/manifest.xml", batch_manifest("B1", ["r1/r1.xml", "r2/r2.xml"]))
+    assert watched.run_pass().report.decisions == {Decision.INCOMPLETE_BATCH: 1}
+    watched.later(WAIT_SECONDS)
+
+    report = watched.run_pass().report
+
+    why = "messages that its manifest names, and that are not there: 1"
+    assert report.incomplete == {str(watched.folder / "B1"): why}
+    assert "B1/r1/resources/a.wav" in names_in(watched.root / "bad")
+
+
 def test_a_file_of_another_size_than_declared_is_waited_for(watched: Watched) -> None:
     """It may still be written; the batch is taken as soon as it is whole."""
     deliver_batch(watched)
