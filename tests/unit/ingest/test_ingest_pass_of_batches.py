@@ -7,9 +7,11 @@ from zlib import crc32
 
 import pytest
 
+from proofsweep.errors import SourceError
 from proofsweep.files.moves import LocalMoves
 from proofsweep.ingest.records import Records
 from proofsweep.model.ingest import Decision
+from proofsweep.model.items import FileFacts
 from proofsweep.model.tags import tags_of
 from proofsweep.store.watches import Watch
 
@@ -283,6 +285,28 @@ def test_a_batch_that_cannot_be_moved_is_whole_where_it_was(watched: Watched) ->
     (watched.root / "ok").unlink()
     watched.run_pass()
     assert "B1/BatchComplete.txt" in names_in(watched.root / "ok")
+
+
+def test_a_batch_that_is_half_removed_is_not_looked_at(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left of it is no delivery: its messages may be gone. It is whole at the target."""
+    deliver_batch(watched)
+    remove, left = LocalMoves.remove, [2]
+
+    def remove_some(moves: LocalMoves, location: str, facts: FileFacts) -> bool:
+        left[0] -= 1
+        if left[0] < 0:
+            raise SourceError("Denied.", reason="unreadable_file")
+        return remove(moves, location, facts)
+
+    with monkeypatch.context() as moment:
+        moment.setattr(LocalMoves, "remove", remove_some)
+        reports = [watched.run_pass().report for _ in range(2)]
+    reports += [watched.run_pass().report for _ in range(2)]
+
+    assert [len(report.not_moved) for report in reports] == [2, 2, 0, 0]
+    assert (reports[1].decisions, len(watched.planned)) == ({}, 1)
+    assert [path.name for path in watched.folder.iterdir()] == ["acknowledgements"]
+    assert len(names_in(watched.root / "ok")) == 7
 
 
 def test_without_targets_a_batch_stays_and_is_acknowledged_once(watched: Watched) -> None:
