@@ -153,7 +153,9 @@ def test_a_message_that_the_manifest_names_is_waited_for(watched: Watched) -> No
     """Without it, the batch is taken late, and goes to quarantine although all its files are accepted."""
     watched.deliver_release("B1/r1", a=SOUND)
     watched.deliver("B1/manifest.xml", batch_manifest("B1", ["r1/r1.xml", "r2/r2.xml"]))
-    assert watched.run_pass().report.decisions == {Decision.INCOMPLETE_BATCH: 1}
+    assert watched.run_pass().report.decisions == {
+        Decision.INCOMPLETE_BATCH: 2
+    }  # the audio, and the message that is missing
     watched.later(WAIT_SECONDS)
 
     report = watched.run_pass().report
