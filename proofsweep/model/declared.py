@@ -4,6 +4,7 @@ import base64
 import binascii
 import hashlib
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -35,6 +36,12 @@ class Declared:
         """Return the algorithm and the digest that are compared; None if no digest is declared."""
         found = [name for name in ALGORITHMS if name in self.digests]
         return (found[-1], self.digests[found[-1]]) if found else None
+
+    def is_size(self, size_bytes: int) -> bool:
+        """Whether a file of so many bytes has the declared size, in bytes or, as the standard says, in kilobytes."""
+        kilobytes = (size_bytes / unit for unit in (1_000, 1_024))
+        rounded = {way(each) for each in kilobytes for way in (math.floor, round, math.ceil)}
+        return self.size_bytes in {None, size_bytes, *rounded}
 
     def with_others(self, other: "Declared") -> "Declared":
         """Return this, and what another list says beyond it."""

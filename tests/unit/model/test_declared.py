@@ -55,3 +55,22 @@ def test_lists_complete_each_other() -> None:
     """What two lists say of a file is one; the first wins."""
     both = Declared(digests={"md5": "00"}).with_others(Declared(size_bytes=3, digests={"md5": "11", "sha1": "22"}))
     assert both == Declared(size_bytes=3, digests={"md5": "00", "sha1": "22"})
+
+
+@pytest.mark.parametrize(
+    ("declared", "size_bytes", "is_size"),
+    [
+        (None, 5, True),
+        (5_000_500, 5_000_500, True),
+        (5_000_499, 5_000_500, False),
+        (5_000, 5_000_500, True),
+        (5_001, 5_000_500, True),
+        (4_883, 5_000_500, True),
+        (4_884, 5_000_500, True),
+        (4_885, 5_000_500, False),
+        (0, 5, True),
+    ],
+)
+def test_a_size_is_declared_in_bytes_or_in_kilobytes(declared: int | None, size_bytes: int, is_size: bool) -> None:
+    """The standard says kilobytes, and most senders write bytes; no file is a thousand times as large as declared."""
+    assert Declared(size_bytes=declared).is_size(size_bytes) is is_size
