@@ -62,16 +62,3 @@ def test_only_a_complete_file_is_taken_before_its_time(
     assert first.decisions == {Decision.SETTLING: 1}
     assert later.decisions == {(Decision.TAKE if is_taken else Decision.INCOMPLETE): 1}
     assert last.decisions == {Decision.TAKE: 1}
-
-
-def test_files_that_a_bag_names_and_that_are_not_there_are_not_looked_at(watched: Watched) -> None:
-    """They are still on their way, or were moved by an earlier pass; neither is a fault of the delivery."""
-    watched.deliver("bag/data/a.wav", CREDENTIALED)
-    watched.deliver("bag/bagit.txt", b"BagIt-Version: 1.0\n")
-    watched.deliver("bag/manifest-md5.txt", f"{'0' * 32}  data/a.wav\n{'0' * 32}  data/gone.wav\n".encode())
-    one = watched.new_pass()
-
-    looked = one.look(one.folder(), {}, {}, watched.now)
-
-    assert looked.decisions.total() == 1
-    assert len(looked.sightings) == 1
