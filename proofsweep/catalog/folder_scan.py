@@ -175,10 +175,10 @@ class FolderScan:
         audio: list[str] = []
         lists: list[str] = []
         for name in folder.files:
-            is_left_out = named.leave_out(posixpath.join(folder.location, name)) and not is_list_name(name)
-            if is_sidecar(name) or is_left_out:
+            path = posixpath.join(folder.location, name)
+            if is_sidecar(name) or (named.leave_out(path) and not is_list_name(name)):
                 continue
-            cause = self._why_no_row(posixpath.join(folder.location, name), named)
+            cause = self._why_no_row(path, named)
             if cause is None:
                 audio.append(name)
             elif cause is Cause.CHECKSUM_LISTS:

@@ -13,8 +13,9 @@ from proofsweep.catalog.deliveries.listed_folders import ListedFolders
 from proofsweep.catalog.deliveries.message_files import XmlFile, examine, is_completion_name, is_xml_name
 from proofsweep.catalog.deliveries.message_spool import MessageSpool
 from proofsweep.catalog.deliveries.named_files import NamedFiles, ReleaseFolder, folders_meant, named_files
+from proofsweep.catalog.deliveries.named_locations import below, candidates
 from proofsweep.catalog.deliveries.threads import Threads, header_of
-from proofsweep.files.locations import is_bucket, is_within, one_line, path_within
+from proofsweep.files.locations import is_within, one_line, path_within
 from proofsweep.files.source import Folder, Source
 from proofsweep.model.delivery_counts import DeliveryCounts
 from proofsweep.model.items import ManifestRow
@@ -53,6 +54,7 @@ class Deliveries:
         self._listed = ListedFolders(source)
         self._releases: dict[str, ReleaseFolder] = {}
         self._completions: dict[str, str] = {}
+        self._named_messages: dict[str, list[str]] = {}
         self._leading: list[tuple[int, str]] = []  # messages, by number, and the other folders that they name
         self._threads = Threads(())
         self._batch_of: dict[str, str] = {}
@@ -97,13 +99,34 @@ class Deliveries:
             for folder in release.folders:
                 for row in scan.rows_in(folder, found):
                     naming = found.here.get(row.audio or "")
-                    yield self._unnamed(row, release) if naming is None else self._named(row, naming, release)
+                    if naming is None:
+                        yield self._unnamed(row, release)
+                        continue
+                    is_link = bool(folder.links) and posixpath.basename(row.audio or "") in folder.links
+                    yield self._named(row, naming, release, is_link=is_link)
             for location, naming, refused in found.missing:
                 yield self._missing(scan.row_at(location), naming, refused, release)
             for each in release.broken:
                 self.counts.unreadable += 1
                 refused = Ineligible(Reason.UNREADABLE_MESSAGE, each.error or "")
                 yield self._placed(scan.row_at(each.location), refused, release)
+        yield from self._absent_messages(scan)
+
+    def _absent_messages(self, scan: RowsOfFolders) -> Iterator[ManifestRow]:
+        """Yield a row for each message that a batch's manifest names and nobody sent."""
+        there: dict[str, set[str]] = {}
+        for release in self._releases.values():
+            locations = [*(each.location for each in release.headers), *(each.location for each in release.broken)]
+            there.setdefault(self._batch_of[release.location], set()).update(map(posixpath.basename, locations))
+        for batch, names in self._named_messages.items():
+            for name in dict.fromkeys(names if batch in there else ()):
+                path = next(candidates(name), name)
+                if posixpath.basename(path.replace("\\", "/")) not in there[batch]:
+                    self.counts.unreadable += 1
+                    detail = "The manifest of the batch names this message, and it is not there."
+                    refused = Ineligible(Reason.UNREADABLE_MESSAGE, detail)
+                    tags = {"batch": posixpath.basename(batch)}
+                    yield replace(scan.row_at(below(batch, path)), refused=refused, tags=tags, batch=batch)
 
     def batches(self) -> Mapping[str, Batch]:
         """Return the batches by the location of their folders."""
@@ -130,6 +153,8 @@ class Deliveries:
         ]
         if found:
             self._completions[folder.location] = found[0]
+        if named := [name for each in xml for name in each.names]:
+            self._named_messages[folder.location] = named
 
     def _add(self, release: ReleaseFolder, found: XmlFile) -> None:
         if found.message is None:
@@ -157,10 +182,12 @@ class Deliveries:
         self.counts.senders = len({header.sender for header in headers})
         self.counts.without_files = sum(not header.has_files for header in headers)
 
-    def _named(self, row: ManifestRow, naming: Naming, release: ReleaseFolder) -> ManifestRow:
+    def _named(self, row: ManifestRow, naming: Naming, release: ReleaseFolder, *, is_link: bool = False) -> ManifestRow:
         """Return a row with what messages say of its file."""
         self.counts.files += 1
-        refused = row.refused or self._finding(naming) or self._leads_out(row.audio or "", release)
+        refused = row.refused or self._finding(naming)
+        if refused is None and is_link:
+            refused = self._leads_out(row.audio or "", release)
         return self._placed(row, refused, release, naming)
 
     def _unnamed(self, row: ManifestRow, release: ReleaseFolder) -> ManifestRow:
@@ -210,8 +237,6 @@ class Deliveries:
 
     def _leads_out(self, location: str, release: ReleaseFolder) -> Ineligible | None:
         """Return why a link may not be followed: it leads out of its batch."""
-        if is_bucket(location) or not os.path.islink(location):  # noqa: PTH114 - called for each file
-            return None
         batch = self._batch_of[release.location]
         if is_within(os.path.realpath(location), os.path.realpath(batch)):
             return None
