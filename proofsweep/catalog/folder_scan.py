@@ -214,7 +214,7 @@ class FolderScan:
             self.deliveries = deliveries.counts
             yield from deliveries.rows(self)
             self.ignored[Cause.MESSAGES_WITHOUT_FILES] += deliveries.counts.without_files
-            self.batches = deliveries.batches()
+            self.batches = deliveries.batches
         for location, refused in self._checksums.missing():
             if is_audio_name(location) and self._message is None:
                 yield replace(self.row_at(location), refused=refused)

@@ -113,8 +113,7 @@ class Reason(StrEnum):
     UNREADABLE_MESSAGE = of_file(
         "unreadable_message",
         "the delivery's message cannot be read",
-        "A DDEX message that is no well-formed XML, has a DTD, is too large or too deep, or is of no known version; "
-        "or one that the batch's manifest names, and that is not there.",
+        "A DDEX message that is no well-formed XML, has a DTD, is too large or too deep, or is of no known version.",
         "ask the supplier to send the message again",
     )
     TEST_MESSAGE = of_file(

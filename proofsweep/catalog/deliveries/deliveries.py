@@ -10,6 +10,7 @@ from typing import Protocol
 from proofsweep.catalog.deliveries.batches import Batch, Release
 from proofsweep.catalog.deliveries.delivered_rows import Naming, finding
 from proofsweep.catalog.deliveries.listed_folders import ListedFolders
+from proofsweep.catalog.deliveries.manifest import absent_messages
 from proofsweep.catalog.deliveries.message_files import XmlFile, examine, is_completion_name, is_xml_name
 from proofsweep.catalog.deliveries.message_spool import MessageSpool
 from proofsweep.catalog.deliveries.named_files import NamedFiles, ReleaseFolder, folders_meant, named_files
@@ -42,11 +43,13 @@ class Deliveries:
 
     Attributes:
         counts: complete after the last row.
+        batches: by the location of their folders; there when the first row is.
     """
 
     def __init__(self, top: str, source: Source, spool: MessageSpool, only: str | None = None) -> None:
         """Take the location that is scanned, and that of the only message that is read, if there is one."""
         self.counts = DeliveryCounts()
+        self.batches: Mapping[str, Batch] = {}
         self._top = top
         self._only = only
         self._source = source
@@ -54,7 +57,6 @@ class Deliveries:
         self._listed = ListedFolders(source)
         self._releases: dict[str, ReleaseFolder] = {}
         self._completions: dict[str, str] = {}
-        self._named_messages: dict[str, list[str]] = {}
         self._leading: list[tuple[int, str]] = []  # messages, by number, and the other folders that they name
         self._threads = Threads(())
         self._batch_of: dict[str, str] = {}
@@ -114,30 +116,22 @@ class Deliveries:
 
     def _absent_messages(self, scan: RowsOfFolders) -> Iterator[ManifestRow]:
         """Yield a row for each message that a batch's manifest names and nobody sent."""
-        there: dict[str, set[str]] = {}
-        for release in self._releases.values():
-            locations = [*(each.location for each in release.headers), *(each.location for each in release.broken)]
-            there.setdefault(self._batch_of[release.location], set()).update(map(posixpath.basename, locations))
-        for batch, names in self._named_messages.items():
-            for name in dict.fromkeys(names if batch in there else ()):
-                path = next(candidates(name), name)
-                if posixpath.basename(path.replace("\\", "/")) not in there[batch]:
-                    self.counts.unreadable += 1
-                    detail = "The manifest of the batch names this message, and it is not there."
-                    refused = Ineligible(Reason.UNREADABLE_MESSAGE, detail)
-                    tags = {"batch": posixpath.basename(batch)}
-                    yield replace(scan.row_at(below(batch, path)), refused=refused, tags=tags, batch=batch)
+        for batch in self.batches.values():
+            for name in absent_messages(batch, self._source):
+                self.counts.missing += 1
+                detail = "The manifest of the batch names this message, and it is not there."
+                row = scan.row_at(below(batch.location, next(candidates(name), name)))
+                refused = Ineligible(Reason.MISSING_AUDIO, detail)
+                tags = {"batch": posixpath.basename(batch.location)}
+                yield replace(row, refused=refused, tags=tags, batch=batch.location)
 
-    def batches(self) -> Mapping[str, Batch]:
-        """Return the batches by the location of their folders."""
+    def _batches(self) -> Iterator[Batch]:
         found: dict[str, dict[str, Release]] = {}
         for release in self._releases.values():
             batch = found.setdefault(self._batch_of[release.location], {})
             batch[release.location] = self._release_of(release)
-        return {
-            location: Batch(location=location, completion=self._completions.get(location), releases=releases)
-            for location, releases in found.items()
-        }
+        for location, releases in found.items():
+            yield Batch(location=location, completion=self._completions.get(location), releases=releases)
 
     def _look_into(self, folder: Folder, name: str) -> XmlFile | None:
         location = posixpath.join(folder.location, name)
@@ -153,8 +147,6 @@ class Deliveries:
         ]
         if found:
             self._completions[folder.location] = found[0]
-        if named := [name for each in xml for name in each.names]:
-            self._named_messages[folder.location] = named
 
     def _add(self, release: ReleaseFolder, found: XmlFile) -> None:
         if found.message is None:
@@ -177,7 +169,8 @@ class Deliveries:
         for number, folder in self._leading:
             if (top := self._listed.top_of(folder)) is not None:
                 self._releases[top].led_here.add(number)
-        self.counts.batches = len({*self._batch_of.values()})
+        self.batches = {batch.location: batch for batch in self._batches()}
+        self.counts.batches = len(self.batches)
         self.counts.releases = self._threads.releases
         self.counts.senders = len({header.sender for header in headers})
         self.counts.without_files = sum(not header.has_files for header in headers)

@@ -1,6 +1,7 @@
 """Which files of a folder are messages of a delivery, or say that a batch is complete."""
 
 import posixpath
+from collections import deque
 from dataclasses import dataclass
 
 from proofsweep.catalog.deliveries.ern import read_message
@@ -31,7 +32,6 @@ class XmlFile:
         message: what it says; None if it is no message of a release, or cannot be read.
         error: why it is a message that cannot be read, in one sentence.
         is_completion: whether it says that a batch is complete; a manifest that is cut short does not.
-        names: the locations of messages, as a manifest has them.
     """
 
     location: str
@@ -39,7 +39,6 @@ class XmlFile:
     message: ErnMessage | None = None
     error: str | None = None
     is_completion: bool = False
-    names: tuple[str, ...] = ()
 
     @property
     def is_message(self) -> bool:
@@ -98,12 +97,12 @@ def _examined(location: str, file: OpenFile) -> XmlFile | None:
 
 def _manifest(location: str, file: OpenFile) -> XmlFile:
     try:
-        names = tuple(url for each in elements(file, ["URL"]) if (url := (each.text or "").strip()))
+        deque(elements(file, ["MessageInBatch"]), maxlen=0)
     except SourceError as error:
         if error.reason != Reason.UNREADABLE_MESSAGE:
             raise
         return XmlFile(location=location, facts=file.facts())
-    return XmlFile(location=location, facts=file.facts(), is_completion=True, names=names)
+    return XmlFile(location=location, facts=file.facts(), is_completion=True)
 
 
 def refuse_other_xml(location: str, file: OpenFile) -> bool:

@@ -324,6 +324,6 @@ def test_message_that_the_manifest_names_and_nobody_sent_is_a_finding(tmp_path: 
 
     catalog = scan(tmp_path / "B")
 
-    assert told(catalog) == {"1/a.wav": "I1", "2/2.xml": "unreadable_message"}
+    assert told(catalog) == {"1/a.wav": "I1", "2/2.xml": "missing_audio"}
     assert catalog.deliveries is not None
-    assert catalog.deliveries.unreadable == 1
+    assert catalog.deliveries.missing == 1
