@@ -38,7 +38,7 @@ soak: $(READY) ## kill runs, race resumes and sweeps, let files fail alike, dist
 		PROOFSWEEP_SOAK_NIGHTS=200 $(BIN)/pytest --quiet --capture=no --hypothesis-seed=$(SEED) \
 		tests/faults/test_killed_anywhere.py tests/faults/test_two_resumes.py tests/faults/test_in_any_order.py \
 		tests/faults/test_whose_fault.py tests/faults/test_controls.py tests/faults/test_few_open_files.py tests/faults/test_clocks.py \
-		tests/faults/test_two_sweeps.py tests/faults/test_ingest.py tests/faults/test_ingest_needs_a_person.py tests/faults/test_disk_full.py \
+		tests/faults/test_two_sweeps.py tests/faults/test_ingest.py tests/faults/test_ingest_of_batches.py tests/faults/test_ingest_needs_a_person.py tests/faults/test_disk_full.py \
 		tests/faults/test_hard_lanes.py tests/faults/test_worker_processes.py tests/faults/test_untouched_stores.py \
 		tests/unit/audit/test_audit_store_after_tampering.py tests/unit/answers/views/test_ten_nights.py
 

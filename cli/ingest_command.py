@@ -22,6 +22,7 @@ from proofsweep.answers.letters import json_of_pass, line_of_pass, lines_of_unmo
 from proofsweep.model.ingest import PassReport
 from proofsweep.model.reading import Reading, checksums_of
 from proofsweep.model.selection import Selection
+from proofsweep.text import printable
 from proofsweep.wiring.engines import utc_now
 from proofsweep.wiring.stores import resolved_here
 from proofsweep.wiring.watching import tell_of_pass, watched_folder
@@ -106,8 +107,10 @@ def _told(path: str, done: PassReport, request: RunRequest) -> ExitCode:
         print_json(json_of_pass(path, done))
     else:
         _print_pass(request.out, messages_of(done), line_of_pass(path, done))
-    for letter in done.letters:
-        request.out.print(f"  letter: {letter}", soft_wrap=True)
+    written = [("letter", letter) for letter in done.letters]
+    written += [("acknowledgement", printable(file)) for file in done.acknowledgements]
+    for kind, file in written:
+        request.out.print(f"  {kind}: {file}", soft_wrap=True)
     errors = lines_of_unmoved(done) + ([] if done.letters_error is None else [done.letters_error.message])
     for line in [*errors, *tell_of_pass(request.settings, path, done, read_block)]:
         print_error(line)

@@ -16,6 +16,7 @@ from proofsweep.alerts.run_alerts import (
     alerts_of_run,
     end_of_run,
     files_given_up,
+    incomplete_batches,
     over_after_end,
 )
 from proofsweep.answers.run_status import RunStatus
@@ -73,7 +74,7 @@ def stop_before_leg(scope: AlertScope, stop: RunMustStop) -> Gather:
 
 
 def end_of_pass(scope: AlertScope, watched: str, report: PassReport, *, tries_left: bool = False) -> Gather:
-    """Tell of files that a pass over a watched folder could not move, or has given up."""
+    """Tell of files that a pass over a watched folder could not move, or has given up, and of incomplete deliveries."""
     unmoved = Counter(str(row["detail"]) for row in report.not_moved)
     lines = [f"- {count:,}: {quoted(reason)}" for reason, count in unmoved.items()]
     end = FlowEnd(
@@ -87,8 +88,9 @@ def end_of_pass(scope: AlertScope, watched: str, report: PassReport, *, tries_le
         tries_left=tries_left,
     )
     given_up = files_given_up(end.environment, watched, end.results_url, report.given_up)
+    incomplete = incomplete_batches(end.environment, watched, end.results_url, report.incomplete)
     over = over_after_end(end) if report.is_whole and not unmoved else []
-    return lambda: ([*alerts_of_end(end), *given_up], over)
+    return lambda: ([*alerts_of_end(end), *given_up, *incomplete], over)
 
 
 def begin_of_leg(scope: AlertScope, plan: Plan, leg: int, service: ServiceStatus, bounds: Bounds) -> Gather | None:

@@ -89,6 +89,7 @@ class AlertKind(StrEnum):
     THROTTLED = "throttled"
     QUOTA_LOW = "quota_low"
     GIVEN_UP = "given_up"
+    INCOMPLETE_BATCH = "incomplete_batch"
     DIGEST = "digest"
     TEST = "test"
 
@@ -212,6 +213,10 @@ EVENTS: Mapping[AlertKind, AlertRule] = MappingProxyType(
         AlertKind.GIVEN_UP: AlertRule(
             "files of a watched folder failed as often as they are tried",
             "`proofsweep rejects` names them and says why. Have them delivered anew, or touch them.",
+        ),
+        AlertKind.INCOMPLETE_BATCH: AlertRule(
+            "a delivery in a watched folder is not complete after `ingest.batch_wait_seconds`",
+            "ask its sender for what is missing; without a completion file, nothing of a batch is verified.",
         ),
         AlertKind.DIGEST: AlertRule(
             "once a day: the newest leg, and the head of the records, so that an anchor leaves the store",

@@ -1,6 +1,6 @@
 """What is told of runs: how a leg ended and what it found, that none did its work for long, and each day their head."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -63,6 +63,17 @@ def files_given_up(environment: str, watched: str, results_url: str, given_up: C
     title = f"delivered files that are given up: {len(given_up):,}"
     lines = [f"Each failed as often as `ingest.tries` allows. No pass over {quoted(watched)} tries it again."]
     return [made_alert(AlertKind.GIVEN_UP, environment, title, lines, causes=causes, results_url=results_url)]
+
+
+def incomplete_batches(environment: str, watched: str, results_url: str, why: Mapping[str, str]) -> list[Alert]:
+    """Tell of deliveries in a watched folder that are not complete, by their folders; each is a cause."""
+    if not why:
+        return []
+    causes = [cause_of(AlertKind.INCOMPLETE_BATCH, environment, watched, batch) for batch in sorted(why)]
+    title = f"deliveries that are not complete: {len(why):,}"
+    lines = shortened([f"- {quoted(batch)}: {why[batch]}" for batch in sorted(why)])
+    kind = AlertKind.INCOMPLETE_BATCH
+    return [made_alert(kind, environment, title, lines, causes=causes, results_url=results_url)]
 
 
 def _cause(kind: AlertKind, end: FlowEnd) -> Sequence[str]:

@@ -11,6 +11,7 @@ from proofsweep.files.locations import path_within
 from proofsweep.model.ingest import Decision, Disposition, PassReport
 from proofsweep.model.reasons import REASONS, about, remedy_for
 from proofsweep.model.tables.columns import Row
+from proofsweep.model.tags import tags_of
 from proofsweep.new_file import new_file
 from proofsweep.text import markdown, printable
 
@@ -39,6 +40,7 @@ _WAITING = {
     Decision.UNFINISHED: "named as unfinished",
     Decision.SETTLING: "not settled yet",
     Decision.INCOMPLETE: "waiting for a sidecar or for their end",
+    Decision.INCOMPLETE_BATCH: "waiting for the rest of their delivery",
     Decision.RESTING: "waiting for another try",
     Decision.GIVEN_UP: "given up after too many tries",
     Decision.LEFT_OUT: "left out by the conditions",
@@ -55,7 +57,13 @@ def line_of_pass(folder: str, report: PassReport) -> str:
     ]
     parts += [f"{moved[Disposition.GONE]:,} gone meanwhile"] if moved[Disposition.GONE] else []
     parts += [f"{count:,} {words}" for decision, words in _WAITING.items() if (count := report.decisions[decision])]
-    return "; ".join([f"{printable(folder)}: {', '.join(parts)}", *lines_of_unmoved(report)])
+    lines = [f"{printable(folder)}: {', '.join(parts)}", *lines_of_unmoved(report), *lines_of_incomplete(report)]
+    return "; ".join(lines)
+
+
+def lines_of_incomplete(report: PassReport) -> list[str]:
+    """Return of each delivery that has waited long enough why it is not complete."""
+    return [f"{printable(batch)} is not complete: {why}" for batch, why in sorted(report.incomplete.items())]
 
 
 def lines_of_unmoved(report: PassReport) -> list[str]:
@@ -87,6 +95,8 @@ def json_of_pass(folder: str, report: PassReport) -> dict[str, object]:
         "runs": report.run_ids,
         "rows": report.rows,
         "not_moved": report.not_moved,
+        "incomplete_batches": {printable(batch): why for batch, why in report.incomplete.items()},
+        "acknowledgements": list(map(printable, report.acknowledgements)),
     }
 
 
@@ -127,9 +137,13 @@ def _letter(supplier: str, rows: Sequence[Row]) -> str:
 
 
 def _entry(row: Row) -> str:
-    """Name a file as its supplier knows it, below the watched folder."""
+    """Name a file as its supplier knows it: below the watched folder, and by what the delivery's message says of it."""
     name = printable(path_within(str(row["audio"]), str(row["watched"]))).replace("`", "'")
-    return f"- `{name}`" + (f" (sha256 {row['audio_sha256']})" if row["audio_sha256"] else "")
+    tags = tags_of(str(row["tags"]) if row.get("tags") else None)
+    track = [f"ISRC {markdown(tags['isrc'])}"] if tags.get("isrc") else []
+    track += [f"“{markdown(tags['title'])}”"] if tags.get("title") else []
+    named = f"- `{name}`" + (f": {', '.join(track)}" if track else "")
+    return named + (f" (sha256 {row['audio_sha256']})" if row["audio_sha256"] else "")
 
 
 def _message(row: Row, given_up: Collection[str]) -> str:

@@ -74,6 +74,7 @@ def work_item_of(row: ManifestRow, catalog_name: str, limits: SizeLimits) -> Wor
         tags_json=_tags_json(row),
         relative_path=relative_path_of(row),
         declared=row.declared,
+        is_delivered=row.batch is not None,
         ineligible=judge_listing(row, limits),
     )
 

@@ -163,6 +163,11 @@ class Moves:
             raise NameTaken("There is another file of that name.")
         return facts
 
+    def create(self, target: str, content: bytes) -> None:
+        """Make a file with this content, whole at once; NameTaken if there is one, SourceError if it cannot be made."""
+        self.clear(target)
+        self._files_at(target).create(target, [content], hashlib.sha256(content).hexdigest())
+
     def remove(self, source: str, facts: FileFacts) -> bool:
         """Remove a file that was copied; say whether it is gone: one that changed since then stays."""
         return self._files_at(source).remove(source, facts)
@@ -189,6 +194,27 @@ class Moves:
         """Restore the names of files that a killed process had renamed in a folder or below it."""
         if not is_bucket(folder):  # an object is never renamed
             self._local.put_back(folder)
+
+    def files_below(self, folder: str) -> list[str]:
+        """Name all files in a folder and below it, but none whose name begins with a dot.
+
+        SourceError if one of the folders cannot be listed, or is a link.
+        """
+        found: list[str] = []
+        for each in self._files.walk(folder):
+            if each.refused is not None:
+                raise SourceError(each.refused.detail, reason=each.refused.reason)
+            if self.is_link(each.location):
+                raise SourceError("A folder in it is a link, and links are not moved.", reason=Reason.UNREADABLE_FILE)
+            found += [f"{each.location.rstrip('/')}/{name}" for name in (*each.files, *each.unreadable)]
+        return found
+
+    def remove_empty(self, folder: str) -> None:
+        """Remove a folder and those below it, as far as they hold nothing."""
+        if not is_bucket(folder):  # a prefix without objects is none
+            for path, _, _ in os.walk(folder, topdown=False):
+                with suppress(OSError):
+                    Path(path).rmdir()
 
     def digest(self, location: str) -> str | None:
         """Read a whole file; give its hex sha256, or None if there is none."""

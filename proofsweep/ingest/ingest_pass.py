@@ -13,12 +13,15 @@ from pathlib import PurePosixPath
 
 from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.preflight import SizeLimits, work_item_of
-from proofsweep.errors import EmptyCatalog, ResultsError, UsageError
+from proofsweep.errors import EmptyCatalog, ResultsError, SourceError, UsageError
+from proofsweep.ingest.acknowledge import Acknowledge
+from proofsweep.ingest.dispose import DisposalResult
 from proofsweep.ingest.look import Look, Looked, ReadyFiles
+from proofsweep.ingest.move_batches import BatchDisposal
 from proofsweep.ingest.records import Records, known_after
 from proofsweep.model import layout
-from proofsweep.model.ingest import Decision, PassReport, PastAnswer, Sighting, needs_letter
-from proofsweep.model.items import ManifestRow
+from proofsweep.model.ingest import Decision, Disposition, PassReport, PastAnswer, Sighting, needs_letter
+from proofsweep.model.items import ManifestRow, WorkItem
 from proofsweep.model.runs import Plan, new_run_id
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.legs import Legs
@@ -43,6 +46,7 @@ class IngestPass:
         limits: largest sizes that are sent.
         rest: waits for a number of seconds.
         supplier_tag: the tag of a row in `verdicts` that names its supplier.
+        acknowledge: tells the sender of a delivery what became of it.
         write_letters: to the suppliers; None writes none.
     """
 
@@ -52,6 +56,8 @@ class IngestPass:
     look: Look
     chosen: Callable[[Looked], list[ManifestRow]]
     records: Records
+    acknowledge: Acknowledge
+    batch_disposal: BatchDisposal
     plan: Callable[[Catalog, str], Plan]
     limits: SizeLimits
     clock: Clock
@@ -64,16 +70,16 @@ class IngestPass:
         """Yield the runs that the caller must verify, one after another; after each, its files are disposed of.
 
         (1) heal what a killed pass has left, (2) finish its runs, (3) look at the folder, (4) move what was answered
-        before, (5) plan a run of what is ready, (6) write the letters that are due, also those of killed passes. A run
-        of which rows remain ends the pass: the next one takes it up. One whose rows are in doubt comes last, and holds
-        nothing up but its own files.
+        before, (5) plan a run of what is ready, (6) acknowledge and move the deliveries that are answered by it, (7)
+        write the letters that are due, also those of killed passes. A run of which rows remain ends the pass: the next
+        one takes it up. One whose rows are in doubt comes last, and holds nothing up but its own files.
 
         Raises:
             RunIsActive: another process works on a run of this folder.
             CatalogError, ConfigError, ResultsError, RunMustStop, SourceError: the pass cannot go on.
         """
         yield from self._worked_runs()
-        self._write_due_letters()  # (6)
+        self._write_due_letters()  # (7)
         self.report.not_moved = [*self.records.not_moved.values()]
         self.report.given_up = self.look.rules.given_up(self.watch.sightings())
 
@@ -91,6 +97,8 @@ class IngestPass:
         if ready := self._without_open_ones(self._chosen(looked)):
             with suppress(EmptyCatalog):  # everything was taken back meanwhile
                 yield from self._finished(self._planned(ready))  # (5)
+            if any(row.batch is not None for row in ready) and self.report.is_whole:
+                self._close_batches(self._looked(self.watch.sightings(), self.watch.answers()))  # (6)
         for run_id in sorted(in_doubt):
             yield from self._finished(run_id)
 
@@ -158,15 +166,17 @@ class IngestPass:
             recognised = looked.recognised
             looked = self._looked(looked.sightings, recent | {each.item_id: each for each in recognised})
             looked.recognised += recognised
-        self.report.decisions = looked.decisions
+        self.report.decisions, self.report.incomplete = looked.decisions, looked.incomplete
         return looked
 
     def _looked(self, before: Mapping[str, Sighting], recent: Mapping[str, PastAnswer]) -> Looked:
-        looked = Looked()
+        looked, known = Looked(), self.watch.batches()
         with suppress(EmptyCatalog):
-            folder = self.folder()
-            looked = self.look(folder, before, recent, self.clock())
+            half_moved = self.records.half_moved
+            looked = self.look(self.folder(), before, recent, self.clock(), known=known, half_moved=half_moved)
         self.watch.keep(looked.sightings)
+        if looked.batches:
+            self.watch.keep_batches(known)
         return looked
 
     def _dispose_of_answered(self, looked: Looked) -> None:
@@ -176,10 +186,38 @@ class IngestPass:
         self.report.rows += self.records.of_answered(answered, partial(self._note_letters, {}), again)
         if again:
             self.watch.keep_answers([*self.watch.answers().values(), *looked.recognised])
+        self._close_batches(looked)
 
-    def _note_letters(self, before: Mapping[str, PastAnswer], part: str, answers: Mapping[str, PastAnswer]) -> None:
+    def _close_batches(self, looked: Looked) -> None:
+        """Acknowledge the deliveries of which all files have their answers, and then move each as a whole.
+
+        The acknowledgement is written first: after a move, nothing here would tell of the delivery.
+        """
+        again, known = {answer.item_id for answer in looked.recognised}, self.watch.batches()
+        item_of = partial(work_item_of, catalog_name=looked.catalog_name, limits=self.limits)
+        for batch in (batch for batch in looked.batches if batch.is_answered):
+            try:
+                file = self.acknowledge(batch, known)
+                self.watch.keep_batches(known)
+                self.report.acknowledgements += [] if file is None else [file]
+                chosen = self.batch_disposal.chosen(batch, item_of)
+            except SourceError as error:
+                unwritten = f"The acknowledgement cannot be written. {error.message}"
+                chosen = DisposalResult(Disposition.LEFT, detail=unwritten)
+            answered = [(item_of(each.row), each.answer) for each in batch.moved_rows if each.answer is not None]
+            rows = self.records.of_batch(chosen, answered, partial(self._note_letters, {}), again)
+            written = {row["item_id"] for row in rows}
+            self.report.rows = [row for row in self.report.rows if row["item_id"] not in written] + rows
+
+    def _note_letters(
+        self, before: Mapping[str, PastAnswer], part: str, answers: Sequence[tuple[WorkItem, PastAnswer]]
+    ) -> None:
         """Note which letters are due, so that no kill loses one."""
-        due = [item_id for item_id, answer in answers.items() if needs_letter(answer, before.get(item_id))]
+        due = [
+            item.item_id
+            for item, answer in answers
+            if needs_letter(answer, before.get(item.item_id), is_delivered=item.is_delivered)
+        ]
         if self.write_letters is not None and due:
             self.watch.keep_letters_due({**self.watch.letters_due(), part: due})
 

@@ -1,6 +1,7 @@
 """Look at a watched folder: which files are ready to be verified, which are answered, and what the others wait for."""
 
 import hashlib
+import posixpath
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,10 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from proofsweep.catalog.catalog import Catalog, Ignored, PartOfCatalog
+from proofsweep.catalog.deliveries.batches import Batch
+from proofsweep.catalog.folder_scan import FolderScan
 from proofsweep.catalog.preflight import judge_content
 from proofsweep.errors import SourceError
 from proofsweep.files.audio import open_audio
 from proofsweep.files.files import Files
+from proofsweep.files.locations import is_within, path_within
+from proofsweep.ingest.batches import IN_BATCH, BatchRow, DeliveredBatch, DeliveredBatches
 from proofsweep.model.ingest import (
     Decision,
     IngestRules,
@@ -23,6 +28,7 @@ from proofsweep.model.ingest import (
     answered_as,
     decide,
     is_answer_for,
+    is_answer_in_batch,
     is_patient,
     may_be_same_bytes,
     sighted,
@@ -30,6 +36,7 @@ from proofsweep.model.ingest import (
     version_of,
 )
 from proofsweep.model.items import FileFacts, ManifestRow, Mode, item_id_of, raw_bytes
+from proofsweep.model.known_batches import KnownBatches
 from proofsweep.model.reasons import Reason
 from proofsweep.model.runs import INGEST
 from proofsweep.model.tables.schemas import SNAPSHOT
@@ -56,6 +63,8 @@ class Looked:
         recognised: of those, the answers of files that have bytes which were answered under another name or version.
         sightings: of all files without an answer, by item ID.
         decisions: files by what is done with them.
+        batches: the deliveries, with their rows.
+        incomplete: why deliveries that have waited long enough are not complete, by the location of their folders.
     """
 
     catalog_name: str = ""
@@ -64,6 +73,8 @@ class Looked:
     recognised: list[PastAnswer] = field(default_factory=list)
     sightings: dict[str, Sighting] = field(default_factory=dict)
     decisions: Counter[Decision] = field(default_factory=Counter)
+    batches: Sequence[DeliveredBatch] = ()
+    incomplete: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +83,8 @@ class Look:
 
     Attributes:
         digest_of: reads a file and gives its hex sha256; None if there is none.
+        watched: the folder.
+        supplier_tag: the tag that names a file's supplier.
         keeps_answered: whether answered files are wanted, to move them.
     """
 
@@ -79,6 +92,8 @@ class Look:
     digest_of: Callable[[str], str | None]
     rules: IngestRules
     answers_of: AnswersOf
+    watched: str
+    supplier_tag: str
     keeps_answered: bool
 
     def __call__(
@@ -87,45 +102,89 @@ class Look:
         before: Mapping[str, Sighting],
         recent: Mapping[str, PastAnswer],
         now: datetime,
+        *,
+        known: KnownBatches,
+        half_moved: Collection[str] = (),
     ) -> Looked:
         """Decide about each listed file, by what is known of waiting files and by the newest answers of this folder.
+
+        Files below the folders that are `half_moved` are left out. A file that is delivered in two places waits in
+        the second one until it has left the first.
 
         Raises:
             CatalogError: the folder cannot be listed; EmptyCatalog if it holds no audio.
         """
         looked = Looked(catalog_name=folder.name)
-        listed = {item_id_of(row, folder.name): row for row in self._finished(folder.rows(), looked)}
+        listed: dict[str, ManifestRow] = {}
+        found = ((item_id_of(row, folder.name), row) for row in self._finished(folder.rows(), looked, half_moved))
+        rows = [
+            BatchRow(item_id, row, Decision.INCOMPLETE_BATCH, None)
+            for item_id, row in found
+            if listed.setdefault(item_id, row) is not row
+        ]
         recent = self._standing(recent, now)
         past = self._standing(self.answers_of(listed), now) | {
             item_id: answer for item_id, row in listed.items() if (answer := _recent_answer(recent, item_id, row))
         }
         for item_id, row in listed.items():
-            sighting, answer = sighted(before.get(item_id), row, now), past.get(item_id)
-            decision = decide(sighting, answer, row, now, self.rules)
-            if (
-                decision is Decision.TAKE
-                and (same := self._answer_of_same_bytes(item_id, row, answer, recent)) is not None
-            ):
-                decision, answer = Decision.ANSWERED, same
-                looked.recognised.append(same)
-            elif decision is Decision.TAKE and is_patient(sighting, now, self.rules) and not self._is_complete(row):
-                decision = Decision.INCOMPLETE
-            looked.decisions[decision] += 1
-            if decision is not Decision.ANSWERED:
-                looked.sightings[item_id] = sighting
-            elif answer is not None and self.keeps_answered:
-                looked.answered.append((row, answer))
-            if decision is Decision.TAKE:
-                looked.ready.append(row)
+            sighting = looked.sightings[item_id] = sighted(before.get(item_id), row, now)
+            decision = decide(sighting, past.get(item_id), row, now, self.rules)
+            rows.append(BatchRow(item_id, row, decision, past.get(item_id)))
+        self._sort_batches(folder, rows, looked, known, now)
+        for each in rows:
+            self._look_into(each, looked, recent, now)
         return looked
 
-    def _finished(self, rows: Iterable[ManifestRow], looked: Looked) -> Iterator[ManifestRow]:
-        """Leave out files of bags that are not there, and files whose names say that they are still written."""
+    def _sort_batches(
+        self, folder: Catalog, rows: Sequence[BatchRow], looked: Looked, known: KnownBatches, now: datetime
+    ) -> None:
+        """Let files wait for the others of their delivery."""
+        looked.batches = DeliveredBatches(self.watched, batches_of(folder), known, self.files).seen(rows, now)
+        for batch in looked.batches:
+            why = batch.decide(now, known.since[batch.location], self.rules)
+            if why is not None:
+                looked.incomplete[batch.location] = why
+            for each in batch.rows:
+                each.row = replace(each.row, batch=batch.location, tags=self._tags(each.row, batch))
+
+    def _tags(self, row: ManifestRow, batch: DeliveredBatch) -> dict[str, str]:
+        """Return the tags of a delivered file, which tell whose it is also where no folder of a supplier does."""
+        release = batch.releases.get(row.release or "")
+        sender = row.tags.get("sender") or (release.sender if release is not None else "") or batch.sender
+        supplier = supplier_of(path_within(batch.location, self.watched)) or sender
+        tags = {IN_BATCH: posixpath.basename(batch.location), **row.tags}
+        return tags | ({self.supplier_tag: supplier} if supplier else {})
+
+    def _look_into(self, each: BatchRow, looked: Looked, recent: Mapping[str, PastAnswer], now: datetime) -> None:
+        """Recognise the bytes of a file that would be taken, or let it wait for its end or its sidecar; count it."""
+        is_said_whole = each.batch is not None and each.batch.needs_completion
+        if each.decision is Decision.TAKE:
+            same = self._answer_of_same_bytes(each.item_id, each.row, each.answer, recent)
+            if same is not None:
+                each.decision, each.answer = Decision.ANSWERED, same
+                looked.recognised.append(same)
+            elif not is_said_whole and self._may_grow(each.row, looked.sightings[each.item_id], now):
+                each.decision = Decision.INCOMPLETE
+        looked.decisions[each.decision] += 1
+        if each.decision is Decision.ANSWERED:
+            del looked.sightings[each.item_id]
+            if each.answer is not None and self.keeps_answered and each.batch is None:
+                looked.answered.append((each.row, each.answer))
+        if each.decision is Decision.TAKE:
+            looked.ready.append(each.row)
+
+    def _finished(
+        self, rows: Iterable[ManifestRow], looked: Looked, half_moved: Collection[str]
+    ) -> Iterator[ManifestRow]:
+        """Leave out what is half moved, files of bags that are not there, and names of files that are still written."""
         for row in rows:
+            audio = row.audio or ""
             is_away = row.refused is not None and row.refused.reason is Reason.MISSING_AUDIO
             if is_away and row.batch is None:
                 continue  # it was moved, or is still on its way
-            if self.rules.is_unfinished_name((row.audio or "").rpartition("/")[2]):
+            if any(is_within(audio, at) for at in half_moved):
+                continue
+            if self.rules.is_unfinished_name(audio.rpartition("/")[2]):
                 looked.decisions[Decision.UNFINISHED] += 1
             else:
                 yield row
@@ -151,6 +210,10 @@ class Look:
         except SourceError:
             return False
 
+    def _may_grow(self, row: ManifestRow, sighting: Sighting, now: datetime) -> bool:
+        """Return whether a file is waited for: its end or its sidecar may still come."""
+        return is_patient(sighting, now, self.rules) and not self._is_complete(row)
+
     def _is_complete(self, row: ManifestRow) -> bool:
         """Return whether nothing more is to be expected: no sidecar, no end of the audio, no first byte."""
         if any(
@@ -169,7 +232,13 @@ class Look:
 
 def _recent_answer(recent: Mapping[str, PastAnswer], item_id: str, row: ManifestRow) -> PastAnswer | None:
     known = recent.get(item_id)
-    return known if known is not None and is_answer_for(known, row) else None
+    is_answer = is_answer_for if row.batch is None else is_answer_in_batch
+    return known if known is not None and is_answer(known, row) else None
+
+
+def batches_of(folder: Catalog) -> Mapping[str, Batch]:
+    """Return the deliveries of a folder by the location of their batches; complete after its last row."""
+    return folder.batches if isinstance(folder, FolderScan) else {}
 
 
 class ReadyFiles(PartOfCatalog):
@@ -184,13 +253,13 @@ class ReadyFiles(PartOfCatalog):
     def rows(self) -> Iterator[ManifestRow]:
         """Yield the rows from the first, at each call."""
         for number, row in enumerate(self._rows):
-            supplier = supplier_of(row.named_audio)
+            supplier = supplier_of(row.named_audio) if row.batch is None else None
             tags = {} if supplier is None else {self._supplier_tag: supplier}
             yield replace(row, number=number, tags={**row.tags, **tags})
 
     def tag_names(self) -> list[str]:
         """Return the names of the tags of the watched folder's files, and the one of their suppliers."""
-        return [*super().tag_names(), self._supplier_tag]
+        return [*dict.fromkeys((*super().tag_names(), self._supplier_tag, IN_BATCH))]
 
     def digest(self) -> str:
         """Return the hex SHA-256 of the rows' names and versions."""

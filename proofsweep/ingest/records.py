@@ -11,7 +11,8 @@ from typing import Any
 
 from proofsweep.errors import NameTaken
 from proofsweep.files.locations import path_within
-from proofsweep.ingest.dispose import Disposal, DisposalResult
+from proofsweep.ingest.batches import IN_BATCH
+from proofsweep.ingest.dispose import AT_ONCE, Disposal, DisposalResult
 from proofsweep.ingest.look import COLUMNS
 from proofsweep.model import layout
 from proofsweep.model.ingest import (
@@ -19,30 +20,29 @@ from proofsweep.model.ingest import (
     SECOND_REFUSAL_AFTER,
     Disposition,
     IngestRules,
-    Move,
     PastAnswer,
     Sighting,
     is_final,
+    is_finding,
     is_not_moved,
     supplier_of,
     text_of_versions,
 )
 from proofsweep.model.items import WorkItem, printable
+from proofsweep.model.moves import Move
 from proofsweep.model.runs import Plan, new_run_id
 from proofsweep.model.tables.columns import Row
+from proofsweep.model.tags import tags_of
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.watches import Watch
 from proofsweep.verify.item.verify_item import Clock
 
-# Files that are moved at once, which mostly wait for a store. Chosen: an object is held in memory while it is moved.
-_AT_ONCE = 4
-
 # Files whose names are chosen and noted together. Chosen: half a megabyte of notes.
 _WAVE = 500
 
-Note = Callable[[str, Mapping[str, PastAnswer]], None]
-"""Takes the name of a part of `ingest`, and the answers of which its rows may tell, by item ID."""
+Note = Callable[[str, Sequence[tuple[WorkItem, PastAnswer]]], None]
+"""Takes the name of a part of `ingest`, and the items of which its rows may tell, each with its answer."""
 
 _ANSWER = tuple(each.name for each in fields(PastAnswer))
 
@@ -61,6 +61,7 @@ class Records:
     disposal: Disposal
     rules: IngestRules
     environment: str
+    supplier_tag: str
     clock: Clock
     half: dict[str, Move] = field(default_factory=dict)
     not_moved: dict[str, Row] = field(default_factory=dict)
@@ -83,7 +84,7 @@ class Records:
             ]
             for row in rows[len(verified) :]:
                 row["retry_at"] = self.clock() + SECOND_REFUSAL_AFTER
-            note(name, {item.item_id: answer for item, answer in verified})
+            note(name, verified)
             with suppress(NameTaken):
                 self.results.create_part(name, "ingest", rows)
             self._end_moves()
@@ -105,15 +106,33 @@ class Records:
         written: list[Row] = []
         for wave in _waves(answered):
             part = self._new_part()
-            note(part, {item.item_id: answer for item, answer in wave if item.item_id in delivered_again})
+            note(part, [each for each in wave if each[0].item_id in delivered_again])
             written += self._written(part, self._disposed(wave, {}, part), delivered_again)
             self._end_moves()
         return written
 
+    def of_batch(
+        self,
+        chosen: Move | DisposalResult,
+        answered: Sequence[tuple[WorkItem, PastAnswer]],
+        note: Note,
+        delivered_again: Collection[str],
+    ) -> list[Row]:
+        """Move a delivery as a whole, all of whose files are answered; give the rows that it writes, as above."""
+        part = self._new_part()
+        note(part, [each for each in answered if each[0].item_id in delivered_again])
+        if isinstance(chosen, Move):
+            self.watch.keep_moves(part, [*self.half.values(), chosen])
+            rows = self._rows_of(chosen)
+            self._end_moves()
+        else:
+            rows = [self._row(*each, chosen, None) for each in answered]
+        return self._written(part, rows, delivered_again)
+
     def of_killed_pass(self) -> list[Row]:
         """Finish or undo the moves that a killed pass had begun; write the rows that nobody else writes."""
         part, begun = self.watch.moves()
-        rows = [self._row(move.item, move.answer, self._moved(move), None) for move in begun]
+        rows = [row for move in begun for row in self._rows_of(move)]
         written = [] if part is None else self._written(part, rows)
         if begun:
             self._end_moves()
@@ -161,30 +180,42 @@ class Records:
 
         After a kill, `part` takes the rows; without one, somebody disposes of these files again.
         """
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
+        with ThreadPoolExecutor(AT_ONCE) as pool:
             chosen = list(pool.map(lambda each: self.disposal.chosen(*each), verified))  # (1)
-            moves = {each.audio: each for each in chosen if isinstance(each, Move)} | self.half
+            moves = {each.name: each for each in chosen if isinstance(each, Move)} | self.half
             self.watch.keep_moves(part, moves.values())  # (2)
-            result = pool.map(lambda each: self._moved(each) if isinstance(each, Move) else each, chosen)  # (3)
+            result = pool.map(lambda each: self._moved(each)[0] if isinstance(each, Move) else each, chosen)  # (3)
             return [
                 self._row(item, answer, at, sightings.get(item.item_id))
                 for (item, answer), at in zip(verified, result, strict=True)
             ]
 
-    def _moved(self, move: Move) -> DisposalResult:
-        result = self.disposal.moved(move)
-        if result.is_half:
-            self.half.setdefault(move.audio, move)
-        elif result.audio is not None:
-            self.half.pop(result.audio, None)
-        return result
+    def _rows_of(self, move: Move) -> list[Row]:
+        """Make a move, and the rows of its items."""
+        results = zip(move.items, self._moved(move), strict=True)
+        return [self._row(each.item, each.answer, result, None) for each, result in results]
+
+    def _moved(self, move: Move) -> list[DisposalResult]:
+        results = self.disposal.moved(move)
+        if any(each.is_half for each in results):
+            self.half.setdefault(move.name, move)
+        elif any(each.audio is not None for each in results):
+            self.half.pop(move.name, None)
+        return results
+
+    @property
+    def half_moved(self) -> set[str]:
+        """The folders of deliveries that are here and there, until a move comes to its end."""
+        return {move.folder for move in self.half.values() if move.folder is not None}
 
     def _end_moves(self) -> None:
         self.watch.keep_moves(self._new_part(), self.half.values())
 
     def _row(self, item: WorkItem, answer: PastAnswer, result: DisposalResult, sighting: Sighting | None) -> Row:
-        now, tries = self.clock(), _tries_before(sighting, item) + 1
-        retry_at = None if is_final(answer.outcome, answer.reason) else self.rules.retry_at(tries, now)
+        now, tries, tags = self.clock(), _tries_before(sighting, item) + 1, tags_of(item.tags_json)
+        stands = _stands(answer.outcome, answer.reason, tags)
+        retry_at = None if stands else self.rules.retry_at(tries, now)
+        folder = supplier_of(path_within(item.audio, self.disposal.watched))
         row: Row = {
             "run_id": answer.run_id,
             "leg": answer.leg,
@@ -198,7 +229,7 @@ class Records:
             "sidecar_version": item.sidecar_version,
             "audio_sha256": answer.audio_sha256,
             "sidecar_sha256": answer.sidecar_sha256,
-            "supplier": _printable(supplier_of(path_within(item.audio, self.disposal.watched))),
+            "supplier": tags.get(self.supplier_tag) if item.is_delivered else _printable(folder),
             "outcome": answer.outcome,
             "reason": answer.reason,
             "tries": tries,
@@ -210,6 +241,7 @@ class Records:
             "first_seen_at": None if sighting is None else sighting.since,
             "verified_at": answer.verified_at,
             "acted_at": now,
+            "tags": item.tags_json,
         }
         self.not_moved.pop(item.item_id, None)
         if is_not_moved(row):
@@ -234,7 +266,7 @@ def known_after(
     for row in rows:
         cells: dict[str, Any] = {**row}
         item_id = cells["item_id"]
-        if is_final(cells["outcome"], cells["reason"]) and cells["retry_at"] is None:
+        if _stands(cells["outcome"], cells["reason"], tags_of(cells["tags"])) and cells["retry_at"] is None:
             waiting.pop(item_id, None)
             answered.pop(item_id, None)
             answered[item_id] = PastAnswer(**{name: cells[name] for name in _ANSWER})
@@ -247,6 +279,11 @@ def known_after(
             was_refused=cells["outcome"] == "rejected",
         )
     return waiting, answered
+
+
+def _stands(outcome: str, reason: str | None, tags: Mapping[str, str]) -> bool:
+    """Return whether an outcome stands; what is wrong with a delivery does until its sender heals it."""
+    return is_final(outcome, reason) or (IN_BATCH in tags and is_finding(outcome, reason))
 
 
 def _tries_before(sighting: Sighting | None, item: WorkItem) -> int:

@@ -19,9 +19,11 @@ from proofsweep.errors import CatalogError, ConfigError, ResultsError
 from proofsweep.files.files import Files
 from proofsweep.files.locations import is_bucket, one_line, path_of
 from proofsweep.files.moves import Moves
+from proofsweep.ingest.acknowledge import Acknowledge, Form
 from proofsweep.ingest.dispose import Disposal
 from proofsweep.ingest.ingest_pass import IngestPass
 from proofsweep.ingest.look import Look, Looked, past_answers
+from proofsweep.ingest.move_batches import BatchDisposal
 from proofsweep.ingest.records import Records
 from proofsweep.model.ingest import IngestRules, watch_id
 from proofsweep.model.items import ManifestRow
@@ -110,6 +112,9 @@ class IngestContext:
         selection: which files are taken.
         accepted: where accepted files are moved; None leaves them.
         quarantine: the same for rejected ones.
+        by_release: whether the releases of a batch are moved by their own verdicts.
+        acknowledgements: the form in which the senders of deliveries are told what became of them; None tells nothing.
+        party: our own DPID, for them.
         lane: opens the claim on the lane of the key in use.
         open_catalog: opens a folder.
         plan: plans a run, with an ID, of a part of the folder.
@@ -122,6 +127,9 @@ class IngestContext:
     selection: Selection
     accepted: str | None
     quarantine: str | None
+    by_release: bool
+    acknowledgements: Form | None
+    party: str | None
     supplier_tag: str
     limits: SizeLimits
     lane: Callable[[], LaneClaim]
@@ -165,6 +173,8 @@ class WatchedFolder:
                 digest_of=disposal.moves.digest,
                 rules=context.rules,
                 answers_of=partial(past_answers, context.results, context.environment),
+                watched=self.path,
+                supplier_tag=context.supplier_tag,
                 keeps_answered=disposal.is_wanted,
             ),
             chosen=self._chosen,
@@ -174,8 +184,13 @@ class WatchedFolder:
                 disposal=disposal,
                 rules=context.rules,
                 environment=context.environment,
+                supplier_tag=context.supplier_tag,
                 clock=context.clock,
             ),
+            acknowledge=Acknowledge(
+                moves=disposal.moves, watched=self.path, form=context.acknowledgements, party=context.party
+            ),
+            batch_disposal=BatchDisposal(disposal=disposal, by_release=context.by_release),
             plan=context.plan,
             limits=context.limits,
             clock=context.clock,

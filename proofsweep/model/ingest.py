@@ -1,7 +1,6 @@
 """Decide about the files of a watched folder: which are verified now, which wait, and where they go. Pure."""
 
 import hashlib
-import posixpath
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -10,9 +9,9 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 
 from proofsweep.errors import ResultsError
-from proofsweep.model.items import FileFacts, ManifestRow, WorkItem, raw_bytes
-from proofsweep.model.reason_entries import Heals
-from proofsweep.model.reasons import about
+from proofsweep.model.items import FileFacts, ManifestRow, raw_bytes
+from proofsweep.model.reason_entries import AtFault, Heals
+from proofsweep.model.reasons import Reason, about
 from proofsweep.model.tables.columns import Row
 
 # More files than this that are refused in one leg although their bytes were accepted before may be an incident at the
@@ -20,6 +19,13 @@ from proofsweep.model.tables.columns import Row
 MANY_REFUSED_AGAIN = 20
 # The wait for the second refusal then. Chosen: an incident should be over by then.
 SECOND_REFUSAL_AFTER = timedelta(hours=1)
+# What the look at a folder knows of a delivery, without reading any audio.
+_AT_LOOK = frozenset(
+    {
+        *(Reason.MISSING_AUDIO, Reason.NOT_IN_MESSAGE, Reason.UNREADABLE_MESSAGE),
+        *(Reason.TEST_MESSAGE, Reason.WITHDRAWN),
+    }
+)
 # The longest wait for another try. Chosen: a file that always fails is tried once a day.
 _LONGEST_RETRY = timedelta(days=1)
 
@@ -32,6 +38,7 @@ class Decision(StrEnum):
     UNFINISHED = "unfinished"  # its name says that it is still written
     SETTLING = "settling"  # it may still be written
     INCOMPLETE = "incomplete"  # the sidecar or the end of the audio may still come
+    INCOMPLETE_BATCH = "incomplete_batch"  # it is of a delivery of which files may still come
     RESTING = "resting"  # its last try failed, and the next one is not due
     GIVEN_UP = "given_up"  # this version failed too often
     LEFT_OUT = "left_out"  # it is ready, and does not meet the conditions of the command
@@ -56,6 +63,7 @@ class IngestRules:
         first_retry_seconds: the wait after the first failure; it doubles with each further one.
         tries: how often one version is tried at most.
         ask_again_seconds: how long a rejection stands that may end without other bytes.
+        batch_wait_seconds: how long a delivery waits for the files that it names, before it is taken with its findings.
         unfinished_names: patterns of names that a producer uses while it writes.
         credential_chunks: names of the chunks in which a WAV holds a credential of its own.
     """
@@ -65,6 +73,7 @@ class IngestRules:
     first_retry_seconds: float
     tries: int
     ask_again_seconds: float
+    batch_wait_seconds: float = 21_600.0
     unfinished_names: tuple[str, ...] = ()
     credential_chunks: tuple[str, ...] = ("C2PA",)
 
@@ -131,22 +140,6 @@ class PastAnswer:
         return text_of_versions(self.audio_version, self.sidecar_version)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
-    """A verified file with the names that were chosen for it before anything was copied.
-
-    Attributes:
-        audio, sidecar: where they go.
-        owns_sidecar: whether the sidecar's name was free, so that what is there later is a copy of this move.
-    """
-
-    item: WorkItem
-    answer: PastAnswer
-    audio: str
-    sidecar: str | None
-    owns_sidecar: bool
-
-
 @dataclass(slots=True)
 class PassReport:
     """What a pass did.
@@ -159,6 +152,8 @@ class PassReport:
         run_ids: the runs that it gave to be verified.
         letters: the files of the letters that it wrote.
         letters_error: why letters are left to the next pass; None if they are not.
+        incomplete: why deliveries that have waited long enough are not complete, by the location of their folders.
+        acknowledgements: the files of the acknowledgements that it wrote.
         is_whole: False if rows of a run remain, and the pass ended there.
     """
 
@@ -169,6 +164,8 @@ class PassReport:
     run_ids: list[str] = field(default_factory=list)
     letters: list[str] = field(default_factory=list)
     letters_error: ResultsError | None = None
+    incomplete: dict[str, str] = field(default_factory=dict)
+    acknowledgements: list[str] = field(default_factory=list)
     is_whole: bool = True
 
 
@@ -183,8 +180,12 @@ def sighted(before: Sighting | None, row: ManifestRow, now: datetime) -> Sightin
 def decide(
     sighting: Sighting, answer: PastAnswer | None, row: ManifestRow, now: datetime, rules: IngestRules
 ) -> Decision:
-    """Return what a pass does with a listed file; a file to TAKE must still be looked into, by `is_patient`."""
-    if answer is not None and not sighting.was_refused and is_answer_for(answer, row):
+    """Return what a pass does with a listed file; a file to TAKE must still be looked into, by `is_patient`.
+
+    Whether a file of a delivery has its answer is `is_answer_in_batch`'s to say.
+    """
+    is_answer = is_answer_for if row.batch is None else is_answer_in_batch
+    if answer is not None and not sighting.was_refused and is_answer(answer, row):
         return Decision.ANSWERED
     if now - sighting.since < timedelta(seconds=rules.settle_seconds):
         return Decision.SETTLING
@@ -207,6 +208,24 @@ def is_answer_for(answer: PastAnswer, row: ManifestRow) -> bool:
     return row.sidecar is None or answer.sidecar_version == row.sidecar_version
 
 
+def is_answer_in_batch(answer: PastAnswer, row: ManifestRow) -> bool:
+    """Return the same of a file of a delivery: what is wrong with the delivery stands until its messages change."""
+    known = reason_at_look(row)
+    if known is not None:
+        return is_finding(answer.outcome, answer.reason) and answer.reason == known
+    if answer.reason in _AT_LOOK or answer.audio_version != row.audio_version:
+        return False
+    is_known = is_final(answer.outcome, answer.reason) or is_finding(answer.outcome, answer.reason)
+    return is_known and (row.sidecar is None or answer.sidecar_version == row.sidecar_version)
+
+
+def reason_at_look(row: ManifestRow) -> str | None:
+    """Return why a row cannot be sent, as far as the look at its folder says."""
+    if row.refused is not None:
+        return row.refused.reason
+    return Reason.MISSING_AUDIO if row.audio_facts is None else None
+
+
 def answered_as(answer: PastAnswer, item_id: str, row: ManifestRow) -> PastAnswer:
     """Return an answer to a listed file that has the same bytes."""
     return replace(answer, item_id=item_id, audio_version=row.audio_version, sidecar_version=row.sidecar_version)
@@ -224,17 +243,25 @@ def is_final(outcome: str, reason: str | None) -> bool:
     return outcome in {"accepted", "rejected"} or (outcome == "ineligible" and about(reason).heals is not Heals.HERE)
 
 
+def is_finding(outcome: str, reason: str | None) -> bool:
+    """Return whether an outcome says what is wrong with a delivery, so that only its sender can heal it."""
+    at_fault = about(reason).at_fault
+    return outcome == "ineligible" and (at_fault is AtFault.FILE or reason == Reason.MISSING_AUDIO)
+
+
 def is_not_moved(row: Row) -> bool:
     """Whether a verified file lies where it was delivered, although it should have been moved."""
     return row["disposition"] == Disposition.LEFT and row["detail"] is not None
 
 
-def needs_letter(answer: PastAnswer, before: PastAnswer | None) -> bool:
+def needs_letter(answer: PastAnswer, before: PastAnswer | None, *, is_delivered: bool = False) -> bool:
     """Whether a supplier must be told of an answer; `before` is the newest one of earlier runs.
 
-    A rejection that was asked for again and is as before is not told again.
+    A rejection that was asked for again and is as before is not told again. Of a delivery, a file that is not there is
+    told too: its sender named it.
     """
-    if answer.outcome not in {"rejected", "ineligible"} or not about(answer.reason).tells_supplier:
+    is_told = about(answer.reason).tells_supplier or (is_delivered and is_finding(answer.outcome, answer.reason))
+    if answer.outcome not in {"rejected", "ineligible"} or not is_told:
         return False
     now, told = (each and (each.reason, each.audio_sha256, each.sidecar_sha256) for each in (answer, before))
     return now != told or (before is not None and before.run_id == answer.run_id)
@@ -256,27 +283,6 @@ def supplier_of(named_audio: str) -> str | None:
     return folder if is_below and folder else None
 
 
-def targets_of(
-    watched: str, target: str, audio: str, sidecar: str | None, digests: tuple[str | None, str | None]
-) -> list[tuple[str, str | None]]:
-    """Return the locations for a file and its sidecar below a target, the preferred ones first.
-
-    The second ones lie in a folder named by the content: names that exist are never overwritten, and a pair keeps its
-    names, by which it is a pair.
-    """
-    folder = posixpath.dirname(audio[len(watched.rstrip("/")) :].lstrip("/"))
-    content = hashlib.sha256("|".join(digest or "" for digest in digests).encode()).hexdigest()[:12]
-    locations = [posixpath.join(target.rstrip("/"), folder), posixpath.join(target.rstrip("/"), folder, content)]
-    return [
-        (_in(location, audio), None if sidecar is None else _in(location, sidecar))
-        for location in (each.rstrip("/") for each in locations)
-    ]
-
-
 def watch_id(environment: str, watched: str) -> str:
     """Name a watched folder in the results store."""
     return hashlib.sha256(f"{environment}\0".encode() + raw_bytes(watched)).hexdigest()[:16]
-
-
-def _in(folder: str, location: str) -> str:
-    return f"{folder}/{posixpath.basename(location)}"

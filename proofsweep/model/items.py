@@ -86,13 +86,19 @@ class WorkItem:
     tags_json: str | None = None
     relative_path: str | None = None  # the audio as `relative_path_of` has it
     declared: Declared | None = None  # what the delivery says of the audio's bytes
+    is_delivered: bool = False  # whether it is of a delivery, whose messages say which files there are
     ineligible: Ineligible | None = None
 
     @property
     def may_be_found(self) -> bool:
-        """Whether a file that the listing did not show, or showed incomplete, may be there when the item runs."""
+        """Whether a file that the listing did not show, or showed incomplete, may be there when the item runs.
+
+        That a delivery lacks a file is a finding: its message was read in the same folder.
+        """
+        if self.ineligible is None or (self.is_delivered and self.ineligible.reason == Reason.MISSING_AUDIO):
+            return False
         may_change = SOURCE_REASONS | {Reason.DAMAGED_IN_DELIVERY}
-        return self.ineligible is not None and self.ineligible.reason in may_change and self.audio != ""
+        return self.ineligible.reason in may_change and self.audio != ""
 
     @property
     def mode(self) -> Mode:

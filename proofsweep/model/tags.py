@@ -1,5 +1,6 @@
 """Tags: the further columns of a manifest. Two spellings that differ in case alone are one tag; values differ. Pure."""
 
+import json
 from collections.abc import Iterable, Mapping
 
 from proofsweep.errors import UsageError
@@ -9,6 +10,11 @@ from proofsweep.text import did_you_mean, printable
 def key_of_tag(name: str) -> str:
     """Return what two spellings of one tag have in common."""
     return name.strip().casefold()
+
+
+def tags_of(tags_json: str | None) -> dict[str, str]:
+    """Return the tags of a row as the column `tags` holds them."""
+    return json.loads(tags_json) if tags_json else {}
 
 
 def tag_named(name: str, known: Iterable[str]) -> str | None:

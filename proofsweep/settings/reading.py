@@ -14,6 +14,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from proofsweep.errors import ConfigError
 from proofsweep.settings import sections
 from proofsweep.settings.catalog_settings import CatalogSettings
+from proofsweep.settings.ingest_settings import IngestSettings
 from proofsweep.settings.sections import Section
 from proofsweep.text import ALIKE, ask_for, did_you_mean
 
@@ -126,7 +127,7 @@ class Settings(BaseSettings):
     bounds: sections.BoundsSettings = sections.BoundsSettings()
     limits: sections.LimitSettings = sections.LimitSettings()
     catalog: CatalogSettings = CatalogSettings()
-    ingest: sections.IngestSettings = sections.IngestSettings()
+    ingest: IngestSettings = IngestSettings()
     retry: sections.RetrySettings = sections.RetrySettings()
     canary: sections.CanarySettings = sections.CanarySettings()
     alerts: sections.AlertsSettings = sections.AlertsSettings()

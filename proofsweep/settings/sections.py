@@ -143,31 +143,6 @@ class BoundsSettings(Section):
     resume_days: Annotated[float, Field(ge=0, le=3_650)] = 35.0
 
 
-class IngestSettings(Section):
-    """How a watched folder is read, and where its files go by their verdicts.
-
-    Attributes:
-        accepted, quarantine: folders or prefixes to which accepted and rejected files are moved; None leaves them.
-    """
-
-    settle_seconds: Annotated[float, Field(ge=0)] = 10.0  # how long a file must be unchanged before it is sent
-    # how long a file waits for its sidecar, or for the end that its header promises.
-    pair_seconds: Annotated[float, Field(ge=0)] = 900.0
-    accepted: Annotated[str, Field(min_length=1)] | None = None
-    quarantine: Annotated[str, Field(min_length=1)] | None = None
-    first_retry_seconds: Seconds = 300.0  # the wait before a failed file is tried again; it doubles each time
-    tries: Annotated[int, Field(ge=1)] = 5  # how often one version of a file is tried at most
-    # how long a rejection stands that may end without other bytes, as `unregistered` may.
-    ask_again_seconds: Seconds = 86_400.0
-    # patterns of the names that producers give to files which they still write.
-    unfinished_names: tuple[str, ...] = ("*.part", "*.partial", "*.tmp", "*.temp", "*.filepart", "*.crdownload", "*~")
-    # names of the chunks in which a WAV holds a credential of its own.
-    credential_chunks: tuple[Annotated[str, Field(min_length=4, max_length=4)], ...] = ("C2PA",)
-    # the tag that holds the supplier, which is the first folder below the watched one.
-    supplier_tag: Annotated[str, Field(min_length=1)] = "supplier"
-    watch_seconds: Seconds = 60.0  # time between two passes of `ingest --watch`
-
-
 class LimitSettings(Section):
     """Largest sizes that are sent. The contract states the size of one file, but not of a pair's audio and sidecar."""
 

@@ -14,8 +14,10 @@ from typing import Any
 
 from proofsweep.errors import NameTaken, ResultsError
 from proofsweep.files.locations import is_bucket
-from proofsweep.model.ingest import Move, PastAnswer, Sighting, watch_id
+from proofsweep.model.ingest import Disposition, PastAnswer, Sighting, watch_id
 from proofsweep.model.items import WorkItem
+from proofsweep.model.known_batches import KnownBatches
+from proofsweep.model.moves import FileMove, Move, MovedItem
 from proofsweep.store.store import Store, open_store
 
 # By these a file is recognised that was renamed since its answer. Chosen: some 2 MB.
@@ -24,6 +26,7 @@ MOST_ANSWERS = 5_000
 # Inside the results store, so that one URL holds everything.
 _FOLDER = "_ingest"
 _SIGHTINGS, _ANSWERS, _MOVES, _LETTERS = "sightings.json", "answers.json", "moves.json", "letters.json"
+_BATCHES = "batches.json"
 
 _DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
 
@@ -100,6 +103,23 @@ class Watch:
         else:
             self.store.delete(f"{self.name}/{_MOVES}")
 
+    def batches(self) -> KnownBatches:
+        """Read what is known of deliveries; nothing if it cannot be understood: then they wait anew."""
+        with suppress(*_DAMAGE):
+            document = json.loads(self._content(_BATCHES) or b"{}")
+            return KnownBatches(
+                since={at: datetime.fromisoformat(since) for at, since in document["since"].items()},
+                folders=set(document["folders"]),
+                senders=set(document["senders"]),
+                acknowledged=dict(document["acknowledged"]),
+            )
+        return KnownBatches()
+
+    def keep_batches(self, known: KnownBatches) -> None:
+        """Write what is known of deliveries in the place of what was known before."""
+        facts = asdict(known) | {"folders": sorted(known.folders), "senders": sorted(known.senders)}
+        self._replace(_BATCHES, facts)
+
     def letters_due(self) -> dict[str, list[str]]:
         """Read for which items letters must be written, by the parts of `ingest` that hold their rows."""
         with suppress(*_DAMAGE):
@@ -141,7 +161,17 @@ def _answer(facts: dict[str, Any]) -> PastAnswer:
 
 
 def _move(facts: dict[str, Any]) -> Move:
-    return Move(**facts | {"item": WorkItem(**facts["item"]), "answer": _answer(facts["answer"])})
+    return Move(
+        files=tuple(FileMove(**file) for file in facts["files"]),
+        items=tuple(map(_moved_item, facts["items"])),
+        folder=facts["folder"],
+    )
+
+
+def _moved_item(facts: dict[str, Any]) -> MovedItem:
+    """Read an item as far as a move needs it: what is declared of its bytes was compared before."""
+    item = WorkItem(**facts["item"] | {"declared": None, "ineligible": None})
+    return MovedItem(item=item, answer=_answer(facts["answer"]), disposition=Disposition(facts["disposition"]))
 
 
 def _sighting(facts: dict[str, Any]) -> Sighting:

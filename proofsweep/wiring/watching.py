@@ -59,7 +59,7 @@ def tell_of_stop(settings: Settings, stop: RunMustStop, read_block: ReadBlock | 
 
 
 def tell_of_pass(settings: Settings, watched: str, report: PassReport, read_block: ReadBlock | None) -> list[str]:
-    """Tell of files that a pass over a watched folder could not move, or has given up."""
+    """Tell of what a pass over a watched folder could not move, has given up, or has waited for long enough."""
     return tell(settings, end_of_pass(alert_scope(settings), watched, report), read_block)
 
 
@@ -160,6 +160,9 @@ def watched_folder(
         selection=selection,
         accepted=ingest.accepted,
         quarantine=ingest.quarantine,
+        by_release=ingest.batch_moves == "release",
+        acknowledgements=None if ingest.acknowledgements == "none" else ingest.acknowledgements,
+        party=ingest.party_id,
         supplier_tag=ingest.supplier_tag,
         limits=limits_for(settings),
         lane=partial(lane_claim, settings, read_block),
@@ -188,6 +191,7 @@ def _rules(settings: Settings) -> IngestRules:
         first_retry_seconds=ingest.first_retry_seconds,
         tries=ingest.tries,
         ask_again_seconds=ingest.ask_again_seconds,
+        batch_wait_seconds=ingest.batch_wait_seconds,
         unfinished_names=ingest.unfinished_names,
         credential_chunks=ingest.credential_chunks,
     )

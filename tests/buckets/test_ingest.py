@@ -1,6 +1,7 @@
 """A watched prefix of a bucket: objects are verified once and moved by their verdicts, as files of a folder are."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,7 @@ import sandbox
 
 from ..servers.buckets import Bucket, S3Server
 from ..worlds.bucket_world import BucketWorld, deliver
+from ..worlds.ddex_messages import Sending, Track, batch_manifest, put_release, sent
 from ..worlds.sandbox_world import Samples
 
 FILES = 40
@@ -72,3 +74,26 @@ def test_an_empty_prefix_is_nothing_new(world: BucketWorld) -> None:
     """A supplier who has delivered nothing is no error."""
     assert world.run("ingest", f"{world.bucket.url}/delivered") == 0
     assert world.charged == 0
+
+
+@pytest.mark.timeout(400)
+def test_a_batch_in_a_bucket_is_moved_as_a_whole(world: BucketWorld, samples: Samples, tmp_path: Path) -> None:
+    """With its messages, and its completion file; it is acknowledged beside its place."""
+    good = next(each.audio for each in samples.files if each.verdict == "valid" and each.sidecar is None)
+    named = sent("resources/a.wav", good.read_bytes())
+    sending = Sending(version="43", tracks=[Track(isrc="QZABC2600001", files=[named])])
+    batch = tmp_path / "sent" / "20261124000000001"
+    put_release(batch / "r1", sending, {"resources/a.wav": good.read_bytes()})
+    deliver(batch.parent, world.bucket, "delivered")
+    waited = world.run("ingest", f"{world.bucket.url}/delivered")
+    charged = world.charged
+    world.bucket.put(f"delivered/{batch.name}/manifest.xml", batch_manifest(batch.name, ["r1/r1.xml"]))
+
+    taken = world.run("ingest", f"{world.bucket.url}/delivered")
+
+    assert (waited, charged, taken) == (0, 0, 0)
+    assert sorted(world.bucket.keys("accepted")) == [
+        f"accepted/{batch.name}/{name}" for name in ("manifest.xml", "r1/r1.xml", "r1/resources/a.wav")
+    ]
+    (left,) = world.bucket.keys("delivered")
+    assert left.startswith(f"delivered/acknowledgements/ACK_{batch.name}_")

@@ -15,7 +15,11 @@ COLUMNS = (
     Column("sidecar_version", TEXT, "the store's version of the sidecar"),
     Column("audio_sha256", TEXT, "hex sha256 of the audio that was verified"),
     Column("sidecar_sha256", TEXT, "hex sha256 of the sidecar that was verified"),
-    Column("supplier", TEXT, "the first folder below the watched one; null for a file that lies in the watched folder"),
+    Column(
+        "supplier",
+        TEXT,
+        "the first folder below the watched one; of a delivery that lies in none its sender; else null",
+    ),
     Column("outcome", TEXT, "accepted, rejected, failed or ineligible", nullable=False),
     Column("reason", TEXT, "why it is not accepted; null if it is"),
     Column("tries", SMALL, "how often this version was tried, this time included", nullable=False),
@@ -32,6 +36,7 @@ COLUMNS = (
     Column("first_seen_at", TIME, "when a pass first saw this version"),
     Column("verified_at", TIME, "when the row got its outcome"),
     Column("acted_at", TIME, "when the file was moved or left", nullable=False),
+    Column("tags", TEXT, "of a delivery's file, what its message says, as a JSON object", since=2),
 )
 
 TABLE = Table(

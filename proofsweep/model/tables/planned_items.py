@@ -3,7 +3,7 @@
 from proofsweep.model.declared import declared_from, declared_json
 from proofsweep.model.items import WorkItem, raw_bytes
 from proofsweep.model.reasons import Ineligible, Reason
-from proofsweep.model.tables.columns import BYTES, INT, TEXT, Column, Row
+from proofsweep.model.tables.columns import BYTES, FLAG, INT, TEXT, Column, Row
 
 COLUMNS = (
     Column("manifest_row", INT, "0-based row of the catalog", nullable=False),
@@ -20,6 +20,7 @@ COLUMNS = (
     Column(
         "declared", TEXT, "what the delivery says of the audio: JSON object of `size_bytes` and digests by algorithm"
     ),
+    Column("is_delivered", FLAG, "whether the file is of a delivery"),
 )
 
 KEPT = ("manifest_row", "reason")
@@ -41,6 +42,7 @@ def planned_row(item: WorkItem) -> Row:
         "sidecar_version": item.sidecar_version,
         "relative_path": item.relative_path,
         "declared": declared_json(item.declared),
+        "is_delivered": item.is_delivered,
     }
 
 
@@ -59,6 +61,7 @@ def planned_item(row: Row) -> WorkItem:
         sidecar_version=_maybe_text(row["sidecar_version"]),
         relative_path=_maybe_text(row["relative_path"]),
         declared=None if row["declared"] is None else declared_from(str(row["declared"])),
+        is_delivered=bool(row["is_delivered"]),
         ineligible=None if reason is None else Ineligible(Reason(str(reason)), str(detail)),
     )
 

@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 from proofsweep.alerts.events import ALERTED_STATES, END_STATES, EVENTS, FLOWS, SILENT_STATES
-from proofsweep.alerts.run_alerts import FlowEnd, alerts_of_end, files_given_up, over_after_end
+from proofsweep.alerts.run_alerts import FlowEnd, alerts_of_end, files_given_up, incomplete_batches, over_after_end
 
 
 def ended(flow: str, state: str, subject: str | None = None) -> FlowEnd:
@@ -79,3 +79,15 @@ def test_each_file_that_is_given_up_is_a_cause() -> None:
     assert alert.causes == ("given_up\tbeta\t/in/<!here>\ti1", "given_up\tbeta\t/in/<!here>\ti2")
     assert alert.subject == "proofsweep: delivered files that are given up: 2 (beta)"
     assert "`proofsweep rejects`" in alert.body
+
+
+def test_each_delivery_that_is_not_complete_is_a_cause() -> None:
+    """The message says what is missing of each; a batch that is complete is told to nobody."""
+    assert incomplete_batches("beta", "/in", "results", {}) == []
+    why = "its completion file is not there"
+    (alert,) = incomplete_batches("beta", "/in", "results", {"/in/B2": why, "/in/<!here>": why})
+
+    assert alert.causes == ("incomplete_batch\tbeta\t/in\t/in/<!here>", "incomplete_batch\tbeta\t/in\t/in/B2")
+    assert alert.subject == "proofsweep: deliveries that are not complete: 2 (beta)"
+    assert f"- `/in/B2`: {why}" in alert.body
+    assert "<!here>" not in alert.body

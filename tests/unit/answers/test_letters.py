@@ -133,3 +133,28 @@ def test_the_json_object_has_every_decision() -> None:
 
     assert document["files"] == {str(each): REPORT.decisions[each] for each in Decision}
     assert (document["runs"], document["rows"]) == (["r1"], ROWS)
+
+
+def test_a_letter_names_the_track_where_the_delivery_does() -> None:
+    """By its ISRC and its title, which cannot forge a line."""
+    tags = '{"batch": "B1", "isrc": "QZABC2600001", "title": "A *song*"}'
+    letter = letters_of([row("/in/B1/r1/a.wav", "rejected", "tampered", tags=tags)])["acme"]
+
+    assert "- `B1/r1/a.wav`: ISRC QZABC2600001, “A \\*song\\*” (sha256 aa)\n" in letter
+
+
+def test_a_delivery_that_is_not_complete_is_told() -> None:
+    """Once it has waited long enough."""
+    report = PassReport(
+        decisions=Counter({Decision.INCOMPLETE_BATCH: 3}),
+        incomplete={"/in/B1": "its completion file is not there"},
+        acknowledgements=["/in/acknowledgements/ACK_B0.xml"],
+    )
+
+    assert line_of_pass("/in", report) == (
+        "/in: nothing new, 3 waiting for the rest of their delivery; "
+        "/in/B1 is not complete: its completion file is not there"
+    )
+    told = json_of_pass("/in", report)
+    assert told["incomplete_batches"] == {"/in/B1": "its completion file is not there"}
+    assert told["acknowledgements"] == ["/in/acknowledgements/ACK_B0.xml"]

@@ -4,8 +4,9 @@ import pytest
 
 from proofsweep.audit.redact import runs_at_rest
 from proofsweep.errors import RunIsActive
-from proofsweep.model.ingest import Move, PastAnswer
+from proofsweep.model.ingest import Disposition, PastAnswer
 from proofsweep.model.items import WorkItem
+from proofsweep.model.moves import FileMove, Move, MovedItem
 from proofsweep.model.operations import OperationKind
 from proofsweep.store.lease import sole_process
 from proofsweep.store.legs import Legs
@@ -49,7 +50,9 @@ def test_a_watched_folder_stands_in_the_way(results: Results) -> None:
     claims.write_receipt(1, {})
     watch, item = Watch(claims.results.store, claims.run_id), WorkItem(manifest_row=0, item_id="i", audio="/in/a.wav")
     answer = PastAnswer(**dict.fromkeys(PastAnswer.__slots__))  # type: ignore[arg-type]  # what it says does not matter
-    watch.keep_moves(None, [Move(item=item, answer=answer, audio="/ok/a.wav", sidecar=None, owns_sidecar=False)])
+    moved = MovedItem(item=item, answer=answer, disposition=Disposition.ACCEPTED)
+    file = FileMove(source="/in/a.wav", target="/ok/a.wav", sha256="aa")
+    watch.keep_moves(None, [Move(files=(file,), items=(moved,))])
     with pytest.raises(RunIsActive, match="has not ended its moves"):
         runs_at_rest(results, lambda: NOW)
     watch.keep_moves(None, [])

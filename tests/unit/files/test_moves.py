@@ -110,3 +110,42 @@ def test_a_copy_that_is_taken_at_once_counts(source: Path, tmp_path: Path) -> No
 
     assert facts is not None
     assert moves.remove(str(source), facts)
+
+
+def test_a_file_is_made_once(moves: Moves, tmp_path: Path) -> None:
+    """In a folder that is made with it; a file that is there stays."""
+    target = tmp_path / "acknowledgements" / "a.xml"
+
+    moves.create(str(target), b"first")
+    with pytest.raises(NameTaken):
+        moves.create(str(target), b"second")
+
+    assert [path.read_bytes() for path in target.parent.iterdir()] == [b"first"]
+
+
+def test_all_files_of_a_folder_are_named_but_hidden_ones(moves: Moves, source: Path, tmp_path: Path) -> None:
+    """Links to files are among them; a link to a folder is an error, since its files lie elsewhere."""
+    (source.parent / ".hidden").write_bytes(b"")
+    (source.parent / "link.jpg").symlink_to(tmp_path / "nowhere")
+    (source.parent / "below").mkdir()
+    (source.parent / "below" / "b.wav").write_bytes(b"")
+
+    names = [str(Path(file).relative_to(source.parent)) for file in moves.files_below(str(source.parent))]
+
+    assert names == ["a.wav", "link.jpg", "below/b.wav"]
+    (tmp_path / "elsewhere").mkdir()
+    (source.parent / "linked").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(SourceError, match="links are not moved"):
+        moves.files_below(str(source.parent))
+
+
+def test_only_empty_folders_are_removed(moves: Moves, source: Path, tmp_path: Path) -> None:
+    """What holds a file stays, with the folders above it."""
+    (source.parent / "empty" / "empty").mkdir(parents=True)
+
+    moves.remove_empty(str(source.parent))
+    assert sorted(tmp_path.rglob("*")) == [source.parent, source]
+
+    source.unlink()
+    moves.remove_empty(str(source.parent))
+    assert list(tmp_path.iterdir()) == []

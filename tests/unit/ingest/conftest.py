@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
@@ -16,9 +17,11 @@ from proofsweep.endings import EndedBy
 from proofsweep.errors import ResultsError
 from proofsweep.files.files import Files
 from proofsweep.files.moves import Moves
+from proofsweep.ingest.acknowledge import Acknowledge, Form
 from proofsweep.ingest.dispose import Disposal
 from proofsweep.ingest.ingest_pass import IngestPass
 from proofsweep.ingest.look import Look, past_answers
+from proofsweep.ingest.move_batches import BatchDisposal
 from proofsweep.ingest.records import Records
 from proofsweep.model import layout
 from proofsweep.model.ingest import IngestRules
@@ -30,6 +33,8 @@ from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.watches import Watch
 from proofsweep.verify.leg.settle import LegEnd, settle_leg
 from proofsweep.verify.plan.plan_run import PlanRequest, plan_run
+
+from ...worlds.ddex_messages import Sending, Track, put_release, sent
 
 WAV = b"RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x08\0\0\0"
 
@@ -54,6 +59,8 @@ class Watched:
     letters: list[tuple[str, list[str]]] = field(default_factory=list)
     letters_fail: bool = False
     unwanted: set[str] = field(default_factory=set)
+    form: Form | None = "xml"
+    by_release: bool = False
 
     @property
     def folder(self) -> Path:
@@ -96,12 +103,14 @@ class Watched:
         return IngestPass(
             results=self.results,
             watch=self.watch,
-            folder=lambda: open_catalog(str(self.folder), sidecar_names=("{name}.sidecar",)),
+            folder=self._open,
             look=Look(
                 files=files,
                 digest_of=disposal.moves.digest,
                 rules=rules,
                 answers_of=partial(past_answers, self.results, "beta"),
+                watched=str(self.folder),
+                supplier_tag="supplier",
                 keeps_answered=moves,
             ),
             chosen=lambda looked: [row for row in looked.ready if row.named_audio not in self.unwanted],
@@ -111,8 +120,11 @@ class Watched:
                 disposal=disposal,
                 rules=rules,
                 environment="beta",
+                supplier_tag="supplier",
                 clock=lambda: self.now,
             ),
+            acknowledge=Acknowledge(moves=disposal.moves, watched=str(self.folder), form=self.form, party=None),
+            batch_disposal=BatchDisposal(disposal=disposal, by_release=self.by_release),
             plan=self._plan,
             limits=SizeLimits(),
             clock=lambda: self.now,
@@ -150,7 +162,8 @@ class Watched:
         known = self.outcomes.get(audio.name, "accepted")
         if known is None:
             return None
-        outcome, _, reason = known.partition(" ")
+        refused = item["ineligible"]
+        outcome, _, reason = known.partition(" ") if refused is None else ("ineligible", "", refused.reason)
         sidecar = None if item["sidecar"] is None else Path(str(item["sidecar"]))
         return empty_row(COLUMNS) | {
             "run_id": plan.run_id,
@@ -158,8 +171,8 @@ class Watched:
             "environment": "beta",
             **{name: item[name] for name in ("manifest_row", "item_id", "audio", "sidecar", "sidecar_version")},
             "audio_version": item["audio_version"],
-            "audio_bytes": audio.stat().st_size,
-            "audio_sha256": hashlib.sha256(audio.read_bytes()).hexdigest(),
+            "audio_bytes": audio.stat().st_size if audio.exists() else None,
+            "audio_sha256": hashlib.sha256(audio.read_bytes()).hexdigest() if audio.exists() else None,
             "sidecar_sha256": None if sidecar is None else hashlib.sha256(sidecar.read_bytes()).hexdigest(),
             "outcome": outcome,
             "accepted": outcome == "accepted",
@@ -170,6 +183,23 @@ class Watched:
             "calls": 2,
             "finished_at": self.now,
         }
+
+    def deliver_release(self, place: str, *, is_test: bool = False, **audio: bytes) -> None:
+        """Write a release's message, its cover and its audio, whose names have no endings here; no completion file."""
+        files = {f"resources/{name}.wav": content for name, content in audio.items()}
+        sending = Sending(
+            version="43",
+            message_id=f"M-{place}",
+            thread_id=f"T-{place}",
+            icpn=f"{crc32(place.encode()):013}",
+            is_test=is_test,
+            tracks=[Track(isrc="QZABC2600001", files=[sent(*each)]) for each in files.items()],
+            images=["resources/cover.jpg"],
+        )
+        put_release(self.folder / place, sending, files | {"resources/cover.jpg": b"\xff\xd8 cover"})
+
+    def _open(self) -> Catalog:
+        return open_catalog(str(self.folder), sidecar_names=("{name}.sidecar",))
 
     def _plan(self, catalog: Catalog, run_id: str) -> Plan:
         self.planned.append(run_id)

@@ -114,6 +114,7 @@ class KilledMove:
             disposal=disposal,
             rules=RULES,
             environment="beta",
+            supplier_tag="supplier",
             clock=lambda: NOW,
         )
         moves.put_back(f"{root}/in")

@@ -9,8 +9,9 @@ import pytest
 from proofsweep.files.files import Files
 from proofsweep.files.moves import Moves
 from proofsweep.ingest.dispose import Disposal, DisposalResult
-from proofsweep.model.ingest import Disposition, Move, PastAnswer
+from proofsweep.model.ingest import Disposition, PastAnswer
 from proofsweep.model.items import WorkItem
+from proofsweep.model.moves import Move
 
 
 @pytest.fixture
@@ -64,7 +65,7 @@ def pair(tmp_path: Path, disposal: Disposal) -> Verified:
 def place(disposal: Disposal, file: Verified) -> DisposalResult:
     """Choose the names, and move the file."""
     chosen = disposal.chosen(file.item, file.answer)
-    return disposal.moved(chosen) if isinstance(chosen, Move) else chosen
+    return disposal.moved(chosen)[0] if isinstance(chosen, Move) else chosen
 
 
 def files_in(folder: Path) -> dict[str, bytes]:
@@ -134,7 +135,7 @@ def test_a_name_that_is_taken_in_that_moment_leaves_no_copy(disposal: Disposal, 
     (tmp_path / "ok").mkdir()
     (tmp_path / "ok" / "a.wav").write_bytes(b"other")
 
-    placed = disposal.moved(chosen)
+    (placed,) = disposal.moved(chosen)
 
     assert (placed.disposition, placed.is_half) == (Disposition.LEFT, False)
     assert set(files_in(tmp_path)) == {"in/a.wav", "in/a.sidecar", "ok/a.wav"}

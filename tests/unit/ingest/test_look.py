@@ -1,11 +1,15 @@
 """Looking at a watched folder: what is complete, and what is waited for."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
+from proofsweep.catalog.catalog import PartOfCatalog
 from proofsweep.model.ingest import Decision
+from proofsweep.model.items import ManifestRow
+from proofsweep.model.known_batches import KnownBatches
 
 from .conftest import WAV, Watched
 
@@ -55,10 +59,32 @@ def test_only_a_complete_file_is_taken_before_its_time(
     one = watched.new_pass()
     look = replace(one.look, rules=replace(one.look.rules, pair_seconds=900, credential_chunks=("C2PA", "PRUF")))
 
-    first = look(one.folder(), {}, {}, watched.now)
-    later = look(one.folder(), first.sightings, {}, watched.now + timedelta(seconds=10))
-    last = look(one.folder(), first.sightings, {}, watched.now + timedelta(seconds=900))
+    first = look(one.folder(), {}, {}, watched.now, known=KnownBatches())
+    later = look(one.folder(), first.sightings, {}, watched.now + timedelta(seconds=10), known=KnownBatches())
+    last = look(one.folder(), first.sightings, {}, watched.now + timedelta(seconds=900), known=KnownBatches())
 
     assert first.decisions == {Decision.SETTLING: 1}
     assert later.decisions == {(Decision.TAKE if is_taken else Decision.INCOMPLETE): 1}
     assert last.decisions == {Decision.TAKE: 1}
+
+
+class _Twins(PartOfCatalog):
+    """A folder of which two files are one item."""
+
+    def rows(self) -> Iterator[ManifestRow]:
+        """Yield both."""
+        return (replace(row, item_id="one") for row in super().rows())
+
+
+def test_a_file_that_cannot_be_told_from_another_waits_for_it(watched: Watched) -> None:
+    """Else it would have the other one's answer."""
+    watched.deliver("a.wav")
+    watched.deliver("b.wav", WAV + b"another.")
+    one = watched.new_pass()
+
+    first = one.look(_Twins(one.folder()), {}, {}, watched.now, known=KnownBatches())
+    settled = watched.now + timedelta(seconds=10)
+    later = one.look(_Twins(one.folder()), first.sightings, {}, settled, known=KnownBatches())
+
+    assert later.decisions == {Decision.TAKE: 1, Decision.INCOMPLETE_BATCH: 1}
+    assert [row.named_audio for row in later.ready] == ["a.wav"]

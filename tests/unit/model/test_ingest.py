@@ -18,7 +18,6 @@ from proofsweep.model.ingest import (
     needs_letter,
     sighted,
     supplier_of,
-    targets_of,
     watch_id,
 )
 from proofsweep.model.items import FileFacts, ManifestRow
@@ -148,17 +147,6 @@ def test_an_answer_without_a_sidecar_is_none_for_a_pair() -> None:
 def test_the_supplier_is_the_first_folder(named: str, supplier: str | None) -> None:
     """A file that lies in the watched folder itself, or outside of it, has no supplier."""
     assert supplier_of(named) == supplier
-
-
-def test_a_file_keeps_its_place_below_the_target_and_a_pair_its_names() -> None:
-    """The second place has the digits of the content in it, for names that are taken."""
-    first, second = targets_of("/in", "s3://b/ok/", ROW.audio or "", ROW.sidecar, ("aa", "bb"))
-
-    assert first == ("s3://b/ok/acme/a.wav", "s3://b/ok/acme/a.wav.sidecar")
-    assert second[0].startswith("s3://b/ok/acme/")
-    assert second[0].endswith("/a.wav")
-    assert second[1] == f"{second[0]}.sidecar"
-    assert targets_of("/in", "/ok", "/in/a.wav", None, ("aa", None))[0] == ("/ok/a.wav", None)
 
 
 def test_each_environment_watches_a_folder_by_itself() -> None:

@@ -1,5 +1,6 @@
 """The catalog determines the identity of an item."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ from proofsweep.model.items import (
     raw_bytes,
     relative_path_of,
 )
+from proofsweep.model.reasons import Ineligible, Reason
 
 
 def test_the_manifests_own_id_names_the_item() -> None:
@@ -84,3 +86,23 @@ def test_a_version_is_what_the_listing_showed() -> None:
 
     assert (row.audio_version, row.sidecar_version) == ("v1", None)
     assert ManifestRow(number=1, audio="/d/b.wav").audio_version is None
+
+
+@pytest.mark.parametrize(
+    ("reason", "is_delivered", "may_be_found"),
+    [
+        (None, False, False),
+        (Reason.MISSING_AUDIO, False, True),
+        (Reason.MISSING_AUDIO, True, False),
+        (Reason.UNREADABLE_FILE, True, True),
+        (Reason.EMPTY, False, False),
+    ],
+)
+def test_a_file_that_its_delivery_lacks_is_not_looked_for_again(
+    reason: Reason | None, *, is_delivered: bool, may_be_found: bool
+) -> None:
+    """Its message was read in the same folder, so that no mount is away."""
+    refused = None if reason is None else Ineligible(reason, "It is not there.")
+    item = WorkItem(manifest_row=0, item_id="i", audio="/a.wav", is_delivered=is_delivered, ineligible=refused)
+
+    assert item.may_be_found is may_be_found

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from proofsweep.errors import ResultsError
-from proofsweep.model.ingest import Move, PastAnswer, Sighting, watch_id
+from proofsweep.model.ingest import Disposition, PastAnswer, Sighting, watch_id
 from proofsweep.model.items import WorkItem
+from proofsweep.model.known_batches import KnownBatches
+from proofsweep.model.moves import FileMove, Move, MovedItem
 from proofsweep.store.watches import MOST_ANSWERS, Watch, ingest_store, is_watched
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -85,13 +87,30 @@ def test_open_runs_are_listed_until_they_are_closed(watch: Watch) -> None:
 def test_moves_are_kept_until_they_are_ended(watch: Watch) -> None:
     """Names that are not UTF-8 keep their bytes."""
     item = WorkItem(manifest_row=3, item_id="i", audio="/in/\udcff.wav", sidecar="/in/a.sidecar")
-    move = Move(item=item, answer=answer("i"), audio="/ok/\udcff.wav", sidecar="/ok/a.sidecar", owns_sidecar=True)
+    files = (
+        FileMove(source="/in/a.sidecar", target="/ok/a.sidecar", sha256="bb", owns=False),
+        FileMove(source="/in/\udcff.wav", target="/ok/\udcff.wav", sha256="aa"),
+    )
+    moved = MovedItem(item=item, answer=answer("i"), disposition=Disposition.ACCEPTED)
+    move = Move(files=files, items=(moved,), folder="/in")
 
     watch.keep_moves("part", [move])
     kept = watch.moves()
     watch.keep_moves("part", [])
 
     assert (kept, watch.moves()) == (("part", [move]), (None, []))
+
+
+def test_what_is_known_of_deliveries_is_read_as_it_was_kept(watch: Watch) -> None:
+    """It is derived: what cannot be understood counts as nothing."""
+    kept = KnownBatches(since={"/in/b\udcff": NOW}, folders={"/in"}, senders={"P2", "P1"}, acknowledged={"/in/b": "aa"})
+
+    assert watch.batches() == KnownBatches()
+    watch.keep_batches(kept)
+    assert watch.batches() == kept
+
+    watch.store.replace(f"{watch.name}/batches.json", b'{"since": []}')
+    assert watch.batches() == KnownBatches()
 
 
 def test_moves_that_cannot_be_understood_stop_a_pass(watch: Watch) -> None:

@@ -19,6 +19,7 @@ from proofsweep.model.tables.planned_items import planned_item, planned_row
         WorkItem(manifest_row=0, item_id="i", audio="/c/a.wav", relative_path="a.wav"),
         WorkItem(manifest_row=1, item_id="i", audio="/caf\udce9\n.wav", sidecar="/s\udcff"),
         WorkItem(manifest_row=2, item_id="i", audio="", ineligible=Ineligible(Reason.MISSING_AUDIO, "None.")),
+        WorkItem(manifest_row=3, item_id="i", audio="/b/r/a.wav", is_delivered=True),
     ],
 )
 def test_a_planned_item_is_read_as_it_was_written(item: WorkItem, read_back: Callable[[Row, pa.Schema], Row]) -> None:

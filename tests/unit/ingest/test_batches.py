@@ -1,0 +1,167 @@
+"""Which files of a watched folder belong together, and whether all of them are there."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from proofsweep.catalog.deliveries.batches import Batch, Release
+from proofsweep.files.files import Files
+from proofsweep.ingest.batches import BatchRow, DeliveredBatches
+from proofsweep.model.declared import Declared
+from proofsweep.model.ingest import Decision, IngestRules
+from proofsweep.model.items import FileFacts, ManifestRow
+from proofsweep.model.known_batches import KnownBatches
+from proofsweep.model.reasons import Ineligible, Reason
+
+NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
+RULES = IngestRules(settle_seconds=1, pair_seconds=1, first_retry_seconds=1, tries=1, ask_again_seconds=1)
+LATE = NOW + timedelta(seconds=RULES.batch_wait_seconds)
+
+
+def row_of(audio: str, batch: str | None = None, release: str | None = None, **changes: object) -> ManifestRow:
+    """Return a row of a file of eight bytes."""
+    row = ManifestRow(number=0, audio=audio, audio_facts=FileFacts(8, "v"), batch=batch, release=release)
+    return replace(row, **changes)  # type: ignore[arg-type]  # theirs
+
+
+def batch_at(location: str, *releases: str, completion: str | None = None, sender: str = "") -> dict[str, Batch]:
+    """Return a batch by its location."""
+    found = {at: Release(location=at, sender=sender) for at in releases}
+    return {location: Batch(location=location, completion=completion, releases=found)}
+
+
+def sorted_of(
+    batches: dict[str, Batch], row: ManifestRow, known: KnownBatches | None = None
+) -> tuple[str, bool] | None:
+    """Return where a row waits, and whether for a completion file."""
+    found = DeliveredBatches("/in", batches, known or KnownBatches(), Files()).of(row)
+    return None if found is None else (found.location, found.needs_completion)
+
+
+SENT = batch_at("/in/x/b", "/in/x/b/r", completion="/in/x/b/manifest.xml", sender="P1")
+
+
+@pytest.mark.parametrize(
+    ("batches", "row", "found"),
+    [
+        ({}, row_of("/in/a.wav"), None),
+        ({}, row_of("/in/20240607170334436/a.wav"), None),
+        ({}, row_of("/in/20240607170334436/r/a.wav"), ("/in/20240607170334436", True)),
+        ({}, row_of("/in/x/N_20240607170334436/r/resources/a.wav"), ("/in/x/N_20240607170334436", True)),
+        ({}, row_of("/in/7707722999177_20240607170334436/r/a.wav"), None),
+        (SENT, row_of("/in/x/b/r/a.wav", "/in/x/b", "/in/x/b/r"), ("/in/x/b", True)),
+        (SENT, row_of("/in/x/b/a.wav"), ("/in/x/b", True)),
+        (batch_at("/in/r", "/in/r"), row_of("/in/r/a.wav", "/in/r", "/in/r"), ("/in/r", False)),
+        (batch_at("/in/x", "/in/x/r"), row_of("/in/x/r/a.wav", "/in/x", "/in/x/r"), ("/in/x/r", False)),
+        (
+            batch_at("/in/20240607170334436/r", "/in/20240607170334436/r"),
+            row_of("/in/20240607170334436/r/a.wav", "/in/20240607170334436/r", "/in/20240607170334436/r"),
+            ("/in/20240607170334436", True),
+        ),
+        (SENT | batch_at("/in/x/c/r", "/in/x/c/r"), row_of("/a", "/in/x/c/r", "/in/x/c/r"), ("/in/x/c", True)),
+        (SENT | batch_at("/in/y/r", "/in/y/r"), row_of("/a", "/in/y/r", "/in/y/r"), ("/in/y/r", False)),
+        (SENT | batch_at("/in/y/r", "/in/y/r", sender="P1"), row_of("/a", "/in/y/r", "/in/y/r"), ("/in/y", True)),
+    ],
+)
+def test_files_that_belong_together_are_taken_together(
+    batches: dict[str, Batch], row: ManifestRow, found: tuple[str, bool] | None
+) -> None:
+    """A completion file is waited for by its name, its neighbours or its sender; who has none is taken as ever."""
+    assert sorted_of(batches, row) == found
+
+
+def test_who_sent_completion_files_is_remembered() -> None:
+    """Also when their batches are gone."""
+    known = KnownBatches()
+    DeliveredBatches("/in", SENT, known, Files())
+
+    assert (known.folders, known.senders) == ({"/in/x"}, {"P1"})
+    row = row_of("/in/x/c/r/a.wav", "/in/x/c/r", "/in/x/c/r")
+    assert sorted_of(batch_at("/in/x/c/r", "/in/x/c/r"), row, known) == ("/in/x/c", True)
+
+
+def test_what_is_known_of_a_batch_that_is_gone_is_forgotten() -> None:
+    """A batch that is there keeps the time of its first look."""
+    known = KnownBatches(since={"/in/x/b": NOW, "/in/gone": NOW}, acknowledged={"/in/x/b": "aa", "/in/gone": "bb"})
+    row = BatchRow("i", row_of("/in/x/b/r/a.wav", "/in/x/b", "/in/x/b/r"), Decision.TAKE, None)
+
+    DeliveredBatches("/in", SENT, known, Files()).seen([row], LATE)
+
+    assert (known.since, known.acknowledged) == ({"/in/x/b": NOW}, {"/in/x/b": "aa"})
+
+
+MISSING = {"audio_facts": None}
+SHORT = {"declared": Declared(size_bytes=90)}
+TEST = {"refused": Ineligible(Reason.TEST_MESSAGE, "It is a test.")}
+TAKE, SETTLING, WAITS = Decision.TAKE, Decision.SETTLING, Decision.INCOMPLETE_BATCH
+
+
+@pytest.mark.parametrize(
+    ("completion", "changes", "decision", "early", "late"),
+    [
+        ("manifest.xml", {}, TAKE, [TAKE, TAKE], [TAKE, TAKE]),
+        (None, {}, TAKE, [WAITS, WAITS], [WAITS, WAITS]),
+        ("manifest.xml", MISSING, TAKE, [WAITS, WAITS], [TAKE, TAKE]),
+        ("manifest.xml", SHORT, TAKE, [WAITS, WAITS], [TAKE, TAKE]),
+        ("manifest.xml", {}, SETTLING, [WAITS, SETTLING], [WAITS, SETTLING]),
+        ("manifest.xml", {}, Decision.ANSWERED, [TAKE, Decision.ANSWERED], [TAKE, Decision.ANSWERED]),
+        (None, TEST, TAKE, [WAITS, TAKE], [WAITS, TAKE]),
+    ],
+)
+def test_files_of_a_batch_wait_for_each_other(
+    completion: str | None,
+    changes: dict[str, object],
+    decision: Decision,
+    early: list[Decision],
+    late: list[Decision],
+) -> None:
+    """Until the batch is complete, or has waited long enough; without a completion file for ever."""
+    for now, expected in ((NOW, early), (LATE, late)):
+        batches = batch_at("/in/20240607170334436", "/in/20240607170334436/r", completion=completion)
+        place = {"batch": "/in/20240607170334436", "release": "/in/20240607170334436/r", **changes}
+        rows = [
+            BatchRow(
+                "a",
+                row_of(
+                    "/in/20240607170334436/r/a.wav",
+                    **place
+                    | {"audio_facts": FileFacts(8, "v")}
+                    | (  # type: ignore[arg-type]
+                        {"declared": None, "refused": None}
+                    ),
+                ),
+                TAKE,
+                None,
+            ),
+            BatchRow("b", row_of("/in/20240607170334436/r/b.wav", **place), decision, None),  # type: ignore[arg-type]
+        ]
+        (batch,) = DeliveredBatches("/in", batches, KnownBatches(), Files()).seen(rows, NOW)
+
+        batch.decide(now, NOW, RULES)
+
+        assert [each.decision for each in batch.rows] == expected
+
+
+def test_a_release_without_a_batch_waits_only_for_what_is_not_there() -> None:
+    """Its other files are taken one by one."""
+    rows = [
+        BatchRow("a", row_of("/in/r/a.wav", "/in/r", "/in/r"), TAKE, None),
+        BatchRow("b", row_of("/in/r/b.wav", "/in/r", "/in/r", audio_facts=None), TAKE, None),
+    ]
+    (batch,) = DeliveredBatches("/in", batch_at("/in/r", "/in/r"), KnownBatches(), Files()).seen(rows, NOW)
+
+    assert batch.decide(NOW, NOW, RULES) is None
+    assert [each.decision for each in rows] == [TAKE, WAITS]
+    rows[1].decision = TAKE
+    assert batch.decide(LATE, NOW, RULES) == "files that its messages name, and that are not there or not whole: 1"
+    assert [each.decision for each in rows] == [TAKE, TAKE]
+
+
+def test_a_batch_whose_files_are_all_answered_is_told_no_more() -> None:
+    """What is missing was said before."""
+    rows = [BatchRow("b", row_of("/in/r/b.wav", "/in/r", "/in/r", audio_facts=None), Decision.ANSWERED, None)]
+    (batch,) = DeliveredBatches("/in", batch_at("/in/r", "/in/r"), KnownBatches(), Files()).seen(rows, NOW)
+
+    assert batch.decide(LATE, NOW, RULES) is None
+    assert batch.is_answered

@@ -1,0 +1,362 @@
+"""Passes over a watched folder of deliveries: each is taken when it is complete, and moved as a whole."""
+
+from collections import Counter
+from contextlib import suppress
+from typing import NoReturn
+from zlib import crc32
+
+import pytest
+
+from proofsweep.errors import SourceError
+from proofsweep.files.moves import LocalMoves
+from proofsweep.ingest.records import Records
+from proofsweep.model.ingest import Decision
+from proofsweep.model.items import FileFacts
+from proofsweep.model.tags import tags_of
+from proofsweep.store.watches import Watch
+
+from ...worlds.ddex_messages import SENDER, Sending, batch_manifest, purge
+from ..killed_lines import Killed
+from .conftest import WAV, Watched
+from .test_ingest_pass import names_in
+
+SOUND = WAV + bytes(8)
+OTHER = WAV + b"another."
+RELEASE = ["r1.xml", "resources/a.wav", "resources/cover.jpg"]
+WAIT_SECONDS = 21_600
+
+
+def below(place: str, *names: str) -> list[str]:
+    """Name files in a folder."""
+    return sorted(f"{place}/{name}" for name in names)
+
+
+def deliver_batch(watched: Watched, name: str = "B1") -> None:
+    """Deliver two releases of a batch, and then say that it is complete."""
+    watched.deliver_release(f"{name}/r1", a=SOUND)
+    watched.deliver_release(f"{name}/r2", b=OTHER)
+    watched.deliver(f"{name}/BatchComplete.txt", b"")
+
+
+def kill(*_given: object) -> NoReturn:
+    """Kill the pass."""
+    raise Killed
+
+
+def test_a_batch_is_taken_and_moved_as_a_whole(watched: Watched) -> None:
+    """With its messages, its covers and its completion file; nothing is left of it."""
+    deliver_batch(watched)
+
+    report = watched.run_pass().report
+
+    assert len(watched.planned) == 1
+    assert names_in(watched.root / "ok") == [
+        "B1/BatchComplete.txt",
+        *below("B1/r1", *RELEASE),
+        *below("B1/r2", "r2.xml", "resources/b.wav", "resources/cover.jpg"),
+    ]
+    assert [path.name for path in watched.folder.iterdir()] == ["acknowledgements"]
+    assert Counter(str(row["disposition"]) for row in report.rows) == {"accepted": 2}
+    assert watched.run_pass().report.rows == []
+
+
+def test_one_rejected_file_sends_the_whole_batch_to_quarantine(watched: Watched) -> None:
+    """The rows say so, also those of the accepted files."""
+    watched.outcomes["b.wav"] = "rejected"
+    deliver_batch(watched)
+
+    report = watched.run_pass().report
+
+    assert names_in(watched.root / "ok") == []
+    assert "B1/r1/resources/a.wav" in names_in(watched.root / "bad")
+    assert {str(row["outcome"]): str(row["disposition"]) for row in report.rows} == {
+        "accepted": "quarantined",
+        "rejected": "quarantined",
+    }
+
+
+def test_releases_go_by_their_own_verdicts_if_that_is_set(watched: Watched) -> None:
+    """The completion file goes with the accepted ones."""
+    watched.outcomes["b.wav"], watched.by_release = "rejected", True
+    deliver_batch(watched)
+
+    watched.run_pass()
+
+    assert names_in(watched.root / "ok") == ["B1/BatchComplete.txt", *below("B1/r1", *RELEASE)]
+    assert names_in(watched.root / "bad") == below("B1/r2", "r2.xml", "resources/b.wav", "resources/cover.jpg")
+
+
+def test_before_its_completion_file_is_there_nothing_of_a_batch_is_taken(watched: Watched) -> None:
+    """However long its files have rested, once others beside it have had such a file."""
+    deliver_batch(watched)
+    watched.run_pass()
+    watched.deliver_release("B2/r1", a=SOUND)
+
+    reports = [watched.run_pass().report]
+    watched.later(WAIT_SECONDS)
+    reports += [watched.run_pass().report]
+
+    assert [report.decisions for report in reports] == [{Decision.INCOMPLETE_BATCH: 1}] * 2
+    assert [report.incomplete for report in reports] == [
+        {},
+        {str(watched.folder / "B2"): "its completion file is not there"},
+    ]
+    watched.deliver("B2/BatchComplete.txt", b"")
+    assert watched.run_pass().report.incomplete == {}
+    assert "B2/r1/resources/a.wav" in names_in(watched.root / "ok")
+
+
+@pytest.mark.parametrize("audio_first", [True, False])
+def test_a_folder_with_the_name_of_a_batch_waits_for_its_completion_file(watched: Watched, audio_first: bool) -> None:
+    """Also if it is the first of all, and also for audio whose message is not there yet."""
+    place = "acme/P_20240607170334436/r1"
+    watched.deliver_release(place, a=SOUND)
+    if audio_first:
+        (watched.folder / place / "r1.xml").unlink()
+
+    assert watched.run_pass().report.decisions == {Decision.INCOMPLETE_BATCH: 1}
+    assert watched.planned == []
+
+
+def test_files_outside_of_deliveries_are_taken_as_ever(watched: Watched) -> None:
+    """A folder may be named like a batch: its own audio is no release's."""
+    watched.deliver("20240607170334436/a.wav")
+    watched.deliver("acme/b.wav", OTHER)
+
+    watched.run_pass()
+
+    assert names_in(watched.root / "ok") == ["20240607170334436/a.wav", "acme/b.wav"]
+
+
+def test_a_file_that_is_not_there_is_waited_for_and_then_a_finding(watched: Watched) -> None:
+    """The batch is then taken without it, and goes to quarantine."""
+    deliver_batch(watched)
+    late = watched.folder / "B1/r1/resources/a.wav"
+    late.unlink()
+    first = watched.run_pass().report
+    watched.later(WAIT_SECONDS)
+
+    report = watched.run_pass().report
+
+    assert (first.decisions, first.incomplete) == ({Decision.INCOMPLETE_BATCH: 2}, {})
+    why = "files that its messages name, and that are not there or not whole: 1"
+    assert report.incomplete == {str(watched.folder / "B1"): why}
+    assert {(str(row["outcome"]), row["reason"], str(row["disposition"])) for row in report.rows} == {
+        ("ineligible", "missing_audio", "quarantined"),
+        ("accepted", None, "quarantined"),
+    }
+    assert "B1/r2/resources/b.wav" in names_in(watched.root / "bad")
+    assert [names for _, names in watched.letters] == [["a.wav"]]
+
+
+def test_a_message_that_the_manifest_names_is_waited_for(watched: Watched) -> None:
+    """Without it, the batch is taken late, and goes to quarantine although all its files are accepted."""
+    watched.deliver_release("B1/r1", a=SOUND)
+    watched.deliver("B1/manifest.xml", batch_manifest("B1", ["r1/r1.xml", "r2/r2.xml"]))
+    assert watched.run_pass().report.decisions == {Decision.INCOMPLETE_BATCH: 1}
+    watched.later(WAIT_SECONDS)
+
+    report = watched.run_pass().report
+
+    why = "messages that its manifest names, and that are not there: 1"
+    assert report.incomplete == {str(watched.folder / "B1"): why}
+    assert "B1/r1/resources/a.wav" in names_in(watched.root / "bad")
+
+
+def test_a_file_of_another_size_than_declared_is_waited_for(watched: Watched) -> None:
+    """It may still be written; the batch is taken as soon as it is whole."""
+    deliver_batch(watched)
+    watched.deliver("B1/r1/resources/a.wav", SOUND[:-2])
+    assert watched.run_pass().report.decisions == {Decision.INCOMPLETE_BATCH: 2}
+
+    watched.deliver("B1/r1/resources/a.wav", SOUND)
+    watched.run_pass()
+
+    assert len(watched.planned) == 1
+    assert "B1/r1/resources/a.wav" in names_in(watched.root / "ok")
+
+
+@pytest.mark.parametrize("outcome", ["failed", None])
+def test_a_row_without_an_answer_holds_its_batch(watched: Watched, outcome: str | None) -> None:
+    """Nothing of it is moved before each row has its answer."""
+    watched.outcomes["b.wav"] = outcome
+    deliver_batch(watched)
+    before = names_in(watched.folder)
+    watched.run_pass()
+    assert names_in(watched.folder) == before
+
+    watched.outcomes["b.wav"] = "accepted"
+    watched.later(300)
+    watched.run_pass()
+
+    assert "B1/r2/resources/b.wav" in names_in(watched.root / "ok")
+
+
+def test_audio_that_no_message_names_goes_with_its_release(watched: Watched) -> None:
+    """Once it is reported; the batch is not as it was declared."""
+    deliver_batch(watched)
+    watched.deliver("B1/r1/resources/extra.wav", WAV + b"extra...")
+
+    report = watched.run_pass().report
+
+    assert {row["supplier"] for row in report.rows} == {SENDER}
+
+    assert "B1/r1/resources/extra.wav" in names_in(watched.root / "bad")
+    assert Counter(row["reason"] for row in report.rows) == {None: 2, "not_in_message": 1}
+
+
+@pytest.mark.parametrize("is_test", [True, False])
+def test_tests_and_withdrawn_releases_are_reported_and_never_moved(watched: Watched, is_test: bool) -> None:
+    """They hold nothing up, and nobody is told that their batch is not complete."""
+    deliver_batch(watched)
+    if is_test:
+        watched.deliver_release("B1/r2", is_test=True, b=OTHER)
+    else:
+        later = Sending(version="43", created="2026-11-02T12:00:00+00:00", icpn=f"{crc32(b'B1/r2'):013}")
+        watched.deliver("withdrawn/withdrawn.xml", purge(later))
+
+    reports = [watched.run_pass().report]
+    watched.later(WAIT_SECONDS)
+    reports += [watched.run_pass().report]
+
+    left = below("B1/r2", "r2.xml", "resources/b.wav", "resources/cover.jpg")
+    assert [name for name in names_in(watched.folder) if name.startswith("B1")] == left
+    assert names_in(watched.root / "ok") == ["B1/BatchComplete.txt", *below("B1/r1", *RELEASE)]
+    assert Counter(str(row["disposition"]) for row in reports[0].rows) == {"accepted": 1, "left": 1}
+    assert (reports[1].rows, reports[1].incomplete) == ([], {})
+
+
+def test_releases_without_a_batch_are_taken_file_by_file_and_moved_each_as_a_whole(watched: Watched) -> None:
+    """What a message names and is not there is waited for; then the release goes to quarantine."""
+    watched.deliver_release("acme/r1", a=SOUND)
+    watched.deliver_release("acme/r2", b=OTHER, c=SOUND)
+    (watched.folder / "acme/r2/resources/c.wav").unlink()
+
+    report = watched.run_pass().report
+
+    assert report.decisions == {Decision.TAKE: 2, Decision.INCOMPLETE_BATCH: 1}
+    assert names_in(watched.root / "ok") == below("acme/r1", *RELEASE)
+    watched.later(WAIT_SECONDS)
+    watched.run_pass()
+    assert names_in(watched.root / "bad") == below("acme/r2", "r2.xml", "resources/b.wav", "resources/cover.jpg")
+
+
+def test_a_batch_that_is_delivered_again_keeps_its_name_at_the_target(watched: Watched) -> None:
+    """In a folder that is named by its content, since other files have its names."""
+    deliver_batch(watched)
+    watched.run_pass()
+    watched.deliver_release("B1/r1", a=WAV + b"better..")
+    watched.deliver("B1/BatchComplete.txt", b"")
+    watched.later(60)
+
+    watched.run_pass()
+
+    second = [name for name in names_in(watched.root / "ok") if not name.startswith("B1/")]
+    assert len(second) == 4
+    assert {name.split("/")[1] for name in second} == {"B1"}
+    assert len(names_in(watched.folder / "acknowledgements")) == 2
+
+
+def test_a_batch_that_is_delivered_again_as_it_was_costs_no_call(watched: Watched) -> None:
+    """Its bytes are known, and its files are the same at the target."""
+    watched.outcomes["b.wav"] = "rejected"
+    deliver_batch(watched)
+    watched.run_pass()
+    deliver_batch(watched)
+
+    watched.run_pass()
+
+    assert len(watched.planned) == 1
+    assert not (watched.folder / "B1").exists()
+    assert [names for _, names in watched.letters] == [["b.wav"], ["b.wav"]]
+
+
+def test_a_batch_that_cannot_be_moved_is_whole_where_it_was(watched: Watched) -> None:
+    """Each pass says so, and the row is written once."""
+    (watched.root / "ok").write_bytes(b"no folder")
+    deliver_batch(watched)
+    before = names_in(watched.folder)
+
+    reports = [watched.run_pass().report for _ in range(2)]
+
+    assert [name for name in names_in(watched.folder) if not name.startswith("ack")] == before
+    assert [len(report.not_moved) for report in reports] == [2, 2]
+    assert reports[1].rows == []
+    (watched.root / "ok").unlink()
+    watched.run_pass()
+    assert "B1/BatchComplete.txt" in names_in(watched.root / "ok")
+
+
+def test_a_batch_that_is_half_removed_is_not_looked_at(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left of it is no delivery: its messages may be gone. It is whole at the target."""
+    deliver_batch(watched)
+    remove, left = LocalMoves.remove, [2]
+
+    def remove_some(moves: LocalMoves, location: str, facts: FileFacts) -> bool:
+        left[0] -= 1
+        if left[0] < 0:
+            raise SourceError("Denied.", reason="unreadable_file")
+        return remove(moves, location, facts)
+
+    with monkeypatch.context() as moment:
+        moment.setattr(LocalMoves, "remove", remove_some)
+        reports = [watched.run_pass().report for _ in range(2)]
+    reports += [watched.run_pass().report for _ in range(2)]
+
+    assert [len(report.not_moved) for report in reports] == [2, 2, 0, 0]
+    assert (reports[1].decisions, len(watched.planned)) == ({}, 1)
+    assert [path.name for path in watched.folder.iterdir()] == ["acknowledgements"]
+    assert len(names_in(watched.root / "ok")) == 7
+
+
+def test_without_targets_a_batch_stays_and_is_acknowledged_once(watched: Watched) -> None:
+    """Each further pass finds it answered."""
+    deliver_batch(watched)
+
+    reports = [watched.run_pass(moves=False).report for _ in range(2)]
+
+    assert [len(report.acknowledgements) for report in reports] == [1, 0]
+    assert len(watched.planned) == 1
+    assert "B1/r1/resources/a.wav" in names_in(watched.folder)
+
+
+def test_the_supplier_is_the_sender_where_no_folder_names_one(watched: Watched) -> None:
+    """A batch's folder is no supplier's."""
+    deliver_batch(watched)
+    watched.deliver_release("acme/B2/r3", c=SOUND)
+    watched.deliver("acme/B2/manifest.xml", batch_manifest("B2", ["r3/r3.xml"]))
+
+    rows = watched.run_pass().report.rows
+
+    assert {row["supplier"] for row in rows} == {SENDER, "acme"}
+    assert {tags_of(str(row["tags"]))["isrc"] for row in rows} == {"QZABC2600001"}
+
+
+@pytest.mark.parametrize(
+    ("killed_at", "name"),
+    [(LocalMoves, "create"), (LocalMoves, "remove"), (Records, "_written"), (Watch, "keep_moves")],
+)
+@pytest.mark.parametrize("after", range(4))
+def test_a_kill_leaves_no_batch_half_moved(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch, killed_at: type[object], name: str, after: int
+) -> None:
+    """The next pass ends what was begun, asks for nothing twice, and acknowledges once."""
+    deliver_batch(watched)
+    act, left = getattr(killed_at, name), [after]
+
+    def act_or_kill(*given: object) -> object:
+        left[0] -= 1
+        return kill() if left[0] < 0 else act(*given)
+
+    with monkeypatch.context() as moment:
+        moment.setattr(killed_at, name, act_or_kill)
+        with suppress(Killed):
+            watched.run_pass()
+    watched.run_pass()
+    watched.run_pass()
+
+    assert len(watched.planned) == 1
+    assert len(names_in(watched.root / "ok")) == 7
+    assert len(names_in(watched.folder)) == 1
+    assert list(watched.root.rglob(".proofsweep-*")) == []
+    assert watched.watch.moves() == (None, [])
