@@ -11,6 +11,7 @@ _ALL = {
     "planning": "--rows 2000",
     "settling": "--rows 1200",
     "auditing": "--rows 1200",
+    "checksums": "--kibibytes 64 --files 8 --rounds 1 --lines 2000",
     "first_byte": "--runs 1 --rows 40",
     "a_year": "--nights 2 --parts 3 --ingests 5",
     "a_year_of_monitoring": "--days 2 --passes 5",

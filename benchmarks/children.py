@@ -38,7 +38,7 @@ class Used:
 def measure(command: list[str], service: Running, *, at_once: int = 16, dedupe: bool = False) -> Used:
     """Run a Python module against a null service until it ends."""
     began = time.monotonic()
-    used = run(command, _settings(service, at_once, dedupe=dedupe), service.watch)
+    used = run(command, settings_for(service, at_once, dedupe=dedupe), service.watch)
     counts = service.counts()
     first_byte_seconds = max(0.0, counts["first_slot"] - began)
     return replace(used, cpu_before_seconds=counts["cpu_then"], first_byte_seconds=first_byte_seconds)
@@ -87,7 +87,8 @@ def verify(catalog: Path, service: Running, *, at_once: int = 16, dedupe: bool =
     return used
 
 
-def _settings(service: Running, at_once: int, *, dedupe: bool) -> dict[str, str]:
+def settings_for(service: Running, at_once: int, *, dedupe: bool) -> dict[str, str]:
+    """Return the variables of a client of a null service."""
     return service.environment | {
         "PROOFSWEEP_CONFIG": "sandbox",
         "PROOFSWEEP_SERVICE__BASE_URL": service.base_url,

@@ -2,10 +2,10 @@
 
 import typer
 
-from cli.options import AllowOutside, MaxAge, NewerThan, OldestFirst, Root, SinceLast, Where
+from cli.options import AllowOutside, Checksums, MaxAge, NewerThan, OldestFirst, Root, SinceLast, Where
 from cli.run_options import with_options
 from proofsweep.errors import UsageError
-from proofsweep.model.reading import Reading, columns_of, encoding_named, path_maps_of
+from proofsweep.model.reading import Reading, checksums_of, columns_of, encoding_named, path_maps_of
 from proofsweep.model.selection import Selection
 from proofsweep.wiring.stores import resolved_here
 
@@ -56,6 +56,7 @@ def _reading(
     encoding: str | None = _Encoding,
     sheet: str | None = _Sheet,
     supplier_from: int | None = _SupplierFrom,
+    checksums: list[str] = Checksums,
 ) -> Reading:
     columns = columns_of(column)
     if id_column is not None and columns.setdefault("id", id_column) != id_column:
@@ -66,6 +67,7 @@ def _reading(
         encoding=None if encoding is None else encoding_named(encoding),
         sheet=sheet,
         supplier_from=supplier_from,
+        checksums=checksums_of(checksums, resolved_here),
     )
 
 

@@ -18,7 +18,7 @@ from cli.run_request import RunRequest
 from cli.screen import console, counted
 from proofsweep import results
 from proofsweep.wiring.runs import plan_catalog
-from sandbox import Sample, launch, write_catalog
+from sandbox import Operator, Sample, launch, write_catalog, write_deliveries
 
 _OUTCOMES = {None: "ineligible", "valid": "accepted"}
 
@@ -33,41 +33,56 @@ def demo(
         Path("demo"), "--folder", metavar="DIR", help="Where the catalog and the results are kept."
     ),
     files: int = typer.Option(60, "--files", min=1, help="Audio files in the sample catalog."),
+    ddex: bool = typer.Option(False, "--ddex", help="Instead of that catalog: a delivery, batches of DDEX messages."),
 ) -> int:
     """Start a local partner service, verify a sample catalog against it, and query the results.
 
     Needs no key and no network. Some files are rejected on purpose: the exit code is 0 when every row is as
     expected, else 1. A second demo in the same folder replaces the first.
 
-    Example: `proofsweep demo --files 200 --folder /tmp/demo`
+    Examples: `proofsweep demo --files 200 --folder /tmp/demo` · `proofsweep demo --ddex`
     """
     out = console()
     demo_folder = DemoFolder(folder)
     _ignore_environment_settings()
     with prefect_api() as server:
         demo_folder.make_room()
-        samples = _verify(demo_folder, files, out, server)
+        samples = _verify(demo_folder, None if ddex else files, out, server)
     is_as_expected = _compare(out, demo_folder, samples)
-    from cli.demo_queries import show_queries  # noqa: PLC0415 - no other command needs DuckDB and pandas
+    from cli.demo_queries import show_delivery, show_queries  # noqa: PLC0415 - no other command needs DuckDB and pandas
 
-    show_queries(out, demo_folder.results)
+    (show_delivery if ddex else show_queries)(out, demo_folder.results)
     _print_next_steps(out, demo_folder)
     return ExitCode.ACCEPTED if is_as_expected else ExitCode.BUG
 
 
-def _verify(demo_folder: DemoFolder, files: int, out: Console, server: EmbeddedServer | None) -> list[Sample]:
-    """Verify a sample catalog as `proofsweep verify` does; give its samples, which say the expected verdicts."""
+def _verify(demo_folder: DemoFolder, files: int | None, out: Console, server: EmbeddedServer | None) -> list[Sample]:
+    """Verify a catalog of so many samples, or a delivery, as `proofsweep verify` does; give the samples.
+
+    These say the expected verdicts.
+    """
     out.print("Starting a local partner service and a Prefect API …")
     with launch(demo_folder.sandbox) as sandbox:
         demo_folder.write_config(sandbox.base_url, sandbox.key_file)
         demo_folder.write_readme(_program(), urlsplit(sandbox.base_url).port or 0)
-        samples = write_catalog(demo_folder.catalog.absolute(), sandbox.operator, files=files)
-        pairs = sum(sample.sidecar is not None for sample in samples)
-        out.print(f"{demo_folder.catalog}: {files:,} audio files, {pairs:,} with a sidecar; some must be rejected")
+        samples = _samples(demo_folder, files, sandbox.operator, out)
         request = RunRequest(config=str(demo_folder.config), results_url=None, as_json=False)
         plan = plan_catalog(request.settings, str(demo_folder.catalog))
         out.print(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send", soft_wrap=True)
         verify_run(plan.run_id, request, server)
+    return samples
+
+
+def _samples(demo_folder: DemoFolder, files: int | None, operator: Operator, out: Console) -> list[Sample]:
+    folder = demo_folder.catalog.absolute()
+    if files is None:
+        out.print(
+            f"{demo_folder.catalog}: two batches of DDEX messages, as a distributor sends them; one is incomplete"
+        )
+        return write_deliveries(folder, operator)
+    samples = write_catalog(folder, operator, files=files)
+    pairs = sum(sample.sidecar is not None for sample in samples)
+    out.print(f"{demo_folder.catalog}: {files:,} audio files, {pairs:,} with a sidecar; some must be rejected")
     return samples
 
 

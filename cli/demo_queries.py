@@ -1,4 +1,4 @@
-"""Two queries of a demo's tables; each runs exactly as it is printed."""
+"""Queries of a demo's tables; each runs exactly as it is printed."""
 
 from pathlib import Path
 
@@ -19,6 +19,18 @@ _PANDAS = """\
 results.open_results({store!r}).pandas("verdicts").pivot_table(
     index="audio_format", columns="outcome", aggfunc="size", fill_value=0
 )"""
+
+
+_DELIVERY = """\
+SELECT batch, release_title, title, isrc, outcome, reason
+FROM catalog
+ORDER BY file"""
+
+
+def show_delivery(out: Console, store: Path) -> None:
+    """Show what became of each file of a delivery, as `proofsweep query` does."""
+    answer = results.open_results(str(store)).sql(_DELIVERY)
+    _show(out, "proofsweep query", _DELIVERY, str(answer))
 
 
 def show_queries(out: Console, store: Path) -> None:

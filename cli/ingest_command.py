@@ -12,7 +12,7 @@ from cli.embedded_server import prefect_api
 from cli.exit_codes import ExitCode, code_of_run
 from cli.interrupt import interrupted_by_signals
 from cli.key_block import read_block
-from cli.options import NewerThan, Where
+from cli.options import Checksums, NewerThan, Where
 from cli.run_flow import run_leg
 from cli.run_options import with_run_options
 from cli.run_request import RunRequest, report
@@ -20,9 +20,11 @@ from cli.screen import print_error, print_json
 from cli.stop_told import stop_told
 from proofsweep.answers.letters import json_of_pass, line_of_pass, lines_of_unmoved, messages_of
 from proofsweep.model.ingest import PassReport
+from proofsweep.model.reading import Reading, checksums_of
 from proofsweep.model.selection import Selection
 from proofsweep.text import printable
 from proofsweep.wiring.engines import utc_now
+from proofsweep.wiring.stores import resolved_here
 from proofsweep.wiring.watching import tell_of_pass, watched_folder
 from tasks.signal_thread import STOP_ASKED
 
@@ -54,6 +56,7 @@ def ingest(
     letters: str | None = _Letters,
     where: str | None = Where,
     newer_than: str | None = NewerThan,
+    checksums: list[str] = Checksums,
     request: RunRequest,
 ) -> int:
     """Verify new and changed files of a folder once they are settled, and move them by their verdicts.
@@ -65,7 +68,8 @@ def ingest(
     """
     settings = request.settings
     print_bounds(request.out, request.bounds, utc_now())
-    code, selection = ExitCode.ACCEPTED, Selection(where=where, newer_than=newer_than)
+    reading = Reading(checksums=checksums_of(checksums, resolved_here))
+    code, selection = ExitCode.ACCEPTED, Selection(where=where, newer_than=newer_than, reading=reading)
     with interrupted_by_signals(), watched_folder(settings, prefix, read_block, selection) as watched:
         try:
             while True:

@@ -78,6 +78,13 @@ NewerThan = typer.Option(
     metavar="AGE",
     help="Take only files that were modified since: an age like 2d or 12h, a date, or an ISO instant.",
 )
+Checksums = typer.Option(
+    [],
+    "--checksums",
+    metavar="FILE",
+    help="A list of digests of the files, as md5sum writes it; or column:NAME, a manifest's column of digests. Files "
+    "of other bytes are not sent. Repeatable.",
+)
 Anew = typer.Option(
     False, "--anew", help="Plan anew although a run of the catalog is unfinished; that run is then superseded."
 )

@@ -173,16 +173,24 @@ def print_cautions(out: Console, settings: Settings, location: str) -> None:
             out.print(f"  {caution}", style="yellow", soft_wrap=True)
 
 
-def _print_survey(out: Console, found: Surveyed, slot_bytes: int, *, is_deep: bool) -> None:
-    survey, location, deliveries = found.survey, found.listing.location, found.listing.deliveries
-    out.print(f"{location}: {counted(survey.items, 'row')}", style="bold", soft_wrap=True)
-    if deliveries is not None:
-        out.print(f"  {deliveries.in_words}", soft_wrap=True)
-    if other := [encoding for encoding in found.listing.encodings if encoding != "UTF-8"]:
+def _print_catalog(out: Console, found: Surveyed) -> None:
+    """Say what was read, and how."""
+    listing = found.listing
+    out.print(f"{listing.location}: {counted(found.survey.items, 'row')}", style="bold", soft_wrap=True)
+    if listing.deliveries is not None:
+        out.print(f"  {listing.deliveries.in_words}", soft_wrap=True)
+    if other := [encoding for encoding in listing.encodings if encoding != "UTF-8"]:
         out.print(f"  read as {', '.join(other)}; if letters are wrong, give --encoding NAME", soft_wrap=True)
+
+
+def _print_survey(out: Console, found: Surveyed, slot_bytes: int, *, is_deep: bool) -> None:
+    survey = found.survey
+    _print_catalog(out, found)
     out.print(
         f"  {survey.eligible:,} to send ({counted(survey.pairs, 'pair')}), {size_text(survey.audio_bytes)} of audio"
     )
+    if survey.declared:
+        out.print(f"  {survey.declared:,} with a declared digest or size, which is compared first")
     formats = ", ".join(f"{count:,} {name}" for name, count in survey.formats.most_common(8))
     out.print(f"  formats: {formats}")
     over = f"{survey.over_slot:,} larger than a slot ({size_text(slot_bytes)})"

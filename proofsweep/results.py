@@ -179,10 +179,12 @@ class ResultsStore:
             duckdb.Error: the query is wrong.
         """
         from proofsweep.answers.views.connection import close, opened  # noqa: PLC0415 - a reader of tables needs no DuckDB
+        from proofsweep.answers.views.store_files import STORE_SCHEME  # noqa: PLC0415 - the same
 
         connection = opened(self._results, environment, screening=self._screening, asked=query).connection
         answer = connection.sql(query)
-        weakref.finalize(self, close, connection)
+        if connection.filesystem_is_registered(STORE_SCHEME):  # else an answer may outlive this object
+            weakref.finalize(self, close, connection)
         return answer
 
     def pandas(

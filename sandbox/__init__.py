@@ -10,7 +10,7 @@ control of the operator in `operator_api/` and `operator_client.py`, a kind of s
 from sandbox.launch import Running, launch
 from sandbox.operator_client import Issued, IssueOptions, NewKey, Operator, OperatorError
 from sandbox.options import Options
-from sandbox.samples import Sample, write_catalog
+from sandbox.samples import Sample, write_catalog, write_deliveries
 
 __all__ = [
     "IssueOptions",
@@ -23,4 +23,5 @@ __all__ = [
     "Sample",
     "launch",
     "write_catalog",
+    "write_deliveries",
 ]

@@ -1,7 +1,8 @@
 """Rows of earlier runs as a catalog of their own: a run of just these is an ordinary run."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -9,19 +10,31 @@ from proofsweep.answers.export import export
 from proofsweep.answers.views.selected_rows import SelectedRows
 from proofsweep.catalog.catalog import Catalog, PartOfCatalog
 from proofsweep.catalog.open_catalog import open_catalog
-from proofsweep.errors import UsageError
+from proofsweep.errors import ResultsError, UsageError
 from proofsweep.files.locations import one_line
+from proofsweep.model.declared import Declared
+from proofsweep.model.items import ManifestRow, WorkItem
 from proofsweep.model.reading import Reading
-from proofsweep.model.runs import REDRIVE
+from proofsweep.model.runs import REDRIVE, shard_of
 
 
 class RedrivenRows(PartOfCatalog):
     """Chosen rows of a catalog, as a manifest of a moment has them; the run bears the name of the catalog."""
 
-    def __init__(self, rows: Catalog, location: str) -> None:
-        """Take the rows, and the location of their catalog."""
+    def __init__(self, rows: Catalog, location: str, planned: Mapping[str, WorkItem] | None = None) -> None:
+        """Take the rows, the location of their catalog, and by ID the items of which something was declared."""
         super().__init__(rows)
         self.kind, self.location = REDRIVE, location
+        self._planned = planned or {}
+
+    def rows(self) -> Iterator[ManifestRow]:
+        """Yield the rows, with what was declared of the files that are still the planned ones."""
+        for row in super().rows():
+            item = self._planned.get(row.item_id or "")
+            if item is None or item.declared is None or item.audio_version != row.audio_version:
+                yield row
+            else:
+                yield replace(row, declared=(row.declared or Declared()).with_others(item.declared))
 
 
 @contextmanager
@@ -51,4 +64,16 @@ def redriven_rows(selected: SelectedRows, environment: str) -> Iterator[Redriven
             is_confined=root is not None,
             reading=Reading(encoding="utf-8"),  # names that are not UTF-8 stay the bytes that they are
         )
-        yield RedrivenRows(rows, location)
+        yield RedrivenRows(rows, location, _declared_items(selected))
+
+
+def _declared_items(selected: SelectedRows) -> dict[str, WorkItem]:
+    """Return the planned items of the rows of which something was declared, by ID; a pruned run has none."""
+    items: dict[str, WorkItem] = {}
+    for plan, table in selected.tables(["manifest_row"]):
+        rows = {int(row) for row in table["manifest_row"].to_pylist()}
+        for shard in sorted({shard_of(plan, row) for row in rows}):
+            with suppress(ResultsError):
+                found = selected.results.shard_items(plan.run_id, shard)
+                items |= {each.item_id: each for each in found if each.declared and each.manifest_row in rows}
+    return items

@@ -29,6 +29,10 @@ class Cause(StrEnum):
     UNREADABLE = "unreadable"  # also entries that are neither file nor folder
     OUTSIDE = "outside"  # links out of the catalog's root whose names do not end as audio does
     REPEATED_FOLDERS = "repeated_folders"  # links to folders that are walked elsewhere; each file is a row once
+    CHECKSUM_LISTS = "checksum_lists"  # those that were read
+    UNREADABLE_LISTS = "unreadable_lists"  # lists of checksums that cannot be read, or that hold none
+    UNUSED_CHECKSUMS = "unused_checksums"  # lines, digests of a manifest and contradictions that are not compared
+    NOT_IN_BAG = "not_in_bag"  # rows: audio of a bag that none of its manifests names
     CLIPS = "clips"  # a message of a delivery names them as previews of recordings
     OTHER_RESOURCES = "other_resources"  # images, videos and texts of a delivery
     REPLACED = "replaced"  # a later message of the release came with the file again

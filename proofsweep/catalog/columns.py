@@ -1,9 +1,10 @@
 """Read a manifest's header: which column is the audio, the sidecar or the id, and which are tags. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from proofsweep.model.completion_report import RUN_COLUMN, own_columns, restored
+from proofsweep.model.declared import hex_digest
 from proofsweep.model.reading import NO_COLUMN, USUAL_READING, Reading
 from proofsweep.model.tags import key_of_tag
 
@@ -18,6 +19,7 @@ class Columns:
     Attributes:
         is_of_proofs: whether the audio's column holds bare proof IDs.
         run: names the run of a row in a completion report of ours, whose own columns are no tags.
+        digests: the positions of columns that hold a digest of the audio, each with its algorithm; they are no tags.
         unknown: names that a person gave, and that the header does not have.
     """
 
@@ -28,6 +30,7 @@ class Columns:
     run: int | None = None
     is_of_proofs: bool = False
     unknown: Sequence[str] = ()
+    digests: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, header: Sequence[str], reading: Reading = USUAL_READING) -> "Columns":
@@ -42,18 +45,29 @@ class Columns:
         found = {role: _index(header, plain, chosen.get(role), names) for role, names in _NAMES.items()}
         found |= {role: own[role] for role in _NAMES if role in own}
         audio, sidecar, item_id = found["audio"], found["sidecar"], found["id"]
+        named = {} if own else reading.checksum_columns
+        digests = {name: _index(header, plain, name, ()) for name in named}
         tags: dict[str, int] = {}
         keys = {""}  # of tags without a name, and of those that are there: a row has each tag once
         for index, name in enumerate(map(str.strip, map(restored, header) if own else header)):
             is_plain_id = index == item_id and plain[index] == "id"  # an ISRC that is the id is still an ISRC
-            if index not in {audio, sidecar, *own.values()} and not is_plain_id:
+            if index not in {audio, sidecar, *own.values(), *digests.values()} and not is_plain_id:
                 key = key_of_tag(name)
                 tags[f"{name or 'column'} ({index + 1})" if key in keys else name] = index
                 keys.add(key)
         is_of_proofs = audio is not None and plain[audio] == "proof_id"
         run = own.get(RUN_COLUMN)
         unknown = [name for role, name in chosen.items() if found[role] is None and name != NO_COLUMN]
-        return cls(audio, sidecar, item_id, tags, run, is_of_proofs, unknown)
+        unknown += [name for name, index in digests.items() if index is None]
+        placed = {index: named[name] for name, index in digests.items() if index is not None}
+        return cls(audio, sidecar, item_id, tags, run, is_of_proofs, unknown, placed)
+
+    def digests_in(self, cells: Sequence[str]) -> tuple[dict[str, str], int]:
+        """Return a row's digests by algorithm, and how many cells hold something else."""
+        written = {algorithm: cells[index] for index, algorithm in self.digests.items() if cells[index].strip()}
+        found = {algorithm: hex_digest(algorithm, cell) for algorithm, cell in written.items()}
+        digests = {algorithm: digest for algorithm, digest in found.items() if digest is not None}
+        return digests, len(found) - len(digests)
 
 
 def _index(header: Sequence[str], plain: Sequence[str], chosen: str | None, names: Sequence[str]) -> int | None:

@@ -5,11 +5,14 @@ import os
 import posixpath
 from collections import deque
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import replace
 from itertools import count
 from typing import Self
 
 from proofsweep.catalog.catalog import CatalogBase, CatalogOptions, Cause, Ignored, row_with_facts
+from proofsweep.catalog.checksums.checksums import Checksums
+from proofsweep.catalog.checksums.list_lines import is_list_name
 from proofsweep.catalog.deliveries.batches import Batch
 from proofsweep.catalog.deliveries.delivered_rows import TAG_NAMES
 from proofsweep.catalog.deliveries.deliveries import Deliveries
@@ -56,8 +59,12 @@ class FolderScan:
         *,
         reading: Reading = USUAL_READING,
         message: str | None = None,
+        anywhere: Source | None = None,
     ) -> None:
-        """Take a folder; `message` is the location of the only one of its messages whose files are wanted."""
+        """Take a folder; `message` is the location of the only one of its messages whose files are wanted.
+
+        The checksum lists that the reading names are read `anywhere`, all else in the source.
+        """
         self._base = base or CatalogBase(path)
         self.name, self.root = self._base.name, self._base.boundary
         self.location = printable(message or path)
@@ -72,6 +79,8 @@ class FolderScan:
         self._listing = hashlib.sha256()
         self._walked = False
         self._reading = reading
+        self._anywhere = anywhere or source
+        self._checksums = Checksums(self._base, source, self.ignored)
 
     @classmethod
     def found_at(cls, path: str, options: CatalogOptions) -> Self | None:
@@ -113,7 +122,7 @@ class FolderScan:
     def _opened(cls, path: str, options: CatalogOptions, message: str | None = None) -> Self:
         base, names = options.base_of(path), SidecarNames(options.sidecar_names)
         files = options.files.within(base.boundary)
-        return cls(path, files, names, base, reading=options.reading, message=message)
+        return cls(path, files, names, base, reading=options.reading, message=message, anywhere=options.files)
 
     def rows(self) -> Iterator[ManifestRow]:
         """Walk the folder and give its audio; `ignored` is complete after the last row.
@@ -124,8 +133,13 @@ class FolderScan:
         self.ignored, self._listing, self._walked = Ignored(dict.fromkeys(Cause, 0)), hashlib.sha256(), False
         self._numbers, self.batches, self.deliveries = count(), {}, None
         try:
-            with MessageSpool.opened() as spool:
-                for row in self._walked_rows(Deliveries(self._path, self._source, spool, self._message)):
+            with (
+                MessageSpool.opened() as spool,
+                closing(Checksums(self._base, self._source, self.ignored)) as self._checksums,
+            ):
+                self._checksums.read_named(self._reading.checksum_lists, self._anywhere)
+                for found in self._walked_rows(Deliveries(self._path, self._source, spool, self._message)):
+                    row = self._checksums.with_declared(found)
                     self._listing.update(self._listed(row))
                     tags = self._reading.supplier_tags(row.named_audio, row.tags)
                     yield replace(row, tags={**row.tags, **tags}) if tags else row
@@ -159,14 +173,19 @@ class FolderScan:
         self.ignored[Cause.REPEATED_FOLDERS] += folder.is_repeated
         is_sidecar = self._sidecar_names.covers
         audio: list[str] = []
+        lists: list[str] = []
         for name in folder.files:
-            if is_sidecar(name) or named.leave_out(posixpath.join(folder.location, name)):
+            path = posixpath.join(folder.location, name)
+            if is_sidecar(name) or (named.leave_out(path) and not is_list_name(name)):
                 continue
-            cause = self._why_no_row(posixpath.join(folder.location, name), named)
+            cause = self._why_no_row(path, named)
             if cause is None:
                 audio.append(name)
+            elif cause is Cause.CHECKSUM_LISTS:
+                lists.append(name)
             else:
                 self.ignored[cause] += 1
+        self._checksums.read_folder(folder.location, lists, folder.files)
         found = filter(is_sidecar, folder.files)
         sidecars = Sidecars(self._sidecar_names, found, audio, lambda name: self._needs_sidecar(folder, name))
         for name in audio:
@@ -195,17 +214,21 @@ class FolderScan:
             self.deliveries = deliveries.counts
             yield from deliveries.rows(self)
             self.ignored[Cause.MESSAGES_WITHOUT_FILES] += deliveries.counts.without_files
-            self.batches = deliveries.batches()
+            self.batches = deliveries.batches
+        for location, refused in self._checksums.missing():
+            if is_audio_name(location) and self._message is None:
+                yield replace(self.row_at(location), refused=refused)
 
     def _why_no_row(self, path: str, named: NamedFiles) -> Cause | None:
         """Judge by what messages say, then by the name's ending; if that is not audio's, read the content."""
-        for locations, cause in ((named.clips, Cause.CLIPS), (named.others, Cause.OTHER_RESOURCES)):
+        causes = (named.clips, Cause.CLIPS), (named.others, Cause.OTHER_RESOURCES), (named.replaced, Cause.REPLACED)
+        for locations, cause in causes:
             if path in locations:
                 return cause
-        if path in named.replaced:
-            return Cause.REPLACED
         if path in named.here or is_audio_name(path):
             return None
+        if is_list_name(posixpath.basename(path)):
+            return Cause.CHECKSUM_LISTS
         try:
             file = self._source.open(path)
             if file is None:

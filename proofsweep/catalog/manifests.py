@@ -3,15 +3,17 @@
 import hashlib
 import posixpath
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import count, islice
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from proofsweep.catalog.catalog import CatalogBase, FactsOf, Ignored, row_with_facts
+from proofsweep.catalog.catalog import CatalogBase, Cause, FactsOf, Ignored, row_with_facts
 from proofsweep.catalog.cell_locations import CellLocations
+from proofsweep.catalog.checksums.beside import ListsBeside
+from proofsweep.catalog.checksums.checksums import Checksums
 from proofsweep.catalog.columns import Columns
 from proofsweep.catalog.encodings import Encoding
 from proofsweep.catalog.folder_scan import is_audio_name
@@ -30,6 +32,7 @@ from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.files.files import Files
 from proofsweep.files.locations import is_bucket, one_line
 from proofsweep.model.completion_report import restored
+from proofsweep.model.declared import Declared
 from proofsweep.model.items import (
     PROOF_PREFIX,
     FileFacts,
@@ -50,7 +53,7 @@ class Manifests:
     """The rows of one manifest, or of several one after another.
 
     Attributes:
-        ignored: always empty, since every row of a manifest counts.
+        ignored: every row of a manifest counts, so only checksums are in it.
     """
 
     kind = "manifest"
@@ -88,14 +91,19 @@ class Manifests:
             CatalogError: a manifest cannot be read further, or changed meanwhile; or, at the end, there was no row, or
                 two rows have one id and different audio.
         """
-        digest, self._digest = hashlib.sha256(), None
+        digest, self._digest, self.ignored = hashlib.sha256(), None, Ignored()
         numbers, ids = count(), RepeatedIds()
         facts_of = self._facts_of()
-        for named in self._named_files(digest.update):
-            row = self._row(next(numbers), named, facts_of)
-            if (item_id := _cell(named.cells, named.columns.item_id)) is not None:
-                ids.add(item_id, row.named_audio or named.where)
-            yield row
+        with closing(Checksums(self._base, self._files, self.ignored)) as checksums:
+            checksums.read_named(self._reading.checksum_lists, self._manifest_files)
+            beside = ListsBeside(checksums, self._files, self._base.root)
+            for named in self._named_files(digest.update):
+                row = self._row(next(numbers), named, facts_of)
+                if (item_id := _cell(named.cells, named.columns.item_id)) is not None:
+                    ids.add(item_id, row.named_audio or named.where)
+                if row.audio and row.audio_facts is not None:
+                    beside.read_for(row.audio)
+                yield checksums.with_declared(row)
         if next(numbers) == 0:
             raise EmptyCatalog(f"{one_line(self.location)}: there is no row in it")
         for suspects in ids.suspects():
@@ -117,6 +125,10 @@ class Manifests:
         )
         if tags := self._reading.supplier_tags(row.named_audio, named.columns.tags):
             row = replace(row, tags={**row.tags, **tags})
+        if named.columns.digests:
+            digests, unused = named.columns.digests_in(named.cells)
+            self.ignored[Cause.UNUSED_CHECKSUMS] += unused
+            row = replace(row, declared=Declared(digests=digests))
         return row if row.audio_facts is not None or row.refused is not None else self._with_hint(row, named)
 
     def _with_hint(self, row: ManifestRow, named: "_NamedFiles") -> ManifestRow:

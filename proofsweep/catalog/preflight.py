@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from proofsweep.contract.limits import SLOT_BYTES
 from proofsweep.model.content_guess import UNKNOWN_CONTENT, ContentGuess
+from proofsweep.model.declared import Declared
 from proofsweep.model.formats import AudioFormat
 from proofsweep.model.items import (
     FileFacts,
@@ -96,6 +97,16 @@ def judge_size(facts: FileFacts, most_bytes: int) -> Ineligible | None:
     return None
 
 
+def judge_declared_size(facts: FileFacts, declared: Declared | None) -> Ineligible | None:
+    """Return whether the audio has another size than its delivery declares; None if it has not, or none is declared."""
+    if declared is None or declared.is_size(facts.size_bytes):
+        return None
+    return Ineligible(
+        Reason.DAMAGED_IN_DELIVERY,
+        f"The delivery declares {declared.size_bytes:,} bytes, and the file has {facts.size_bytes:,}.",
+    )
+
+
 def judge_content(audio_format: AudioFormat, mode: Mode, guess: ContentGuess = UNKNOWN_CONTENT) -> Ineligible | None:
     """Return why this content cannot be sent in this mode; None if it can.
 
@@ -166,7 +177,9 @@ def _judge_pairing(row: ManifestRow, limits: SizeLimits) -> Ineligible | None:
 
 def _judge_sizes(row: ManifestRow, limits: SizeLimits) -> Ineligible | None:
     mode = Mode.ONE_FILE if row.sidecar is None else Mode.LEGACY_PAIR
-    unfit = judge_size(row.audio_facts, limits.audio(mode)) if isinstance(row.audio_facts, FileFacts) else None
+    unfit = None
+    if isinstance(row.audio_facts, FileFacts):
+        unfit = judge_size(row.audio_facts, limits.audio(mode)) or judge_declared_size(row.audio_facts, row.declared)
     if unfit is not None or row.sidecar is None or isinstance(row.sidecar_facts, Unlisted):
         return unfit
     return _judge_sidecar(row.sidecar_facts, limits)

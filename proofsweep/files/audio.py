@@ -45,11 +45,14 @@ class AudioFile:
         content_guess: what the content seems to be if its format is unknown.
         facts: size and version when it was opened.
         sha256: hex digest of the bytes of the last whole pass over `chunks`; None before one.
+        declared: the algorithm and the hex digest that the file must have; None if none is declared, or once it was
+            compared.
     """
 
     def __init__(self, file: OpenFile) -> None:
         self._file = file
         self.sha256: str | None = None
+        self.declared: tuple[str, str] | None = None
         self.facts: FileFacts = file.facts()
         front, tagged = _front(file)
         self.audio_format: AudioFormat = format_of(front, tagged=tagged)
@@ -58,19 +61,53 @@ class AudioFile:
     def chunks(self) -> Iterator[bytes]:
         """Yield the whole file in pieces, from its start and at most `facts.size_bytes` in all.
 
-        Raises SourceError: `source_changed`, before the last piece is given, if the file changed since it was opened;
-        `unreadable_file` if a read fails.
+        Raises SourceError, before the last piece is given: `source_changed` if the file changed since it was opened,
+        `damaged_in_delivery` if it has not the declared digest; or `unreadable_file` if a read fails.
         """
-        self.sha256, digest = None, hashlib.sha256()
+        self.sha256, sha256 = None, hashlib.sha256()
+        algorithm = sha256.name if self.declared is None else self.declared[0]
+        compared = sha256 if algorithm == sha256.name else hashlib.new(algorithm, usedforsecurity=False)
+        for piece, is_last in self._pieces():
+            sha256.update(piece)
+            if compared is not sha256:
+                compared.update(piece)
+            if is_last:
+                self._require_declared(compared.hexdigest())
+            yield piece
+        self.sha256 = sha256.hexdigest()
+
+    def read_as_declared(self) -> None:
+        """Read the whole file for the declared digest alone, if one is still to be compared.
+
+        Raises SourceError: as `chunks`.
+        """
+        if self.declared is None:
+            return
+        compared = hashlib.new(self.declared[0], usedforsecurity=False)
+        for piece, _ in self._pieces():
+            compared.update(piece)
+        self._require_declared(compared.hexdigest())
+
+    def _pieces(self) -> Iterator[tuple[bytes, bool]]:
+        """Yield each piece, and whether it is the last one: then the file is the one that was opened."""
         position, size = 0, self.facts.size_bytes
         while position < size:
             piece = self._file.read_at(position, min(PIECE_BYTES, size - position))
             position += len(piece)
             if not piece or (position == size and self._file.facts() != self.facts):
                 raise SourceError("The file changed while it was being sent.", reason=Reason.SOURCE_CHANGED)
-            digest.update(piece)
-            yield piece
-        self.sha256 = digest.hexdigest()
+            yield piece, position == size
+
+    def _require_declared(self, found: str) -> None:
+        if self.declared is None:
+            return
+        algorithm, digest = self.declared
+        if found != digest:
+            raise SourceError(
+                f"The delivery declares the {algorithm.upper()} {digest}, and the file has {found}.",
+                reason=Reason.DAMAGED_IN_DELIVERY,
+            )
+        self.declared = None  # one pass is enough
 
     def head_digest(self) -> int:
         """Return a checksum of the file's first 64 KiB: equal files have the same."""

@@ -238,6 +238,7 @@ def _look_into(path: str) -> tuple[Folder, list[str], list[str]]:
     links: list[str] = []
     hidden: list[str] = []
     others: list[str] = []
+    linked: set[str] = set()
     with os.scandir(path) as entries:
         for entry in entries:
             if entry.name.startswith("."):
@@ -246,9 +247,12 @@ def _look_into(path: str) -> tuple[Folder, list[str], list[str]]:
                 (links if entry.is_symlink() else folders).append(entry.name)
             else:
                 (files if _is_file(entry) else others).append(entry.name)
+                if entry.is_symlink():
+                    linked.add(entry.name)
     for names in (files, folders, links, hidden, others):
         names.sort(key=os.fsencode)
-    return Folder(location=path, files=files, hidden=hidden, unreadable=others), folders, links
+    found = Folder(location=path, files=files, links=frozenset(linked), hidden=hidden, unreadable=others)
+    return found, folders, links
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

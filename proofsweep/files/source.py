@@ -16,6 +16,7 @@ class Folder:
 
     location: str  # of the folder itself
     files: list[str]  # names of its files; links that lead nowhere are among them
+    links: frozenset[str] = frozenset()  # of the files, those that are links
     # names of files and folders that begin with a dot; the walk skips such folders.
     hidden: list[str] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)  # names of entries that are neither file nor folder

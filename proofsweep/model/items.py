@@ -91,13 +91,14 @@ class WorkItem:
 
     @property
     def may_be_found(self) -> bool:
-        """Whether a file that the listing did not show, or could not, may be there when the item runs.
+        """Whether a file that the listing did not show, or showed incomplete, may be there when the item runs.
 
         That a delivery lacks a file is a finding: its message was read in the same folder.
         """
         if self.ineligible is None or (self.is_delivered and self.ineligible.reason == Reason.MISSING_AUDIO):
             return False
-        return self.ineligible.reason in SOURCE_REASONS and self.audio != ""
+        may_change = SOURCE_REASONS | {Reason.DAMAGED_IN_DELIVERY}
+        return self.ineligible.reason in may_change and self.audio != ""
 
     @property
     def mode(self) -> Mode:

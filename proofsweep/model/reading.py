@@ -2,10 +2,11 @@
 
 import codecs
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from proofsweep.errors import UsageError
+from proofsweep.model.declared import ALGORITHMS, algorithm_named
 from proofsweep.model.tags import tag_named
 
 ROLES = ("audio", "sidecar", "id")
@@ -24,6 +25,7 @@ class Reading:
         path_maps: beginnings of locations, each with the folder or prefix that it stands for.
         encoding: the codec's name of manifests of text; None if they show it themselves.
         sheet: the sheet of workbooks that is read; None for the first.
+        checksums: locations of checksum lists, and `column:NAME:ALGORITHM` for a column of digests.
         supplier_from: which folder of a file, as seen from the root and counted from 1, is the supplier; None for none.
         supplier_tag: the tag that holds the supplier then.
     """
@@ -34,6 +36,7 @@ class Reading:
     sheet: str | None = None
     supplier_from: int | None = None
     supplier_tag: str = "supplier"
+    checksums: tuple[str, ...] = ()
 
     @property
     def options(self) -> list[tuple[str, str]]:
@@ -41,7 +44,20 @@ class Reading:
         columns = [("--column", f"{role}={self.columns[role]}") for role in ROLES if role in self.columns]
         maps = [("--path-map", f"{written}={folder}") for written, folder in self.path_maps]
         single = {"--encoding": self.encoding, "--sheet": self.sheet, "--supplier-from": self.supplier_from}
-        return [*columns, *maps, *((option, str(value)) for option, value in single.items() if value is not None)]
+        lists = [("--checksums", each) for each in self.checksums]
+        given = ((option, str(value)) for option, value in single.items() if value is not None)
+        return [*columns, *maps, *given, *lists]
+
+    @property
+    def checksum_lists(self) -> list[str]:
+        """Return the locations of the checksum lists that are named."""
+        return [each for each in self.checksums if not each.startswith(_COLUMN)]
+
+    @property
+    def checksum_columns(self) -> dict[str, str]:
+        """Return the algorithm of each column that holds digests, by the column's name."""
+        columns = (each.removeprefix(_COLUMN).rpartition(":") for each in self.checksums if each.startswith(_COLUMN))
+        return {name: algorithm for name, _, algorithm in columns}
 
     def over(self, usual: "Reading") -> "Reading":
         """Return this reading, and the usual one where this says nothing."""
@@ -52,6 +68,7 @@ class Reading:
             sheet=self.sheet or usual.sheet,
             supplier_from=self.supplier_from or usual.supplier_from,
             supplier_tag=usual.supplier_tag,
+            checksums=tuple(dict.fromkeys(self.checksums + usual.checksums)),
         )
 
     def supplier_tags(self, named_audio: str, known: Iterable[str] = ()) -> Mapping[str, str]:
@@ -90,6 +107,32 @@ def columns_of(written: Iterable[str]) -> dict[str, str]:
             )
         columns[role] = name
     return columns
+
+
+_COLUMN = "column:"
+
+
+def checksums_of(written: Iterable[str], located: Callable[[str], str] = str) -> tuple[str, ...]:
+    """Read `SHA256SUMS`, `column:md5` and `column:Pruefsumme:sha256`; UsageError if a column has no known algorithm.
+
+    `located` gives the location of a list as it is kept.
+    """
+    checksums = []
+    for each in written:
+        if not each.startswith(_COLUMN):
+            if not each.strip():
+                raise UsageError(f"--checksums {each!r}: write the path of a checksum list, or column:NAME.")
+            checksums.append(located(each))
+            continue
+        name, _, last = (part.strip() for part in each.removeprefix(_COLUMN).rpartition(":"))
+        name, algorithm = (name, algorithm_named(last)) if name else (last, algorithm_named(last))
+        if not name or algorithm is None:
+            raise UsageError(
+                f"--checksums {each!r}: write column:NAME:ALGORITHM, or column:md5 if the column has the algorithm's "
+                f"name; the algorithms are {', '.join(ALGORITHMS)}."
+            )
+        checksums.append(f"{_COLUMN}{name}:{algorithm}")
+    return tuple(checksums)
 
 
 _MAP = re.compile(r"(.*?[^\\/].*?)=(/.*|[A-Za-z][A-Za-z0-9+.-]*://.+)")

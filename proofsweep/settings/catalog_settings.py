@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field
 
 from proofsweep.catalog.pairing import own_pattern
 from proofsweep.errors import UsageError
-from proofsweep.model.reading import columns_of, encoding_named, path_maps_of
+from proofsweep.model.reading import checksums_of, columns_of, encoding_named, path_maps_of
 from proofsweep.settings.sections import Section
 
 
@@ -32,6 +32,13 @@ def _encoding(given: str) -> str:
         raise ValueError("must be an encoding of text, such as windows-1252") from None
 
 
+def _checksums(given: tuple[str, ...]) -> tuple[str, ...]:
+    try:
+        return checksums_of(given)
+    except UsageError:
+        raise ValueError("must be a list of checksum lists, and of columns like column:md5") from None
+
+
 class CatalogSettings(Section):
     """How a catalog is read."""
 
@@ -48,6 +55,8 @@ class CatalogSettings(Section):
     columns: Annotated[dict[str, str], AfterValidator(_columns)] = Field(default={})
     # beginnings of a manifest's paths, and the folders that they stand for.
     path_map: Annotated[tuple[str, ...], AfterValidator(_path_map)] = ()
+    # checksum lists of the catalog's files, and columns of a manifest that hold digests.
+    checksums: Annotated[tuple[str, ...], AfterValidator(_checksums)] = ()
     # how manifests of text are encoded; by default their bytes say it.
     encoding: Annotated[str, AfterValidator(_encoding)] | None = None
     # the sheet of workbooks that is read; by default the first visible one.

@@ -2,11 +2,12 @@
 
 from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.open_catalog import open_catalog
-from proofsweep.model.reading import Reading, path_maps_of
+from proofsweep.model.reading import Reading, checksums_of, path_maps_of
 from proofsweep.model.runs import Plan
 from proofsweep.model.selection import ALL_ROWS, Selection
 from proofsweep.settings import Settings
 from proofsweep.verify.plan import plan_run as planning
+from proofsweep.wiring.stores import resolved_here
 
 
 def catalog_for(
@@ -38,6 +39,7 @@ def _usual_reading(settings: Settings) -> Reading:
         encoding=given.encoding,
         sheet=given.sheet,
         supplier_from=given.supplier_from,
+        checksums=checksums_of(given.checksums, resolved_here),
         supplier_tag=supplier_tag(settings) or settings.ingest.supplier_tag,
     )
 

@@ -166,7 +166,7 @@ def watched_folder(
         supplier_tag=ingest.supplier_tag,
         limits=limits_for(settings),
         lane=partial(lane_claim, settings, read_block),
-        open_catalog=partial(catalog_for, settings),
+        open_catalog=partial(catalog_for, settings, selection=selection),
         plan=lambda catalog, run_id: plan_listed(settings, catalog, read_block, selection=selection, run_id=run_id),
         clock=utc_now,
     )

@@ -57,6 +57,25 @@ def test_the_demo_verifies_a_catalog_and_leaves_its_results(
     assert "every row has its outcome" in capsys.readouterr().out
 
 
+def test_the_demo_of_a_delivery_shows_each_fate(tmp_path: Path, prefect_tables: Path) -> None:
+    """A release that is good, one with a damaged file, one that was withdrawn, and an incomplete batch."""
+    path = os.pathsep.join(path for path in sys.path if path)
+    database = shutil.copy(prefect_tables, tmp_path)
+    env = os.environ | {
+        "PYTHONPATH": path,
+        "PREFECT_SERVER_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{database}",
+    }
+    command = [sys.executable, "-m", "cli", "demo", "--ddex"]
+
+    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=tmp_path, env=env)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "10 of 10 rows as expected" in done.stdout
+    fates = ("unreadable", "damaged_in_delivery", "missing_audio", "not_in_message", "withdrawn")
+    assert all(re.search(rf"\b1\s+(rejected|ineligible) · {fate}", done.stdout) for fate in fates)
+    assert re.search("20261123183000001 .* First Light .* Night Drive .* QZSAM2600102 .* accepted", done.stdout)
+
+
 def test_a_demo_replaces_an_earlier_one(tmp_path: Path) -> None:
     """What the earlier demo made is deleted; other files are kept."""
     earlier = DemoFolder(tmp_path / "demo")

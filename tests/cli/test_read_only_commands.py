@@ -376,3 +376,19 @@ def test_events_stay_off_the_terminal(proofsweep: Command, capsys: pytest.Captur
     log(Event.LEG_TAKEN_OVER, run_id="20261120T091500Z_8c1f04", leg=1)
 
     assert capsys.readouterr() == ("", "")
+
+
+def test_plan_says_of_how_many_files_a_digest_is_declared(proofsweep: Command, workdir: Path) -> None:
+    """A list that cannot be read, and a column without an algorithm, are refused in one line each."""
+    (workdir / "drop").mkdir()
+    (workdir / "drop" / "a.wav").write_bytes(b"RIFF")
+    (workdir / "SUMS").write_text(f"{'0' * 32} *a.wav\n{'0' * 8}  b.wav\n")
+
+    done = proofsweep("plan", "drop", "--checksums", "SUMS")
+    refused = [proofsweep("plan", "drop", "--checksums", each) for each in ("nowhere", "drop", "column:isrc")]
+
+    assert "1 with a declared digest or size, which is compared first" in done.stdout
+    assert "ignored: 1 unused checksums" in done.stdout
+    assert [each.returncode for each in refused] == [2, 2, 2]
+    assert [each.stderr.count("\n") for each in refused] == [1, 1, 1]
+    assert "nowhere: cannot be read as a list of checksums. There is no such file." in refused[0].stderr

@@ -1,10 +1,10 @@
 """A run is resumed from the live pages through a Prefect deployment."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import httpx
 import pytest
-from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from cli.resume_by_prefect import resumption_for
 from proofsweep.answers.serve.site import Resumption
@@ -24,6 +24,15 @@ def deployed(api: httpx.Client) -> Iterator[str]:
     api.delete(f"/deployments/{made}").raise_for_status()
 
 
+@contextmanager
+def asking(url: str) -> Iterator[None]:
+    """Let Prefect's clients ask this server, whichever they were told of when they were imported."""
+    from prefect.settings import PREFECT_API_URL, temporary_settings  # noqa: PLC0415 - Prefect reads its settings on import
+
+    with temporary_settings({PREFECT_API_URL: url}):
+        yield
+
+
 def resumption(monkeypatch: pytest.MonkeyPatch, url: str, name: str = "from-a-page") -> Resumption:
     """Return how a server with these settings resumes runs."""
     monkeypatch.setenv("PREFECT_API_URL", url)
@@ -37,7 +46,7 @@ def test_the_deployment_is_asked_for_a_run(
     """With the run beside the deployment's own parameters; nothing else is sent."""
     resumed = resumption(monkeypatch, prefect_url)
 
-    with temporary_settings({PREFECT_API_URL: prefect_url}):
+    with asking(prefect_url):
         by, said = resumed.by(), resumed.begin(RUN)
 
     chosen = {"deployments": {"id": {"any_": [deployed]}}}
@@ -50,14 +59,14 @@ def test_the_deployment_is_asked_for_a_run(
 def test_what_cannot_be_asked_is_told(prefect_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without such a deployment there is nothing to ask; a server that is away is no reason to fail."""
     none = resumption(monkeypatch, prefect_url, "no-such")
-    with temporary_settings({PREFECT_API_URL: prefect_url}):
+    with asking(prefect_url):
         assert none.by() is None
         with pytest.raises(ConfigError, match="no deployment verify-catalog/no-such"):
             none.begin(RUN)
 
     away = resumption(monkeypatch, "http://127.0.0.1:9/api")
     with (
-        temporary_settings({PREFECT_API_URL: "http://127.0.0.1:9/api"}),
+        asking("http://127.0.0.1:9/api"),
         pytest.raises(ConfigError, match="does not answer"),
     ):
         away.by()

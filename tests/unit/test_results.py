@@ -1,5 +1,6 @@
 """The tables of a results store are read from Python."""
 
+import gc
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -139,6 +140,14 @@ def test_an_unknown_table_is_named(folder: Path) -> None:
 
     with pytest.raises(ResultsError, match=r"no table or view .verdict.; there are verdicts, exchanges, runs"):
         store.pandas("verdict")  # type: ignore[arg-type]  # the mistake that is tested
+
+
+def test_an_answer_outlives_the_store_that_was_asked(folder: Path) -> None:
+    """One line asks a store of which nothing else is kept."""
+    answer = results.open_results(str(folder)).sql("SELECT 1 FROM verdicts UNION ALL SELECT 2")
+    gc.collect()
+
+    assert (2,) in answer.fetchall()
 
 
 def test_a_type_checker_knows_each_table_and_each_view() -> None:

@@ -20,10 +20,11 @@ _ABANDONED = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookUp:
-    """The state of a site whose data are up to date, the files in them, and how many of these have changed."""
+    """The state of a site whose data are up to date, the files in them, and how many need attention or have changed."""
 
     state: SiteState
     files: int
+    need_attention: int
     changed: int
 
 
@@ -46,7 +47,7 @@ def updated_look_up(
     over = tuple(run.plan.run_id for run in runs if run.is_over)
     names = tuple(level.name for level in replaced)
     state = replace(before, version=version, levels=tuple(levels), over=over, replaced=names)
-    return LookUp(state=state, files=changed.files, changed=changed.records)
+    return LookUp(state=state, files=changed.files, need_attention=changed.need_attention, changed=changed.records)
 
 
 def delete_old(store: Store, before: SiteState, now: SiteState, at: datetime) -> None:

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 
 import duckdb
 
+from proofsweep.answers.run_status import NEED_ATTENTION
 from proofsweep.answers.site.levels import COLUMNS
 from proofsweep.answers.views.views import quoted
 
@@ -110,6 +111,7 @@ _RECORDS = f"""
         FROM listing SEMI JOIN changed USING (id) WHERE {{condition}}
     ) LEFT JOIN ({_HISTORIES}) USING (id)
 """
+_OPEN = ", ".join(map(quoted, NEED_ATTENTION))
 _GONE = """
     SELECT id, {version} AS version, 0::UBIGINT AS digest, NULL AS payload, [] AS history, [] AS words
     FROM known ANTI JOIN listing USING (id) WHERE digest <> 0 AND {condition}
@@ -123,6 +125,7 @@ class ChangedRecords:
 
     records: int
     files: int
+    need_attention: int  # of all files
     version: int
 
     def query(self, condition: str) -> str:
@@ -148,10 +151,13 @@ def changed_records(
         connection.execute(_CHANGED)
         _keep(connection, "answers", " UNION ALL ".join(_answers(connection, known, over)), folder)
         counts = (
-            f"SELECT (FROM changed SELECT count(*)) + (SELECT count(*) FROM ({_GONE})), (FROM listing SELECT count(*))"
+            f"SELECT (FROM changed SELECT count(*)) + (SELECT count(*) FROM ({_GONE})), count(*), "
+            f"count(*) FILTER (state IN ({_OPEN})) FROM listing"
         )
-        ((records, files),) = connection.execute(counts.format(version=version, condition="true")).fetchall()
-        yield ChangedRecords(records, files, version)
+        ((records, files, open_files),) = connection.execute(
+            counts.format(version=version, condition="true")
+        ).fetchall()
+        yield ChangedRecords(records, files, open_files, version)
 
 
 def _keep(connection: duckdb.DuckDBPyConnection, name: str, query: str, folder: str) -> None:

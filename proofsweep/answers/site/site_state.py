@@ -20,6 +20,16 @@ _ABOUT = {"about": "A site of proofsweep. All in this folder is derived; without
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ListOfSite:
+    """One list of what needs attention: of a value of a tag (None: files without the tag), in a format."""
+
+    tag: str  # its key
+    value: str | None
+    form: str
+    name: str  # of the file, quoted for a link
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SiteState:
     """What the last update left behind.
 
@@ -30,6 +40,7 @@ class SiteState:
         over: the runs that had ended, whose answers are in the records.
         nights: the runs that have a page, each with the digest of what the page was made of.
         replaced: levels that a page which is still open may read; the next update deletes them.
+        lists: those of what needs attention, by `list_tags`.
     """
 
     results: str
@@ -40,6 +51,8 @@ class SiteState:
     over: tuple[str, ...] = ()
     nights: Mapping[str, str] = field(default_factory=dict)
     replaced: tuple[str, ...] = ()
+    lists: tuple[ListOfSite, ...] = ()
+    list_tags: tuple[str, ...] = ()
 
 
 _READER = TypeAdapter(SiteState)
@@ -68,7 +81,7 @@ def state_of_site(store: Store, results: Results, environment: str) -> SiteState
         )
     removed = _removed_from(results)
     if state.removed != removed or not _is_whole(store, state):
-        return replace(state, removed=removed, levels=(), over=(), nights={}, replaced=())
+        return replace(state, removed=removed, levels=(), over=(), nights={}, replaced=(), list_tags=())
     return state
 
 

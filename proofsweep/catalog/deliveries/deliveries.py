@@ -10,11 +10,13 @@ from typing import Protocol
 from proofsweep.catalog.deliveries.batches import Batch, Release
 from proofsweep.catalog.deliveries.delivered_rows import Naming, finding
 from proofsweep.catalog.deliveries.listed_folders import ListedFolders
+from proofsweep.catalog.deliveries.manifest import absent_messages
 from proofsweep.catalog.deliveries.message_files import XmlFile, examine, is_completion_name, is_xml_name
 from proofsweep.catalog.deliveries.message_spool import MessageSpool
 from proofsweep.catalog.deliveries.named_files import NamedFiles, ReleaseFolder, folders_meant, named_files
+from proofsweep.catalog.deliveries.named_locations import below, candidates
 from proofsweep.catalog.deliveries.threads import Threads, header_of
-from proofsweep.files.locations import is_bucket, is_within, one_line, path_within
+from proofsweep.files.locations import is_within, one_line, path_within
 from proofsweep.files.source import Folder, Source
 from proofsweep.model.delivery_counts import DeliveryCounts
 from proofsweep.model.items import ManifestRow
@@ -41,11 +43,13 @@ class Deliveries:
 
     Attributes:
         counts: complete after the last row.
+        batches: by the location of their folders; there when the first row is.
     """
 
     def __init__(self, top: str, source: Source, spool: MessageSpool, only: str | None = None) -> None:
         """Take the location that is scanned, and that of the only message that is read, if there is one."""
         self.counts = DeliveryCounts()
+        self.batches: Mapping[str, Batch] = {}
         self._top = top
         self._only = only
         self._source = source
@@ -97,24 +101,37 @@ class Deliveries:
             for folder in release.folders:
                 for row in scan.rows_in(folder, found):
                     naming = found.here.get(row.audio or "")
-                    yield self._unnamed(row, release) if naming is None else self._named(row, naming, release)
+                    if naming is None:
+                        yield self._unnamed(row, release)
+                        continue
+                    is_link = bool(folder.links) and posixpath.basename(row.audio or "") in folder.links
+                    yield self._named(row, naming, release, is_link=is_link)
             for location, naming, refused in found.missing:
                 yield self._missing(scan.row_at(location), naming, refused, release)
             for each in release.broken:
                 self.counts.unreadable += 1
                 refused = Ineligible(Reason.UNREADABLE_MESSAGE, each.error or "")
                 yield self._placed(scan.row_at(each.location), refused, release)
+        yield from self._absent_messages(scan)
 
-    def batches(self) -> Mapping[str, Batch]:
-        """Return the batches by the location of their folders."""
+    def _absent_messages(self, scan: RowsOfFolders) -> Iterator[ManifestRow]:
+        """Yield a row for each message that a batch's manifest names and nobody sent."""
+        for batch in self.batches.values():
+            for name in absent_messages(batch, self._source):
+                self.counts.missing += 1
+                detail = "The manifest of the batch names this message, and it is not there."
+                row = scan.row_at(below(batch.location, next(candidates(name), name)))
+                refused = Ineligible(Reason.MISSING_AUDIO, detail)
+                tags = {"batch": posixpath.basename(batch.location)}
+                yield replace(row, refused=refused, tags=tags, batch=batch.location)
+
+    def _batches(self) -> Iterator[Batch]:
         found: dict[str, dict[str, Release]] = {}
         for release in self._releases.values():
             batch = found.setdefault(self._batch_of[release.location], {})
             batch[release.location] = self._release_of(release)
-        return {
-            location: Batch(location=location, completion=self._completions.get(location), releases=releases)
-            for location, releases in found.items()
-        }
+        for location, releases in found.items():
+            yield Batch(location=location, completion=self._completions.get(location), releases=releases)
 
     def _look_into(self, folder: Folder, name: str) -> XmlFile | None:
         location = posixpath.join(folder.location, name)
@@ -152,15 +169,18 @@ class Deliveries:
         for number, folder in self._leading:
             if (top := self._listed.top_of(folder)) is not None:
                 self._releases[top].led_here.add(number)
-        self.counts.batches = len({*self._batch_of.values()})
+        self.batches = {batch.location: batch for batch in self._batches()}
+        self.counts.batches = len(self.batches)
         self.counts.releases = self._threads.releases
         self.counts.senders = len({header.sender for header in headers})
         self.counts.without_files = sum(not header.has_files for header in headers)
 
-    def _named(self, row: ManifestRow, naming: Naming, release: ReleaseFolder) -> ManifestRow:
+    def _named(self, row: ManifestRow, naming: Naming, release: ReleaseFolder, *, is_link: bool = False) -> ManifestRow:
         """Return a row with what messages say of its file."""
         self.counts.files += 1
-        refused = row.refused or self._finding(naming) or self._leads_out(row.audio or "", release)
+        refused = row.refused or self._finding(naming)
+        if refused is None and is_link:
+            refused = self._leads_out(row.audio or "", release)
         return self._placed(row, refused, release, naming)
 
     def _unnamed(self, row: ManifestRow, release: ReleaseFolder) -> ManifestRow:
@@ -210,8 +230,6 @@ class Deliveries:
 
     def _leads_out(self, location: str, release: ReleaseFolder) -> Ineligible | None:
         """Return why a link may not be followed: it leads out of its batch."""
-        if is_bucket(location) or not os.path.islink(location):  # noqa: PTH114 - called for each file
-            return None
         batch = self._batch_of[release.location]
         if is_within(os.path.realpath(location), os.path.realpath(batch)):
             return None

@@ -1,11 +1,12 @@
 """Which files of a folder are messages of a delivery, or say that a batch is complete."""
 
 import posixpath
+from collections import deque
 from dataclasses import dataclass
 
 from proofsweep.catalog.deliveries.ern import read_message
 from proofsweep.catalog.deliveries.messages import MANIFEST, NEW_RELEASE, PURGE, ErnMessage
-from proofsweep.catalog.deliveries.xml_reader import HEAD_BYTES, root_of
+from proofsweep.catalog.deliveries.xml_reader import HEAD_BYTES, elements, root_of
 from proofsweep.errors import CatalogError, SourceError
 from proofsweep.files.locations import one_line
 from proofsweep.files.source import Folder, OpenFile, Source
@@ -30,7 +31,7 @@ class XmlFile:
     Attributes:
         message: what it says; None if it is no message of a release, or cannot be read.
         error: why it is a message that cannot be read, in one sentence.
-        is_completion: whether it says that a batch is complete.
+        is_completion: whether it says that a batch is complete; a manifest that is cut short does not.
     """
 
     location: str
@@ -84,12 +85,24 @@ def _examined(location: str, file: OpenFile) -> XmlFile | None:
     facts, root = file.facts(), root_of(file.read_at(0, HEAD_BYTES))
     if root is not None and root[0] in _RELEASE_MESSAGES:
         return XmlFile(location=location, facts=facts, message=read_message(file))
+    if root is not None and root[0] == MANIFEST:
+        return _manifest(location, file)
     if root is not None and root[0].lower() != "html":
-        return XmlFile(location=location, facts=facts, is_completion=root[0] == MANIFEST)
+        return XmlFile(location=location, facts=facts)
     folder, name = posixpath.split(location)
     stem = posixpath.splitext(name)[0]
     is_named_so = f"{posixpath.basename(folder)}_".startswith(f"{stem}_")
     return XmlFile(location=location, facts=facts, message=read_message(file)) if is_named_so else None
+
+
+def _manifest(location: str, file: OpenFile) -> XmlFile:
+    try:
+        deque(elements(file, ["MessageInBatch"]), maxlen=0)
+    except SourceError as error:
+        if error.reason != Reason.UNREADABLE_MESSAGE:
+            raise
+        return XmlFile(location=location, facts=file.facts())
+    return XmlFile(location=location, facts=file.facts(), is_completion=True)
 
 
 def refuse_other_xml(location: str, file: OpenFile) -> bool:

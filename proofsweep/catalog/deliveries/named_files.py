@@ -108,12 +108,11 @@ class _Thread:
         for naming, headers in self._namings():
             locations = [each for header in headers if (each := self._place(header, naming.file.location)) is not None]
             is_at_home = posixpath.dirname(naming.header.location) == folder
-            if not locations and is_at_home:
-                found.missing.append(self._expected(naming))
-            elif is_at_home and self._listed.top_of(posixpath.dirname(locations[0])) is None:
-                found.missing.append((locations[0], naming, None))  # beside the releases, where no message lies
-            here = [each for each in locations[:1] if self._is_in(each, folder)]
-            found.here.update((each, naming) for each in here if each not in found.here)
+            top = self._listed.top_of(posixpath.dirname(locations[0])) if locations else None
+            if top == folder:
+                found.here.setdefault(locations[0], naming)
+            elif is_at_home and top is None:  # nowhere, or beside the releases, where no message lies
+                found.missing.append((locations[0], naming, None) if locations else self._expected(naming))
             found.replaced.update(each for each in locations[1:] if each != locations[0])
         for header, message in self._messages:
             found.clips.update(self._places(header, message.clips))
@@ -150,6 +149,3 @@ class _Thread:
             leads_out = f"The message names a file outside of the batch {one_line(batch)}."
             return outside, naming, Ineligible(Reason.OUTSIDE_CATALOG, leads_out)
         return below(folder, next((path for path in paths if "\\" not in path), paths[0])), naming, None
-
-    def _is_in(self, location: str, folder: str) -> bool:
-        return self._listed.top_of(posixpath.dirname(location)) == folder

@@ -93,6 +93,8 @@ class ControlCalls:
                 return self._send_accepted(subject.mode)
             case Doubt.SOURCE:
                 return self._look_at(subject.root, suspects)
+            case Doubt.BYTES:
+                return self._read_known(subject.root)
 
     def false_acceptance(self, mode: Mode) -> str | None:
         """Send the probe audio; say in one sentence that it was accepted, which it never must be."""
@@ -191,6 +193,17 @@ class ControlCalls:
         except ResourceShortage:
             return _NOT_NOW
         return _wrong(f"The source {root} cannot be read: nothing is left there of what could be read. Is it mounted?")
+
+    def _read_known(self, root: str) -> Result:
+        """Read accepted files again: of a root that gives zeros, or another delivery, no file is damaged."""
+        try:
+            gives_same = self.source.gives_known_bytes(root)
+        except ResourceShortage:
+            return _NOT_NOW
+        if gives_same is None:
+            return _NO_CONTROL
+        why = f"The source {root} gives other bytes, also for files that were accepted: is the right one mounted?"
+        return _RIGHT if gives_same else _wrong(why)
 
 
 def size_of(done: Finished) -> int:

@@ -29,8 +29,9 @@ _Answer = TypeVar("_Answer")
 
 @dataclass(frozen=True, slots=True)
 class _LostRoot:
-    """Why a root is away, and items of it that could not be read."""
+    """Why a root is away, what shows it, and items of it that could not be read."""
 
+    subject: Subject
     why: str
     suspects: Sequence[Finished]
 
@@ -81,10 +82,9 @@ class Control:
             if doubt is None:
                 self._believe(done, row)
             else:
-                root = self.known.root_of(done.item.audio) if doubt is Doubt.SOURCE else ""
-                subject = Subject(doubt, done.item.mode, root)
-                now = self.clock()
-                self.suspects.add(Suspect(done=done, row=row, subject=subject, began_at=began_at, ended_at=now))
+                root = self.known.root_of(done.item.audio) if doubt.is_of_root else ""
+                about, now = Subject(doubt, done.item.mode, root), self.clock()
+                self.suspects.add(Suspect(done=done, row=row, subject=about, began_at=began_at, ended_at=now))
             if self.suspects.waiting:
                 self._make_due_controls()
         except RunMustStop:
@@ -132,8 +132,10 @@ class Control:
                 self.stop.rest(self._schedule(subject).due_at - self.clock())
                 self._control(subject, is_last=True)
             for root, lost in list(self._lost_roots.items()):
-                subject = Subject(Doubt.SOURCE, self.mode, root)
-                if self.ask_store(partial(self.calls.make, subject, lost.suspects)).finding is ControlFinding.RIGHT:
+                if (
+                    self.ask_store(partial(self.calls.make, lost.subject, lost.suspects)).finding
+                    is ControlFinding.RIGHT
+                ):
                     del self._lost_roots[root]
 
     def ask_store(self, ask: Callable[[], _Answer]) -> _Answer:
@@ -207,8 +209,7 @@ class Control:
         return self.suspects.tries_in_a_row >= TRIES_IN_A_ROW
 
     def _schedule(self, subject: Subject) -> Schedule:
-        is_free = subject.doubt is Doubt.SOURCE  # it makes no call
-        first_wait_seconds = self.first_wait_seconds / (_FREE_CONTROLS if is_free else 1)
+        first_wait_seconds = self.first_wait_seconds / (_FREE_CONTROLS if subject.doubt.is_of_root else 1)
         return self._schedules.setdefault(subject, Schedule(first_wait_seconds))
 
     def _control(self, subject: Subject, *, is_last: bool = False) -> None:
@@ -229,6 +230,8 @@ class Control:
                 self._decide_alone(subject.mode, suspects, is_last=is_last)
             case ControlFinding.NO_CONTROL | ControlFinding.NOT_NOW:
                 self._schedule(subject).began(began_at)
+                if subject.doubt is Doubt.BYTES and result.finding is ControlFinding.NO_CONTROL:
+                    self._believe_all(suspects, result)
                 if subject.doubt is Doubt.KEY:
                     self.dispatcher.hold(is_held=False)
                 self.stop.check()
@@ -290,8 +293,8 @@ class Control:
 
     def _give_up(self, subject: Subject, suspects: Sequence[Finished], wrong: Result) -> None:
         """End the leg; of a root that is away, only let its items come last."""
-        if subject.doubt is Doubt.SOURCE:
-            self._lost_roots[subject.root] = _LostRoot(wrong.why, suspects)
+        if subject.doubt.is_of_root:
+            self._lost_roots[subject.root] = _LostRoot(subject, wrong.why, suspects)
             return
         self.stop.pull(RunMustStop(wrong.why, ended_by=wrong.ended_by))
         self.stop.check()

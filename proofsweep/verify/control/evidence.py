@@ -51,7 +51,7 @@ class Suspects:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def note(self, done: Finished) -> int:
-        """Take note of an outcome; return how many refusals of its mode came alike in a row."""
+        """Take note of an outcome; return how many refusals of its mode, or damaged files, came alike in a row."""
         with self._lock:
             return self._streaks.note(done)
 

@@ -11,6 +11,7 @@ it must. Each kind of doubt has a control of its own, in the mode of what is in 
     these bytes were accepted; twenty
     refusals alike in a row
     a file cannot be read                SOURCE   files of the same root                 if one can be read
+    twenty files damaged in a row        BYTES    accepted files of the same root, read  if one has the same bytes
 
     control           the row              the leg                            the next night
     right             is written           goes on                            nothing
@@ -19,7 +20,7 @@ it must. Each kind of doubt has a control of its own, in the mode of what is in 
                                            the leg ends with 7 or 8
     cannot be made    SIZE: put aside. CONTENT: a refusal is written; a       the row comes last, if it
                       failure is written at the end, unless `storm_failures`  has none
-                      of them came alike in a row
+                      of them came alike in a row. BYTES: written
     not possible now  remains, put aside   ends with its quota or window      the row comes last
 
 A control decides only about tries that ended before it began; a wrong one since a try began makes that try worthless.
@@ -36,8 +37,8 @@ from proofsweep.model.items import Mode, proof_id_of
 from proofsweep.model.outcomes import Failed, Finished, Rejected
 from proofsweep.model.reasons import SOURCE_REASONS, Ineligible, Reason
 
-# So many refusals alike in a row are strange. Chosen: half asks for controls in a folder of bad files, twice lets twice
-# the refusals stand when the registry was emptied in the night.
+# So many refusals, or damaged files, alike in a row are strange. Chosen: half asks for controls in a folder of bad
+# files, twice lets twice the refusals stand when the registry was emptied in the night.
 REFUSALS_IN_A_ROW = 20
 # So many tries in a row without an answer wait for the next control. Chosen: half makes bad files wait sooner, twice
 # spends twice the calls on an outage that began just after a control.
@@ -55,6 +56,12 @@ class Doubt(StrEnum):
     KEY = "key"
     CONTENT = "content"
     SOURCE = "source"
+    BYTES = "bytes"
+
+    @property
+    def is_of_root(self) -> bool:
+        """Whether it is about a folder or bucket; then its control makes no call."""
+        return self in {Doubt.SOURCE, Doubt.BYTES}
 
 
 class ControlFinding(StrEnum):
@@ -68,7 +75,7 @@ class ControlFinding(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is in doubt: the kind, the mode, and for SOURCE the root."""
+    """What is in doubt: the kind, the mode, and for SOURCE and BYTES the root."""
 
     doubt: Doubt
     mode: Mode
@@ -78,20 +85,25 @@ class Subject:
 def doubt_about(done: Finished, *, was_accepted: bool, refusals_alike: int) -> Doubt | None:
     """Return what an outcome makes doubtful; None if nothing is strange about it.
 
-    `was_accepted` says it of these same bytes. `refusals_alike` are those of its mode in a row, this one included.
+    `was_accepted` says it of these same bytes. `refusals_alike` are those of its mode in a row, this one included, or
+    the files that were damaged in a row.
     """
     match done.outcome:
         case Rejected():
-            return Doubt.CONTENT if was_accepted or refusals_alike >= REFUSALS_IN_A_ROW else None
+            doubt = Doubt.CONTENT if was_accepted or refusals_alike >= REFUSALS_IN_A_ROW else None
+        case Ineligible(reason=Reason.DAMAGED_IN_DELIVERY):
+            doubt = Doubt.BYTES if refusals_alike >= REFUSALS_IN_A_ROW else None
         case Ineligible(reason=reason):
-            return Doubt.SOURCE if reason in SOURCE_REASONS and done.item.audio else None
+            doubt = Doubt.SOURCE if reason in SOURCE_REASONS and done.item.audio else None
         case Failed(reason=Reason.SOURCE_CHANGED):
-            return None
+            doubt = None
         case Failed(reason=Reason.SOURCE_UNAVAILABLE) if proof_id_of(done.item.audio) is None:
-            return Doubt.SOURCE
+            doubt = Doubt.SOURCE
         case Failed():
-            return _doubt_about_failure(done.exchanges[-1]) if done.exchanges else Doubt.SERVICE
-    return None
+            doubt = _doubt_about_failure(done.exchanges[-1]) if done.exchanges else Doubt.SERVICE
+        case _:
+            doubt = None
+    return doubt
 
 
 def _doubt_about_failure(last: Exchange) -> Doubt | None:
@@ -121,14 +133,22 @@ class Schedule:
 
 @dataclass(slots=True)
 class Streaks:
-    """Refusals and failures of each mode that came alike in a row."""
+    """Refusals and failures of each mode, and damaged files, that came alike in a row."""
 
+    _damaged: int = 0
     _refusals: dict[Mode, tuple[str, int]] = field(default_factory=dict)
     _failures: dict[Mode, tuple[str, int]] = field(default_factory=dict)
 
     def note(self, done: Finished) -> int:
-        """Take note of an outcome; return how many refusals of its mode came alike in a row."""
+        """Take note of an outcome; return how many refusals of its mode, or damaged files, came alike in a row."""
         mode = done.item.mode
+        match done.outcome:
+            case Ineligible(reason=Reason.DAMAGED_IN_DELIVERY):
+                self._damaged += 1
+                return self._damaged
+            case Ineligible():
+                return 0
+        self._damaged = 0
         match done.outcome:
             case Rejected(reason=reason):
                 self._failures.pop(mode, None)
@@ -136,8 +156,6 @@ class Streaks:
                 return self._refusals[mode][1]
             case Failed(reason=reason):
                 self._failures[mode] = _longer(self._failures.get(mode), reason)
-            case Ineligible():
-                pass
             case _:
                 self._failures.pop(mode, None)
                 self._refusals.pop(mode, None)

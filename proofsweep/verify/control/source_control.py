@@ -1,19 +1,20 @@
-"""Whether a folder or bucket can be read at all: the control of a file that cannot."""
+"""Whether a folder or bucket can be read at all, and gives what it holds: the control of files that it did not give."""
 
 import posixpath
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 
 from proofsweep.errors import ResourceShortage, SourceError
 from proofsweep.files.audio import open_audio
 from proofsweep.files.files import Files
 from proofsweep.files.locations import is_bucket
 from proofsweep.model.items import WorkItem
-from proofsweep.store.past_answers import PastAnswers
+from proofsweep.store.past_answers import AcceptedItem, PastAnswers
 from proofsweep.verify.control.evidence import FILES_TRIED, KnownFiles
 
-# So many files that were read before and cannot be read now show that the root is away, whatever it lists.
+# So many files that were read before and cannot be read now show that the root is away, whatever it lists; and so many
+# with other bytes, that it gives what nobody wrote.
 _ENOUGH_FILES = 3
 
 
@@ -42,6 +43,30 @@ class SourceControl:
             return True
         held_files = bool(known) or any(item.ineligible is None for item in suspects)
         return not held_files or (len(known) < _ENOUGH_FILES and self._is_filled(root, suspects))
+
+    def gives_known_bytes(self, root: str) -> bool | None:
+        """Whether an accepted file of a root still has its bytes; None if too few are there, of their size, to say so.
+
+        Raises:
+            ResourceShortage: this process cannot open a file now.
+            ResultsError: the answers of earlier runs cannot be read.
+        """
+        known = {*self.known.accepted, *self.past.accepted()}
+        smallest = sorted(each for each in known if self.known.root_of(each.audio) == root)
+        same = (self._has_bytes(each) for each in smallest[:FILES_TRIED])
+        read = list(islice((each for each in same if each is not None), _ENOUGH_FILES))
+        return any(read) if len(read) == _ENOUGH_FILES else None
+
+    def _has_bytes(self, item: AcceptedItem) -> bool | None:
+        """Whether a file has the bytes that were accepted; None if it is gone, or another one by its size."""
+        try:
+            with open_audio(item.audio, self.files) as audio:
+                is_same_size = audio.facts.size_bytes == item.audio_bytes
+                return audio.read_through() == item.audio_sha256 if is_same_size else None
+        except ResourceShortage:
+            raise
+        except SourceError:
+            return None
 
     def _read_before(self, root: str) -> list[str]:
         """Name files that were read in this leg, in an earlier one, or accepted in an earlier run."""

@@ -6,18 +6,26 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
 
-from proofsweep.catalog.preflight import SizeLimits, judge_content, judge_size
+from proofsweep.catalog.preflight import SizeLimits, judge_content, judge_declared_size, judge_size
+from proofsweep.contract.limits import SLOT_BYTES
 from proofsweep.errors import CallFailed, ResourceShortage, RunMustStop, SlotRefused, SlotSpent, SourceError
 from proofsweep.files.asset_files import AssetFiles
 from proofsweep.files.audio import AudioFile, open_audio, read_sidecar
 from proofsweep.files.files import Files
+from proofsweep.files.locations import is_bucket
 from proofsweep.model.exchanges import Exchange
+from proofsweep.model.formats import AudioFormat
 from proofsweep.model.items import FileFacts, WorkItem, proof_id_of
 from proofsweep.model.outcomes import AudioRead, Deferred, Failed, Finished, Outcome, Rejected, outcome_of
 from proofsweep.model.reasons import Ineligible, Reason
 from proofsweep.partner.partner import Partner
 from proofsweep.verify.item.download_asset import download_asset
 from proofsweep.verify.item.duplicates import DuplicateCache, DuplicateKey
+
+# A local file of at most this size is compared with its declared digest before the first call. Measured
+# (benchmarks/checksums.py): the second read, of 64 KiB to 64 MiB, takes a tenth more CPU for MD5, and hashing twice six
+# tenths more for SHA-256. Larger files, of pairs, may be gone from memory until they are read again.
+READ_FIRST_BYTES = SLOT_BYTES
 
 Clock = Callable[[], datetime]
 Record = Callable[[Exchange], None]
@@ -49,8 +57,8 @@ def verify_item(item: WorkItem, context: VerifyContext, record: Record = lambda 
     """Find out what the service says about one item; whatever the item or the service bring is a value, never raised.
 
     (1) POST /uploads gives a short-lived slot, (2) a form POST to the slot stores the audio, (3) POST /verify gives the
-    verdict, (4) a rejection counts only for files that are still what was sent. A slot that is spent before (3) is
-    answered costs another round, which the retry rule bounds.
+    verdict, (4) a rejection, or damage, counts only for files that are still what was read. A slot that is spent before
+    (3) is answered costs another round, which the retry rule bounds.
 
     Args:
         item: as planned, a file or a proof; one that is ineligible already costs no call.
@@ -70,10 +78,10 @@ def verify_item(item: WorkItem, context: VerifyContext, record: Record = lambda 
         except (RunMustStop, ResourceShortage):
             return work.deferred()
         except SourceError as error:
-            outcome = _unreadable(error)
+            outcome = _unreadable(error, item.ineligible)
         except (CallFailed, SlotRefused) as error:
             outcome = Failed(reason=error.reason, detail=error.message, error_code=error.code)
-        if isinstance(outcome, Rejected):
+        if isinstance(outcome, Rejected | Ineligible):
             outcome = work.unless_source_changed(outcome)  # (4)
         return work.finished(outcome)
 
@@ -120,6 +128,8 @@ class ItemWork:
             audio = unless_kept.enter_context(open_audio(self._item.audio, self._context.files, is_sent=True))
             if self._context.is_as_planned:
                 _require_planned(self._item.audio_version, audio.facts)
+            if self._item.declared is not None and not self._is_compared(audio.facts):
+                audio.declared = self._item.declared.strongest
             unless_kept.pop_all()
         self._audio = audio
         return audio
@@ -127,9 +137,7 @@ class ItemWork:
     def outcome_without_call(self, audio: AudioFile) -> Outcome | None:
         """Judge the files by their content and look for an answer to the same bytes; None when the service must say."""
         mode, limits = self._item.mode, self._context.limits
-        unfit = judge_size(audio.facts, limits.audio(mode)) or judge_content(
-            audio.audio_format, mode, audio.content_guess
-        )
+        unfit = self._unfit(audio)
         if unfit is not None:
             return unfit
         if self._item.sidecar is not None:
@@ -142,15 +150,21 @@ class ItemWork:
             self._original = self._context.duplicates.original_of(self._duplicate_key, audio)
         return None if self._original is None else self._original.outcome
 
-    def unless_source_changed(self, outcome: Rejected) -> Rejected | Failed:
-        """Turn a rejection of files that are no longer what was sent into a failure: a delivery may still be going on.
+    def unless_source_changed(self, outcome: Rejected | Ineligible) -> Rejected | Ineligible | Failed:
+        """Turn an outcome of files that are no longer what was read into a failure: a delivery may still be going on.
 
-        Only a rejection is checked, since it blames the supplier: one stat for a local file, one HEAD for an object.
+        Only a rejection and damage are checked, since they blame the supplier: one stat for a local file, one HEAD for
+        an object. Damage is compared with the version that was planned, too.
         """
-        if self._asset is not None or not self._has_source_changed():
+        is_checked = isinstance(outcome, Rejected) or outcome.reason is Reason.DAMAGED_IN_DELIVERY
+        if self._asset is not None or not is_checked:
+            return outcome
+        if not (self._has_source_changed() or self._is_replaced(outcome)):
             return outcome
         self._original = None
         detail = "The file changed while it was verified: the service rejected bytes that are no longer there."
+        if isinstance(outcome, Ineligible):
+            detail = f"The file changed since it was listed. {outcome.detail}"
         return Failed(reason=Reason.SOURCE_CHANGED, detail=detail)
 
     def finished(self, outcome: Outcome) -> Finished:
@@ -185,6 +199,31 @@ class ItemWork:
         self._exchanges.append(exchange)
         self._record(exchange)
 
+    def _unfit(self, audio: AudioFile) -> Ineligible | None:
+        """Judge the size and the content, and a local file by its declared digest too.
+
+        Damage explains content that is not recognised. Of a format that is not sent, no digest is read.
+        """
+        mode, limits = self._item.mode, self._context.limits
+        unfit = judge_size(audio.facts, limits.audio(mode)) or judge_declared_size(audio.facts, self._item.declared)
+        if unfit is not None:
+            return unfit
+        unfit = judge_content(audio.audio_format, mode, audio.content_guess)
+        may_be_damage = unfit is None or audio.audio_format is AudioFormat.UNKNOWN
+        is_read_first = audio.facts.size_bytes <= READ_FIRST_BYTES and not is_bucket(self._item.audio)
+        if may_be_damage and is_read_first:
+            audio.read_as_declared()
+        return unfit
+
+    def _is_compared(self, facts: FileFacts) -> bool:
+        """Whether an earlier round has compared this version with its declared digest."""
+        return self._audio is not None and self._audio.declared is None and self._audio.facts == facts
+
+    def _is_replaced(self, outcome: Rejected | Ineligible) -> bool:
+        """Whether damage is of another version than the planned one."""
+        planned = self._item.audio_version if isinstance(outcome, Ineligible) else None
+        return planned is not None and self._audio is not None and self._audio.facts.version != planned
+
     def _has_source_changed(self) -> bool:
         """Compare the files with those that were read; files that cannot be compared are taken as unchanged."""
         files, sidecar = self._context.files, self._item.sidecar
@@ -192,7 +231,9 @@ class ItemWork:
             if self._audio is None or files.facts(self._item.audio) != self._audio.facts:
                 return True
             most_bytes = self._context.limits.sidecar
-            return sidecar is not None and read_sidecar(sidecar, most_bytes, files) != self.sidecar
+            if sidecar is None or self.sidecar is None:
+                return False
+            return read_sidecar(sidecar, most_bytes, files) != self.sidecar
         except SourceError:
             return False
 
@@ -203,8 +244,13 @@ def _require_planned(planned: str | None, facts: FileFacts | None) -> None:
         raise SourceError("The file changed after it was planned.", reason=Reason.SOURCE_CHANGED)
 
 
-def _unreadable(error: SourceError) -> Outcome:
-    """A file that changes, or that its source does not give, failed for now; any other is for the catalog."""
+def _unreadable(error: SourceError, planned: Ineligible | None) -> Outcome:
+    """A file that changes, or that its source does not give, failed for now; any other is for the catalog.
+
+    Of one that is not there, the plan knows more: what names it.
+    """
     if error.reason in {Reason.SOURCE_CHANGED, Reason.SOURCE_UNAVAILABLE}:
         return Failed(reason=error.reason, detail=error.message)
+    if planned is not None and planned.reason == error.reason == Reason.MISSING_AUDIO:
+        return planned
     return Ineligible(Reason(error.reason), error.message)

@@ -29,6 +29,7 @@ class Survey:
         ambiguous: locations of the first audio files whose sidecar is ambiguous.
         doubtful: of the rows that will be sent, those whose names say that they cannot be verified, by reason.
         examples: of each reason, what is wrong with the first row.
+        declared: rows to send of which a digest or the size is declared, and compared before a verdict is asked for.
         sizes: of each row to send, the audio's size, in the order of the catalog; None if nobody keeps them.
     """
 
@@ -43,6 +44,7 @@ class Survey:
     ambiguous: list[str] = field(default_factory=list)
     doubtful: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
+    declared: int = 0
     sizes: "array[int] | None" = field(default=None, repr=False)
 
     def note(self, item: WorkItem, audio_format: str, slot_bytes: int) -> None:
@@ -64,6 +66,7 @@ class Survey:
             self.doubtful[str(doubt.reason)] += 1
         self.pairs += item.mode is Mode.LEGACY_PAIR
         self.audio_bytes += size
+        self.declared += bool(item.declared)
         if self.sizes is not None:
             self.sizes.append(size)
 

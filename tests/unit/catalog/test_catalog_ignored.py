@@ -9,7 +9,10 @@ def test_every_cause_is_named_with_its_count() -> None:
     ignored[Cause.NOT_AUDIO] += 2
     ignored[Cause.UNREADABLE] += 1
 
-    assert str(ignored) == "2 not audio, 0 orphan sidecars, 1 unreadable, 0 outside, 0 repeated folders"
+    assert str(ignored) == (
+        "2 not audio, 0 orphan sidecars, 1 unreadable, 0 outside, 0 repeated folders, 0 checksum lists, "
+        "0 unreadable lists, 0 unused checksums, 0 not in bag"
+    )
 
 
 def test_a_new_count_is_empty() -> None:

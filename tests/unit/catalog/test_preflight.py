@@ -8,6 +8,7 @@ import pytest
 from proofsweep.catalog.preflight import SizeLimits, judge_content, judge_listing, judge_name, work_item_of
 from proofsweep.contract.limits import SLOT_BYTES
 from proofsweep.model.content_guess import ContentGuess
+from proofsweep.model.declared import Declared
 from proofsweep.model.formats import AudioFormat
 from proofsweep.model.items import FileFacts, ManifestRow, Mode
 from proofsweep.model.reasons import Ineligible, Reason
@@ -138,3 +139,19 @@ def test_a_name_tells_what_will_probably_not_be_sent(ending: str, mode: Mode, re
     judged = judge_name(ending, mode)
 
     assert (judged.reason if judged else None) == reason
+
+
+@pytest.mark.parametrize(
+    ("declared", "is_damaged"),
+    [
+        (None, False),
+        (Declared(digests={"md5": "0" * 32}), False),
+        (Declared(size_bytes=10), False),
+        (Declared(size_bytes=11), True),
+    ],
+)
+def test_another_size_than_the_declared_one_is_damage(declared: Declared | None, *, is_damaged: bool) -> None:
+    """It is seen in the listing, so `plan` shows it; a digest is compared when the file is read."""
+    unfit = judge_listing(replace(a_row(10), declared=declared), LIMITS)
+
+    assert (unfit is not None and unfit.reason is Reason.DAMAGED_IN_DELIVERY) is is_damaged

@@ -3,7 +3,7 @@
 import pytest
 
 from proofsweep.errors import UsageError
-from proofsweep.model.reading import Reading, columns_of, encoding_named, path_maps_of
+from proofsweep.model.reading import Reading, checksums_of, columns_of, encoding_named, path_maps_of
 from proofsweep.model.selection import Selection
 
 
@@ -93,3 +93,39 @@ def test_a_column_of_the_supplier_goes_before_the_folder() -> None:
     assert Reading(supplier_from=2).over(Reading(supplier_from=1, supplier_tag="label")) == Reading(
         supplier_from=2, supplier_tag="label"
     )
+
+
+@pytest.mark.parametrize(
+    ("written", "columns"),
+    [
+        ("column:md5", {"md5": "md5"}),
+        ("column:SHA-256", {"SHA-256": "sha256"}),
+        ("column:Hash:sha1", {"Hash": "sha1"}),
+        ("column:my: hash : MD5", {"my: hash": "md5"}),
+    ],
+)
+def test_a_column_of_digests_has_an_algorithm(written: str, columns: dict[str, str]) -> None:
+    """By its name, or by what is written after it; reading it again changes nothing."""
+    reading = Reading(checksums=checksums_of([written]))
+
+    assert reading.checksum_columns == columns
+    assert reading.checksum_lists == []
+    assert checksums_of(reading.checksums) == reading.checksums
+
+
+def test_other_checksums_are_lists() -> None:
+    """Their locations are kept as they are resolved, and are options of the command line again."""
+    reading = Reading(checksums=checksums_of(["SUMS", "column:md5"], "/here/{}".format))
+
+    assert reading.checksum_lists == ["/here/SUMS"]
+    assert reading.options == [("--checksums", "/here/SUMS"), ("--checksums", "column:md5:md5")]
+    assert reading.over(Reading(checksums=("/usual", "/here/SUMS"))).checksum_lists == ["/here/SUMS", "/usual"]
+
+
+@pytest.mark.parametrize("written", ["", " ", "column:", "column:isrc", "column::md5:", "column:x:crc32"])
+def test_a_column_without_a_known_algorithm_is_refused(written: str) -> None:
+    """The line says how to write it."""
+    with pytest.raises(UsageError) as raised:
+        checksums_of([written])
+
+    assert raised.value.message.startswith(f"--checksums {written!r}: write ")

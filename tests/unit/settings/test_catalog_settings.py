@@ -13,6 +13,7 @@ from proofsweep.settings.catalog_settings import CatalogSettings
         ({"columns": {"audio": " "}}, "names a column for audio, sidecar or id"),
         ({"encoding": "base64"}, "must be an encoding of text, such as windows-1252"),
         ({"path_map": ["D:=musik"]}, "of absolute paths or bucket URLs"),
+        ({"checksums": ["column:isrc"]}, "must be a list of checksum lists, and of columns like column:md5"),
     ],
 )
 def test_what_a_command_refuses_a_config_refuses_too(given: dict[str, object], words: str) -> None:

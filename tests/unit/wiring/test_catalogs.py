@@ -142,3 +142,18 @@ def test_the_tag_of_the_supplier_is_that_of_alerts_or_of_passes(
 
     assert tags == [["supplier"], ["label"], []]
     assert [supplier_tag(each) for each in (by_default, by_alerts, settings)] == ["supplier", "label", None]
+
+
+def test_the_lists_of_a_config_and_of_a_command_are_read(
+    change: Change, catalog: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of a config are relative to the working folder, as a catalog is."""
+    names = sorted(path.name for path in Path(catalog).iterdir())
+    (tmp_path / "usual").write_text(f"{'0' * 32}  {names[0]}\n")
+    (tmp_path / "given").write_text(f"{'1' * 32}  {names[1]}\n")
+    monkeypatch.chdir(tmp_path)
+    selection = Selection(reading=Reading(checksums=(str(tmp_path / "given"),)))
+
+    rows = list(catalog_for(change(CATALOG__CHECKSUMS='["usual"]'), catalog, selection).rows())
+
+    assert [row.declared is not None for row in rows] == [True, True, False]

@@ -6,12 +6,16 @@ from pathlib import Path
 import pytest
 
 from proofsweep.errors import ResultsError, RunIsActive, UsageError
+from proofsweep.model.declared import Declared
+from proofsweep.model.reading import Reading
 from proofsweep.model.runs import REDRIVE
+from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings
 from proofsweep.store.claims import CatalogClaims
 from proofsweep.store.legs import Legs
 from proofsweep.verify.leg.note_leg import note_leg
 from proofsweep.wiring.operations import plan_redrive, selected_rows
+from proofsweep.wiring.runs import plan_catalog
 from proofsweep.wiring.stores import results_for
 
 from ..ended_runs import answered, end_leg, plan_of_run
@@ -118,3 +122,22 @@ def test_a_redrive_counts_as_its_catalog(change: Change, music: Path) -> None:
 
     with pytest.raises(RunIsActive, match=live):
         plan_redrive(settings, selected_rows(settings, None, ["failed"], ["timeout"]), None, reserve=0)
+
+
+def test_a_redrive_compares_what_its_run_would_have_compared(settings: Settings, music: Path) -> None:
+    """The lists of that run need not be named again."""
+    (music.parent / "SUMS").write_text(f"{'0' * 32}  a.wav\n")
+    selection = Selection(reading=Reading(checksums=(str(music.parent / "SUMS"),)))
+    first = plan_catalog(settings, str(music), selection=selection)
+    results = results_for(settings)
+    rows = [
+        answered(first, item.manifest_row, item.item_id, "failed", reason="timeout", audio=item.audio)
+        for item in results.items(first)
+    ]
+    end_leg(results, first, rows)
+    note_leg(results, first)
+
+    plan = plan_redrive(settings, selected_rows(settings, first.run_id, ["failed"]), None, reserve=0)
+
+    declared = {item.audio: item.declared for item in results.items(plan)}
+    assert declared == {f"{music}/a.wav": Declared(digests={"md5": "0" * 32}), f"{music}/b.wav": None}

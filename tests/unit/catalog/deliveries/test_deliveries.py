@@ -314,3 +314,16 @@ def test_xml_that_is_no_message_is_no_catalog(tmp_path: Path) -> None:
         CatalogError, match=r"manifest\.xml: this is the manifest of a DDEX batch: give the batch's folder"
     ):
         scan(tmp_path / "manifest.xml")
+
+
+def test_message_that_the_manifest_names_and_nobody_sent_is_a_finding(tmp_path: Path) -> None:
+    """It is known again by its name, however the manifest spells its location."""
+    release(tmp_path / "B" / "1", "a.wav")
+    urls = ["sftp://host/drop/B/1/1.xml", "/B/1/1.xml", "1\\\\1.xml", "./2/2.xml"]
+    (tmp_path / "B" / "manifest.xml").write_bytes(batch_manifest("B", urls))
+
+    catalog = scan(tmp_path / "B")
+
+    assert told(catalog) == {"1/a.wav": "I1", "2/2.xml": "missing_audio"}
+    assert catalog.deliveries is not None
+    assert catalog.deliveries.missing == 1

@@ -40,7 +40,7 @@ def put(folder: Path, name: str, content: bytes) -> str:
         ("111.xml", b"<html><p></html>", True, "It is no well-formed XML: "),
         ("any.xml", b"<plist/>", False, None),
         ("111.xml", b"<plist/>", False, None),
-        ("any.xml", batch_manifest("b", []), False, None),
+        ("any.xml", batch_manifest("b", ["1/1.xml"]), False, None),
     ],
 )
 def test_message_is_known_by_its_root(
@@ -54,6 +54,14 @@ def test_message_is_known_by_its_root(
     assert (found.error or "").startswith(error or "")
     assert (found.error is None) == (error is None)
     assert found.is_completion == (b"ManifestMessage" in content)
+
+
+def test_manifest_that_is_cut_short_completes_no_batch(tmp_path: Path) -> None:
+    """It may still be on its way."""
+    found = examine(put(tmp_path / "b", "manifest.xml", batch_manifest("b", ["1/1.xml"])[:-10]), LocalFiles())
+
+    assert found is not None
+    assert (found.is_message, found.is_completion) == (False, False)
 
 
 @pytest.mark.parametrize("content", [b"", b"RIFF", b"<html></html>"])

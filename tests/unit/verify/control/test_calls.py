@@ -468,3 +468,21 @@ def test_only_an_acceptance_of_silence_is_false(
     service.usual |= {Call.UPLOADS: SLOT, Call.SLOT: STORED, Call.VERIFY: answer}
 
     assert (calls.false_acceptance(Mode.ONE_FILE) is not None) is is_said
+
+
+def test_a_source_that_gives_other_bytes_is_named(
+    calls: ControlCalls, service: ScriptedService, tmp_path: Path
+) -> None:
+    """Accepted files are read again, without a call; where none is known there is no control."""
+    subject = Subject(Doubt.BYTES, Mode.ONE_FILE, calls.known.root_of(str(tmp_path / "a.wav")))
+    before = calls.make(subject, []).finding
+    calls.known.accepted += [accepted(tmp_path, f"{number}.wav", 100 + number) for number in range(3)]
+    right = calls.make(subject, []).finding
+    for number in range(3):
+        (tmp_path / f"{number}.wav").write_bytes(bytes((tmp_path / f"{number}.wav").stat().st_size))
+
+    wrong = calls.make(subject, [])
+
+    assert (before, right, wrong.finding) == (ControlFinding.NO_CONTROL, RIGHT, WRONG)
+    assert wrong.why.startswith(f"The source {subject.root} gives other bytes")
+    assert service.calls == []

@@ -675,3 +675,36 @@ def test_a_leg_in_an_outage_ends_as_its_last_wrong_control_showed(world: World, 
     assert world.stop.reason is not None
     assert (world.stop.reason.message, world.ended_by) == ("It is down.", "breaker")
     assert world.written == []
+
+
+DAMAGED = Ineligible(Reason.DAMAGED_IN_DELIVERY, "")
+
+
+@pytest.mark.parametrize("control", [RIGHT, Result(finding=ControlFinding.NO_CONTROL)])
+def test_many_damaged_files_are_written_when_the_source_is_right_or_nothing_is_known_of_it(
+    world: World, control: Result
+) -> None:
+    """A supplier may send a hundred of them; a control is made from the twentieth on, and no call is held."""
+    world.controls = [control]
+
+    for _ in range(100):
+        world.admit(DAMAGED)
+        world.now += 0.1
+    world.control.finish()
+
+    assert sorted(world.written) == list(range(100))
+    assert {*world.doubts()} == {Doubt.BYTES}
+    assert len(world.made) < 20
+
+
+def test_damaged_files_of_a_source_that_gives_other_bytes_remain(world: World) -> None:
+    """They come last, and the leg says why; nobody asks a supplier to send them again."""
+    world.controls = [Result(finding=ControlFinding.WRONG, why="The source /c gives other bytes.")]
+
+    for _ in range(30):
+        world.admit(DAMAGED)
+    world.control.finish()
+
+    assert world.written == list(range(REFUSALS_IN_A_ROW - 1))
+    assert "gives other bytes" in world.control.sentence(1)
+    assert {*world.doubts()} == {Doubt.BYTES}

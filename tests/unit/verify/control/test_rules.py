@@ -46,11 +46,12 @@ def done(outcome: Outcome, *exchanges: Exchange, audio: str = "/a.wav", sidecar:
     return Finished(item=item, outcome=outcome, started_at=NOW, finished_at=NOW, exchanges=exchanges)
 
 
+DAMAGED = Reason.DAMAGED_IN_DELIVERY
 OK = exchange(Call.UPLOADS, 200)
 TABLE = [
     # An acceptance is never strange, nor is what the catalog or the file itself shows.
     (done(ACCEPTED, OK), None),
-    *((done(Ineligible(reason, "")), None) for reason in Reason if reason not in SOURCE_REASONS),
+    *((done(Ineligible(reason, "")), None) for reason in Reason if reason not in SOURCE_REASONS | {DAMAGED}),
     (done(failed(Reason.SOURCE_CHANGED), OK), None),
     # A file that cannot be read may show that its whole source is away; a proof has no file.
     *((done(Ineligible(reason, "")), Doubt.SOURCE) for reason in sorted(SOURCE_REASONS)),
@@ -108,6 +109,22 @@ def test_a_refusal_is_strange_for_bytes_that_were_accepted_or_if_all_are_refused
 ) -> None:
     """One among accepted files is an answer like any other."""
     assert doubt_about(done(rejected(), OK), was_accepted=was_accepted, refusals_alike=refusals_alike) is doubt
+
+
+@pytest.mark.parametrize(
+    ("damaged_alike", "doubt"), [(1, None), (REFUSALS_IN_A_ROW - 1, None), (REFUSALS_IN_A_ROW, Doubt.BYTES)]
+)
+def test_damage_is_strange_if_all_files_have_it(damaged_alike: int, doubt: Doubt | None) -> None:
+    """Some files break on their way; all of them break where another folder is mounted, or one that gives zeros."""
+    assert doubt_about(done(Ineligible(DAMAGED, "")), was_accepted=False, refusals_alike=damaged_alike) is doubt
+
+
+def test_damaged_files_are_counted_in_a_row() -> None:
+    """Any answer, also a failure, shows that bytes were as declared; a row of the catalog says nothing of bytes."""
+    streaks, damaged = Streaks(), Ineligible(DAMAGED, "")
+    outcomes = [damaged, damaged, Ineligible(Reason.EMPTY, ""), damaged, ACCEPTED, damaged, FAILED, damaged]
+
+    assert [streaks.note(done(outcome)) for outcome in outcomes] == [1, 2, 0, 3, 0, 1, 0, 1]
 
 
 def test_the_first_control_goes_at_once_and_the_waits_after_it_double() -> None:

@@ -1,6 +1,7 @@
 """A root that is away is told from files that are bad."""
 
 import errno
+import hashlib
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -314,3 +315,45 @@ def test_a_bucket_that_cannot_be_listed_is_away(past: KnownPast) -> None:
     item = WorkItem(manifest_row=0, item_id="a", audio="s3://b/forbidden.wav")
 
     assert not SourceControl(files=files, past=past, known=KnownFiles()).can_be_read("s3://b", [item])
+
+
+def accepted_files(root: Path, count: int) -> list[AcceptedItem]:
+    """Write files that differ, as the service has accepted them."""
+    items = []
+    for number in range(count):
+        path, content = root / f"accepted-{number}.wav", WAV + bytes([number])
+        path.write_bytes(content)
+        items.append(AcceptedItem(len(content), str(path), None, hashlib.sha256(content).hexdigest(), None))
+    return items
+
+
+def test_a_root_that_gives_what_was_accepted_gives_known_bytes(source: SourceControl, root: Path) -> None:
+    """One file is enough: others may have been replaced by new ones of the same size."""
+    source.known.accepted += accepted_files(root, 4)
+    for number in (0, 1, 3):
+        (root / f"accepted-{number}.wav").write_bytes(bytes(len(WAV) + 1))
+
+    assert source.gives_known_bytes(str(root)) is not False
+    (root / "accepted-1.wav").write_bytes(WAV + bytes([1]))
+    assert source.gives_known_bytes(str(root)) is True
+
+
+def test_a_root_that_gives_zeros_is_seen(source: SourceControl, root: Path) -> None:
+    """None of three files has the bytes that were accepted."""
+    source.known.accepted += accepted_files(root, 3)
+    for number in range(3):
+        (root / f"accepted-{number}.wav").write_bytes(bytes(len(WAV) + 1))
+
+    assert source.gives_known_bytes(str(root)) is False
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_too_few_accepted_files_say_nothing(source: SourceControl, root: Path, count: int) -> None:
+    """Those of another root, of another size, and those that are gone, do not count."""
+    source.known.accepted += accepted_files(root, count)
+    elsewhere = root.parent / "elsewhere"
+    elsewhere.mkdir()
+    source.known.accepted += accepted_files(elsewhere, 3)
+    source.known.accepted += [AcceptedItem(7, str(root / "gone.wav"), None, "d", None)]
+
+    assert source.gives_known_bytes(str(root)) is None

@@ -184,6 +184,14 @@ def test_a_file_that_is_gone_is_for_the_catalog(
     assert service.calls == []
 
 
+def test_a_file_that_is_still_missing_has_the_words_of_its_plan(verify_context: VerifyContext, item: WorkItem) -> None:
+    """They say what names it: a line of a manifest, a message or a bag."""
+    planned = Ineligible(Reason.MISSING_AUDIO, "m.csv, line 2: There is no audio at this location.")
+    missing = replace(item, audio="/nowhere.wav", ineligible=planned)
+
+    assert finished(verify_item(missing, verify_context)).outcome == planned
+
+
 def test_a_file_that_changes_while_it_is_sent_has_failed_for_now(
     service: ScriptedService, verify_context: VerifyContext, item: WorkItem
 ) -> None:

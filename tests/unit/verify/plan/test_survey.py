@@ -181,3 +181,14 @@ def test_a_deep_list_names_what_the_content_shows(catalog: Catalog) -> None:
     deep = [(row.where, row.file) for row in unsent_rows(catalog, LIMITS, deep=Files())]
 
     assert (shallow, deep) == ([("", "d.aiff")], [("", "b.WAV"), ("", "d.aiff")])
+
+
+def test_rows_of_which_something_is_declared_are_counted(tmp_path: Path) -> None:
+    """Those that will be sent: another size than the declared one is seen at once."""
+    for name in ("a.wav", "b.wav", "c.wav"):
+        (tmp_path / name).write_bytes(WAV)
+    (tmp_path / "MD5SUMS").write_text(f"{'0' * 32}  a.wav\n{'1' * 32}  b.wav\n")
+
+    survey = survey_catalog(open_catalog(str(tmp_path), sidecar_names=[]), LIMITS)
+
+    assert (survey.items, survey.eligible, survey.declared) == (3, 3, 2)

@@ -1,0 +1,178 @@
+"""Bring the lists of checksums and the bags of a catalog together with its rows."""
+
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from proofsweep.catalog.catalog import CatalogBase, Cause, Ignored
+from proofsweep.catalog.checksums import bags
+from proofsweep.catalog.checksums.declared_files import DeclaredFile, DeclaredFiles
+from proofsweep.catalog.checksums.list_lines import ChecksumLine, algorithm_of_list, checked_name, is_blank, line_of
+from proofsweep.catalog.checksums.read_list import lines_of_list
+from proofsweep.errors import CatalogError
+from proofsweep.files.locations import is_windows, is_within, one_line, path_of
+from proofsweep.files.source import Source
+from proofsweep.model.declared import Declared
+from proofsweep.model.items import ManifestRow
+from proofsweep.model.reasons import Ineligible, Reason
+
+# chosen: a file whose first lines hold no checksum is no list. To read all lines of one takes ten seconds.
+_LINES_IN_VAIN = 1_000
+
+
+class Checksums:
+    """The lists of one reading of a catalog; close it at the end. A catalog without lists pays nothing for it.
+
+    What cannot be compared is counted in `ignored`, and is never damage.
+    """
+
+    def __init__(self, base: CatalogBase, source: Source, ignored: Ignored) -> None:
+        self._base = base
+        self._source = source
+        self._ignored = ignored
+        self._files: DeclaredFiles | None = None
+        self._payloads: list[str] = []
+        self._fetched: set[str] = set()
+
+    def close(self) -> None:
+        """Count what contradicts itself, and forget all."""
+        if self._files is not None:
+            self._ignored[Cause.UNUSED_CHECKSUMS] += self._files.contradictions()
+            self._files.close()
+            self._files = None
+
+    def read_named(self, lists: Sequence[str], source: Source) -> None:
+        """Read the lists that a person names, wherever they lie; relative paths are from the list, or the root.
+
+        Raises:
+            CatalogError: one of them cannot be read, or holds no checksum.
+        """
+        for location in lists:
+            folder = posixpath.dirname(location)
+            folder = folder if is_within(folder, self._base.root) else self._base.root
+            found = self._lines(location, source, algorithm_of_list(location))
+            if not self._add(self._in_list(found, folder, is_named=True)):
+                raise CatalogError(f"{one_line(location)}: all of its paths lead out of the catalog's root")
+
+    def read_folder(self, folder: str, lists: Sequence[str], names: Sequence[str]) -> None:
+        """Read the lists in a folder, of which `names` are all files; one that cannot be read is counted."""
+        manifests = bags.payload_manifests(names)
+        if manifests:
+            self._begin_bag(folder, manifests, has_fetch=bags.FETCH in names)
+        known = frozenset(names if lists else ())
+        for name in lists:
+            if name not in manifests:
+                alone = checked if (checked := checked_name(name)) in known else None
+                found = self._lines(posixpath.join(folder, name), self._source, algorithm_of_list(name))
+                self._read_found(self._in_list(found, folder, checked=alone))
+        if self._payloads and self._files is not None:
+            self._files.note_seen(self._base.named(posixpath.join(folder, name)) for name in names)
+
+    def with_declared(self, row: ManifestRow) -> ManifestRow:
+        """Return a row with what the lists declare of its audio, beside what it has already."""
+        if self._files is None or not row.audio:
+            return row
+        if row.release is not None and row.audio_facts is None:  # its message says that it is missing
+            self._files.note_seen([row.named_audio])
+        digests = self._files.digests_of(row.named_audio)
+        if not digests:
+            self._ignored[Cause.NOT_IN_BAG] += self._is_payload(row.named_audio)
+            return row
+        return replace(row, declared=(row.declared or Declared()).with_others(Declared(digests=digests)))
+
+    def missing(self) -> Iterator[tuple[str, Ineligible]]:
+        """Yield the location of each payload file that is not there, and why its row cannot be sent."""
+        for named, bag in () if self._files is None else self._files.missing():
+            detail = f"The manifest of the bag {one_line(bag)} names this file, and it was not delivered."
+            if named in self._fetched:
+                detail = (
+                    f"{detail} Its {bags.FETCH} leaves it at an address, which is never asked: the bag is incomplete."
+                )
+            yield posixpath.join(self._base.root, named), Ineligible(Reason.MISSING_AUDIO, detail)
+
+    def _begin_bag(self, folder: str, manifests: Mapping[str, str | None], *, has_fetch: bool) -> None:
+        """Read the payload manifests of a bag, and which files its sender left for others to fetch."""
+        self._payloads.append(self._base.named(posixpath.join(folder, bags.PAYLOAD, "x"))[:-1])
+        for name, algorithm in sorted(manifests.items()):
+            found = self._lines(posixpath.join(folder, name), self._source, algorithm or "")
+            self._read_found(self._in_bag(found, folder))
+        if has_fetch:
+            with suppress(CatalogError):
+                lines = lines_of_list(posixpath.join(folder, bags.FETCH), self._source)
+                paths = filter(None, map(bags.fetched_path, lines))
+                self._fetched |= {self._base.named(posixpath.join(folder, path)) for path in paths}
+
+    def _lines(self, location: str, source: Source, usual: str | None) -> Iterator[ChecksumLine]:
+        """Yield the lines of a list that can be compared, and count the others; CatalogError if it is no list."""
+        unused, has_any = 0, False
+        for line in lines_of_list(location, source):
+            if (found := line_of(line, usual)) is not None:
+                has_any = True
+                yield found
+            elif not is_blank(line):
+                unused += 1
+                self._ignored[Cause.UNUSED_CHECKSUMS] += 1
+            if unused > _LINES_IN_VAIN and not has_any:
+                break
+        if not has_any:
+            raise CatalogError(f"{one_line(location)}: there is no checksum in it that can be compared")
+
+    def _in_bag(self, found: Iterable[ChecksumLine], folder: str) -> Iterator[DeclaredFile]:
+        """Yield what a payload manifest says of the files of its bag."""
+        bag = self._base.named(folder)
+        for each in found:
+            path = bags.path_in_bag(each.path)
+            self._ignored[Cause.UNUSED_CHECKSUMS] += path is None
+            if path is not None:
+                yield DeclaredFile(self._base.named(posixpath.join(folder, path)), each.algorithm, each.digest, bag=bag)
+
+    def _in_list(
+        self, found: Iterable[ChecksumLine], folder: str, *, checked: str | None = None, is_named: bool = False
+    ) -> Iterator[DeclaredFile]:
+        """Yield what a list says, whose paths are relative to a folder.
+
+        `checked` is the file whose checksum this alone is, if it is one: the name without the list's ending.
+        """
+        for each in found:
+            names = self._named_by(each.path, folder, checked, is_named=is_named)
+            self._ignored[Cause.UNUSED_CHECKSUMS] += not names
+            yield from (DeclaredFile(named, each.algorithm, each.digest, is_named) for named in names)
+
+    def _named_by(self, written: str, folder: str, checked: str | None, *, is_named: bool) -> list[str]:
+        """Return the names that a path of a list may stand for as seen from the root; none if it leads outside."""
+        forward = written.replace("\\", "/")
+        if checked is not None and posixpath.basename(forward) in {"", checked}:
+            return [self._base.named(posixpath.join(folder, checked))]
+        found = (self._named(path, folder, is_named=is_named) for path in dict.fromkeys((written, forward)))
+        return [named for named in found if named is not None]
+
+    def _named(self, path: str, folder: str, *, is_named: bool) -> str | None:
+        """Return a path's name as seen from the root.
+
+        A list that was found names files in its own folder and below: those above it are rows already.
+        """
+        leads_up = posixpath.normpath(path).startswith("..") and not is_named
+        if not path or leads_up or is_windows(path):
+            return None
+        with suppress(CatalogError):
+            named = self._base.named(path_of(path, folder))
+            is_outside = named.startswith("/") or "://" in named
+            return None if is_outside and self._base.boundary is not None else named
+        return None
+
+    def _read_found(self, found: Iterable[DeclaredFile]) -> None:
+        """Take a list that was found; one that cannot be read, or holds no checksum, is counted."""
+        cause = Cause.UNREADABLE_LISTS
+        with suppress(CatalogError):
+            self._add(found)
+            cause = Cause.CHECKSUM_LISTS
+        self._ignored[cause] += 1
+
+    def _add(self, found: Iterable[DeclaredFile]) -> int:
+        self._files = self._files or DeclaredFiles()
+        return self._files.add(found)
+
+    def _is_payload(self, named: str) -> bool:
+        """Whether a file is of the payload of a bag."""
+        return any(named.startswith(payload) for payload in self._payloads)

@@ -1,0 +1,85 @@
+"""A checksum list is read as a stream, in any encoding, with bounds."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from proofsweep.catalog.checksums import read_list
+from proofsweep.catalog.checksums.read_list import lines_of_list
+from proofsweep.errors import CatalogError
+from proofsweep.files.files import Files
+from proofsweep.files.local_files import LocalFile
+from proofsweep.model.items import FileFacts
+
+
+def read(path: Path, content: bytes) -> list[str]:
+    """Write a list and read it to its end."""
+    path.write_bytes(content)
+    return list(lines_of_list(str(path), Files()))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "aä\nb\n".encode(),
+        "aä\r\nb\r\n".encode(),
+        "\ufeffaä\nb".encode(),
+        "aä\r\nb\r\n".encode("utf-16"),
+        "aä\nb\n".encode("cp1252"),
+    ],
+)
+def test_a_list_is_read_in_its_encoding(tmp_path: Path, content: bytes) -> None:
+    """PowerShell writes UTF-16; a byte order mark and the line ends of Windows belong to no line."""
+    assert read(tmp_path / "MD5SUMS", content) == ["aä", "b"]
+
+
+def test_names_that_are_no_text_stay_their_bytes(tmp_path: Path) -> None:
+    """As names of files have them."""
+    assert read(tmp_path / "MD5SUMS", b"\x81\x8d\n") == ["\udc81\udc8d"]
+
+
+def test_a_list_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    """It names the list."""
+    path = tmp_path / "MD5SUMS"
+
+    with pytest.raises(CatalogError) as raised:
+        list(lines_of_list(str(path), Files()))
+
+    assert raised.value.message == f"{path}: cannot be read as a list of checksums. There is no such file."
+
+
+@pytest.mark.parametrize(
+    ("bound", "most", "words"),
+    [("MOST_BYTES", 5, "5 bytes"), ("MOST_LINES", 2, "2 lines"), ("MOST_LINE_LETTERS", 3, "3 letters in line 3")],
+)
+def test_a_list_beyond_a_bound_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, most: int, words: str
+) -> None:
+    """Whoever wrote it cannot make us read for hours."""
+    monkeypatch.setattr(read_list, bound, most)
+
+    with pytest.raises(CatalogError) as raised:
+        read(tmp_path / "MD5SUMS", b"a\nb\ncdefg\n")
+
+    assert raised.value.message.endswith(f"It has more than {words}.")
+
+
+def test_binary_content_is_refused(tmp_path: Path) -> None:
+    """As a broken UTF-16 text, for it holds NULs; the message shows none of it."""
+    with pytest.raises(CatalogError) as raised:
+        read(tmp_path / "a.md5", b"\xff\xfe\x00\xd8\x00")
+
+    assert "It is no text" in raised.value.message
+    assert "\n" not in raised.value.message
+
+
+def test_a_list_that_changes_meanwhile_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half a list would be believed otherwise."""
+    facts: Iterator[FileFacts] = iter([FileFacts(4, str(number)) for number in range(9)])
+    monkeypatch.setattr(LocalFile, "facts", lambda _self: next(facts))
+
+    with pytest.raises(CatalogError) as raised:
+        read(tmp_path / "MD5SUMS", b"a\nb\n")
+
+    assert "It changed while it was read" in raised.value.message
