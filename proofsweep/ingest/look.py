@@ -139,7 +139,7 @@ class Look:
         self, folder: Catalog, rows: Sequence[BatchRow], looked: Looked, known: KnownBatches, now: datetime
     ) -> None:
         """Let files wait for the others of their delivery."""
-        looked.batches = DeliveredBatches(self.watched, batches_of(folder), known, self.files).seen(rows, now)
+        looked.batches = DeliveredBatches(self.watched, batches_of(folder), known).seen(rows, now)
         for batch in looked.batches:
             why = batch.decide(now, known.since[batch.location], self.rules)
             if why is not None:
@@ -176,14 +176,12 @@ class Look:
     def _finished(
         self, rows: Iterable[ManifestRow], looked: Looked, half_moved: Collection[str]
     ) -> Iterator[ManifestRow]:
-        """Leave out what is half moved, files of bags that are not there, and names of files that are still written."""
+        """Leave out what is half moved, files of bags that are not there, and files that are named as unfinished."""
         for row in rows:
             audio = row.audio or ""
             is_away = row.refused is not None and row.refused.reason is Reason.MISSING_AUDIO
-            if is_away and row.batch is None:
+            if (is_away and row.batch is None) or any(is_within(audio, at) for at in half_moved):
                 continue  # it was moved, or is still on its way
-            if any(is_within(audio, at) for at in half_moved):
-                continue
             if self.rules.is_unfinished_name(audio.rpartition("/")[2]):
                 looked.decisions[Decision.UNFINISHED] += 1
             else:
