@@ -9,6 +9,7 @@ _ALL = {
     "cpu_per_file": "--kibibytes 4 --at-once 2 --files 240 --few 1 --plain",
     "memory": "--rows 60",
     "planning": "--rows 2000",
+    "deep_look": "--files 20 --megabytes 1",
     "settling": "--rows 1200",
     "auditing": "--rows 1200",
     "checksums": "--kibibytes 64 --files 8 --rounds 1 --lines 2000",

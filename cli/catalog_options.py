@@ -2,7 +2,17 @@
 
 import typer
 
-from cli.options import AllowOutside, Checksums, MaxAge, NewerThan, OldestFirst, Root, SinceLast, Where
+from cli.options import (
+    AllowOutside,
+    Checksums,
+    MaxAge,
+    NewerThan,
+    OldestFirst,
+    Root,
+    SinceLast,
+    SkipWithoutCredential,
+    Where,
+)
 from cli.run_options import with_options
 from proofsweep.errors import UsageError
 from proofsweep.model.reading import Reading, checksums_of, columns_of, encoding_named, path_maps_of
@@ -80,6 +90,7 @@ def _selection(
     oldest_first: bool = OldestFirst,
     where: str | None = Where,
     newer_than: str | None = NewerThan,
+    skip_without_credential: bool = SkipWithoutCredential,
     reading: Reading,
 ) -> Selection:
     return Selection(
@@ -88,6 +99,7 @@ def _selection(
         oldest_first=oldest_first,
         where=where,
         newer_than=newer_than,
+        skip_without_credential=skip_without_credential,
         root=root and resolved_here(root),
         allow_outside=allow_outside,
         reading=reading,

@@ -93,3 +93,9 @@ OldestFirst = typer.Option(
     "--oldest-first",
     help="With --max-calls: verify only as many files as these calls are enough for, those tried longest ago first.",
 )
+SkipWithoutCredential = typer.Option(
+    False,
+    "--skip-without-credential",
+    help="Look into each WAV that has no sidecar, and plan as ineligible those that carry no manifest of any kind; "
+    "they cost no call.",
+)

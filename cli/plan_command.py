@@ -34,7 +34,9 @@ from proofsweep.wiring.rehearsals import rehearsal_for
 from proofsweep.wiring.runs import Surveyed, bounds_for, forecast_for, sample_of, surveyed, unsent
 from proofsweep.wiring.stores import cautions_for
 
-_Deep = typer.Option(False, "--deep", help="Open every file and check its content, not only its size.")
+_Deep = typer.Option(
+    False, "--deep", help="Open every file: check its content, and count the WAVs that carry no credential."
+)
 _Sample = typer.Option(
     None,
     "--sample",
@@ -141,7 +143,7 @@ def _tell(settings: Settings, found: Surveyed, bounds: Bounds, options: _PlanOpt
     need = Need(eligible=survey.eligible, audio_bytes=survey.audio_bytes)
     count = min(options.sample, need.eligible)
     engine = engine_for(settings, read_block) if count else None
-    measured = sample_of(engine, listing, need, count=count, reserve=bounds.reserve) if engine else None
+    measured = sample_of(engine, found, count=count, reserve=bounds.reserve) if engine else None
     status, trouble = service_or_trouble(settings, read_block)
     cost = forecast_for(settings, need, status, bounds, measured)
     told = None
@@ -149,6 +151,7 @@ def _tell(settings: Settings, found: Surveyed, bounds: Bounds, options: _PlanOpt
         told = rehearsal_for(settings, found, status, bounds, sample=measured, rate=options.rate, read_block=read_block)
     if options.as_json:
         counts = {member.name: getattr(survey, member.name) for member in fields(survey) if member.name != "sizes"}
+        counts["deep_look"] = asdict(survey.deep_look) | {"calls": survey.deep_look.calls}
         rehearsal = {} if told is None else {"rehearsal": rehearsal_json(told)}
         read = {"ignored": found.ignored, "skipped": listing.skipped, "encoding": ", ".join(listing.encodings) or None}
         read["deliveries"] = None if listing.deliveries is None else asdict(listing.deliveries)
@@ -208,7 +211,31 @@ def _print_survey(out: Console, found: Surveyed, slot_bytes: int, *, is_deep: bo
         out.print(
             f"  {survey.doubtful.total():,} of those to send, by their names: {kinds}", style="magenta", soft_wrap=True
         )
+    _print_look(out, found)
     if not is_deep and survey.eligible:
-        out.print("  only names and sizes were looked at; --deep opens every file", style="dim", soft_wrap=True)
+        looked_at = "names, sizes and files without a sidecar" if survey.deep_look.files else "names and sizes"
+        out.print(f"  only {looked_at} were looked at; --deep opens every file", style="dim", soft_wrap=True)
     for note in unsent_pairs_note(survey.reasons):
         out.print(f"  {note}", style="bold yellow", soft_wrap=True)
+
+
+def _print_look(out: Console, found: Surveyed) -> None:
+    """Print which WAVs carry no credential and what it costs to be told so, and what the look itself has cost."""
+    seen = found.survey.deep_look
+    if seen.files:
+        requests = f", {counted(seen.requests, 'range request')}" if seen.requests else ""
+        out.print(f"  deep look: {counted(seen.files, 'file')}{requests}", style="dim", soft_wrap=True)
+    if seen.without_credential and not found.look.skips_bare:
+        out.print(
+            f"  {seen.without_credential:,} of {counted(seen.wavs, 'WAV')} without a sidecar carry no manifest of any "
+            f"kind: {seen.calls:,} calls would buy `unreadable`; --skip-without-credential leaves them out",
+            style="magenta",
+            soft_wrap=True,
+        )
+    elif seen.wavs:
+        left_out = f", and are left out: {seen.calls:,} calls are saved" if seen.without_credential else ""
+        out.print(
+            f"  {seen.without_credential:,} of {counted(seen.wavs, 'WAV')} without a sidecar carry no manifest of any "
+            f"kind{left_out}",
+            soft_wrap=True,
+        )

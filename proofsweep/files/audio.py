@@ -1,15 +1,16 @@
 """Read an audio file or sidecar while it is sent: its format, its bytes, and whether it changed meanwhile."""
 
 import hashlib
-import re
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
+from functools import partial
 from typing import Literal, Self
 from zlib import crc32
 
 from proofsweep.errors import SourceError
 from proofsweep.files.local_files import LocalFiles
 from proofsweep.files.source import OpenFile, Source
+from proofsweep.files.wav_credential import Credential, credential_in
 from proofsweep.model.content_guess import ContentGuess, guess_content
 from proofsweep.model.formats import HEAD_BYTES, AudioFormat, format_of, tag_bytes
 from proofsweep.model.items import FileFacts
@@ -19,20 +20,10 @@ from proofsweep.model.reasons import Reason
 PIECE_BYTES = 256 * 1024
 # chosen: a file of the same size and head as another is read once more.
 HEAD_DIGEST_BYTES = 64 * 1024
-# A RIFF file is a header and then chunks, each with its name and size in front.
-_RIFF_HEADER_BYTES = 12
 _CHUNK_HEADER_BYTES = 8
 _BYTE_ORDERS: Mapping[bytes, Literal["little", "big"]] = {b"RIFF": "little", b"RIFX": "big", b"FORM": "big"}
 # A writer that cannot go back to its header leaves one of these as the size.
 _UNKNOWN_SIZES = frozenset({0, 0x7FFFFFFF, 0xFFFFFFFF})
-# chosen: a WAV has some ten chunks.
-_MOST_CHUNKS = 100
-_WAVES = frozenset({b"RIFF", b"RF64", b"BW64"})
-# A chunk of 4 GiB or more has this size; that of the audio then stands in the chunk `ds64` (EBU Tech 3306).
-_SIZE_ELSEWHERE = 0xFFFFFFFF
-_NO_CREDENTIALS = frozenset({"fmt ", "data"})
-# A C2PA manifest is a JUMBF box, which begins with its description (ISO/IEC 19566-5). XMP may name one elsewhere.
-_MANIFEST = re.compile(rb"jumb.{4}jumd|dcterms:provenance", re.DOTALL)
 
 _LOCAL = LocalFiles()
 
@@ -118,27 +109,19 @@ class AudioFile:
 
         The contract names no chunk; the C2PA specification names `C2PA`.
         """
-        return any(
-            name in carriers or (name not in _NO_CREDENTIALS and _MANIFEST.search(_read_up_to(self._file, size, start)))
-            for name, start, size in self._riff_chunks()
-        )
+        return self._credential(carriers) is Credential.FOUND
 
-    def _riff_chunks(self) -> Iterator[tuple[str, int, int]]:
-        """Return the name of each chunk of a WAV, where its content starts, and how much of that is read at once."""
-        offset, data_bytes = _RIFF_HEADER_BYTES, 0
-        front = _read_up_to(self._file, offset)
-        for _ in range(_MOST_CHUNKS if front[:4] in _WAVES and front[8:] == b"WAVE" else 0):
-            head = _read_up_to(self._file, _CHUNK_HEADER_BYTES, offset) if offset < self.facts.size_bytes else b""
-            if len(head) < _CHUNK_HEADER_BYTES:
-                return
-            name, size_bytes = head[:4].decode("latin-1"), int.from_bytes(head[4:], "little")
-            offset += _CHUNK_HEADER_BYTES
-            if name == "ds64":
-                data_bytes = int.from_bytes(_read_up_to(self._file, 8, offset + 8), "little")
-            elif name == "data" and size_bytes == _SIZE_ELSEWHERE and data_bytes:
-                size_bytes = data_bytes
-            yield name, offset, min(size_bytes, PIECE_BYTES)
-            offset += size_bytes + size_bytes % 2
+    def is_bare(self, carriers: Collection[str] = ("C2PA",)) -> bool:
+        """Whether this is a whole WAV that has no credential inside for sure; False where there is any doubt."""
+        return self._credential(carriers) is Credential.NONE
+
+    def _credential(self, carriers: Collection[str]) -> Credential:
+        return credential_in(partial(_read_up_to, self._file), self.facts.size_bytes, carriers)
+
+    @property
+    def requests(self) -> int:
+        """How many requests to a bucket reading it has cost."""
+        return self._file.requests
 
     def is_cut_short(self) -> bool:
         """Return whether a RIFF or IFF header promises more bytes than there are: the rest may still be on its way."""
@@ -176,7 +159,7 @@ def open_audio(location: str, source: Source = _LOCAL, *, is_sent: bool = False)
 
 def read_sidecar(location: str, most_bytes: int, source: Source = _LOCAL) -> bytes:
     """Read a whole sidecar; SourceError: `missing_sidecar` (empty, too), `sidecar_too_large` or `unreadable_file`."""
-    file = source.open(location)
+    file = source.open(location, is_whole=True)
     if file is None:
         raise SourceError("There is no sidecar at this location.", reason=Reason.MISSING_SIDECAR)
     with file:

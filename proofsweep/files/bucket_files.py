@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from obstore import GetOptions, GetResult, ObjectMeta
     from obstore.store import ObjectStore
 
-# chosen: a look at an object reads so much, and each piece of the stream is so large.
+# chosen: each piece of the stream is so large.
 PIECE_BYTES = 1024 * 1024
+# A look at an object reads so much: the head that tells equal files apart, and what stands before a WAV's audio.
+LOOK_BYTES = 64 * 1024
 # S3 lists at most so many keys in one answer.
 _PAGE_KEYS = 1_000
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -44,10 +46,10 @@ _Found = TypeVar("_Found")
 
 
 class BucketFile(OpenFile):
-    """One object of one version: opening it reads the first MiB, and a stream gives the rest as it is read.
+    """One object of one version: opening it reads its beginning, and a stream gives the rest as it is read.
 
-    With `is_whole` that is one request, whose answer waits at the store while nothing is read; without, it is two, of
-    which the first gives the first MiB alone. A reader holds two or three MiB in memory.
+    With `is_whole` that is one request, whose answer waits at the store while nothing is read, and the first MiB is
+    read; without, it is two, of which the first gives 64 KiB alone. A reader holds two or three MiB in memory.
     """
 
     def __init__(self, store: "ObjectStore", key: str, *, is_whole: bool = False) -> None:
@@ -83,7 +85,7 @@ class BucketFile(OpenFile):
 
     def _look(self) -> tuple[FileFacts, bytes]:
         try:
-            found = self._get({"range": (0, PIECE_BYTES)})
+            found = self._get({"range": (0, LOOK_BYTES)})
             return facts_of(found.meta), bytes(found.bytes())
         except FAILURES as error:
             if failure_of(error).kind is not FailureKind.EMPTY_RANGE:
@@ -121,6 +123,7 @@ class BucketFile(OpenFile):
         return iter(found.stream(min_chunk_size=PIECE_BYTES))
 
     def _get(self, options: "GetOptions") -> "GetResult":
+        self.requests += 1
         found = obstore.get(self._store, self._key, options=options)
         self._etag = found.meta["e_tag"]
         return found

@@ -26,7 +26,13 @@ class Folder:
 
 
 class OpenFile(Protocol):
-    """One open file, so that all reads are of the same one. Leaving its `with` block closes it."""
+    """One open file, so that all reads are of the same one. Leaving its `with` block closes it.
+
+    Attributes:
+        requests: to a bucket, since it was opened; 0 for a local file.
+    """
+
+    requests: int = 0
 
     def facts(self) -> FileFacts:
         """Return the facts of what is read; those of a local file now, since it may change while it is open."""

@@ -100,8 +100,9 @@ class Reason(StrEnum):
     NO_CREDENTIAL = of_file(
         "no_credential",
         "the file carries no credential",
-        "A WAV without a sidecar and without any manifest inside; only with `--skip-without-credential`.",
+        "A WAV without a sidecar that holds no manifest of any kind; only with `--skip-without-credential`.",
         "ask the supplier for the file as it was issued, with its credential",
+        Heals.HERE,
     )
     NOT_IN_MESSAGE = of_file(
         "not_in_message",

@@ -28,6 +28,7 @@ class Selection:
             that were tried longest ago. Otherwise rows come in the catalog's order.
         where: take only rows that meet this SQL condition.
         newer_than: take only rows whose audio or sidecar was modified since: an age like `2d`, a date or an instant.
+        skip_without_credential: plan WAVs that carry no credential for sure, and have no sidecar, as ineligible.
         reasons: of a redrive: why the rows were not accepted.
         root: the folder or prefix by which files are named; it goes before that of the settings.
         allow_outside: whether rows may lead out of it.
@@ -39,6 +40,7 @@ class Selection:
     oldest_first: bool = False
     where: str | None = None
     newer_than: str | None = None
+    skip_without_credential: bool = False
     reasons: tuple[str, ...] = ()
     root: str | None = None
     allow_outside: bool = False
@@ -48,7 +50,7 @@ class Selection:
     def text(self) -> str:
         """The options as on the command line; a run goes on only with those that it was planned with."""
         flags = {"--since-last": self.since_last, "--oldest-first": self.oldest_first}
-        flags["--allow-outside"] = self.allow_outside
+        flags |= {"--skip-without-credential": self.skip_without_credential, "--allow-outside": self.allow_outside}
         reasons = (("--reason", reason) for reason in self.reasons)
         values = [
             ("--max-age", self.max_age),

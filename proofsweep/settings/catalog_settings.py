@@ -45,6 +45,8 @@ class CatalogSettings(Section):
     # names of a sidecar in a scanned folder; a full name goes before a stem, else the first that exists is used.
     sidecar_names: tuple[Annotated[str, AfterValidator(own_pattern)], ...] = ("{name}.sidecar", "{stem}.sidecar")
     dedupe: bool = True  # whether the same bytes with the same sidecar are verified only once
+    # whether plans of a whole catalog leave out WAVs that surely carry no credential, as the option of this name does.
+    skip_without_credential: bool = False
     # the folder or prefix of the files; by default the catalog's own, or the manifest's folder.
     root: Annotated[str, Field(min_length=1)] | None = None
     # whether rows that lead out of the root are ineligible, or sent like others.

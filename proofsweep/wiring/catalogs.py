@@ -2,11 +2,13 @@
 
 from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.open_catalog import open_catalog
+from proofsweep.files.files import Files
 from proofsweep.model.reading import Reading, checksums_of, path_maps_of
-from proofsweep.model.runs import Plan
+from proofsweep.model.runs import PARTIAL_KINDS, Plan
 from proofsweep.model.selection import ALL_ROWS, Selection
 from proofsweep.settings import Settings
 from proofsweep.verify.plan import plan_run as planning
+from proofsweep.verify.plan.deep_look import DeepLook
 from proofsweep.wiring.stores import resolved_here
 
 
@@ -23,6 +25,20 @@ def catalog_for(
         name=given.name,
         reading=selection.reading.over(_usual_reading(settings)),
         is_checked=is_checked,
+    )
+
+
+def look_into(settings: Settings, catalog: Catalog, selection: Selection, *, deep: bool = False) -> DeepLook:
+    """Return the look into a catalog's files that a selection, the settings or `deep` ask for; into none if none does.
+
+    The settings are about whole catalogs: passes over watched folders and redrives ask for each file.
+    """
+    is_usual = settings.catalog.skip_without_credential and catalog.kind not in PARTIAL_KINDS
+    return DeepLook(
+        files=Files(catalog.root),
+        credential_chunks=settings.ingest.credential_chunks,
+        judges_content=deep,
+        skips_bare=is_usual or selection.skip_without_credential,
     )
 
 

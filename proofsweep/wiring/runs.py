@@ -11,7 +11,6 @@ from proofsweep.answers.describe_run import describe_run, run_worked_on_by, unfi
 from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.contract.limits import CALLS_PER_ITEM
-from proofsweep.files.files import Files
 from proofsweep.files.locations import is_bucket
 from proofsweep.model.bounds import Bounds, closing_of
 from proofsweep.model.coverage import Coverage
@@ -32,12 +31,12 @@ from proofsweep.verify.leg.note_leg import note_run
 from proofsweep.verify.plan import plan_run as planning
 from proofsweep.verify.plan.due_rows import DueRows, coverage_of
 from proofsweep.verify.plan.examine_service import ServiceStatus
-from proofsweep.verify.plan.history import forecast_by_history, measure_sample, remembered, spread
+from proofsweep.verify.plan.history import forecast_by_history, measure_sample, remembered
 from proofsweep.verify.plan.plan_run import PlanRequest, plan_run
-from proofsweep.verify.plan.survey import Survey, items_of, refuse_hopeless, survey_catalog, unsent_rows
+from proofsweep.verify.plan.survey import Survey, refuse_hopeless, survey_catalog, unsent_rows
 from proofsweep.verify.plan.survey import Surveyed as Surveyed  # noqa: PLC0414 - commands name it
 from proofsweep.verify.plan.survey import UnsentRow as UnsentRow  # noqa: PLC0414 - the same
-from proofsweep.wiring.catalogs import catalog_for
+from proofsweep.wiring.catalogs import catalog_for, look_into
 from proofsweep.wiring.engines import Engine, ReadBlock, engine_for, limits_for, utc_now
 from proofsweep.wiring.stores import results_for
 
@@ -157,6 +156,7 @@ def plan_listed(
         claim=claim,
         identity=identity,
         selection=selection.text,
+        look=look_into(settings, catalog, selection),
         before_writing=refuse_if_hopeless,
         run_id=run_id,
     )
@@ -190,15 +190,16 @@ def canaries_for(settings: Settings) -> list[Canary]:
 def surveyed(settings: Settings, catalog: str, selection: Selection, *, deep: bool, max_calls: int | None) -> Surveyed:
     """Read the chosen rows of a catalog once; NothingDue if there is none, ConfigError if none could ever be sent."""
     listing = chosen_rows(settings, catalog, selection, max_calls=max_calls)
-    survey = survey_catalog(listing, limits_for(settings), deep=Files(listing.root) if deep else None)
+    look = look_into(settings, listing, selection, deep=deep)
+    survey = survey_catalog(listing, limits_for(settings), look)
     refuse_hopeless(survey, listing)
-    return Surveyed(listing, survey)
+    return Surveyed(listing, survey, look)
 
 
 def unsent(settings: Settings, catalog: str, selection: Selection, *, deep: bool) -> Iterator[UnsentRow]:
     """Yield the chosen rows that will not be sent, as the catalog is read; NothingDue if no row is chosen."""
     listing = chosen_rows(settings, catalog, selection)
-    return unsent_rows(listing, limits_for(settings), deep=Files(listing.root) if deep else None)
+    return unsent_rows(listing, limits_for(settings), look_into(settings, listing, selection, deep=deep))
 
 
 def run_to_resume(settings: Settings, catalog: str | None = None, selection: Selection = ALL_ROWS) -> Plan | None:
@@ -282,11 +283,11 @@ def forecast_for(
     )
 
 
-def sample_of(engine: Engine, catalog: Catalog, need: Need, *, count: int, reserve: int) -> Measurement | None:
+def sample_of(engine: Engine, found: Surveyed, *, count: int, reserve: int) -> Measurement | None:
     """Send so many items of a catalog, spread over it, and measure; None if none was answered. It may be stopped."""
     service = engine.usable_service(reserve + CALLS_PER_ITEM * (count - 1))
-    items = list(spread(items_of(catalog, engine.limits), need.eligible, count))
-    files = engine.files.within(catalog.root)
+    items = found.sample(engine.limits, count)
+    files = engine.files.within(found.listing.root)
     context = VerifyContext(partner=engine.partner, limits=engine.limits, files=files, clock=utc_now)
     measured = measure_sample(items, context, engine.workers, service.headroom)
     results, environment = results_for(engine.settings), engine.settings.service.environment

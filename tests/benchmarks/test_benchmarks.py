@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SAYS = {
+    "deep_look": "a look into each:",
     "cpu_per_file": "| 4 KiB | 2 |",
     "memory": "| 60 |",
     "planning": "| 2,000 |",

@@ -58,6 +58,34 @@ def test_plan_adds_up(proofsweep: Command, catalog: Path) -> None:
     assert deep["eligible"] < shallow["eligible"]
 
 
+def test_plan_says_which_wavs_carry_no_credential(
+    proofsweep: Command, catalog: Path, song: sandbox.Issued, tmp_path: Path
+) -> None:
+    """With what it costs to be told so by the service; the option leaves out these, and no WAV that carries one."""
+    folder = tmp_path / "delivery"
+    folder.mkdir()
+    for number, plain in enumerate(
+        path for path in sorted(catalog.rglob("*.wav")) if 1000 < path.stat().st_size < 10**6
+    ):
+        (folder / f"{number}.wav").write_bytes(plain.read_bytes())
+    (folder / "song.wav").write_bytes(song.audio.read_bytes())
+
+    deep = proofsweep("plan", folder, "--deep").stdout
+    counted = json.loads(proofsweep("plan", folder, "--deep", "--json").stdout)
+    without = json.loads(proofsweep("plan", folder, "--skip-without-credential", "--json").stdout)
+    listed = json.loads(proofsweep("plan", folder, "--skip-without-credential", "--list", "--json").stdout)
+
+    look = counted["deep_look"]
+    assert 0 < look["without_credential"] < look["wavs"] == look["files"]
+    assert look["calls"] == 2 * look["without_credential"]
+    assert f"carry no manifest of any kind: {look['calls']} calls would buy `unreadable`" in deep
+    assert counted["reasons"] == {}
+    assert without["reasons"] == {"no_credential": look["without_credential"]}
+    assert without["calls"] == counted["calls"] - look["calls"]
+    assert len(listed) == look["without_credential"]
+    assert "song.wav" not in {row["file"] for row in listed}
+
+
 def test_plan_names_audio_whose_sidecar_is_ambiguous(proofsweep: Command, tmp_path: Path) -> None:
     """With what to do about it."""
     folder = tmp_path / "delivery"

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -151,14 +151,6 @@ def quota_after(quota: Quota, sample: Measurement | None) -> Quota:
 
 _QUOTA_PROBES = 2
 """Keyed calls beside those of the items: GET /partner/usage before and after."""
-
-
-def spread(items: Iterable[WorkItem], eligible: int, count: int) -> Iterator[WorkItem]:
-    """Pick `count` of the `eligible` items among all, evenly over the catalog."""
-    sendable = (item for item in items if item.ineligible is None)
-    for number, item in enumerate(sendable):
-        if number * count // eligible != (number - 1) * count // eligible:
-            yield item
 
 
 def measure_sample(

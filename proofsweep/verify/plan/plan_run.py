@@ -22,8 +22,9 @@ from proofsweep.model.tables.columns import Row
 from proofsweep.store.listings import write_gone
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
+from proofsweep.verify.plan.deep_look import NO_LOOK, DeepLook
 from proofsweep.verify.plan.due_rows import DueRows
-from proofsweep.verify.plan.survey import Survey, format_by_name, ignored_entries, items_of
+from proofsweep.verify.plan.survey import Survey, ignored_entries, items_of
 
 # chosen: rows in memory before they go to disk.
 _SPOOL_ROWS = 1_000
@@ -39,6 +40,7 @@ class PlanRequest:
         claim: the last claim on the catalog; None if nobody looked.
         identity: what the runs of one catalog have in common.
         selection: the options by which rows were chosen; empty for all rows.
+        look: judges files by their content before they are planned.
     """
 
     catalog: Catalog
@@ -49,6 +51,7 @@ class PlanRequest:
     claim: str | None = None
     identity: str = ""
     selection: str = ""
+    look: DeepLook = NO_LOOK
     run_id: str | None = None
 
 
@@ -62,9 +65,9 @@ def plan_run(request: PlanRequest, results: Results, now: datetime) -> Plan:
     run_id = request.run_id or new_run_id(now, secrets.token_hex(3))
     survey = Survey()
     with tempfile.TemporaryDirectory(prefix="proofsweep-") as folder, closing(_Spool(folder)) as spool:
-        for item in items_of(request.catalog, request.limits):
-            survey.note(item, format_by_name(item), request.limits.one_file)
-            spool.add(planned_items.planned_row(item))
+        for looked in request.look.into(items_of(request.catalog, request.limits)):
+            survey.note(looked, request.limits.one_file)
+            spool.add(planned_items.planned_row(looked.item))
         request.before_writing(survey)
         for shard, table in enumerate(spool.tables(shard_items_for(survey.items))):
             results.write_shard(run_id, shard, table)

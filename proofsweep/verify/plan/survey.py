@@ -3,17 +3,17 @@
 import posixpath
 from array import array
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice, tee
 
 from proofsweep.catalog.catalog import Catalog, Cause
-from proofsweep.catalog.preflight import SizeLimits, judge_content, judge_name, work_item_of
-from proofsweep.errors import CatalogError, ConfigError, SourceError
-from proofsweep.files.audio import open_audio
-from proofsweep.files.files import Files
+from proofsweep.catalog.preflight import SizeLimits, judge_name, work_item_of
+from proofsweep.errors import CatalogError, ConfigError
 from proofsweep.files.locations import one_line
 from proofsweep.model.items import Mode, WorkItem, printable
-from proofsweep.model.reasons import Ineligible, Reason, remedy_for
+from proofsweep.model.reasons import Reason, remedy_for
+from proofsweep.verify.plan.deep_look import NO_LOOK, DeepLook, LookCounts, LookedInto
 
 # chosen: files that a person looks at to see what is meant.
 _NAMED_FILES = 6
@@ -30,6 +30,7 @@ class Survey:
         doubtful: of the rows that will be sent, those whose names say that they cannot be verified, by reason.
         examples: of each reason, what is wrong with the first row.
         declared: rows to send of which a digest or the size is declared, and compared before a verdict is asked for.
+        deep_look: what looks into files showed; all zero if none was opened.
         sizes: of each row to send, the audio's size, in the order of the catalog; None if nobody keeps them.
     """
 
@@ -45,12 +46,15 @@ class Survey:
     doubtful: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
     declared: int = 0
+    deep_look: LookCounts = field(default_factory=LookCounts)
     sizes: "array[int] | None" = field(default=None, repr=False)
 
-    def note(self, item: WorkItem, audio_format: str, slot_bytes: int) -> None:
+    def note(self, looked: LookedInto, slot_bytes: int) -> None:
         """Count one item."""
+        item, audio_format = looked.item, looked.audio_format
         size = item.audio_bytes or 0
         self.items += 1
+        self.deep_look.note(looked)
         self.formats[audio_format] += 1
         self.over_slot += size > slot_bytes
         self.largest_bytes = max(self.largest_bytes, size)
@@ -71,12 +75,11 @@ class Survey:
             self.sizes.append(size)
 
 
-def survey_catalog(catalog: Catalog, limits: SizeLimits, *, deep: Files | None = None) -> Survey:
-    """Read a catalog once and count; `deep` opens every file that would be sent, to judge it by its content too."""
+def survey_catalog(catalog: Catalog, limits: SizeLimits, look: DeepLook = NO_LOOK) -> Survey:
+    """Read a catalog once and count; a look judges files by their content too."""
     survey = Survey(sizes=array("q"))  # 8 bytes for each row
-    for item in items_of(catalog, limits):
-        judged, audio_format = _judged_by_content(item, deep) if deep else (item, format_by_name(item))
-        survey.note(judged, audio_format, limits.one_file)
+    for looked in look.into(items_of(catalog, limits)):
+        survey.note(looked, limits.one_file)
     return survey
 
 
@@ -100,12 +103,12 @@ class UnsentRow:
         return remedy_for(self.reason)
 
 
-def unsent_rows(catalog: Catalog, limits: SizeLimits, *, deep: Files | None = None) -> Iterator[UnsentRow]:
-    """Yield each row that will not be sent, as the catalog is read; `deep` opens every other file."""
-    for row in catalog.rows():
-        item = work_item_of(row, catalog.name, limits)
-        judged = _judged_by_content(item, deep)[0] if deep else item
-        if (unfit := judged.ineligible) is not None:
+def unsent_rows(catalog: Catalog, limits: SizeLimits, look: DeepLook = NO_LOOK) -> Iterator[UnsentRow]:
+    """Yield each row that will not be sent, as the catalog is read; a look judges files by their content too."""
+    rows, same_rows = tee(catalog.rows())
+    for row, looked in zip(rows, look.into(work_item_of(row, catalog.name, limits) for row in same_rows), strict=True):
+        item = looked.item
+        if (unfit := item.ineligible) is not None:
             file = (item.relative_path or printable(item.audio)) if item.audio else ""
             yield UnsentRow(row.where, file, str(unfit.reason), unfit.detail.removeprefix(f"{row.where}: "))
 
@@ -135,25 +138,34 @@ def refuse_hopeless(survey: Survey, catalog: Catalog) -> None:
         )
 
 
+def spread(items: Iterable[WorkItem], eligible: int, count: int) -> Iterator[WorkItem]:
+    """Pick `count` of the `eligible` items among all, evenly over the catalog."""
+    sendable = (item for item in items if item.ineligible is None)
+    for number, item in enumerate(sendable):
+        if number * count // eligible != (number - 1) * count // eligible:
+            yield item
+
+
 def items_of(catalog: Catalog, limits: SizeLimits) -> Iterator[WorkItem]:
     """Turn a catalog's rows into work items, each judged by its listing."""
     return (work_item_of(row, catalog.name, limits) for row in catalog.rows())
 
 
-def format_by_name(item: WorkItem) -> str:
-    """Guess the format from the name's ending; nothing is opened."""
-    name = item.audio.rpartition("/")[2]
-    if item.audio.endswith("/"):
-        return "folder"
-    return printable(name.rpartition(".")[2].lower()) if "." in name else "no ending"
-
-
 @dataclass(frozen=True, slots=True)
 class Surveyed:
-    """A catalog that was read once, and what it holds."""
+    """A catalog that was read once, what it holds, and how its files were looked into."""
 
     listing: Catalog
     survey: Survey
+    look: DeepLook
+
+    def sample(self, limits: SizeLimits, count: int) -> list[WorkItem]:
+        """Pick at most so many of the items to send, spread over the catalog; only some files are looked into again."""
+        eligible = self.survey.eligible
+        listed = eligible + self.survey.deep_look.refused
+        picked = spread(items_of(self.listing, limits), listed, -(-count * listed // eligible))
+        items = (looked.item for looked in self.look.into(picked))
+        return list(islice((item for item in items if item.ineligible is None), count))
 
     @property
     def ignored(self) -> dict[str, int]:
@@ -164,14 +176,3 @@ class Surveyed:
 def ignored_entries(catalog: Catalog) -> dict[str, int]:
     """Count the entries of a scan that gave no item, by cause; leave out causes that did not occur."""
     return {cause.value: count for cause in Cause if (count := catalog.ignored[cause])}
-
-
-def _judged_by_content(item: WorkItem, files: Files) -> tuple[WorkItem, str]:
-    if item.ineligible is not None:
-        return item, format_by_name(item)
-    try:
-        with open_audio(item.audio, files) as audio:
-            unfit = judge_content(audio.audio_format, item.mode, audio.content_guess)
-            return replace(item, ineligible=unfit), str(audio.audio_format)
-    except SourceError as error:
-        return replace(item, ineligible=Ineligible(Reason(error.reason), error.message)), format_by_name(item)

@@ -13,7 +13,7 @@ from obstore.store import MemoryStore, S3Store
 
 from proofsweep.errors import SourceError
 from proofsweep.files.audio import open_audio, read_sidecar
-from proofsweep.files.bucket_files import PIECE_BYTES, BucketFile, BucketFiles
+from proofsweep.files.bucket_files import LOOK_BYTES, PIECE_BYTES, BucketFile, BucketFiles
 from proofsweep.model.items import FileFacts
 from proofsweep.model.reasons import Reason
 
@@ -193,6 +193,28 @@ def test_any_place_of_an_object_can_be_read(store: MemoryStore, files: BucketFil
 
         assert content[offset : offset + 8].startswith(piece)
         assert piece or offset == len(content)
+
+
+@pytest.mark.parametrize(("after", "requests"), [(b"", 1), (b"LIST\4\0\0\0INFO", 2)])
+def test_a_look_for_a_credential_does_not_read_the_audio(
+    store: MemoryStore, files: BucketFiles, after: bytes, *, requests: int
+) -> None:
+    """One request gives what stands before it, and another one what follows it, if anything does."""
+    audio = bytes(3 * PIECE_BYTES)
+    chunks = b"WAVEfmt \2\0\0\0\0\0data" + len(audio).to_bytes(4, "little") + audio + after
+    obstore.put(store, "a.wav", b"RIFF" + len(chunks).to_bytes(4, "little") + chunks)
+
+    with open_audio("s3://bucket/a.wav", files) as opened:
+        assert opened.is_bare()
+        assert opened.requests == requests
+
+
+def test_a_sidecar_costs_one_request(server: ObjectServer) -> None:
+    """It is read as a whole."""
+    server.content = server.content[: 3 * LOOK_BYTES]
+
+    assert read_sidecar("s3://bucket/a.sidecar", 1024 * 1024, server.files) == server.content
+    assert server.requests == [("GET", None, None)]
 
 
 @pytest.mark.parametrize("name", ["nothing", "folder", "", "folder/", "caf\udce9.wav"])

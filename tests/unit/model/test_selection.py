@@ -53,7 +53,7 @@ def test_files_are_new_by_an_age_or_a_date(newer_than: str, since: datetime) -> 
 def test_conditions_leave_out_rows_whatever_is_known_of_them() -> None:
     """So such a run is of a part of its catalog."""
     both = Selection(where="a = 'b'", newer_than="2d", max_age="1d")
-    whole = [Selection(), Selection(root="/", allow_outside=True)]
+    whole = [Selection(), Selection(root="/", allow_outside=True, skip_without_credential=True)]
     parts = [Selection(where="true"), Selection(newer_than="1d"), Selection(since_last=True), Selection(max_age="1d")]
 
     assert both.conditions == "--where \"a = 'b'\" --newer-than 2d"
@@ -66,6 +66,7 @@ def test_a_selection_is_written_as_its_options() -> None:
     written = {
         Selection(): "",
         Selection(oldest_first=True, max_age="30d", root="/music"): "--oldest-first --max-age 30d --root /music",
+        Selection(skip_without_credential=True, where="true"): "--skip-without-credential --where true",
         Selection(reasons=("timeout", "slot_refused")): "--reason timeout --reason slot_refused",
         Selection(max_age="1d", where="a = 'b'"): "--max-age 1d --where \"a = 'b'\"",
         Selection(where='"Release Date" > 1'): "--where '\"Release Date\" > 1'",

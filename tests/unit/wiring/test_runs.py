@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.catalog.catalog import PartOfCatalog
 from proofsweep.errors import ConfigError, ResultsError, RunIsActive, RunMustStop, UsageError
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.coverage import Coverage
 from proofsweep.model.exchanges import Call
 from proofsweep.model.items import item_id_of
+from proofsweep.model.runs import REDRIVE
 from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings
 from proofsweep.store.legs import Legs
@@ -121,6 +123,34 @@ def test_the_wire_name_says_whether_a_pair_is_sent(change: Change, catalog: str)
 
     assert (without.items, without.eligible, without.reasons) == (3, 2, {"sidecar_field_unknown": 1})
     assert (with_name.items, with_name.eligible, with_name.reasons) == (3, 3, {})
+
+
+def test_wavs_without_a_credential_are_left_out_until_they_are_asked_for(settings: Settings, catalog: str) -> None:
+    """They are rows without a call; no answer of theirs keeps a later run of what is due from asking."""
+    for name in ("3.wav", "4.wav"):
+        (Path(catalog) / name).write_bytes(WAV)
+
+    without = plan_catalog(settings, catalog, selection=Selection(skip_without_credential=True))
+    asked = plan_catalog(settings, catalog, selection=Selection(since_last=True))
+
+    assert (without.items, without.eligible, without.reasons) == (5, 3, {"no_credential": 2})
+    assert without.selection == "--skip-without-credential"
+    planned = [item for item in results_for(settings).items(without) if item.ineligible is not None]
+    assert [Path(item.audio).name for item in planned] == ["3.wav", "4.wav"]
+    assert (asked.items, asked.eligible, asked.reasons) == (5, 5, {})
+
+
+def test_a_setting_leaves_them_out_of_every_whole_catalog(change: Change, catalog: str) -> None:
+    """Nightly runs have no options; a pass over a watched folder and a redrive ask for each file."""
+    (Path(catalog) / "3.wav").write_bytes(WAV)
+    settings = change(CATALOG__SKIP_WITHOUT_CREDENTIAL="true")
+
+    whole = catalog_for(settings, catalog)
+    part = PartOfCatalog(whole)
+    part.kind = REDRIVE
+
+    assert plan_catalog(settings, catalog).reasons == {"no_credential": 1}
+    assert plan_listed(settings, part).reasons == {}
 
 
 def test_canaries_that_cannot_be_used_stop_the_planning(change: Change, catalog: str, tmp_path: Path) -> None:

@@ -9,10 +9,11 @@ from proofsweep.errors import RunMustStop
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.exchanges import Call
 from proofsweep.model.forecast import Measurement, Need
+from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings
 from proofsweep.verify.plan.examine_service import ServiceStatus
 from proofsweep.wiring.engines import engine_for, utc_now
-from proofsweep.wiring.runs import catalog_for, forecast_for, sample_of
+from proofsweep.wiring.runs import Surveyed, forecast_for, sample_of, surveyed
 from proofsweep.wiring.stores import results_for
 
 from ..ended_runs import end_leg, plan_of_run
@@ -21,6 +22,11 @@ from ..wired import WAV
 
 NEED = Need(eligible=100, audio_bytes=1_000)
 SAMPLE = Measurement(rows=20, seconds=5.0, calls=42, quota_spent=40)
+
+
+def found(settings: Settings, catalog: str) -> Surveyed:
+    """Read the catalog, as `plan` does."""
+    return surveyed(settings, catalog, Selection(), deep=False, max_calls=None)
 
 
 def fifty_accepted(settings: Settings, environment: str) -> None:
@@ -70,9 +76,7 @@ def test_a_sample_is_sent_from_all_over_the_catalog(settings: Settings, catalog:
     """Two of three files; their rows are nowhere, and the quota fell by what they cost."""
     service.script[Call.USAGE] = [Scripted(document={}, remaining=904)]
 
-    measured = sample_of(
-        engine_for(settings), catalog_for(settings, catalog), Need(eligible=3, audio_bytes=0), count=2, reserve=0
-    )
+    measured = sample_of(engine_for(settings), found(settings, catalog), count=2, reserve=0)
 
     assert measured is not None
     assert (measured.rows, measured.calls, measured.quota_spent) == (2, 6, 4)
@@ -86,13 +90,13 @@ def test_a_sample_needs_calls_for_all_its_items(
     settings: Settings, catalog: str, service: ScriptedService, *, reserve: int, is_sent: bool
 ) -> None:
     """Of 900, two files need four above the reserve, and the last probe one; else nothing is sent."""
-    engine, need = engine_for(settings), Need(eligible=3, audio_bytes=0)
+    engine, three = engine_for(settings), found(settings, catalog)
 
     if is_sent:
-        sample_of(engine, catalog_for(settings, catalog), need, count=2, reserve=reserve)
+        sample_of(engine, three, count=2, reserve=reserve)
     else:
         with pytest.raises(RunMustStop):
-            sample_of(engine, catalog_for(settings, catalog), need, count=2, reserve=reserve)
+            sample_of(engine, three, count=2, reserve=reserve)
 
     assert service.calls.count(Call.VERIFY) == (2 if is_sent else 0)
 
@@ -104,8 +108,6 @@ def test_a_sample_of_a_refused_key_ends_with_the_reason(
     service.usual[Call.UPLOADS] = Scripted(status=403)
 
     with pytest.raises(RunMustStop) as stopped:
-        sample_of(
-            engine_for(settings), catalog_for(settings, catalog), Need(eligible=3, audio_bytes=0), count=2, reserve=0
-        )
+        sample_of(engine_for(settings), found(settings, catalog), count=2, reserve=0)
 
     assert stopped.value.ended_by == "key_refused"

@@ -7,43 +7,10 @@ import pytest
 
 from proofsweep.model.exchanges import Call
 from proofsweep.model.items import WorkItem
-from proofsweep.model.reasons import Ineligible, Reason
 from proofsweep.verify.item.verify_item import VerifyContext
-from proofsweep.verify.plan.history import measure_sample, spread
+from proofsweep.verify.plan.history import measure_sample
 
 from ...scripted_service import Scripted, ScriptedService
-
-
-def items(eligible: int, *, of: int) -> list[WorkItem]:
-    """Make items of which the last ones cannot be sent."""
-    unfit = Ineligible(Reason.EMPTY, "No bytes.")
-    return [
-        WorkItem(manifest_row=number, item_id=str(number), audio="/a", ineligible=None if number < eligible else unfit)
-        for number in range(of)
-    ]
-
-
-@pytest.mark.parametrize(
-    ("eligible", "count", "picked"),
-    [
-        (10, 1, [0]),
-        (10, 2, [0, 5]),
-        (10, 3, [0, 4, 7]),
-        (10, 10, list(range(10))),
-        (3, 20, [0, 1, 2]),
-    ],
-)
-def test_a_sample_is_spread_evenly(eligible: int, count: int, picked: list[int]) -> None:
-    """Over what can be sent, from the first item on; never more than there are."""
-    chosen = spread(items(eligible, of=12), eligible, count)
-
-    assert [item.manifest_row for item in chosen] == picked
-
-
-@pytest.mark.parametrize("count", [1, 7, 99, 100])
-def test_as_many_are_picked_as_were_asked_for(count: int) -> None:
-    """Whatever the rounding."""
-    assert len(list(spread(items(100, of=100), 100, count))) == count
 
 
 def sample(wav: Path, count: int) -> list[WorkItem]:

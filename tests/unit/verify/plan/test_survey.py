@@ -1,6 +1,6 @@
 """What a catalog holds is counted before anything is sent."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -11,9 +11,9 @@ from proofsweep.catalog.preflight import SizeLimits
 from proofsweep.errors import CatalogError, ConfigError
 from proofsweep.files.files import Files
 from proofsweep.model.items import WorkItem
+from proofsweep.verify.plan.deep_look import DeepLook, LookedInto
 from proofsweep.verify.plan.survey import (
     Survey,
-    format_by_name,
     ignored_entries,
     items_of,
     refuse_hopeless,
@@ -24,6 +24,7 @@ from proofsweep.verify.plan.survey import (
 WAV = b"RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x08\0\0\0" + bytes(8)
 FLAC = b"fLaC" + bytes(60)
 LIMITS = SizeLimits(one_file=100, pair=1_000)
+DEEP = DeepLook(files=Files(), judges_content=True)
 
 
 @pytest.fixture
@@ -46,11 +47,37 @@ def test_a_catalog_is_counted_by_its_listing(catalog: Catalog) -> None:
 
 def test_a_deep_survey_looks_into_every_file(catalog: Catalog) -> None:
     """The FLAC is found out; what cannot be sent anyway is not opened."""
-    survey = survey_catalog(catalog, LIMITS, deep=Files())
+    survey = survey_catalog(catalog, LIMITS, DEEP)
 
     assert (survey.eligible, survey.reasons) == (2, {"empty": 1, "unlisted_format": 1})
     assert survey.formats == {"wav": 1, "flac": 1, "mp3": 1, "aiff": 1}
     assert survey.audio_bytes == len(WAV) + 403
+
+
+DOUBTFUL = WAV + b"more than the header says"
+
+
+def test_a_deep_survey_counts_the_wavs_that_carry_no_credential(catalog: Catalog, tmp_path: Path) -> None:
+    """What cannot be judged may carry one; pairs are not counted, and nothing is left out without the option."""
+    (tmp_path / "f.wav").write_bytes(DOUBTFUL)
+    (tmp_path / "g.wav").write_bytes(DOUBTFUL)
+    (tmp_path / "g.wav.sidecar").write_bytes(b"proof")
+
+    survey = survey_catalog(catalog, LIMITS, DEEP)
+
+    assert (survey.eligible, survey.reasons) == (4, {"empty": 1, "unlisted_format": 1})
+    assert asdict(survey.deep_look) == {"files": 5, "requests": 0, "wavs": 2, "without_credential": 1, "refused": 1}
+    assert survey.deep_look.calls == 2
+
+
+def test_a_survey_that_leaves_them_out_opens_no_pair(catalog: Catalog, tmp_path: Path) -> None:
+    """What else is wrong with a file, the run finds out; only the WAV without a credential is ineligible."""
+    (tmp_path / "f.wav").write_bytes(DOUBTFUL)
+
+    survey = survey_catalog(catalog, LIMITS, DeepLook(files=Files(), skips_bare=True))
+
+    assert (survey.eligible, survey.reasons) == (3, {"empty": 1, "no_credential": 1})
+    assert asdict(survey.deep_look) == {"files": 3, "requests": 0, "wavs": 2, "without_credential": 1, "refused": 1}
 
 
 def test_a_file_that_goes_meanwhile_is_counted_with_its_reason(catalog: Catalog, tmp_path: Path) -> None:
@@ -64,7 +91,7 @@ def test_a_file_that_goes_meanwhile_is_counted_with_its_reason(catalog: Catalog,
             Path(location).unlink()
             return super().open(location, is_whole=is_whole)
 
-    survey = survey_catalog(catalog, LIMITS, deep=Vanishing())
+    survey = survey_catalog(catalog, LIMITS, DeepLook(files=Vanishing(), judges_content=True))
 
     assert not (tmp_path / "a.wav").exists()
     assert survey.reasons == {"missing_audio": 3, "empty": 1}
@@ -90,22 +117,6 @@ def test_what_gave_no_item_is_counted_by_its_cause(catalog: Catalog) -> None:
     survey_catalog(catalog, LIMITS)
 
     assert ignored_entries(catalog) == {"not_audio": 1, "orphan_sidecars": 1}
-
-
-@pytest.mark.parametrize(
-    ("audio", "named"),
-    [
-        ("/m/a.WAV", "wav"),
-        ("s3://b/x.y/a", "no ending"),
-        ("/m/a.b.Mp3", "mp3"),
-        ("/m/a.\udcff", "\\xff"),
-        ("", "no ending"),
-        ("/m/disc 2.wav/", "folder"),
-    ],
-)
-def test_a_format_is_guessed_by_the_names_ending(audio: str, named: str) -> None:
-    """In lower case, printable, and never by a folder's name."""
-    assert format_by_name(WorkItem(manifest_row=0, item_id="a", audio=audio)) == named
 
 
 def test_pairs_are_not_sent_while_the_sidecars_wire_name_is_unknown(catalog: Catalog) -> None:
@@ -148,7 +159,7 @@ def test_a_catalog_that_leads_out_of_its_root_row_by_row_is_refused(tmp_path: Pa
     manifest.write_text(f"audio\n{tmp_path}/a.wav\n../a.wav\n")
     catalog = open_catalog(str(manifest), sidecar_names=[])
     mixed = survey_catalog(catalog, LIMITS)
-    mixed.note(WorkItem(manifest_row=2, item_id="c", audio="/c.wav"), "wav", 100)
+    mixed.note(LookedInto(WorkItem(manifest_row=2, item_id="c", audio="/c.wav"), "wav"), 100)
 
     with pytest.raises(CatalogError, match=r"every row \(2\) leads outside .*/drop/: .*--root.*--allow-outside"):
         refuse_hopeless(survey_catalog(catalog, LIMITS), catalog)
@@ -178,7 +189,7 @@ def test_every_row_that_will_not_be_sent_is_named(tmp_path: Path) -> None:
 def test_a_deep_list_names_what_the_content_shows(catalog: Catalog) -> None:
     """The FLAC that is named a WAV; rows of a folder have no line."""
     shallow = [(row.where, row.file) for row in unsent_rows(catalog, LIMITS)]
-    deep = [(row.where, row.file) for row in unsent_rows(catalog, LIMITS, deep=Files())]
+    deep = [(row.where, row.file) for row in unsent_rows(catalog, LIMITS, DEEP)]
 
     assert (shallow, deep) == ([("", "d.aiff")], [("", "b.WAV"), ("", "d.aiff")])
 
