@@ -71,7 +71,7 @@ def _declared_items(selected: SelectedRows) -> dict[str, WorkItem]:
     """Return the planned items of the rows of which something was declared, by ID; a pruned run has none."""
     items: dict[str, WorkItem] = {}
     for plan, table in selected.tables(["manifest_row"]):
-        rows = {int(row) for row in table["manifest_row"].to_pylist()}
+        rows = {row for row in table["manifest_row"].to_pylist() if row is not None}
         for shard in sorted({shard_of(plan, row) for row in rows}):
             with suppress(ResultsError):
                 found = selected.results.shard_items(plan.run_id, shard)

@@ -98,12 +98,16 @@ def judge_size(facts: FileFacts, most_bytes: int) -> Ineligible | None:
 
 
 def judge_declared_size(facts: FileFacts, declared: Declared | None) -> Ineligible | None:
-    """Return whether the audio has another size than its delivery declares; None if it has not, or none is declared."""
-    if declared is None or declared.is_size(facts.size_bytes):
+    """Return whether the audio has another size than its delivery declares; None if it has not, or none is declared.
+
+    A size of 0 is none: senders write it who do not know the size.
+    """
+    if declared is None or not declared.size_bytes or declared.is_size(facts.size_bytes):
         return None
     return Ineligible(
         Reason.DAMAGED_IN_DELIVERY,
-        f"The delivery declares {declared.size_bytes:,} bytes, and the file has {facts.size_bytes:,}.",
+        f"The delivery declares a size of {declared.size_bytes:,}, in bytes or kilobytes, and the file has "
+        f"{facts.size_bytes:,} bytes.",
     )
 
 
