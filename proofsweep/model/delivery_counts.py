@@ -11,7 +11,7 @@ class DeliveryCounts:
     Attributes:
         senders: of messages that can be read.
         files: that messages name as audio of recordings.
-        missing: of these, the files that are not there.
+        missing: named files, and messages that a manifest names, that are not there.
         unnamed: audio of releases that no message names.
         unreadable: messages that cannot be read.
         without_files: messages that name no audio: updates of metadata alone, and those that withdraw a release.
