@@ -1,4 +1,4 @@
-"""The deliveries of a watched folder: which files are taken and moved together, and whether all are there.
+"""The deliveries of a watched folder: which files are taken and moved together, and whether all are there. Pure.
 
 A batch is whole when its completion file is there, and each file that its messages name. A release that came without
 any such convention is a batch of its own, whose files are taken one by one.
@@ -11,9 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from proofsweep.catalog.deliveries.batches import Batch, Release
-from proofsweep.catalog.deliveries.manifest import absent_messages
 from proofsweep.files.locations import is_within
-from proofsweep.files.source import Source
 from proofsweep.model.ingest import Decision, IngestRules, PastAnswer, reason_at_look
 from proofsweep.model.items import FileFacts, ManifestRow
 from proofsweep.model.known_batches import KnownBatches
@@ -46,9 +44,9 @@ class BatchRow:
 
     @property
     def is_there(self) -> bool:
-        """Whether the file that a message names is there with the declared size, or no message names it."""
+        """Whether the file or the message is there that is named, with the declared size; or it is not named at all."""
         if not isinstance(self.row.audio_facts, FileFacts):
-            return reason_at_look(self.row) != Reason.MISSING_AUDIO
+            return reason_at_look(self.row) not in {Reason.MISSING_AUDIO, Reason.UNREADABLE_MESSAGE}
         return self.row.declared is None or self.row.declared.is_size(self.row.audio_facts.size_bytes)
 
 
@@ -61,14 +59,12 @@ class DeliveredBatch:
         completion: the location of the file that says that all is sent; None while it is not there.
         needs_completion: whether nothing is taken before that file is there.
         releases: by the location of their folders.
-        absent: the messages that its manifest names and that are not there.
     """
 
     location: str
     completion: str | None
     needs_completion: bool
     releases: Mapping[str, Release] = field(default_factory=dict)
-    absent: Sequence[str] = ()
     rows: list[BatchRow] = field(default_factory=list)
 
     @property
@@ -95,10 +91,8 @@ class DeliveredBatch:
         """Return what is not there, in a clause; None if the batch is complete."""
         if self.completion is None and self.needs_completion:
             return "its completion file is not there"
-        if self.absent:
-            return f"messages that its manifest names, and that are not there: {len(self.absent):,}"
         missing = sum(not each.is_there for each in self.moved_rows)
-        return f"files that its messages name, and that are not there or not whole: {missing:,}" if missing else None
+        return f"named files and messages that are not there, or not whole: {missing:,}" if missing else None
 
     def decide(self, now: datetime, since: datetime, rules: IngestRules) -> str | None:
         """Let files wait as long as the batch is not complete; return why it is not if that has lasted too long.
@@ -120,9 +114,8 @@ class DeliveredBatch:
 class DeliveredBatches:
     """The batches of one look at a watched folder."""
 
-    def __init__(self, watched: str, batches: Mapping[str, Batch], known: KnownBatches, source: Source) -> None:
-        """Take what the folder's messages say, and note who sends completion files; `source` reads manifests."""
-        self._source = source
+    def __init__(self, watched: str, batches: Mapping[str, Batch], known: KnownBatches) -> None:
+        """Take what the folder's messages say, and note who sends completion files."""
         self._watched = watched.rstrip("/")
         self._batches = batches
         self._known = known
@@ -168,7 +161,6 @@ class DeliveredBatches:
                 completion=batch.completion if batch is not None and needs_completion else None,
                 needs_completion=needs_completion,
                 releases=releases,
-                absent=absent_messages(batch, self._source) if batch is not None and needs_completion else (),
             )
         return self._found[location]
 

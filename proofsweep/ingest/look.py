@@ -139,7 +139,7 @@ class Look:
         self, folder: Catalog, rows: Sequence[BatchRow], looked: Looked, known: KnownBatches, now: datetime
     ) -> None:
         """Let files wait for the others of their delivery."""
-        looked.batches = DeliveredBatches(self.watched, batches_of(folder), known, self.files).seen(rows, now)
+        looked.batches = DeliveredBatches(self.watched, batches_of(folder), known).seen(rows, now)
         for batch in looked.batches:
             why = batch.decide(now, known.since[batch.location], self.rules)
             if why is not None:

@@ -109,7 +109,7 @@ class _Route:
             self._of_batch = _disposition(is_accepted=any(accepted.values()))
             self._own = {at: _disposition(is_accepted=each) for at, each in accepted.items() if at is not None}
         else:
-            self._of_batch = _disposition(is_accepted=all(accepted.values()) and not batch.absent)
+            self._of_batch = _disposition(is_accepted=all(accepted.values()))
             self._own = {}
 
     def of(self, file: str) -> Disposition:

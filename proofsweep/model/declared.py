@@ -13,6 +13,10 @@ from typing import Final
 ALGORITHMS: Final = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512")
 """The algorithms that are compared, by the names that Python's hashlib gives them, the weakest first."""
 
+# The smallest file whose size may be declared in kilobytes. Chosen: no audio that is delivered is smaller, and of a few
+# kilobytes a wrong size would often be taken for the right one.
+_LEAST_IN_KILOBYTES: Final = 65_536
+
 _SAME: Final = {"sha": "sha1", "sha2": "sha256"}
 
 
@@ -39,9 +43,10 @@ class Declared:
 
     def is_size(self, size_bytes: int) -> bool:
         """Whether a file of so many bytes has the declared size, in bytes or, as the standard says, in kilobytes."""
+        if self.size_bytes in {None, size_bytes} or size_bytes < _LEAST_IN_KILOBYTES:
+            return self.size_bytes in {None, size_bytes}
         kilobytes = (size_bytes / unit for unit in (1_000, 1_024))
-        rounded = {way(each) for each in kilobytes for way in (math.floor, round, math.ceil)}
-        return self.size_bytes in {None, size_bytes, *rounded}
+        return self.size_bytes in {way(each) for each in kilobytes for way in (math.floor, round, math.ceil)}
 
     def with_others(self, other: "Declared") -> "Declared":
         """Return this, and what another list says beyond it."""

@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from proofsweep.catalog.deliveries.batches import Batch, Release
-from proofsweep.files.files import Files
 from proofsweep.ingest.batches import BatchRow, DeliveredBatches
 from proofsweep.model.declared import Declared
 from proofsweep.model.ingest import Decision, IngestRules
@@ -35,7 +34,7 @@ def sorted_of(
     batches: dict[str, Batch], row: ManifestRow, known: KnownBatches | None = None
 ) -> tuple[str, bool] | None:
     """Return where a row waits, and whether for a completion file."""
-    found = DeliveredBatches("/in", batches, known or KnownBatches(), Files()).of(row)
+    found = DeliveredBatches("/in", batches, known or KnownBatches()).of(row)
     return None if found is None else (found.location, found.needs_completion)
 
 
@@ -74,7 +73,7 @@ def test_files_that_belong_together_are_taken_together(
 def test_who_sent_completion_files_is_remembered() -> None:
     """Also when their batches are gone."""
     known = KnownBatches()
-    DeliveredBatches("/in", SENT, known, Files())
+    DeliveredBatches("/in", SENT, known)
 
     assert (known.folders, known.senders) == ({"/in/x"}, {"P1"})
     row = row_of("/in/x/c/r/a.wav", "/in/x/c/r", "/in/x/c/r")
@@ -86,7 +85,7 @@ def test_what_is_known_of_a_batch_that_is_gone_is_forgotten() -> None:
     known = KnownBatches(since={"/in/x/b": NOW, "/in/gone": NOW}, acknowledged={"/in/x/b": "aa", "/in/gone": "bb"})
     row = BatchRow("i", row_of("/in/x/b/r/a.wav", "/in/x/b", "/in/x/b/r"), Decision.TAKE, None)
 
-    DeliveredBatches("/in", SENT, known, Files()).seen([row], LATE)
+    DeliveredBatches("/in", SENT, known).seen([row], LATE)
 
     assert (known.since, known.acknowledged) == ({"/in/x/b": NOW}, {"/in/x/b": "aa"})
 
@@ -136,7 +135,7 @@ def test_files_of_a_batch_wait_for_each_other(
             ),
             BatchRow("b", row_of("/in/20240607170334436/r/b.wav", **place), decision, None),  # type: ignore[arg-type]
         ]
-        (batch,) = DeliveredBatches("/in", batches, KnownBatches(), Files()).seen(rows, NOW)
+        (batch,) = DeliveredBatches("/in", batches, KnownBatches()).seen(rows, NOW)
 
         batch.decide(now, NOW, RULES)
 
@@ -149,19 +148,19 @@ def test_a_release_without_a_batch_waits_only_for_what_is_not_there() -> None:
         BatchRow("a", row_of("/in/r/a.wav", "/in/r", "/in/r"), TAKE, None),
         BatchRow("b", row_of("/in/r/b.wav", "/in/r", "/in/r", audio_facts=None), TAKE, None),
     ]
-    (batch,) = DeliveredBatches("/in", batch_at("/in/r", "/in/r"), KnownBatches(), Files()).seen(rows, NOW)
+    (batch,) = DeliveredBatches("/in", batch_at("/in/r", "/in/r"), KnownBatches()).seen(rows, NOW)
 
     assert batch.decide(NOW, NOW, RULES) is None
     assert [each.decision for each in rows] == [TAKE, WAITS]
     rows[1].decision = TAKE
-    assert batch.decide(LATE, NOW, RULES) == "files that its messages name, and that are not there or not whole: 1"
+    assert batch.decide(LATE, NOW, RULES) == "named files and messages that are not there, or not whole: 1"
     assert [each.decision for each in rows] == [TAKE, TAKE]
 
 
 def test_a_batch_whose_files_are_all_answered_is_told_no_more() -> None:
     """What is missing was said before."""
     rows = [BatchRow("b", row_of("/in/r/b.wav", "/in/r", "/in/r", audio_facts=None), Decision.ANSWERED, None)]
-    (batch,) = DeliveredBatches("/in", batch_at("/in/r", "/in/r"), KnownBatches(), Files()).seen(rows, NOW)
+    (batch,) = DeliveredBatches("/in", batch_at("/in/r", "/in/r"), KnownBatches()).seen(rows, NOW)
 
     assert batch.decide(LATE, NOW, RULES) is None
     assert batch.is_answered

@@ -139,7 +139,7 @@ def test_a_file_that_is_not_there_is_waited_for_and_then_a_finding(watched: Watc
     report = watched.run_pass().report
 
     assert (first.decisions, first.incomplete) == ({Decision.INCOMPLETE_BATCH: 2}, {})
-    why = "files that its messages name, and that are not there or not whole: 1"
+    why = "named files and messages that are not there, or not whole: 1"
     assert report.incomplete == {str(watched.folder / "B1"): why}
     assert {(str(row["outcome"]), row["reason"], str(row["disposition"])) for row in report.rows} == {
         ("ineligible", "missing_audio", "quarantined"),
@@ -153,12 +153,12 @@ def test_a_message_that_the_manifest_names_is_waited_for(watched: Watched) -> No
     """Without it, the batch is taken late, and goes to quarantine although all its files are accepted."""
     watched.deliver_release("B1/r1", a=SOUND)
     watched.deliver("B1/manifest.xml", batch_manifest("B1", ["r1/r1.xml", "r2/r2.xml"]))
-    assert watched.run_pass().report.decisions == {Decision.INCOMPLETE_BATCH: 1}
+    assert watched.run_pass().report.decisions == {Decision.INCOMPLETE_BATCH: 2}
     watched.later(WAIT_SECONDS)
 
     report = watched.run_pass().report
 
-    why = "messages that its manifest names, and that are not there: 1"
+    why = "named files and messages that are not there, or not whole: 1"
     assert report.incomplete == {str(watched.folder / "B1"): why}
     assert "B1/r1/resources/a.wav" in names_in(watched.root / "bad")
 

@@ -68,7 +68,8 @@ def test_lists_complete_each_other() -> None:
         (4_883, 5_000_500, True),
         (4_884, 5_000_500, True),
         (4_885, 5_000_500, False),
-        (0, 5, True),
+        (1, 5, False),
+        (65, 65_000, False),
     ],
 )
 def test_a_size_is_declared_in_bytes_or_in_kilobytes(declared: int | None, size_bytes: int, is_size: bool) -> None:
