@@ -176,14 +176,12 @@ class Look:
     def _finished(
         self, rows: Iterable[ManifestRow], looked: Looked, half_moved: Collection[str]
     ) -> Iterator[ManifestRow]:
-        """Leave out what is half moved, files of bags that are not there, and names of files that are still written."""
+        """Leave out what is half moved, files of bags that are not there, and files that are named as unfinished."""
         for row in rows:
             audio = row.audio or ""
             is_away = row.refused is not None and row.refused.reason is Reason.MISSING_AUDIO
-            if is_away and row.batch is None:
+            if (is_away and row.batch is None) or any(is_within(audio, at) for at in half_moved):
                 continue  # it was moved, or is still on its way
-            if any(is_within(audio, at) for at in half_moved):
-                continue
             if self.rules.is_unfinished_name(audio.rpartition("/")[2]):
                 looked.decisions[Decision.UNFINISHED] += 1
             else:

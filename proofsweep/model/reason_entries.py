@@ -45,10 +45,17 @@ class ReasonEntry:
 
 
 def of_file(
-    word: str, plain: str, meaning: str, remedy: str, heals: Heals = Heals.NEVER, *, may_be_outage: bool = False
+    word: str,
+    plain: str,
+    meaning: str,
+    remedy: str,
+    heals: Heals = Heals.NEVER,
+    *,
+    may_be_outage: bool = False,
+    tells_supplier: bool = True,
 ) -> ReasonEntry:
     """Make an entry whose cause lies with the file."""
-    return ReasonEntry(word, plain, meaning, remedy, AtFault.FILE, True, heals, may_be_outage)
+    return ReasonEntry(word, plain, meaning, remedy, AtFault.FILE, tells_supplier, heals, may_be_outage)
 
 
 def of_source(

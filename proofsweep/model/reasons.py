@@ -123,6 +123,7 @@ class Reason(StrEnum):
         "The file is of a message whose control type is TestMessage.",
         "nothing; the supplier sends a live message when the release is meant",
         Heals.HERE,
+        tells_supplier=False,
     )
     WITHDRAWN = of_file(
         "withdrawn",
@@ -130,6 +131,7 @@ class Reason(StrEnum):
         "A PurgeReleaseMessage of the same sender names the release.",
         "take the file out of the catalog",
         Heals.HERE,
+        tells_supplier=False,
     )
     UNREADABLE_FILE = of_source(
         "unreadable_file",
