@@ -146,14 +146,14 @@ def test_a_name_tells_what_will_probably_not_be_sent(ending: str, mode: Mode, re
     [
         (None, False),
         (Declared(digests={"md5": "0" * 32}), False),
-        (Declared(size_bytes=5_900), False),
-        (Declared(size_bytes=6), False),  # DDEX says kilobytes, and many senders write bytes
+        (Declared(size_bytes=590_000), False),
+        (Declared(size_bytes=590), False),  # DDEX says kilobytes, and many senders write bytes
         (Declared(size_bytes=0), False),
-        (Declared(size_bytes=5_901), True),
+        (Declared(size_bytes=590_001), True),
     ],
 )
 def test_another_size_than_the_declared_one_is_damage(declared: Declared | None, *, is_damaged: bool) -> None:
     """It is seen in the listing, so `plan` shows it; a digest is compared when the file is read."""
-    unfit = judge_listing(replace(a_row(5_900), declared=declared), LIMITS)
+    unfit = judge_listing(replace(a_row(590_000), declared=declared), LIMITS)
 
     assert (unfit is not None and unfit.reason is Reason.DAMAGED_IN_DELIVERY) is is_damaged

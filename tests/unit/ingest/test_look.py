@@ -88,16 +88,3 @@ def test_a_file_that_cannot_be_told_from_another_waits_for_it(watched: Watched) 
 
     assert later.decisions == {Decision.TAKE: 1, Decision.INCOMPLETE_BATCH: 1}
     assert [row.named_audio for row in later.ready] == ["a.wav"]
-
-
-def test_files_that_a_bag_names_and_that_are_not_there_are_not_looked_at(watched: Watched) -> None:
-    """They are still on their way, or were moved by an earlier pass; neither is a fault of the delivery."""
-    watched.deliver("bag/data/a.wav", CREDENTIALED)
-    watched.deliver("bag/bagit.txt", b"BagIt-Version: 1.0\n")
-    watched.deliver("bag/manifest-md5.txt", f"{'0' * 32}  data/a.wav\n{'0' * 32}  data/gone.wav\n".encode())
-    one = watched.new_pass()
-
-    looked = one.look(one.folder(), {}, {}, watched.now, known=KnownBatches())
-
-    assert looked.decisions.total() == 1
-    assert len(looked.sightings) == 1
