@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import assert_never
 
 from proofsweep.contract.models import VerifyResponse
-from proofsweep.contract.verdicts import Action, action_for, is_accepted, is_contradictory
+from proofsweep.contract.verdicts import Action, Verdict, action_for, is_accepted, is_contradictory
 from proofsweep.model.exchanges import Exchange
 from proofsweep.model.items import WorkItem
 from proofsweep.model.reasons import REASONS, Ineligible, Reason
@@ -85,6 +85,9 @@ class Deferred:
     exchanges: Sequence[Exchange] = ()
 
 
+_VERDICTS = frozenset(map(str, Verdict))  # a later verdict may be a word that is a reason of ours
+
+
 def outcome_of(answer: Answer) -> Accepted | Rejected:
     """Read the service's answer (contract, Verdicts): both signals must agree to accept."""
     good, verdict = answer.response.good, answer.response.verdict
@@ -94,7 +97,7 @@ def outcome_of(answer: Answer) -> Accepted | Rejected:
     if is_contradictory(good, verdict):
         detail = f"The answer contradicts itself: good is {str(good).lower()}, but the verdict says otherwise."
         return Rejected(answer, Reason.CONTRADICTORY_ANSWER, detail, action)
-    reason = verdict if verdict in REASONS else Reason.UNKNOWN_VERDICT
+    reason = verdict if verdict in _VERDICTS else Reason.UNKNOWN_VERDICT
     return Rejected(answer, reason, REASONS[reason].meaning, action)
 
 

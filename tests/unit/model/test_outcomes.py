@@ -34,6 +34,7 @@ def test_only_true_and_valid_is_an_acceptance() -> None:
         (False, "quantumSealed", "unknown_verdict", "reject"),
         (False, "AudioChanged", "unknown_verdict", "reject"),
         (False, "", "unknown_verdict", "reject"),
+        *((False, reason, "unknown_verdict", "reject") for reason in Reason),
     ],
 )
 def test_every_other_answer_is_a_rejection_with_its_reason(good: bool, verdict: str, reason: str, action: str) -> None:
