@@ -12,8 +12,8 @@ PACKAGES = ("cli", "flows", "tasks", "proofsweep", "sandbox", "conformance")
 BOUNDS = {"fastapi", "sqlalchemy"}
 """Declared only to limit the version that another dependency may use."""
 
-EXTRAS = {"botocore", "dask", "prefect-dask"}
-"""Imported only if the extra `aws` or `dask` installed it; obstore imports boto3 then."""
+EXTRAS = {"botocore", "dask", "prefect-dask", "psycopg"}
+"""Imported only if the extra `aws`, `dask` or `postgresql` installed it; obstore imports boto3 then."""
 
 
 def names_of(requirements: Iterable[str]) -> set[str]:
