@@ -1,5 +1,7 @@
 """`proofsweep export`: a completion report as CSV or as a workbook, or rows in a table of a database."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import typer
@@ -27,6 +29,18 @@ def add_to(app: typer.Typer) -> None:
     app.command()(export)
 
 
+_To = typer.Option(
+    None,
+    "--to",
+    metavar="URL",
+    help="Bring a table of a database up to date instead: postgresql://USER@HOST/DATABASE, sqlite:///FILE or "
+    "duckdb:///FILE. A password may stand in PGPASSWORD.",
+)
+_Table = typer.Option(
+    None, "--table", metavar="NAME", help="With --to: the table, perhaps after its schema.  [default: proofsweep]"
+)
+
+
 def export(
     run_id: str | None = RunId,
     *,
@@ -43,16 +57,8 @@ def export(
     file: Path | None = typer.Option(
         None, "--file", metavar="FILE", help="Where to write; by default named here after the outcomes: rejected.csv."
     ),
-    to: str | None = typer.Option(
-        None,
-        "--to",
-        metavar="URL",
-        help="Bring a table of a database up to date instead: postgresql://USER@HOST/DATABASE, sqlite:///FILE or "
-        "duckdb:///FILE. A password may stand in PGPASSWORD.",
-    ),
-    table: str | None = typer.Option(
-        None, "--table", metavar="NAME", help="With --to: the table, perhaps after its schema.  [default: proofsweep]"
-    ),
+    to: str | None = _To,
+    table: str | None = _Table,
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,
@@ -74,11 +80,22 @@ def export(
         return _into_table(settings, selected_rows(settings, run_id, _outcomes_in(only)), database, name, as_json)
     if table is not None:
         raise UsageError("--table names a table of a database: give --to with the database's URL too.")
-    outcomes, screening = _outcomes_in(only), screening_columns(settings.screening.conditions)
+    outcomes = _outcomes_in(only)
     path = _path_of(file, form, "report" if only is None else "-".join(outcomes))
-    selected = selected_rows(settings, run_id, outcomes)
-    supplier_tag = by or settings.alerts.supplier_tag or settings.ingest.supplier_tag
-    done = export_rows(selected, path, by, screening, supplier_tag)
+    selected, again = selected_rows(settings, run_id, outcomes), partial(next_command, config=config, results=results)
+    return _into_files(settings, selected, path, by, as_json, again)
+
+
+def _into_files(
+    settings: Settings,
+    selected: SelectedRows,
+    path: Path,
+    tag: str | None,
+    as_json: bool,
+    again: Callable[..., str],
+) -> int:
+    supplier_tag = tag or settings.alerts.supplier_tag or settings.ingest.supplier_tag
+    done = export_rows(selected, path, tag, screening_columns(settings.screening.conditions), supplier_tag)
     if as_json:
         files = [{"file": str(report.path), "rows": report.rows} for report in done.reports]
         print_json({"files": files, "rows": sum(each.rows for each in done.reports), "pruned_on": selected.pruned_on})
@@ -87,7 +104,7 @@ def export(
     _print_reports(out, done, selected)
     if done.reports:
         words = _verify_again(done, settings)
-        out.print(f"Verify them again: {next_command(*words, config=config, results=results)}", soft_wrap=True)
+        out.print(f"Verify them again: {again(*words)}", soft_wrap=True)
     return ExitCode.ACCEPTED
 
 
