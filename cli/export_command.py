@@ -83,7 +83,7 @@ def export(
     outcomes = _outcomes_in(only)
     path = _path_of(file, form, "report" if only is None else "-".join(outcomes))
     selected, again = selected_rows(settings, run_id, outcomes), partial(next_command, config=config, results=results)
-    return _into_files(settings, selected, path, by, as_json, again)
+    return _into_files(settings, selected, path, by, as_json=as_json, again=again)
 
 
 def _into_files(
@@ -91,6 +91,7 @@ def _into_files(
     selected: SelectedRows,
     path: Path,
     tag: str | None,
+    *,
     as_json: bool,
     again: Callable[..., str],
 ) -> int:
