@@ -12,6 +12,7 @@ _ALL = {
     "deep_look": "--files 20 --megabytes 1",
     "settling": "--rows 1200",
     "auditing": "--rows 1200",
+    "deliveries": "--releases 20 --tracks 1",
     "checksums": "--kibibytes 64 --files 8 --rounds 1 --lines 2000",
     "first_byte": "--runs 1 --rows 40",
     "a_year": "--nights 2 --parts 3 --ingests 5",

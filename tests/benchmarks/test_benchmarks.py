@@ -11,6 +11,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SAYS = {
     "deep_look": "a look into each:",
+    "checksums": "| 2,000 |",
+    "deliveries": "| 20 | 1 |",
     "cpu_per_file": "| 4 KiB | 2 |",
     "memory": "| 60 |",
     "planning": "| 2,000 |",
