@@ -40,8 +40,8 @@ class Cause(StrEnum):
     ACKNOWLEDGEMENTS = "acknowledgements"  # files in folders for answers to senders, which are never scanned
 
 
-_OF_DELIVERIES = frozenset(
-    {Cause.CLIPS, Cause.OTHER_RESOURCES, Cause.REPLACED, Cause.MESSAGES_WITHOUT_FILES, Cause.ACKNOWLEDGEMENTS}
+_ALWAYS_TOLD = frozenset(
+    {Cause.NOT_AUDIO, Cause.ORPHAN_SIDECARS, Cause.UNREADABLE, Cause.OUTSIDE, Cause.REPEATED_FOLDERS}
 )
 
 
@@ -49,7 +49,7 @@ class Ignored(Counter[Cause]):
     """Ignored entries by cause."""
 
     def __str__(self) -> str:
-        told = (cause for cause in Cause if self[cause] or cause not in _OF_DELIVERIES)
+        told = (cause for cause in Cause if self[cause] or cause in _ALWAYS_TOLD)
         return ", ".join(f"{self[cause]} {cause.replace('_', ' ')}" for cause in told)
 
 
