@@ -4,14 +4,15 @@ import os
 import posixpath
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from proofsweep.answers.letters import write_letters
+from proofsweep.answers.letter_texts import LetterTexts
+from proofsweep.answers.letters import LetterEntry, write_letters
 from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.preflight import SizeLimits
 from proofsweep.catalog.row_choice import RowChoice
@@ -131,6 +132,7 @@ class IngestContext:
     acknowledgements: Form | None
     party: str | None
     supplier_tag: str
+    letter_texts: LetterTexts
     limits: SizeLimits
     lane: Callable[[], LaneClaim]
     open_catalog: Callable[[str], Catalog]
@@ -196,8 +198,11 @@ class WatchedFolder:
             clock=context.clock,
             rest=time.sleep,
             supplier_tag=context.supplier_tag,
-            write_letters=None if letters is None else partial(write_letters, letters),
+            write_letters=None if letters is None else partial(self._write_letters, letters),
         )
+
+    def _write_letters(self, folder: str, name: str, rows: Sequence[Row]) -> list[str]:
+        return write_letters(folder, name, map(LetterEntry.of_delivered, rows), self.context.letter_texts)
 
     def _chosen(self, looked: Looked) -> list[ManifestRow]:
         choice = self.context.choice(looked.catalog_name)

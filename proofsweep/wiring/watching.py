@@ -11,6 +11,7 @@ from proofsweep.alerts.monitor import Monitored, ProbeBatch, monitor, probe_serv
 from proofsweep.alerts.monitoring_alerts import MonitorRules
 from proofsweep.alerts.notifier import Channel, Delivery, Gather, Notifier, complaints_of
 from proofsweep.alerts.receivers import Receivers, UrlSource, url_file, url_variable
+from proofsweep.answers.letter_texts import letter_texts
 from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.ingest import watched_folder as folders
 from proofsweep.ingest.watched_folder import IngestContext, WatchedFolder
@@ -164,6 +165,7 @@ def watched_folder(
         acknowledgements=None if ingest.acknowledgements == "none" else ingest.acknowledgements,
         party=ingest.party_id,
         supplier_tag=ingest.supplier_tag,
+        letter_texts=letter_texts(settings.letters.texts),
         limits=limits_for(settings),
         lane=partial(lane_claim, settings, read_block),
         open_catalog=partial(catalog_for, settings, selection=selection),

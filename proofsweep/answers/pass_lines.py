@@ -1,0 +1,85 @@
+"""What a pass over a watched folder did, in words: for the person who runs it."""
+
+from collections import Counter
+from collections.abc import Collection
+
+from proofsweep.model.ingest import Decision, Disposition, PassReport
+from proofsweep.model.reasons import remedy_for
+from proofsweep.model.tables.columns import Row
+from proofsweep.text import markdown, printable
+
+# Files that are named on a screen. Chosen: a person reads them at once; the letters and the table name all.
+_NAMED_FILES = 20
+
+_WAITING = {
+    Decision.UNFINISHED: "named as unfinished",
+    Decision.SETTLING: "not settled yet",
+    Decision.INCOMPLETE: "waiting for a sidecar or for their end",
+    Decision.INCOMPLETE_BATCH: "waiting for the rest of their delivery",
+    Decision.RESTING: "waiting for another try",
+    Decision.GIVEN_UP: "given up after too many tries",
+    Decision.LEFT_OUT: "left out by the conditions",
+}
+
+
+def line_of_pass(folder: str, report: PassReport) -> str:
+    """Return on one line what a pass did."""
+    outcomes = Counter(str(row["outcome"]) for row in report.rows)
+    moved = Counter(str(row["disposition"]) for row in report.rows)
+    parts = [f"{count:,} {outcome}" for outcome, count in sorted(outcomes.items())] or ["nothing new"]
+    parts += [
+        f"{moved[word]:,} moved ({word})" for word in (Disposition.ACCEPTED, Disposition.QUARANTINED) if moved[word]
+    ]
+    parts += [f"{moved[Disposition.GONE]:,} gone meanwhile"] if moved[Disposition.GONE] else []
+    parts += [f"{count:,} {words}" for decision, words in _WAITING.items() if (count := report.decisions[decision])]
+    lines = [f"{printable(folder)}: {', '.join(parts)}", *lines_of_unmoved(report), *lines_of_incomplete(report)]
+    return "; ".join(lines)
+
+
+def lines_of_incomplete(report: PassReport) -> list[str]:
+    """Return of each delivery that has waited long enough why it is not complete."""
+    return [f"{printable(batch)} is not complete: {why}" for batch, why in sorted(report.incomplete.items())]
+
+
+def lines_of_unmoved(report: PassReport) -> list[str]:
+    """Return how many files could not be moved, for each reason."""
+    reasons = Counter(str(row["detail"]) for row in report.not_moved)
+    return [f"{count:,} not moved: {printable(detail)}" for detail, count in reasons.most_common()]
+
+
+def messages_of(report: PassReport) -> list[str]:
+    """Return of each move that was not made, why; and of each file that was not accepted, what to do."""
+    messages = [f"{_audio(row)}: not moved. {row['detail']}" for row in report.not_moved]
+    messages += [_message(row, report.given_up) for row in report.rows if row["outcome"] != "accepted"]
+    more = len(messages) - _NAMED_FILES
+    return [*messages[:_NAMED_FILES], *([f"… and {more:,} more"] if more > 0 else [])]
+
+
+def markdown_of_pass(folder: str, report: PassReport) -> str:
+    """Write what a pass did as Markdown."""
+    return "\n".join(
+        [line_of_pass(markdown(folder), report), "", *(f"- {markdown(each)}" for each in messages_of(report))]
+    )
+
+
+def json_of_pass(folder: str, report: PassReport) -> dict[str, object]:
+    """Return what a pass did as one object; the rows are those of the table `ingest`."""
+    return {
+        "folder": printable(folder),
+        "files": {str(decision): report.decisions[decision] for decision in Decision},
+        "runs": report.run_ids,
+        "rows": report.rows,
+        "not_moved": report.not_moved,
+        "incomplete_batches": {printable(batch): why for batch, why in report.incomplete.items()},
+        "acknowledgements": list(map(printable, report.acknowledgements)),
+    }
+
+
+def _message(row: Row, given_up: Collection[str]) -> str:
+    reason = str(row["reason"])
+    end = f"; given up at try {row['tries']}" if row["item_id"] in given_up else ""
+    return f"{_audio(row)}: {row['outcome']}, {printable(reason)}: {remedy_for(reason)}{end}"
+
+
+def _audio(row: Row) -> str:
+    return printable(str(row["audio"]))
