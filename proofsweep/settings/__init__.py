@@ -2,5 +2,6 @@
 
 from proofsweep.settings.reading import Settings, environment, load_settings
 from proofsweep.settings.sections import ServiceSettings
+from proofsweep.settings.sources import sources_of, words_of
 
-__all__ = ["ServiceSettings", "Settings", "environment", "load_settings"]
+__all__ = ["ServiceSettings", "Settings", "environment", "load_settings", "sources_of", "words_of"]

@@ -3,7 +3,7 @@
 import os
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -11,17 +11,39 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+import proofsweep_configs
 from proofsweep.errors import ConfigError
 from proofsweep.settings import sections
 from proofsweep.settings.catalog_settings import CatalogSettings
 from proofsweep.settings.ingest_settings import IngestSettings
 from proofsweep.settings.sections import Section
-from proofsweep.text import ALIKE, ask_for, did_you_mean
+from proofsweep.text import ALIKE, ask_for, did_you_mean, printable
 
 Names = Mapping[str, Collection[str]]  # The settings of each section
 
 _PREFIX = "PROOFSWEEP_"
 _CONFIG = f"{_PREFIX}CONFIG"
+
+
+def contradicted(file: Mapping[str, Any], variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield each deciding setting of a file that a variable contradicts, with the variable's name.
+
+    Two sources of the key contradict each other whatever their kinds are.
+    """
+    given = {variable.upper(): value for variable, value in variables.items() if value}
+    keys = [name for name in DECIDING if "api_key" in name]
+    for setting in DECIDING:
+        own = value_in(file, setting)
+        for other in keys if setting in keys else [setting]:
+            said = given.get(variable_of(other))
+            if None not in (own, said) and (other != setting or str(said).rstrip("/") != str(own).rstrip("/")):
+                yield setting, variable_of(other)
+
+
+def value_in(file: Mapping[str, Any], setting: str) -> object:
+    """Return a setting's value in a config; None if it does not set it."""
+    section, _, name = setting.partition(".")
+    return _members(file, section).get(name)
 
 
 def misspelt_variables(variables: Iterable[str], names: Names, key_variables: Collection[str]) -> list[str]:
@@ -47,7 +69,7 @@ def _mistake_in(variable: str, names: Names) -> str:
     section, is_nested, field = variable.upper().removeprefix(_PREFIX).lower().partition("__")
     if section in names or (not is_nested and (section == "config" or section.endswith("_key"))):
         return ""
-    meant = _variable_of(_setting_like(section, field, names)) or (did_you_mean(section, ["config"]) and _CONFIG)
+    meant = variable_of(_setting_like(section, field, names)) or (did_you_mean(section, ["config"]) and _CONFIG)
     if is_nested:
         return f"{variable} sets nothing: there is no section {section!r}{ask_for(meant)}"
     return f"{variable} sets nothing: there is no such setting{ask_for(meant)}" if meant else ""
@@ -57,7 +79,7 @@ def _described(where: str, kind: str, message: str, names: Names) -> str:
     section, _, field = where.partition(".")
     match kind:
         case "missing":
-            return f"{where}: must be set, in the config or as {_variable_of(where)}"
+            return f"{where}: must be set, in the config or as {variable_of(where)}"
         case "extra_forbidden" if field:
             return f"{where}: there is no such setting{ask_for(_setting_like(section, field, names))}"
         case "extra_forbidden":
@@ -65,7 +87,8 @@ def _described(where: str, kind: str, message: str, names: Names) -> str:
     return f"{where}: {message.removeprefix('Value error, ')}"
 
 
-def _variable_of(setting: str) -> str:
+def variable_of(setting: str) -> str:
+    """Return the environment variable of a setting; nothing for nothing."""
     return setting and _PREFIX + setting.replace(".", "__").upper()
 
 
@@ -106,8 +129,18 @@ class ScreeningSettings(Section):
         return self
 
 
-PROFILES = Path(__file__).resolve().parent.parent.parent / "configs"
+PROFILES = Path(proofsweep_configs.__path__[0])
 DEFAULT_PROFILE = "sandbox"
+
+DECIDING = (
+    "service.base_url",
+    "service.environment",
+    "service.api_key_file",
+    "service.api_key_env",
+    "service.api_key_block",
+    "results.url",
+)
+"""Settings of which a wrong one calls another partner, as another caller, or mixes two stores."""
 
 _SECRET_SOURCES = {"service": "api_key_", "alerts": "urls_", "serve": "token_"}
 """Sections with settings that say where a secret is kept, and how the names of these begin."""
@@ -133,6 +166,7 @@ class Settings(BaseSettings):
     alerts: sections.AlertsSettings = sections.AlertsSettings()
     report: sections.ReportSettings = sections.ReportSettings()
     timeouts: sections.TimeoutSettings = sections.TimeoutSettings()
+    letters: sections.LetterSettings = sections.LetterSettings()
     serve: sections.ServeSettings = sections.ServeSettings()
     dask: sections.DaskSettings = sections.DaskSettings()
     screening: ScreeningSettings = ScreeningSettings()
@@ -153,11 +187,14 @@ class Settings(BaseSettings):
 def load_settings(config: str | None = None, results_url: str | None = None) -> Settings:
     """Read all settings of a profile or a file: by default `PROOFSWEEP_CONFIG`, else the profile `sandbox`.
 
-    ConfigError if the config cannot be found or read, or a setting is wrong. Its message shows no value.
+    ConfigError if the config cannot be found or read, a setting is wrong, or a variable contradicts a file of a
+    person's own on whom a run calls or where it writes. Its message shows no value.
     """
-    name = config if config is not None else os.environ.get("PROOFSWEEP_CONFIG") or DEFAULT_PROFILE
-    path = _path_of(name)
-    profile = _without_overridden_sources(_read(path))
+    path = path_of_config(config)
+    profile = read_config(path)
+    if path.parent != PROFILES:
+        _refuse_contradictions(path, profile)
+    profile = without_overridden_sources(profile)
     mistakes = misspelt_variables(os.environ, _names(), _secret_variables(profile))
     try:
         settings = Settings(**profile)
@@ -171,12 +208,23 @@ def load_settings(config: str | None = None, results_url: str | None = None) -> 
     return settings if results_url is None else _with_results(settings, results_url)
 
 
+def _refuse_contradictions(path: Path, profile: Mapping[str, Any]) -> None:
+    """Raise ConfigError if a variable, perhaps left over from another service, would take a file's place unseen."""
+    for setting, variable in contradicted(profile, os.environ):
+        raise ConfigError(
+            f"The config {printable(str(path))} sets {setting}, and the variable {variable} says otherwise: "
+            "unset the variable, or take the setting out of the file."
+        )
+
+
 def environment() -> Mapping[str, str]:
     """Return the environment to code that must read a variable whose name is a setting."""
     return os.environ
 
 
-def _path_of(name: str) -> Path:
+def path_of_config(config: str | None) -> Path:
+    """Return the file of a profile's name or a path; without one, of `PROOFSWEEP_CONFIG` or the profile `sandbox`."""
+    name = config if config is not None else os.environ.get(_CONFIG) or DEFAULT_PROFILE
     if (PROFILES / f"{name}.toml").is_file():
         return PROFILES / f"{name}.toml"
     if "/" in name or name.endswith(".toml"):
@@ -188,7 +236,8 @@ def _path_of(name: str) -> Path:
     )
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_config(path: Path) -> dict[str, Any]:
+    """Read a config's sections; ConfigError if the file cannot be read or is not TOML."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -222,8 +271,8 @@ def _secret_variables(profile: dict[str, Any]) -> set[str]:
     return {name for name in named if isinstance(name, str)}
 
 
-def _without_overridden_sources(profile: dict[str, Any]) -> dict[str, Any]:
-    """Drop the profile's source of a secret if the environment names another."""
+def without_overridden_sources(profile: dict[str, Any]) -> dict[str, Any]:
+    """Return a profile without its source of a secret if the environment names another."""
     for section, prefix in _SECRET_SOURCES.items():
         variable = f"PROOFSWEEP_{section}__{prefix}".upper()
         if any(name.upper().startswith(variable) and value for name, value in os.environ.items()):
@@ -233,6 +282,6 @@ def _without_overridden_sources(profile: dict[str, Any]) -> dict[str, Any]:
     return profile
 
 
-def _members(profile: dict[str, Any], section: str) -> dict[str, Any]:
+def _members(profile: Mapping[str, Any], section: str) -> dict[str, Any]:
     members = profile.get(section)
     return members if isinstance(members, dict) else {}

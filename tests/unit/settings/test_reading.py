@@ -54,6 +54,26 @@ def test_the_partner_s_profiles_need_a_base_url(monkeypatch: Environ, name: str)
     assert (service.base_url, service.environment, service.sidecar_field) == (BASE_URL, name, None)
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "setting"),
+    [
+        ("PROOFSWEEP_SERVICE__BASE_URL", "https://other.example/v1", "service.base_url"),
+        ("PROOFSWEEP_SERVICE__ENVIRONMENT", "production", "service.environment"),
+        ("PROOFSWEEP_SERVICE__API_KEY_FILE", "/their/key", "service.api_key_env"),
+    ],
+)
+def test_a_file_that_is_named_is_not_overruled_on_whom_to_call(
+    monkeypatch: Environ, profile: Path, variable: str, value: str, setting: str
+) -> None:
+    """A variable that is left over from another partner must not send one's catalog to the other."""
+    monkeypatch.setenv(variable, value)
+
+    said = mistake_in(profile)
+
+    assert f"sets {setting}, and the variable {variable} says otherwise" in said
+    assert value not in said
+
+
 def test_the_environment_overrides_the_profile(monkeypatch: Environ, profile: Path) -> None:
     """Each setting apart; two underscores lead into a section."""
     monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", "7")
