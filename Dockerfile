@@ -22,7 +22,6 @@ RUN pip install --no-deps --require-hashes --requirement build.lock
 RUN python -m venv --without-pip /app \
     && pip --python /app install --no-deps --require-hashes --only-binary :all: --requirement product.lock
 COPY cli cli
-COPY conformance conformance
 COPY configs configs
 COPY flows flows
 COPY proofsweep proofsweep

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from benchmarks.children import Used, measure, run, run_program
 from benchmarks.null_service import Running, launched
-from sandbox.samples.sounds import wav_header
+from proofsweep_sandbox.samples.sounds import wav_header
 from tests.servers.buckets import Bucket, swift
 
 MEBIBYTE = 1024 * 1024

@@ -78,7 +78,7 @@ def verify(catalog: Path, service: Running, *, at_once: int = 16, dedupe: bool =
     file, which is then in the page cache.
     """
     with tempfile.TemporaryDirectory(prefix="results-", dir=catalog.parent) as results:
-        command = ["cli", "verify", str(catalog), "--results", results]
+        command = ["proofsweep_cli", "verify", str(catalog), "--results", results]
         used = measure(command, service, at_once=at_once, dedupe=dedupe)
     rows = sum(1 for _ in catalog.open()) - 1
     calls = service.counts()["/v1/verify"]
@@ -124,7 +124,7 @@ def manifest(folder: Path, audio: Sequence[Path], rows: int) -> Path:
 @contextmanager
 def prefect_server() -> Iterator[int]:
     """Serve Prefect for several runs, with its own home; yield the server's process id."""
-    from cli.embedded_server import prefect_api  # noqa: PLC0415 - other callers stay small
+    from proofsweep_cli.embedded_server import prefect_api  # noqa: PLC0415 - other callers stay small
 
     with tempfile.TemporaryDirectory(prefix="prefect-home-") as home:
         os.environ["PREFECT_HOME"] = home

@@ -15,12 +15,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
-from sandbox.__main__ import main
-from sandbox.answers import Answer
-from sandbox.api.gateway import ApiGateway
-from sandbox.pipeline import Origin
-from sandbox.server import Application, pipeline, serve
-from sandbox.service import Service
+from proofsweep_sandbox.__main__ import main
+from proofsweep_sandbox.answers import Answer
+from proofsweep_sandbox.api.gateway import ApiGateway
+from proofsweep_sandbox.pipeline import Origin
+from proofsweep_sandbox.server import Application, pipeline, serve
+from proofsweep_sandbox.service import Service
 
 # The calls that count; the others are few.
 _COUNTED = ("/v1/uploads", "/v1/verify")

@@ -24,7 +24,7 @@ from pathlib import Path
 
 import duckdb
 
-import sandbox
+import proofsweep_sandbox as sandbox
 from benchmarks.simulation.scenarios import Scenario, Target
 from benchmarks.simulation.trial import CLIENTS, LEARNED, measure, worst
 from proofsweep.verify.rehearsal.gateway import Gateway
@@ -95,7 +95,7 @@ def verify(folder: Path, *, is_busy: bool) -> None:
         for _ in range(_SPINNING if is_busy else 0):
             spinning = stack.enter_context(subprocess.Popen([sys.executable, "-c", "while True: pass"]))
             stack.callback(spinning.kill)
-        done = subprocess.Popen([sys.executable, "-m", "cli", *arguments], stdout=printed, stderr=printed)
+        done = subprocess.Popen([sys.executable, "-m", "proofsweep_cli", *arguments], stdout=printed, stderr=printed)
         while is_busy and not ends_within(done, random.expovariate(_STOPS_PER_MINUTE / 60)):
             done.send_signal(signal.SIGSTOP)
             ends_within(done, random.uniform(*_STOPPED_SECONDS))

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import duckdb
 
-import sandbox
+import proofsweep_sandbox as sandbox
 
 # Chosen: enough different files that the catalog has every kind; the manifest repeats them.
 FILES = 200
@@ -65,7 +65,9 @@ class Night:
         """Start a command as a person would."""
         with (self.folder / "log.txt").open("a") as log:
             return subprocess.Popen(
-                [sys.executable, "-m", "cli", *command, "--results", str(self.results)], stdout=log, stderr=log
+                [sys.executable, "-m", "proofsweep_cli", *command, "--results", str(self.results)],
+                stdout=log,
+                stderr=log,
             )
 
     def used(self) -> int:

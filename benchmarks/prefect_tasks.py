@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 from benchmarks.null_service import cpu_seconds_of
-from cli.embedded_server import EmbeddedServer, prefect_api
+from proofsweep_cli.embedded_server import EmbeddedServer, prefect_api
 
 # The server is idle if it uses less than a quarter of this time in CPU. Chosen: twice the recorder's flush interval.
 _SETTLED_SECONDS = 2.0

@@ -46,7 +46,7 @@ def rate(catalog: Path, service: Running, settings: dict[str, str]) -> float:
     """Verify the catalog; give the files that were finished per second in the middle of the run."""
     os.environ |= settings
     results = Path(tempfile.mkdtemp(dir=catalog.parent))
-    children.measure(["cli", "verify", str(catalog), "--results", str(results)], service, at_once=AT_ONCE)
+    children.measure(["proofsweep_cli", "verify", str(catalog), "--results", str(results)], service, at_once=AT_ONCE)
     query = f"SELECT finished_at FROM '{results}/verdicts/*/*.parquet' ORDER BY 1"  # noqa: S608 - our own folder
     ends: list[datetime] = [row[0] for row in duckdb.sql(query).fetchall()]
     first, last = int(len(ends) * FIRST), int(len(ends) * LAST)

@@ -25,7 +25,7 @@ from pathlib import Path
 import duckdb
 import httpx
 
-import sandbox
+import proofsweep_sandbox as sandbox
 
 # A run that only teaches takes this share of the night.
 _TAUGHT_SHARE = 0.5
@@ -221,7 +221,7 @@ def proofsweep(arguments: list[str], environment: dict[str, str], folder: Path) 
     """Run a command as a person would and return what it printed."""
     with (folder / "log.txt").open("a") as log:
         done = subprocess.run(
-            [sys.executable, "-m", "cli", *arguments],
+            [sys.executable, "-m", "proofsweep_cli", *arguments],
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,

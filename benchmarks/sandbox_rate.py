@@ -14,7 +14,7 @@ from pathlib import Path
 
 import httpx
 
-import sandbox
+import proofsweep_sandbox as sandbox
 from benchmarks.null_service import cpu_seconds_of
 
 Round = Callable[[httpx.Client], None]

@@ -12,11 +12,8 @@ from pathlib import Path
 import click
 import typer
 
-from cli.app import whole_app
-from cli.endpoints import endpoints_table
-from cli.exit_codes import exit_codes_table
-from conformance import CHECKS
-from conformance.untestable import UNTESTABLE
+from partner_conformance import CHECKS
+from partner_conformance.untestable import UNTESTABLE
 from proofsweep.alerts.events import EVENTS
 from proofsweep.answers.views.views import views
 from proofsweep.endings import EndedBy
@@ -24,7 +21,10 @@ from proofsweep.model.reasons import REASONS
 from proofsweep.model.tables import probes, snapshot
 from proofsweep.model.tables.columns import Column
 from proofsweep.model.tables.registry import TABLES
-from sandbox.unspecified import markdown_of_unspecified
+from proofsweep_cli.app import whole_app
+from proofsweep_cli.endpoints import endpoints_table
+from proofsweep_cli.exit_codes import exit_codes_table
+from proofsweep_sandbox.unspecified import markdown_of_unspecified
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent

@@ -12,7 +12,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
 if TYPE_CHECKING:
-    import sandbox
+    import proofsweep_sandbox as sandbox
 
     from .servers.buckets import AzureServer, S3Server
 
@@ -80,7 +80,7 @@ def _own_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def prefect_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database with Prefect's tables, for servers that are not a command's own: else they take long to make them."""
-    from cli.prefect_tables import SCRIPT, make_database  # noqa: PLC0415 - few tests need it
+    from proofsweep_cli.prefect_tables import SCRIPT, make_database  # noqa: PLC0415 - few tests need it
 
     database = tmp_path_factory.mktemp("prefect-tables") / "prefect.db"
     make_database(database, SCRIPT.read_text("utf-8"))
@@ -90,7 +90,7 @@ def prefect_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def prefect_url() -> Iterator[str]:
     """One Prefect server for all tests of a worker; a test sets PREFECT_API_URL for itself."""
-    from cli.embedded_server import prefect_api  # noqa: PLC0415 - Prefect reads the environment on import
+    from proofsweep_cli.embedded_server import prefect_api  # noqa: PLC0415 - Prefect reads the environment on import
 
     with prefect_api() as server:
         assert server is not None
@@ -102,7 +102,7 @@ def prefect_url() -> Iterator[str]:
 @pytest.fixture(scope="session")
 def running(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[sandbox.Running]":
     """One sandbox process, shared by all tests of a worker."""
-    import sandbox  # noqa: PLC0415 - few tests need it
+    import proofsweep_sandbox as sandbox  # noqa: PLC0415 - few tests need it
 
     with sandbox.launch(tmp_path_factory.mktemp("sandbox") / "home") as running:
         yield running

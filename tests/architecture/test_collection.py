@@ -17,7 +17,7 @@ def test_no_test_loads_prefect_while_tests_are_collected() -> None:
     loading = {
         str(module.relative_to(TESTS))
         for module in TESTS.rglob("*.py")
-        if imported_at_once(module) & {"prefect", "prefect_dask", "flows", "tasks"}
+        if imported_at_once(module) & {"prefect", "prefect_dask", "proofsweep_flows", "proofsweep_tasks"}
     }
 
     assert loading == set()

@@ -4,11 +4,10 @@ import sys
 import tomllib
 from collections.abc import Iterable
 from importlib.metadata import packages_distributions
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from .packages import PACKAGES, ROOT
+
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-PACKAGES = ("cli", "flows", "tasks", "proofsweep", "sandbox", "conformance")
 BOUNDS = {"fastapi", "sqlalchemy"}
 """Declared only to limit the version that another dependency may use."""
 
@@ -32,7 +31,7 @@ def imported_by(folders: Iterable[str]) -> set[str]:
                 case ast.ImportFrom(module=str(name), level=0):
                     packages.add(name.partition(".")[0])
     known = packages_distributions()
-    foreign = packages - sys.stdlib_module_names - {*PACKAGES, "tests", "benchmarks"}
+    foreign = packages - sys.stdlib_module_names - {*PACKAGES.values(), "proofsweep_configs", "tests", "benchmarks"}
     return {known[package][0].lower().replace("_", "-") if package in known else package for package in foreign}
 
 

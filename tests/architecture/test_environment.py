@@ -1,15 +1,15 @@
 import ast
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-PACKAGES = ("cli", "flows", "tasks", "proofsweep", "sandbox", "conformance")
+from .packages import PACKAGES, ROOT
+
 READERS = {
     "proofsweep/settings/reading.py",
     "proofsweep/allocators.py",  # variables of Arrow and of the system
-    "cli/embedded_server.py",  # Prefect's own variables, which are not our settings
-    "cli/make_prefect_tables.py",  # the same; a developer runs it
-    "cli/query_prompt.py",  # the user's state folder, as every program finds it
-    "cli/demo_command.py",  # it removes the settings of the person who runs the demo
+    "cli/proofsweep_cli/embedded_server.py",  # Prefect's own variables, which are not our settings
+    "cli/proofsweep_cli/make_prefect_tables.py",  # the same; a developer runs it
+    "cli/proofsweep_cli/query_prompt.py",  # the user's state folder, as every program finds it
+    "cli/proofsweep_cli/demo_command.py",  # it removes the settings of the person who runs the demo
 }
 WORDS = {"environ", "environb", "getenv", "putenv"}
 

@@ -7,20 +7,20 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from .packages import PACKAGES, ROOT
+
 CONTRACTS = {
     contract["id"]: contract["name"]
     for contract in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
 }
-PACKAGES = ("cli", "flows", "tasks", "proofsweep", "sandbox", "conformance")
 BREAKS = [
-    ("program", "proofsweep/store/store.py", "import tasks"),
-    ("program", "proofsweep/wiring/engines.py", "import sandbox"),
-    ("program", "sandbox/wire.py", "import proofsweep"),
-    ("program", "conformance/wire.py", "import proofsweep"),
-    ("program", "sandbox/wire.py", "import conformance"),
-    ("program", "tasks/upload_then_verify.py", "import flows"),
-    ("program", "flows/verify_catalog.py", "import cli"),
+    ("program", "proofsweep/store/store.py", "import proofsweep_tasks"),
+    ("program", "proofsweep/wiring/engines.py", "import proofsweep_sandbox"),
+    ("program", "sandbox/proofsweep_sandbox/wire.py", "import proofsweep"),
+    ("program", "conformance/partner_conformance/wire.py", "import proofsweep"),
+    ("program", "sandbox/proofsweep_sandbox/wire.py", "import partner_conformance"),
+    ("program", "tasks/proofsweep_tasks/upload_then_verify.py", "import proofsweep_flows"),
+    ("program", "flows/proofsweep_flows/verify_catalog.py", "import proofsweep_cli"),
     ("core", "proofsweep/partner/partner.py", "import proofsweep.store.store"),
     ("core", "proofsweep/store/store.py", "import proofsweep.verify"),
     ("pure", "proofsweep/model/items.py", "import proofsweep.logs"),
@@ -45,11 +45,11 @@ BREAKS = [
     ("pacing", "proofsweep/partner/retry.py", "import random"),
     ("pure", "proofsweep/model/items.py", "import pyarrow"),
     ("rehearsal", "proofsweep/verify/rehearsal/play.py", "import time"),
-    ("flows", "flows/verify_catalog.py", "import httpx"),
-    ("commands", "cli/plan_command.py", "import proofsweep.verify.plan.survey"),
-    ("commands", "cli/runs_commands.py", "import proofsweep.store.legs"),
-    ("sandbox", "tasks/fan_out.py", "import sandbox"),
-    ("sandbox", "flows/verify_catalog.py", "import conformance"),
+    ("flows", "flows/proofsweep_flows/verify_catalog.py", "import httpx"),
+    ("commands", "cli/proofsweep_cli/plan_command.py", "import proofsweep.verify.plan.survey"),
+    ("commands", "cli/proofsweep_cli/runs_commands.py", "import proofsweep.store.legs"),
+    ("sandbox", "tasks/proofsweep_tasks/fan_out.py", "import proofsweep_sandbox"),
+    ("sandbox", "flows/proofsweep_flows/verify_catalog.py", "import partner_conformance"),
     ("settings", "proofsweep/verify/plan/plan_run.py", "import proofsweep.settings"),
 ]
 
@@ -58,17 +58,18 @@ BREAKS = [
 def tree(tmp_path: Path) -> Path:
     """A copy of the code that a test may change."""
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    for package in PACKAGES:
-        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in (*PACKAGES, "configs"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     return tmp_path
 
 
 def lint(tree: Path) -> str:
     """Check a tree's contracts; give the linter's output with long lines."""
+    folders = [tree / folder for folder in (*PACKAGES, "configs")]
     found = subprocess.run(
         [Path(sys.executable).with_name("lint-imports"), "--no-logo", "--no-cache"],
         cwd=tree,
-        env=os.environ | {"COLUMNS": "200"},
+        env=os.environ | {"COLUMNS": "200", "PYTHONPATH": os.pathsep.join(map(str, (tree, *folders)))},
         capture_output=True,
         text=True,
         check=False,

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-HEAVY = ("prefect", "pyarrow", "pandas", "duckdb", "obstore", "boto3", "sandbox")
-SERVICE = ("prefect", "pandas", "duckdb", "obstore", "boto3", "sandbox", "httpx", "structlog")
+HEAVY = ("prefect", "pyarrow", "pandas", "duckdb", "obstore", "boto3", "proofsweep_sandbox")
+SERVICE = ("prefect", "pandas", "duckdb", "obstore", "boto3", "proofsweep_sandbox", "httpx", "structlog")
 
 
 @pytest.mark.parametrize(
@@ -21,14 +21,17 @@ SERVICE = ("prefect", "pandas", "duckdb", "obstore", "boto3", "sandbox", "httpx"
             id="a run loads no reports, no audits",
         ),
         pytest.param(
-            ["serve"], ("prefect", "boto3", "sandbox"), id="a server of pages loads neither Prefect nor a cloud"
+            ["serve"],
+            ("prefect", "boto3", "proofsweep_sandbox"),
+            id="a server of pages loads neither Prefect nor a cloud",
         ),
         pytest.param(["audit"], ("prefect", "pandas", "boto3"), id="an audit without a signature loads no cloud"),
     ],
 )
 def test_a_command_imports_nothing_that_it_does_not_need(arguments: list[str], unwanted: tuple[str, ...]) -> None:
     """Importing takes most of the time of a command that reads little."""
-    program = f"import sys, cli.app; cli.app.app_for({arguments}); print(sorted({{*{unwanted}}} & {{*sys.modules}}))"
+    loaded = f"sorted({{*{unwanted}}} & {{*sys.modules}})"
+    program = f"import sys, proofsweep_cli.app as cli; cli.app_for({arguments}); print({loaded})"
 
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
@@ -37,7 +40,7 @@ def test_a_command_imports_nothing_that_it_does_not_need(arguments: list[str], u
 
 def test_a_run_loads_no_duckdb() -> None:
     """The flow is imported in a thread while the server starts, and DuckDB loaded there complains at the end."""
-    program = "import sys, flows.verify_catalog; print(sorted({'duckdb', 'pandas'} & {*sys.modules}))"
+    program = "import sys, proofsweep_flows.verify_catalog; print(sorted({'duckdb', 'pandas'} & {*sys.modules}))"
 
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 

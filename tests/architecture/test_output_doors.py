@@ -2,20 +2,20 @@
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from .packages import CORE, ROOT
+
 RAW = {"print", "typer.echo", "typer.secho", "sys.stdout.write", "sys.stderr.write", "Console", "Text"}
 """Calls that show text as it is."""
 
 DOORS = {
     "proofsweep/audit/check_evidence.py": "runs alone, beside evidence; it escapes what others wrote",
-    "cli/screen.py": "is the door: all text of the command line passes through it",
+    "cli/proofsweep_cli/screen.py": "is the door: all text of the command line passes through it",
     "proofsweep/wiring/engines.py": "writes two numbers of ours; a command mutes the flow's log lines",
-    "cli/make_prefect_tables.py": "prints SQL that Prefect made, for a developer",
-    "tasks/tell_alerts.py": "escapes one line about an alert that was not sent; a command mutes the flow's log lines",
-    "tasks/show_run.py": "escapes one line about a site that was not updated; a command mutes the flow's log lines",
-    "tasks/stop_on_signals.py": "writes a sentence of ours and a run's id while the process ends",
+    "cli/proofsweep_cli/make_prefect_tables.py": "prints SQL that Prefect made, for a developer",
+    "tasks/proofsweep_tasks/tell_alerts.py": "escapes one line about an alert that was not sent, which a command mutes",
+    "tasks/proofsweep_tasks/show_run.py": "escapes one line about a site that was not updated, which a command mutes",
+    "tasks/proofsweep_tasks/stop_on_signals.py": "writes a sentence of ours and a run's id while the process ends",
 }
 """The modules that may make such calls, and why."""
 
@@ -31,7 +31,7 @@ def raw_calls(source: str) -> Iterator[str]:
 
 def test_only_the_doors_show_text() -> None:
     """A module that prints by itself may print a file's name, and the name may hold a forged line."""
-    modules = [path for folder in ("cli", "flows", "tasks", "proofsweep") for path in (ROOT / folder).rglob("*.py")]
+    modules = [path for folder in CORE for path in (ROOT / folder).rglob("*.py")]
     found = {str(path.relative_to(ROOT)): list(raw_calls(path.read_text())) for path in modules}
 
     assert {name for name, calls in found.items() if calls} == set(DOORS)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-PACKAGES = ("cli", "flows", "tasks", "proofsweep", "sandbox", "conformance")
+from .packages import PACKAGES, ROOT
+
 LONGEST_FUNCTION = 45
 LONGEST_MODULE = {"cli": 300, "flows": 120, "tasks": 80, "proofsweep": 300, "sandbox": 300, "conformance": 300}
 

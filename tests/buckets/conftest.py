@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import sandbox
+import proofsweep_sandbox as sandbox
 
 from ..servers.buckets import Bucket, BucketServer
 from ..worlds.bucket_world import BucketWorld, export_bucket

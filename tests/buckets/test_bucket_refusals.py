@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from cli.app import run
+from proofsweep_cli.app import run
 
 from ..servers.buckets import Bucket, S3Server
 from ..worlds.bucket_world import BucketWorld

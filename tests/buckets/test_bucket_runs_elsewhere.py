@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-import sandbox
+import proofsweep_sandbox as sandbox
 
 from ..servers.buckets import AzureServer, Bucket, S3Server
 from ..servers.interruptible_proxy import InterruptibleProxy

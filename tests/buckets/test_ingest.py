@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-import sandbox
+import proofsweep_sandbox as sandbox
 
 from ..servers.buckets import Bucket, S3Server
 from ..worlds.bucket_world import BucketWorld, deliver

@@ -6,7 +6,7 @@ from pathlib import Path
 import obstore
 import pytest
 
-import sandbox
+import proofsweep_sandbox as sandbox
 from proofsweep.operations.recover_sidecars import SidecarRecovery
 
 from ..servers.buckets import AzureServer, Bucket, S3Server

@@ -8,7 +8,7 @@ import duckdb
 import pandas as pd
 import pytest
 
-import sandbox
+import proofsweep_sandbox as sandbox
 
 from ..servers.buckets import Bucket, S3Server
 from ..worlds.bucket_world import BucketWorld, deliver, write_manifest

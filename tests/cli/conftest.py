@@ -10,13 +10,13 @@ from threading import Thread
 
 import pytest
 
-import sandbox
-from cli.app import run
+import proofsweep_sandbox as sandbox
 from proofsweep.settings import load_settings
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import claimed_next_leg
 from proofsweep.wiring.runs import plan_catalog
+from proofsweep_cli.app import run
 
 Command = Callable[..., CompletedProcess[str]]
 

@@ -8,14 +8,14 @@ from threading import Timer, get_ident
 
 import pytest
 
-from cli.screen import console
-from cli.work_on_runs import wait_after_reset
 from proofsweep.answers.describe_run import describe_run
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.settings import load_settings
 from proofsweep.store.legs import Legs
 from proofsweep.wiring.runs import plan_catalog
 from proofsweep.wiring.stores import results_for
+from proofsweep_cli.screen import console
+from proofsweep_cli.work_on_runs import wait_after_reset
 
 NOW = datetime(2026, 12, 1, 0, 0, 10, tzinfo=UTC)
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-import sandbox
-from sandbox.samples import sounds
+import proofsweep_sandbox as sandbox
+from proofsweep_sandbox.samples import sounds
 
 Command = Callable[..., CompletedProcess[str]]
 Check = Callable[..., dict[str, Any]]

@@ -14,9 +14,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
-from cli.item_argument import item_of
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store
+from proofsweep_cli.item_argument import item_of
 
 from ..worlds.audited_store import NEWEST, audited_store
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from cli.app import run
-from cli.demo_folder import DemoFolder
 from proofsweep.errors import ConfigError
+from proofsweep_cli.app import run
+from proofsweep_cli.demo_folder import DemoFolder
 
 README = Path(__file__).parents[2] / "README.md"
 
@@ -42,7 +42,7 @@ def test_the_demo_verifies_a_catalog_and_leaves_its_results(
         "PROOFSWEEP_SERVICE__BASE_URL": "http://127.0.0.1:1/v1",
         "PREFECT_SERVER_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{database}",
     }
-    command = [sys.executable, "-m", "cli", "demo"]
+    command = [sys.executable, "-m", "proofsweep_cli", "demo"]
 
     done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=tmp_path, env=env)
     monkeypatch.chdir(tmp_path)
@@ -65,7 +65,7 @@ def test_the_demo_of_a_delivery_shows_each_fate(tmp_path: Path, prefect_tables: 
         "PYTHONPATH": path,
         "PREFECT_SERVER_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{database}",
     }
-    command = [sys.executable, "-m", "cli", "demo", "--ddex"]
+    command = [sys.executable, "-m", "proofsweep_cli", "demo", "--ddex"]
 
     done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=tmp_path, env=env)
 

@@ -4,10 +4,10 @@ from importlib.util import find_spec
 
 import typer
 
-from cli.app import whole_app
-from cli.endpoints import USES, endpoints_table
 from proofsweep.model.exchanges import Call
 from proofsweep.model.tables.schemas import SCHEMAS
+from proofsweep_cli.app import whole_app
+from proofsweep_cli.endpoints import USES, endpoints_table
 
 
 def test_every_endpoint_has_its_row() -> None:
@@ -25,5 +25,5 @@ def test_the_table_names_only_what_exists() -> None:
             found = root
             for word in command.split():
                 found = getattr(found, "commands", {})[word]
-        assert use.flow is None or find_spec(f"flows.{use.flow}") is not None
+        assert use.flow is None or find_spec(f"proofsweep_flows.{use.flow}") is not None
         assert set(use.tables) <= set(SCHEMAS)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from cli.exit_codes import ExitCode, code_of_error, epilog, exit_codes_table
 from proofsweep.endings import EndedBy
 from proofsweep.errors import RunMustStop
+from proofsweep_cli.exit_codes import ExitCode, code_of_error, epilog, exit_codes_table
 
 PAGE = Path(__file__).parents[2] / "docs" / "command-line.md"
 

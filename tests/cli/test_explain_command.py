@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from cli.app import run
 from proofsweep.model.layout import exchanges_name
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results
+from proofsweep_cli.app import run
 
 from ..unit.ended_operations import leave_operation, operation_named
 from ..unit.ended_runs import answered, end_leg, plan_of_run

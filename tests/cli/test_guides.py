@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-import sandbox
-from cli import run_flow, work_on_runs
-from cli.app import run
-from cli.embedded_server import EmbeddedServer
-from cli.run_request import RunRequest
+import proofsweep_sandbox as sandbox
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.settings import load_settings
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import claimed_next_leg
+from proofsweep_cli import run_flow, work_on_runs
+from proofsweep_cli.app import run
+from proofsweep_cli.embedded_server import EmbeddedServer
+from proofsweep_cli.run_request import RunRequest
 
 DOCS = Path(__file__).parents[2] / "docs"
 GUIDES = ("first-night", "operators", "analysts")

@@ -16,10 +16,10 @@ import typer
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from cli.app import app_for, whole_app
-from cli.exit_codes import ExitCode
 from proofsweep import __version__
 from proofsweep.settings import Settings
+from proofsweep_cli.app import app_for, whole_app
+from proofsweep_cli.exit_codes import ExitCode
 
 Command = Callable[..., CompletedProcess[str]]
 
@@ -35,6 +35,7 @@ COMMANDS = (
     "runs",
     "status",
     "rejects",
+    "letters",
     "export",
     "redrive",
     "diff",

@@ -10,7 +10,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-import sandbox
+import proofsweep_sandbox as sandbox
 from proofsweep.settings import load_settings
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.wiring.engines import engine_for
@@ -168,7 +168,10 @@ def test_a_terminal_without_utf_8_shows_escapes(folder: Path) -> None:
     env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONIOENCODING": "ascii"}
 
     done = subprocess.run(
-        [sys.executable, "-m", "cli", "check", folder / "música.wav"], check=False, capture_output=True, env=env
+        [sys.executable, "-m", "proofsweep_cli", "check", folder / "música.wav"],
+        check=False,
+        capture_output=True,
+        env=env,
     )
 
     assert done.returncode == 3

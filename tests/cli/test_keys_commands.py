@@ -10,7 +10,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-import sandbox
+import proofsweep_sandbox as sandbox
 
 from ..worlds.waiting import wait_for
 
@@ -101,7 +101,7 @@ def test_a_rotation_whose_process_is_killed_is_finished_by_the_next_one(
     before = len(running.operator.rotations())
     running.operator.set_latency("usage", 30.0)
     try:
-        command = [sys.executable, "-m", "cli", "keys", "rotate", "--yes"]
+        command = [sys.executable, "-m", "proofsweep_cli", "keys", "rotate", "--yes"]
         with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
             wait_for(waiting.exists)
             process.send_signal(signal.SIGKILL)

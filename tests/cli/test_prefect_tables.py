@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from cli.prefect_tables import SCRIPT, is_current, make_database
+from proofsweep_cli.prefect_tables import SCRIPT, is_current, make_database
 
 TABLES = SCRIPT.read_text("utf-8")
 
 
 def test_the_script_is_what_the_migrations_of_the_pinned_version_make() -> None:
-    """After a change of Prefect's version: `python -m cli.make_prefect_tables > cli/prefect_tables.sql`."""
+    """After a change of Prefect's version the script is written anew (CONTRIBUTING.md)."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
     env["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
-    program = [sys.executable, "-m", "cli.make_prefect_tables"]
+    program = [sys.executable, "-m", "proofsweep_cli.make_prefect_tables"]
 
     made = subprocess.run(program, capture_output=True, check=True, env=env)
 

@@ -62,7 +62,7 @@ class Person:
 def prompt(store: Path, state: Path) -> Iterator[Person]:
     """Start the command on a terminal of its own."""
     terminal, end = pty.openpty()
-    command = [sys.executable, "-m", "cli", "query", "--results", str(store)]
+    command = [sys.executable, "-m", "proofsweep_cli", "query", "--results", str(store)]
     process = subprocess.Popen(
         command, stdin=end, stdout=end, stderr=end, env={**os.environ, "XDG_STATE_HOME": str(state), "TERM": "xterm"}
     )

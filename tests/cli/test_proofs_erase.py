@@ -8,7 +8,7 @@ from subprocess import CompletedProcess
 import pyarrow.dataset
 import pytest
 
-import sandbox
+import proofsweep_sandbox as sandbox
 
 Command = Callable[..., CompletedProcess[str]]
 

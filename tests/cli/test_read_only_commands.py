@@ -9,7 +9,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-import sandbox
+import proofsweep_sandbox as sandbox
 from proofsweep.logs import Event, log
 from proofsweep.settings import load_settings
 from proofsweep.store.legs import Legs

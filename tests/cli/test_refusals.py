@@ -10,8 +10,8 @@ from subprocess import CompletedProcess
 
 import pytest
 
-import sandbox
-from cli import app
+import proofsweep_sandbox as sandbox
+from proofsweep_cli import app
 
 Command = Callable[..., CompletedProcess[str]]
 
@@ -152,7 +152,7 @@ def test_a_server_that_is_no_prefect_server_is_reported(workdir: Path, catalog: 
     env = os.environ | {"PREFECT_API_URL": other_site, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
     done = subprocess.run(
-        [sys.executable, "-m", "cli", "verify", catalog],
+        [sys.executable, "-m", "proofsweep_cli", "verify", catalog],
         check=False,
         capture_output=True,
         text=True,
@@ -346,13 +346,13 @@ def test_a_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest
 
         return lambda _: command
 
-    monkeypatch.setattr("cli.app.app_for", raising(errno.ENOSPC))
+    monkeypatch.setattr("proofsweep_cli.app.app_for", raising(errno.ENOSPC))
     assert app.run(["compact"]) == 2
     assert capsys.readouterr().err == (
         "proofsweep: No space left on device: free some, also for temporary files (TMPDIR).\n"
     )
 
-    monkeypatch.setattr("cli.app.app_for", raising(errno.EIO))
+    monkeypatch.setattr("proofsweep_cli.app.app_for", raising(errno.EIO))
     with pytest.raises(OSError, match="details"):
         app.run(["compact"])
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from cli.app import run
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results
+from proofsweep_cli.app import run
 
 from ..unit.answers.report import five_nights
 from ..unit.answers.report.reported_store import PLAN, fill

@@ -11,7 +11,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-import sandbox
+import proofsweep_sandbox as sandbox
 
 Command = Callable[..., CompletedProcess[str]]
 
@@ -28,7 +28,7 @@ def bare(catalog: Path) -> Path:
 def serving(workdir: Path) -> Iterator[subprocess.Popen[str]]:
     """`proofsweep sandbox` in its own process."""
     env = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    command = [sys.executable, "-m", "cli", "sandbox", "--home", "home", *FREE]
+    command = [sys.executable, "-m", "proofsweep_cli", "sandbox", "--home", "home", *FREE]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=workdir, env=env
     ) as it:

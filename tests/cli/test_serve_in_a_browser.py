@@ -42,7 +42,7 @@ def results(tmp_path: Path) -> Results:
 def served(results: Results, *options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """Run `proofsweep serve` in its own process; yield its address."""
     env = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    command = [sys.executable, "-m", "cli", "serve", "--port", "0", "--results", results.store.url, *options]
+    command = [sys.executable, "-m", "proofsweep_cli", "serve", "--port", "0", "--results", results.store.url, *options]
     quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
     with subprocess.Popen(command, text=True, env=env, **quiet) as process:  # type: ignore[call-overload]
         try:

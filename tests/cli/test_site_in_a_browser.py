@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cli.app import run
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results
+from proofsweep_cli.app import run
 
 from ..unit.ended_runs import answered, end_leg, plan_of_run
 from .test_report_in_a_browser import CHROMIUM, QUIET

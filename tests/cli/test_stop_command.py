@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from cli.app import run
 from proofsweep.model.progress import LegProgress
 from proofsweep.store import active_legs
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
+from proofsweep_cli.app import run
 
 from ..unit.ended_runs import plan_of_run
 

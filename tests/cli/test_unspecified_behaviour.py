@@ -12,15 +12,15 @@ import pyarrow.dataset
 import pytest
 from pydantic import SecretStr
 
-import sandbox
+import proofsweep_sandbox as sandbox
 from proofsweep.partner.partner import Partner
 from proofsweep.settings import load_settings
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.wiring.engines import close_engines, engine_for
 from proofsweep.wiring.legs import claimed_next_leg
 from proofsweep.wiring.runs import plan_catalog
-from sandbox.samples import sounds
-from sandbox.unspecified import Unspecified
+from proofsweep_sandbox.samples import sounds
+from proofsweep_sandbox.unspecified import Unspecified
 
 Command = Callable[..., CompletedProcess[str]]
 SEEDS = range(1, 11)

@@ -8,10 +8,10 @@ from random import Random
 import httpx
 import pytest
 
-import sandbox
-from cli.app import run as run_command
-from conformance import CHECKS, Inputs, Result, Subject, Wire, run
-from sandbox.samples import sounds
+import proofsweep_sandbox as sandbox
+from partner_conformance import CHECKS, Inputs, Result, Subject, Wire, run
+from proofsweep_cli.app import run as run_command
+from proofsweep_sandbox.samples import sounds
 
 from ..mutants.operator import MutantOperator
 
@@ -149,7 +149,7 @@ def conformance(
     running: sandbox.Running, key_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Command:
     """Run the command on the sandbox, without its real wait; return exit code, standard output and standard error."""
-    monkeypatch.setattr("conformance.subject.MOMENT_SECONDS", 0.05)
+    monkeypatch.setattr("partner_conformance.subject.MOMENT_SECONDS", 0.05)
 
     def conformance(*arguments: str, environment: str | None = "sandbox") -> Output:
         environment_option = [] if environment is None else ["--environment", environment]

@@ -7,9 +7,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-import sandbox
-from cli.app import run
-from conformance import CHECKS, Inputs
+import proofsweep_sandbox as sandbox
+from partner_conformance import CHECKS, Inputs
+from proofsweep_cli.app import run
 
 from ..mutants.operator import MutantOperator
 from .conftest import Command

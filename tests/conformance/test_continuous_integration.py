@@ -6,8 +6,8 @@ from xml.etree.ElementTree import Element, parse
 
 import pytest
 
-import sandbox
-from cli.app import run
+import proofsweep_sandbox as sandbox
+from proofsweep_cli.app import run
 
 from ..mutants.operator import MutantOperator
 from .conftest import Command

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from conformance import CHECKS, FAILED, PASSED, Risk
+from partner_conformance import CHECKS, FAILED, PASSED, Risk
 
 from ..mutants import MUTANTS
 from ..mutants.operator import MutantOperator

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-import sandbox
-from conformance import CHECKS, FAILED, NOT_TRIED, PASSED, Result, Risk
+import proofsweep_sandbox as sandbox
+from partner_conformance import CHECKS, FAILED, NOT_TRIED, PASSED, Result, Risk
 
 from ..mutants.operator import MutantOperator
 from .conftest import Examine, Given

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-import sandbox
-from conformance import CHECKS, FAILED, PASSED, Risk
+import proofsweep_sandbox as sandbox
+from partner_conformance import CHECKS, FAILED, PASSED, Risk
 
 from .conftest import Examine, Given
 

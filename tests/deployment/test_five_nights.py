@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow.fs import FileSelector
 
-import sandbox
+import proofsweep_sandbox as sandbox
 
 from ..servers.alert_receivers import Webhook, webhook
 from ..worlds.waiting import wait_for

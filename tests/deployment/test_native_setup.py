@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow.dataset
 import pytest
 
-import sandbox
+import proofsweep_sandbox as sandbox
 
 from ..servers.free_ports import free_ports
 from ..worlds.waiting import wait_for

@@ -14,7 +14,7 @@ def test_a_run_goes_on_and_its_exit_code_is_its_own(world: ForeignWorld, options
     arguments = ["verify", world.catalog("valid", "tampered"), "--results", world.results_url, *options]
 
     process = subprocess.Popen(
-        [sys.executable, "-m", "cli", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "proofsweep_cli", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
     process.stdout.close()

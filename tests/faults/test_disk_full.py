@@ -42,7 +42,7 @@ def test_a_full_disk_ends_the_run_and_resume_finishes_it(world: ForeignWorld, sm
         return usual
 
     world.service.changes["verify"] = fill_once
-    verify = [sys.executable, "-m", "cli", "verify", catalog, "--results", str(small_disk)]
+    verify = [sys.executable, "-m", "proofsweep_cli", "verify", catalog, "--results", str(small_disk)]
 
     stopped = subprocess.run(verify, capture_output=True, text=True, check=False)
     filler.unlink()

@@ -1,6 +1,6 @@
 """The foreign service keeps the contract, except where it breaks it on purpose."""
 
-from conformance import FAILED, Inputs, Subject, Wire, chosen, run
+from partner_conformance import FAILED, Inputs, Subject, Wire, chosen, run
 
 from ..servers.foreign_service import KEY, ForeignService
 

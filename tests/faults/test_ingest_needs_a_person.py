@@ -39,7 +39,7 @@ def test_files_that_a_full_disk_keeps_from_being_moved_are_told_until_they_are_m
     world: ForeignWorld, delivered: Path, small_target: Path, hook: Webhook, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Each pass exits with 4 or is NotMoved, says why on a line, and sends nothing again; somebody is told once."""
-    from flows.check_ingest import check_ingest  # noqa: PLC0415 - Prefect reads the environment on import
+    from proofsweep_flows.check_ingest import check_ingest  # noqa: PLC0415 - Prefect reads the environment on import
 
     for number in range(FILES):
         audio = wav_of(number)

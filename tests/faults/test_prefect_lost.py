@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from cli.embedded_server import EmbeddedServer, prefect_api
+from proofsweep_cli.embedded_server import EmbeddedServer, prefect_api
 
 from ..servers.foreign_service import Answer, answer_after
 from ..worlds.foreign_world import ForeignWorld
@@ -34,7 +34,7 @@ def test_a_run_whose_prefect_server_dies_ends_as_it_would_have(
 
         world.service.changes["verify"] = kill_prefect
         catalog = world.catalog(*["valid"] * (ROWS - 1), "tampered")
-        command = [sys.executable, "-m", "cli", "verify", catalog, "--results", world.results_url]
+        command = [sys.executable, "-m", "proofsweep_cli", "verify", catalog, "--results", world.results_url]
         done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=90)
 
     assert done.returncode == 3

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-import sandbox
+import proofsweep_sandbox as sandbox
 
 from ..worlds.sandbox_world import Samples, SandboxWorld, open_account
 from ..worlds.waiting import wait_for
@@ -66,7 +66,7 @@ def deployment(world: SandboxWorld, api: httpx.Client) -> Iterator[str]:
         "name": pool,
         "flow_id": flow_id,
         "work_pool_name": pool,
-        "entrypoint": "flows.verify_catalog.verify_catalog",
+        "entrypoint": "proofsweep_flows.verify_catalog.verify_catalog",
         "pull_steps": [
             {"prefect.deployments.steps.set_working_directory": {"directory": str(Path(__file__).parents[2])}}
         ],

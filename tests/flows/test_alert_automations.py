@@ -96,7 +96,7 @@ def end_flow_run(deployment: str, state: str) -> None:
     from prefect import get_client  # noqa: PLC0415
     from prefect.states import Failed  # noqa: PLC0415
 
-    from flows.verify_catalog import verify_catalog  # noqa: PLC0415
+    from proofsweep_flows.verify_catalog import verify_catalog  # noqa: PLC0415
 
     with get_client(sync_client=True) as client:
         deployment_id = client.create_deployment(client.create_flow(verify_catalog), deployment)
@@ -155,14 +155,14 @@ def test_an_ordinary_night_leaves_its_head_and_what_no_state_tells_comes_from_th
     """The head is in the message of the night's state, and in the day's digest; each alert is sent on once."""
     from prefect import get_client  # noqa: PLC0415 - Prefect reads its settings on import
 
-    from flows.check_alerts import check_alerts  # noqa: PLC0415
+    from proofsweep_flows.check_alerts import check_alerts  # noqa: PLC0415
 
     world.run("verify", world.manifest(samples.valid[:2]))
     (leg,) = world.legs()
     receipt = world.results / "_runs" / leg["run_id"] / "legs" / "001" / "receipt.json"
     head = f"Head of the records: {sha256(receipt.read_bytes()).hexdigest()}"
     monkeypatch.setenv("PREFECT__RUNTIME__DEPLOYMENT__ID", str(uuid4()))
-    monkeypatch.setattr("tasks.tell_alerts.is_deployed", lambda: True)
+    monkeypatch.setattr("proofsweep_tasks.tell_alerts.is_deployed", lambda: True)
     monkeypatch.setenv("PROOFSWEEP_SERVICE__KEY_EXPIRES_AT", "2026-01-01T00:00:00Z")
 
     for _ in range(2):
@@ -186,7 +186,7 @@ def test_only_a_deployments_run_emits_events(hook: Webhook) -> None:
     from prefect import flow, get_client  # noqa: PLC0415 - Prefect reads its settings on import
     from prefect.flow_engine import run_flow  # noqa: PLC0415
 
-    from tasks.tell_alerts import is_deployed  # noqa: PLC0415
+    from proofsweep_tasks.tell_alerts import is_deployed  # noqa: PLC0415
 
     @flow
     def what_it_is() -> bool:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.app import run
 from proofsweep.alerts.events import ALERTED_STATES, END_STATES, FLOWS
+from proofsweep_cli.app import run
 
 from ..servers.alert_receivers import Webhook, webhook
 from ..worlds.sandbox_world import Samples, SandboxWorld
@@ -245,7 +245,7 @@ def test_each_state_of_each_flow_is_told_by_the_settings(
     """Once, until it is over; also a mistake of this program, which is raised all the same."""
     from prefect.client.schemas.objects import State, StateType  # noqa: PLC0415 - Prefect reads its settings on import
 
-    from flows.ended_flow import ended_flow  # noqa: PLC0415
+    from proofsweep_flows.ended_flow import ended_flow  # noqa: PLC0415
 
     monkeypatch.setenv("PREFECT__RUNTIME__FLOW_RUN__FLOW_NAME", flow)
 
@@ -266,7 +266,7 @@ def test_a_flow_that_is_tried_again_tells_of_its_last_try_only(world: SandboxWor
     from prefect.client.schemas.objects import State  # noqa: PLC0415
     from prefect.states import Failed  # noqa: PLC0415
 
-    from flows.ended_flow import ended_flow  # noqa: PLC0415
+    from proofsweep_flows.ended_flow import ended_flow  # noqa: PLC0415
 
     tries: list[str] = []
 
@@ -290,7 +290,7 @@ def test_a_refused_key_of_an_operation_is_told(
 ) -> None:
     """By the flow itself."""
     world.run("verify", world.manifest(samples.valid[:2]))
-    module = import_module(f"flows.{flow.replace('-', '_')}")  # Prefect reads its settings on import
+    module = import_module(f"proofsweep_flows.{flow.replace('-', '_')}")  # Prefect reads its settings on import
     monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", world.results_url)
     monkeypatch.setenv("PROOFSWEEP_SERVICE__SIDECAR_FIELD", "seal")
     world.key_file.write_text("pk_wrong")
@@ -306,7 +306,7 @@ def test_an_erasure_that_is_refused_or_asked_wrongly_is_told(
     world: SandboxWorld, hook: Webhook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By the flow itself: nothing was erased."""
-    from flows.erase_proofs import erase_proofs  # noqa: PLC0415 - Prefect reads its settings on import
+    from proofsweep_flows.erase_proofs import erase_proofs  # noqa: PLC0415 - Prefect reads its settings on import
 
     monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", world.results_url)
     (world.folder / "proofs").write_text("pf_1\n")
@@ -324,9 +324,9 @@ def test_an_inventory_that_finds_differences_ends_so_and_is_told(
     world: SandboxWorld, hook: Webhook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that finds none is Completed, and nobody is told."""
-    from flows.inventory_proofs import inventory_proofs  # noqa: PLC0415 - Prefect reads its settings on import
     from proofsweep.model.proofs import Inventory  # noqa: PLC0415
     from proofsweep.wiring import operations  # noqa: PLC0415
+    from proofsweep_flows.inventory_proofs import inventory_proofs  # noqa: PLC0415 - Prefect reads its settings on import
 
     monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", world.results_url)
     found = iter([{"matched": 2}, {"matched": 1, "differs": 1}])

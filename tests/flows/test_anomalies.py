@@ -4,7 +4,7 @@ from itertools import cycle, islice
 
 import pytest
 
-import sandbox
+import proofsweep_sandbox as sandbox
 
 from ..worlds.sandbox_world import Samples, SandboxWorld
 

@@ -101,7 +101,7 @@ def test_a_known_error_is_one_line(world: SandboxWorld, api: httpx.Client, deplo
 
 def test_a_catalog_without_audio_is_failed(world: SandboxWorld) -> None:
     """It may be a disk that is not mounted."""
-    from flows.verify_catalog import verify_catalog  # noqa: PLC0415 - Prefect reads its settings on import
+    from proofsweep_flows.verify_catalog import verify_catalog  # noqa: PLC0415 - Prefect reads its settings on import
 
     (world.folder / "deliveries").mkdir()
     state = verify_catalog(catalog=str(world.folder / "deliveries"), results=world.results_url, return_state=True)
@@ -114,7 +114,7 @@ def test_a_flow_has_the_task_runner_that_it_is_given(world: SandboxWorld, sample
     """`with_options` replaces it: with one thread, tasks follow each other."""
     from prefect.task_runners import ThreadPoolTaskRunner  # noqa: PLC0415 - as above
 
-    from flows.verify_catalog import verify_catalog  # noqa: PLC0415
+    from proofsweep_flows.verify_catalog import verify_catalog  # noqa: PLC0415
 
     one_thread = verify_catalog.with_options(task_runner=ThreadPoolTaskRunner(max_workers=1))
     one_thread(catalog=world.manifest(samples.valid[:4]), results=world.results_url)

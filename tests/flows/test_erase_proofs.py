@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-import sandbox
+import proofsweep_sandbox as sandbox
 
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
@@ -11,7 +11,7 @@ def test_a_file_of_proofs_is_erased(
     world: SandboxWorld, samples: Samples, running: sandbox.Running, tmp_path: Path
 ) -> None:
     """A wrong number or environment erases nothing."""
-    from flows.erase_proofs import erase_proofs  # noqa: PLC0415 - Prefect reads the environment on import
+    from proofsweep_flows.erase_proofs import erase_proofs  # noqa: PLC0415 - Prefect reads the environment on import
 
     bare = next(samples.folder.rglob("*.wav"))
     proof_id = running.operator.issue(bare, tmp_path / "song.wav", tenant=world.tenant).proof_id

@@ -41,8 +41,8 @@ def test_a_flow_run_that_fails_names_the_catalog_in_one_line(
     world: SandboxWorld, prefect_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its name, its state and its error are one line each, also if Prefect writes them."""
-    from flows.verify_catalog import verify_catalog  # noqa: PLC0415 - Prefect reads its settings on import
     from proofsweep.errors import CatalogError  # noqa: PLC0415
+    from proofsweep_flows.verify_catalog import verify_catalog  # noqa: PLC0415 - Prefect reads its settings on import
 
     monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", world.results_url)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import sandbox
+import proofsweep_sandbox as sandbox
 
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
@@ -87,7 +87,7 @@ def test_the_flow_of_a_schedule_does_the_same(
     world: SandboxWorld, samples: Samples, delivered: Path, moved: tuple[Path, Path]
 ) -> None:
     """A pass with rejected files is Completed, since each file has its outcome; so is one that finds nothing."""
-    from flows.check_ingest import check_ingest  # noqa: PLC0415 - Prefect reads the environment on import
+    from proofsweep_flows.check_ingest import check_ingest  # noqa: PLC0415 - Prefect reads the environment on import
 
     deliver(of_verdict(samples, "valid", 2) + of_verdict(samples, "tampered", 1), delivered)
 
@@ -106,7 +106,7 @@ def test_a_pass_with_failed_files_is_named_so(
     world: SandboxWorld, samples: Samples, delivered: Path, refused: int, state: str
 ) -> None:
     """They are tried again later, but nobody may take the pass for a good one."""
-    from flows.check_ingest import check_ingest  # noqa: PLC0415 - Prefect reads the environment on import
+    from proofsweep_flows.check_ingest import check_ingest  # noqa: PLC0415 - Prefect reads the environment on import
 
     deliver(of_verdict(samples, "valid", 3), delivered)
     world.operator.add_fault("verify", "status", status=422, count=refused)

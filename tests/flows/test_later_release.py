@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-import sandbox
+import proofsweep_sandbox as sandbox
 
 from ..worlds.sandbox_world import Samples, SandboxWorld
 

@@ -14,7 +14,7 @@ def test_the_first_run_cancels_the_other_missed_ones(
     world: SandboxWorld, api: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Runs that are due by the schedule are cancelled; later ones and a person's own run stay."""
-    from tasks.missed_schedules import cancel_missed_runs  # noqa: PLC0415 - Prefect reads its settings on import
+    from proofsweep_tasks.missed_schedules import cancel_missed_runs  # noqa: PLC0415 - Prefect reads its settings on import
 
     flow_id = api.post("/flows/", json={"name": "verify-catalog"}).raise_for_status().json()["id"]
     schedule = {"schedule": {"interval": 2.0}, "active": True}
@@ -49,8 +49,8 @@ def test_a_server_that_fails_keeps_nobody_from_the_work(world: SandboxWorld, mon
     from prefect.client.schemas.objects import State  # noqa: PLC0415
     from prefect.states import Completed  # noqa: PLC0415
 
-    from flows.ended_flow import ended_flow  # noqa: PLC0415
-    from tasks import missed_schedules  # noqa: PLC0415
+    from proofsweep_flows.ended_flow import ended_flow  # noqa: PLC0415
+    from proofsweep_tasks import missed_schedules  # noqa: PLC0415
 
     def locked(**_options: object) -> None:
         raise httpx.ReadTimeout("locked")

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-import sandbox
-from cli.app import run
+import proofsweep_sandbox as sandbox
 from proofsweep.results import open_results
+from proofsweep_cli.app import run
 
 from ..servers.alert_receivers import Webhook, webhook
 from ..worlds.sandbox_world import Samples, SandboxWorld
@@ -31,7 +31,7 @@ def test_monitoring_records_what_it_sees_and_tells_what_lasts(
     world: SandboxWorld, hook: Webhook, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """By the command and by the flow; one failed probe alarms nobody."""
-    from flows.monitor_service import monitor_service  # noqa: PLC0415 - Prefect reads its settings on import
+    from proofsweep_flows.monitor_service import monitor_service  # noqa: PLC0415 - Prefect reads its settings on import
 
     codes = [world.run("monitor", "--once", "--json")]
     found = json.loads(capsys.readouterr().out)
@@ -55,7 +55,7 @@ def test_monitoring_records_what_it_sees_and_tells_what_lasts(
 
 def test_a_key_that_stays_refused_is_a_state_of_the_flow(world: SandboxWorld) -> None:
     """Prefect's automations know it by its name; one refused probe is none."""
-    from flows.monitor_service import monitor_service  # noqa: PLC0415 - Prefect reads its settings on import
+    from proofsweep_flows.monitor_service import monitor_service  # noqa: PLC0415 - Prefect reads its settings on import
 
     world.key_file.write_text("pk_wrong")
 
@@ -88,8 +88,8 @@ def test_proofs_are_listed_and_their_notes_refreshed(
     world: SandboxWorld, issued: list[sandbox.Issued], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """By the commands and by the flows; an erased proof is not listed, and its note is gone."""
-    from flows.inventory_proofs import inventory_proofs  # noqa: PLC0415 - Prefect reads its settings on import
-    from flows.refresh_interpretations import refresh_interpretations  # noqa: PLC0415
+    from proofsweep_flows.inventory_proofs import inventory_proofs  # noqa: PLC0415 - Prefect reads its settings on import
+    from proofsweep_flows.refresh_interpretations import refresh_interpretations  # noqa: PLC0415
 
     codes = [world.run("proofs", "inventory")]
     world.operator.erase(issued[0].proof_id)
@@ -123,7 +123,7 @@ def test_proofs_are_listed_and_their_notes_refreshed(
 
 def test_lost_sidecars_come_back(world: SandboxWorld, issued: list[sandbox.Issued]) -> None:
     """By the command and by the flow, byte for byte; a damaged one stays, and the sealed one is put beside it."""
-    from flows.recover_sidecars import recover_sidecars  # noqa: PLC0415 - Prefect reads its settings on import
+    from proofsweep_flows.recover_sidecars import recover_sidecars  # noqa: PLC0415 - Prefect reads its settings on import
 
     lost = issued[2].sidecar
     assert lost is not None
@@ -172,7 +172,7 @@ def test_proofs_are_verified_without_local_files(
     world: SandboxWorld, issued: list[sandbox.Issued], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """By the command and by the flow: an asset is compared with its master's digest."""
-    from flows.verify_proofs import verify_proofs  # noqa: PLC0415 - Prefect reads its settings on import
+    from proofsweep_flows.verify_proofs import verify_proofs  # noqa: PLC0415 - Prefect reads its settings on import
 
     ids = [proof.proof_id for proof in issued]
     masters = [hashlib.sha256(proof.audio.read_bytes()).hexdigest() for proof in issued]

@@ -29,7 +29,7 @@ def test_a_flow_that_is_given_a_catalog_plans_and_verifies_it(
     world: SandboxWorld, samples: Samples, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A deployment starts the flow without our command line."""
-    from flows.verify_catalog import verify_catalog  # noqa: PLC0415 - Prefect reads its settings on import
+    from proofsweep_flows.verify_catalog import verify_catalog  # noqa: PLC0415 - Prefect reads its settings on import
 
     monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", str(world.results))
 

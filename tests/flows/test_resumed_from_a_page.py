@@ -6,10 +6,10 @@ from contextlib import contextmanager
 import httpx
 import pytest
 
-from cli.resume_by_prefect import resumption_for
 from proofsweep.answers.serve.site import Resumption
 from proofsweep.errors import ConfigError
 from proofsweep.settings import load_settings
+from proofsweep_cli.resume_by_prefect import resumption_for
 
 RUN = "20261120T020000Z_000aa"
 

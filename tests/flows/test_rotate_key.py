@@ -11,8 +11,8 @@ def test_a_key_in_a_block_is_rotated(world: SandboxWorld, monkeypatch: pytest.Mo
     """The new key is in the block, and no other block is left; a wrong environment rotates nothing."""
     from prefect.blocks.system import Secret  # noqa: PLC0415 - Prefect reads the environment on import
 
-    from flows.rotate_key import rotate_key  # noqa: PLC0415 - the same
-    from tasks.key_block import read_block  # noqa: PLC0415 - the same
+    from proofsweep_flows.rotate_key import rotate_key  # noqa: PLC0415 - the same
+    from proofsweep_tasks.key_block import read_block  # noqa: PLC0415 - the same
 
     name, old = f"key-{world.tenant.replace('_', '-').lower()}", world.key_file.read_text()
     Secret(value=old).save(name, overwrite=True)  # type: ignore[unused-coroutine]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import sandbox
+import proofsweep_sandbox as sandbox
 
 from ..worlds.sandbox_world import Samples, SandboxWorld
 

@@ -38,7 +38,7 @@ def worker_processes(world: SandboxWorld) -> list[int]:
 
 def start_in_a_group(world: SandboxWorld, *arguments: str) -> "subprocess.Popen[bytes]":
     """Start a command as a terminal does: it and its worker processes are one process group."""
-    command = [sys.executable, "-m", "cli", *arguments, "--results", world.results_url]
+    command = [sys.executable, "-m", "proofsweep_cli", *arguments, "--results", world.results_url]
     with (world.folder / "log-group.txt").open("wb") as log:
         return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
 
@@ -75,7 +75,7 @@ def test_a_task_runner_of_one_s_own_may_have_worker_processes(
     from prefect.blocks.system import Secret  # noqa: PLC0415 - Prefect reads the environment on import
     from prefect_dask.task_runners import DaskTaskRunner  # noqa: PLC0415 - the same
 
-    from flows.verify_catalog import verify_catalog  # noqa: PLC0415 - the same
+    from proofsweep_flows.verify_catalog import verify_catalog  # noqa: PLC0415 - the same
 
     Secret(value=world.key_file.read_text()).save("proofsweep-key", overwrite=True)  # type: ignore[unused-coroutine]
     monkeypatch.delenv("PROOFSWEEP_SERVICE__API_KEY_FILE")

@@ -7,9 +7,9 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from sandbox.__main__ import main
-from sandbox.server import serve
-from sandbox.service import Service
+from proofsweep_sandbox.__main__ import main
+from proofsweep_sandbox.server import serve
+from proofsweep_sandbox.service import Service
 
 from .switch import MutantSwitch
 

@@ -5,10 +5,10 @@ import json
 from starlette.requests import Request
 from starlette.types import Message
 
-from sandbox.answers import Answer
-from sandbox.decoding import decoded
-from sandbox.routing import Exchange, Serve
-from sandbox.service import Service
+from proofsweep_sandbox.answers import Answer
+from proofsweep_sandbox.decoding import decoded
+from proofsweep_sandbox.routing import Exchange, Serve
+from proofsweep_sandbox.service import Service
 
 from .broken_seals import accept_any_audio, ignore_both_ends, ignore_the_format, ignore_the_tail
 from .changes import with_verdict

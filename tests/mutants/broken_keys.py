@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from sandbox.registry.keys import Key, Keys
+from proofsweep_sandbox.registry.keys import Key, Keys
 
 from .broken_parts import BrokenPart, replacing
 from .definition import PartReplacement

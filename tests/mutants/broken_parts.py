@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from sandbox.clock import Clock
-from sandbox.registry.keys import Key, Keys
-from sandbox.registry.meters import MeterReading, Meters
-from sandbox.registry.proofs import Proof, Proofs
-from sandbox.seals.sidecars import SidecarSeals
-from sandbox.signatures import Signatures
-from sandbox.throttle import Throttle
+from proofsweep_sandbox.clock import Clock
+from proofsweep_sandbox.registry.keys import Key, Keys
+from proofsweep_sandbox.registry.meters import MeterReading, Meters
+from proofsweep_sandbox.registry.proofs import Proof, Proofs
+from proofsweep_sandbox.seals.sidecars import SidecarSeals
+from proofsweep_sandbox.signatures import Signatures
+from proofsweep_sandbox.throttle import Throttle
 
 from .definition import PartReplacement
 

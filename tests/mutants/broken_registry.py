@@ -1,9 +1,9 @@
 """Broken registries of slots and proofs, broken meters and broken cursors."""
 
-from sandbox.registry.meters import MeterReading, Meters
-from sandbox.registry.proofs import Proof, Proofs
-from sandbox.registry.slots import Slot, Slots
-from sandbox.signatures import Signatures
+from proofsweep_sandbox.registry.meters import MeterReading, Meters
+from proofsweep_sandbox.registry.proofs import Proof, Proofs
+from proofsweep_sandbox.registry.slots import Slot, Slots
+from proofsweep_sandbox.signatures import Signatures
 
 from .broken_parts import BrokenPart, replacing
 from .definition import PartReplacement

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from sandbox.seals.identity import Condition, Finding
-from sandbox.seals.one_file import OneFileSeals
-from sandbox.seals.sidecars import SidecarSeals
+from proofsweep_sandbox.seals.identity import Condition, Finding
+from proofsweep_sandbox.seals.one_file import OneFileSeals
+from proofsweep_sandbox.seals.sidecars import SidecarSeals
 
 from .broken_parts import BrokenPart, replacing
 from .definition import PartReplacement

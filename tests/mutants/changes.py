@@ -8,9 +8,9 @@ from urllib.parse import parse_qsl, urlencode
 
 from starlette.requests import Request
 
-from sandbox.answers import Answer, json_answer
-from sandbox.routing import Exchange
-from sandbox.service import Service
+from proofsweep_sandbox.answers import Answer, json_answer
+from proofsweep_sandbox.routing import Exchange
+from proofsweep_sandbox.service import Service
 
 from .definition import AnswerChange, RequestChange
 

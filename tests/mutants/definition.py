@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from starlette.requests import Request
 
-from sandbox.answers import Answer
-from sandbox.routing import Exchange, Serve
-from sandbox.service import Service
+from proofsweep_sandbox.answers import Answer
+from proofsweep_sandbox.routing import Exchange, Serve
+from proofsweep_sandbox.service import Service
 
 RequestChange = Callable[[Request], Request]
 PartReplacement = Callable[[Service], Service]

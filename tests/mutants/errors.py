@@ -2,9 +2,9 @@
 
 from secrets import token_hex
 
-from sandbox.answers import Answer
-from sandbox.routing import Exchange
-from sandbox.service import Service
+from proofsweep_sandbox.answers import Answer
+from proofsweep_sandbox.routing import Exchange
+from proofsweep_sandbox.service import Service
 
 from .changes import Members, change_error, change_status, set_header
 from .definition import Mutant

@@ -1,8 +1,8 @@
 """Mutants of health, authentication and the list of keys."""
 
-from sandbox.answers import Answer
-from sandbox.routing import Exchange
-from sandbox.service import Service
+from proofsweep_sandbox.answers import Answer
+from proofsweep_sandbox.routing import Exchange
+from proofsweep_sandbox.service import Service
 
 from .broken_parts import accept_any_key, hide_newest_key, ignore_tenants, skip_one_entry
 from .changes import (

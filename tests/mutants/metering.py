@@ -2,9 +2,9 @@
 
 from datetime import date, timedelta
 
-from sandbox.answers import Answer
-from sandbox.routing import Exchange
-from sandbox.service import Service
+from proofsweep_sandbox.answers import Answer
+from proofsweep_sandbox.routing import Exchange
+from proofsweep_sandbox.service import Service
 
 from .broken_registry import count_twice
 from .changes import Members, change_success, set_header

@@ -1,6 +1,6 @@
 """The operator of a sandbox that can break a rule."""
 
-from sandbox import Operator
+from proofsweep_sandbox import Operator
 
 
 class MutantOperator(Operator):

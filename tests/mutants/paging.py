@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from sandbox.answers import Answer, Refusal
-from sandbox.routing import Exchange, Serve
-from sandbox.service import Service
+from proofsweep_sandbox.answers import Answer, Refusal
+from proofsweep_sandbox.routing import Exchange, Serve
+from proofsweep_sandbox.service import Service
 
 from .broken_registry import list_pending
 from .changes import Members, change_query, change_success

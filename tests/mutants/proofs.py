@@ -5,9 +5,9 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 
-from sandbox.answers import Answer
-from sandbox.routing import Exchange
-from sandbox.service import Service
+from proofsweep_sandbox.answers import Answer
+from proofsweep_sandbox.routing import Exchange
+from proofsweep_sandbox.service import Service
 
 from .broken_parts import accept_any_key, ignore_tenants, keep_erased_proofs
 from .broken_registry import erase_newest_too

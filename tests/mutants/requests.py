@@ -1,8 +1,8 @@
 """Mutants that fail for a wrong request."""
 
-from sandbox.answers import Answer, Refusal, json_answer
-from sandbox.routing import Exchange, Serve
-from sandbox.service import Service
+from proofsweep_sandbox.answers import Answer, Refusal, json_answer
+from proofsweep_sandbox.routing import Exchange, Serve
+from proofsweep_sandbox.service import Service
 
 from .changes import change_status
 from .definition import Mutant

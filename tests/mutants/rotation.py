@@ -1,8 +1,8 @@
 """Mutants of rotation."""
 
-from sandbox.answers import Answer
-from sandbox.routing import Exchange, Serve
-from sandbox.service import Service
+from proofsweep_sandbox.answers import Answer
+from proofsweep_sandbox.routing import Exchange, Serve
+from proofsweep_sandbox.service import Service
 
 from .broken_keys import end_other_keys, move_new_key
 from .broken_parts import accept_any_key, refuse_new_key, refuse_old_key, use_rotation_lane

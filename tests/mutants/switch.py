@@ -7,11 +7,11 @@ from typing import ClassVar
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from sandbox.answers import Answer
-from sandbox.faults.rules import FaultKind
-from sandbox.pipeline import Origin, RequestPipeline
-from sandbox.routing import Exchange
-from sandbox.service import Service
+from proofsweep_sandbox.answers import Answer
+from proofsweep_sandbox.faults.rules import FaultKind
+from proofsweep_sandbox.pipeline import Origin, RequestPipeline
+from proofsweep_sandbox.routing import Exchange
+from proofsweep_sandbox.service import Service
 
 from . import MUTANTS
 from .definition import Mutant

@@ -2,9 +2,9 @@
 
 from starlette.requests import Request
 
-from sandbox.answers import Answer
-from sandbox.routing import Exchange
-from sandbox.service import Service
+from proofsweep_sandbox.answers import Answer
+from proofsweep_sandbox.routing import Exchange
+from proofsweep_sandbox.service import Service
 
 from .broken_keys import (
     accept_a_beginning,

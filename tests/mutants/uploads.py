@@ -4,9 +4,9 @@ import base64
 import hashlib
 import json
 
-from sandbox.answers import Answer, Refusal
-from sandbox.routing import Exchange, Serve
-from sandbox.service import Service
+from proofsweep_sandbox.answers import Answer, Refusal
+from proofsweep_sandbox.routing import Exchange, Serve
+from proofsweep_sandbox.service import Service
 
 from .broken_parts import stop_clock
 from .broken_registry import forget_empty_slots

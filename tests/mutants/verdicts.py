@@ -2,9 +2,9 @@
 
 from secrets import token_hex
 
-from sandbox.answers import Answer
-from sandbox.routing import Exchange, Serve
-from sandbox.service import Service
+from proofsweep_sandbox.answers import Answer
+from proofsweep_sandbox.routing import Exchange, Serve
+from proofsweep_sandbox.service import Service
 
 from .broken_parts import accept_any_signature
 from .changes import (

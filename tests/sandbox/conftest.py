@@ -10,8 +10,8 @@ from typing import Unpack
 import httpx
 import pytest
 
-import sandbox
-from sandbox.samples import sounds
+import proofsweep_sandbox as sandbox
+from proofsweep_sandbox.samples import sounds
 
 Verify = Callable[..., httpx.Response]
 Issue = Callable[..., sandbox.Issued]

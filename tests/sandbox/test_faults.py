@@ -6,10 +6,10 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-import sandbox
-from sandbox.answers import json_answer
-from sandbox.faults.responses import with_faults
-from sandbox.faults.rules import Fault, FaultKind, Faults
+import proofsweep_sandbox as sandbox
+from proofsweep_sandbox.answers import json_answer
+from proofsweep_sandbox.faults.responses import with_faults
+from proofsweep_sandbox.faults.rules import Fault, FaultKind, Faults
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-import sandbox
-from sandbox.api.gateway import ENDPOINTS
+import proofsweep_sandbox as sandbox
+from proofsweep_sandbox.api.gateway import ENDPOINTS
 
 UNKNOWN_PROOF = "prf_none"
 KEYED = [

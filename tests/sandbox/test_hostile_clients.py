@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-import sandbox
+import proofsweep_sandbox as sandbox
 
 TIMEOUT_SECONDS = 30
 
@@ -112,8 +112,8 @@ def silent(tmp_path: Path) -> Iterator[tuple[str, Path]]:
     """A sandbox whose header timeout is half a second; its base URL, and the file of what it prints as errors."""
     errors = tmp_path / "errors"
     program = (
-        "import sandbox.wire; sandbox.wire._HEADER_SECONDS = 0.5\n"
-        "from sandbox.__main__ import main; import sys; main(sys.argv[1:])"
+        "import proofsweep_sandbox.wire; proofsweep_sandbox.wire._HEADER_SECONDS = 0.5\n"
+        "from proofsweep_sandbox.__main__ import main; import sys; main(sys.argv[1:])"
     )
     home = ["--home", str(tmp_path / "home"), "--port=0", "--storage-port=0", "--operator-port=0"]
     with errors.open("w") as file, tempfile.TemporaryFile("w+"):

@@ -7,8 +7,8 @@ from random import Random
 import httpx
 import pytest
 
-import sandbox
-from sandbox.samples import sounds
+import proofsweep_sandbox as sandbox
+from proofsweep_sandbox.samples import sounds
 
 Issue = Callable[..., sandbox.Issued]
 Sound = Callable[[float, Random], bytes]

@@ -3,7 +3,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-import sandbox
+import proofsweep_sandbox as sandbox
 
 HOUR = 3600
 FIRST = {"idempotency-key": "first-rotation-0001"}

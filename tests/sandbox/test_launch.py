@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-import sandbox
+import proofsweep_sandbox as sandbox
 
 
 def test_a_restart_keeps_keys_proofs_and_seals(wav: Path, tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_closed_sandbox_is_gone(tmp_path: Path) -> None:
 def test_a_sandbox_ends_with_the_process_that_launched_it(tmp_path: Path) -> None:
     """The sandbox ends when the pipe of its killed parent closes."""
     program = (
-        "import os, sys, pathlib, sandbox; running = sandbox.launch(pathlib.Path(sys.argv[1]));"
+        "import os, sys, pathlib, proofsweep_sandbox; running = proofsweep_sandbox.launch(pathlib.Path(sys.argv[1]));"
         "print(running.base_url, flush=True); os.kill(os.getpid(), 9)"
     )
     # Both processes share standard error, so reading it to its end also waits for the sandbox.
@@ -114,7 +114,7 @@ def test_a_taken_port_is_reported_in_one_line(running: sandbox.Running, tmp_path
     port = running.base_url.split(":")[2].split("/")[0]
 
     ended = subprocess.run(
-        [sys.executable, "-m", "sandbox", "--home", str(tmp_path), "--port", port],
+        [sys.executable, "-m", "proofsweep_sandbox", "--home", str(tmp_path), "--port", port],
         capture_output=True,
         text=True,
         timeout=60,
@@ -130,7 +130,16 @@ def test_a_taken_port_is_reported_in_one_line(running: sandbox.Running, tmp_path
 def test_the_first_line_has_the_addresses(tmp_path: Path) -> None:
     """One line of JSON for the launching process, and no other output."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "sandbox", "--home", str(tmp_path), "--port=0", "--storage-port=0", "--operator-port=0"],
+        [
+            sys.executable,
+            "-m",
+            "proofsweep_sandbox",
+            "--home",
+            str(tmp_path),
+            "--port=0",
+            "--storage-port=0",
+            "--operator-port=0",
+        ],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-import sandbox
+import proofsweep_sandbox as sandbox
 
 Issue = Callable[..., sandbox.Issued]
 

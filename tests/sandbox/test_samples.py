@@ -1,8 +1,8 @@
 import unicodedata
 from pathlib import Path
 
-import sandbox
-from sandbox.samples.kinds import KINDS
+import proofsweep_sandbox as sandbox
+from proofsweep_sandbox.samples.kinds import KINDS
 
 VERDICTS = {"valid", "audioChanged", "tampered", "unregistered", "unreadable", "local_seal"}
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from sandbox.seals.chains import Chain
-from sandbox.seals.identity import Condition, Finding, Identity, Signer
-from sandbox.seals.one_file import OneFileSeals
-from sandbox.seals.sidecars import SidecarSeals
+from proofsweep_sandbox.seals.chains import Chain
+from proofsweep_sandbox.seals.identity import Condition, Finding, Identity, Signer
+from proofsweep_sandbox.seals.one_file import OneFileSeals
+from proofsweep_sandbox.seals.sidecars import SidecarSeals
 
 IDENTITY = Identity(proof_id="prf_0123456789", song="Intro", created_at=1_700_000_000)
 SHA256 = "a" * 64

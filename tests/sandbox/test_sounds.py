@@ -5,7 +5,7 @@ from random import Random
 import pytest
 import soundfile
 
-from sandbox.samples import sounds
+from proofsweep_sandbox.samples import sounds
 
 Sound = Callable[[float, Random], bytes]
 

@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-import sandbox
-from sandbox.unspecified import Unspecified, markdown_of_unspecified
+import proofsweep_sandbox as sandbox
+from proofsweep_sandbox.unspecified import Unspecified, markdown_of_unspecified
 
 Issue = Callable[..., sandbox.Issued]
 SEEDS = range(20)

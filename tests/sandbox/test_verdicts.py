@@ -1,8 +1,8 @@
 import pytest
 
-from sandbox.registry.proofs import Proof
-from sandbox.seals.identity import Condition, Finding, Identity, Signer
-from sandbox.verdicts import verdict_of
+from proofsweep_sandbox.registry.proofs import Proof
+from proofsweep_sandbox.seals.identity import Condition, Finding, Identity, Signer
+from proofsweep_sandbox.verdicts import verdict_of
 
 SEAL = Identity(proof_id="prf_1", song="Intro", created_at=1_700_000_000)
 OTHER_SONG = Identity(proof_id="prf_1", song="Outro", created_at=1_700_000_000)

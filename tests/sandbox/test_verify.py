@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-import sandbox
+import proofsweep_sandbox as sandbox
 
 Verify = Callable[..., httpx.Response]
 Issue = Callable[..., sandbox.Issued]

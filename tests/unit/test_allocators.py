@@ -18,7 +18,7 @@ def arrow_allocator(package: str, **variables: str) -> str:
     return ended.stdout.strip()
 
 
-@pytest.mark.parametrize("package", ["cli", "flows", "tasks"])
+@pytest.mark.parametrize("package", ["proofsweep_cli", "proofsweep_flows", "proofsweep_tasks"])
 def test_each_process_of_a_run_has_the_small_allocator(package: str) -> None:
     """The command, a flow that a Prefect worker starts, and a task that Dask starts choose before Arrow is there."""
     assert arrow_allocator(package) == "system"
@@ -40,5 +40,5 @@ def test_free_pages_go_back_to_the_system() -> None:
 
 def test_choice_of_a_person_stays() -> None:
     """Who sets Arrow's variable gets what it says; the core alone, as a library, changes nothing."""
-    assert arrow_allocator("cli", ARROW_DEFAULT_MEMORY_POOL="mimalloc") == "mimalloc"
+    assert arrow_allocator("proofsweep_cli", ARROW_DEFAULT_MEMORY_POOL="mimalloc") == "mimalloc"
     assert arrow_allocator("proofsweep") != "system"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import sandbox
+import proofsweep_sandbox as sandbox
 from proofsweep.results import open_results
 
 from ..servers.buckets import Bucket

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.dataset
 import pytest
 
-from cli.app import run
+from proofsweep_cli.app import run
 
 from .waiting import wait_for
 
@@ -48,7 +48,7 @@ class CommandWorld:
 
     def start(self, *arguments: str) -> "subprocess.Popen[bytes]":
         """Start a command as a process of its own, as a person would."""
-        command = [sys.executable, "-m", "cli", *arguments, "--results", self.results_url]
+        command = [sys.executable, "-m", "proofsweep_cli", *arguments, "--results", self.results_url]
         with (self.folder / f"log-{time.monotonic_ns()}.txt").open("wb") as log:
             return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
 

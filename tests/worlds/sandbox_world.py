@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-import sandbox
+import proofsweep_sandbox as sandbox
 
 from .command_world import CommandWorld, export_settings
 

@@ -1,0 +1,90 @@
+"""`proofsweep audit`: check that the records are as they were written."""
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+from proofsweep.model.findings import Audit, AuditFinding
+from proofsweep.settings import load_settings
+from proofsweep.wiring.operations import audited
+from proofsweep.wiring.stores import results_for
+from proofsweep_cli.exit_codes import ExitCode
+from proofsweep_cli.options import AsJson, Config, ResultsUrl
+from proofsweep_cli.screen import console, counted, print_json, styled
+
+# Chosen: a screen shows as many lines; --json lists all.
+_SHOWN = 20
+
+_ALL = "all"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(audit)
+
+
+def audit(
+    run_id: str = typer.Argument(_ALL, metavar="[RUN]", help="The run whose parts are read, or `all`."),
+    *,
+    head: str | None = typer.Option(
+        None, "--head", metavar="DIGEST", help="Also check the store against a head that was kept elsewhere."
+    ),
+    sign: Path | None = typer.Option(
+        None, "--sign", metavar="KEY", help="Sign the result with this Ed25519 key (PEM), into `_signed/` of the store."
+    ),
+    verify: Path | None = typer.Option(
+        None, "--verify", metavar="PUB", help="Also check the signed audits of the store with this public key (PEM)."
+    ),
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> int:
+    """Check the tables against the receipts, rows against planned items, and request IDs against exchanges.
+
+    Names each thing that is wrong, and ends with exit code 3 then. It shows what was recorded, and that nobody changed
+    it since; it is no statement of the service. Prints the head: keep it elsewhere, since only a copy outside the store
+    shows that the whole store was not replaced. Nothing is written, but for a signed result with `--sign`.
+
+    Example: proofsweep audit --head 3f1c… --results s3://bucket/results
+    """
+    settings, out = load_settings(config, results), console(to_stderr=as_json)
+    with out.status("reading receipts …") if out.is_terminal else nullcontext() as status:
+        tell = (lambda run: status.update(f"reading {run} …")) if status else (lambda _: None)
+        run = None if run_id == _ALL else run_id
+        done, signed = audited(settings, run, head=head, sign=sign, verify=verify, progress=tell)
+    if as_json:
+        print_json(done.document() | {"signed": signed})
+    else:
+        _print(out, done, results_for(settings).store.url)
+        if sign is not None:
+            out.print("Nothing was signed." if signed is None else f"Signed: {signed}", soft_wrap=True)
+    return ExitCode.REJECTED if done.wrong else ExitCode.ACCEPTED
+
+
+def _print(out: Console, done: Audit, url: str) -> None:
+    checked = done.checked
+    counts = [counted(checked.runs, "run"), counted(checked.legs, "leg"), counted(checked.parts, "part")]
+    if checked.operations:
+        counts.insert(2, counted(checked.operations, "operation"))
+    out.print(f"{url}: {', '.join(counts)}, {counted(checked.rows, 'row')} of verdicts", soft_wrap=True)
+    out.print(f"  {checked.rows_proved:,} rows are as their Merkle roots say", soft_wrap=True)
+    if checked.redacted or checked.pruned_parts:
+        gone = f"{counted(checked.redacted, 'row')} redacted, {counted(checked.pruned_parts, 'part')} pruned"
+        out.print(f"  {gone}, as their receipts say", soft_wrap=True)
+    _print_findings(out, "note", "yellow", done.notes)
+    _print_findings(out, "wrong", "bold red", done.wrong)
+    if not done.wrong:
+        out.print("This is what was recorded: nothing contradicts it.", soft_wrap=True)
+    if done.head:
+        out.print(f"head {done.head}", soft_wrap=True, highlight=False)
+        out.print("Keep the head elsewhere: only that shows if somebody replaced the whole store.", soft_wrap=True)
+
+
+def _print_findings(out: Console, word: str, style: str, found: Sequence[AuditFinding]) -> None:
+    for finding in found[:_SHOWN]:
+        out.print(styled(f"{word}: ", style) + styled(f"{finding.where} {finding.what}", ""), soft_wrap=True)
+    if len(found) > _SHOWN:
+        out.print(f"and {len(found) - _SHOWN:,} more; --json lists all")

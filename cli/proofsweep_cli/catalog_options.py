@@ -1,0 +1,110 @@
+"""The options that say how a catalog is read and which of its rows, declared once for every command that reads one."""
+
+import typer
+
+from proofsweep.errors import UsageError
+from proofsweep.model.reading import Reading, checksums_of, columns_of, encoding_named, path_maps_of
+from proofsweep.model.selection import Selection
+from proofsweep.wiring.stores import resolved_here
+from proofsweep_cli.options import (
+    AllowOutside,
+    Checksums,
+    MaxAge,
+    NewerThan,
+    OldestFirst,
+    Root,
+    SinceLast,
+    SkipWithoutCredential,
+    Where,
+)
+from proofsweep_cli.run_options import with_options
+
+_Column = typer.Option(
+    [],
+    "--column",
+    metavar="ROLE=NAME",
+    help="The manifest's column of the audio, the sidecar or the id, if it has another name: audio=Dateipfad. "
+    "Repeatable.",
+)
+_IdColumn = typer.Option(
+    None,
+    "--id-column",
+    metavar="NAME",
+    help="The manifest's column that names each file, or none: then IDs are made of the files' names. Short for "
+    "--column id=NAME.",
+)
+_PathMap = typer.Option(
+    [],
+    "--path-map",
+    metavar="BEGINNING=FOLDER",
+    help="The folder or bucket prefix that a beginning of the manifest's paths stands for: 'D:\\Musik=/mnt/musik'. "
+    "Repeatable.",
+)
+_Encoding = typer.Option(
+    None,
+    "--encoding",
+    metavar="NAME",
+    help="How a manifest of text is encoded, if it is not recognised: windows-1252, mac_roman, utf-16.",
+)
+_Sheet = typer.Option(
+    None, "--sheet", metavar="NAME", help="The sheet of an Excel workbook (.xlsx); by default the first visible one."
+)
+_SupplierFrom = typer.Option(
+    None,
+    "--supplier-from",
+    metavar="N",
+    min=1,
+    help="The N-th folder below the root is the supplier, as a tag; a column of that name goes before it.",
+)
+
+
+def _reading(
+    *,
+    column: list[str] = _Column,
+    id_column: str | None = _IdColumn,
+    path_map: list[str] = _PathMap,
+    encoding: str | None = _Encoding,
+    sheet: str | None = _Sheet,
+    supplier_from: int | None = _SupplierFrom,
+    checksums: list[str] = Checksums,
+) -> Reading:
+    columns = columns_of(column)
+    if id_column is not None and columns.setdefault("id", id_column) != id_column:
+        raise UsageError("Give --id-column or --column id=NAME, not both.")
+    return Reading(
+        columns=columns,
+        path_maps=path_maps_of(path_map),
+        encoding=None if encoding is None else encoding_named(encoding),
+        sheet=sheet,
+        supplier_from=supplier_from,
+        checksums=checksums_of(checksums, resolved_here),
+    )
+
+
+def _selection(
+    *,
+    root: str | None = Root,
+    allow_outside: bool = AllowOutside,
+    since_last: bool = SinceLast,
+    max_age: str | None = MaxAge,
+    oldest_first: bool = OldestFirst,
+    where: str | None = Where,
+    newer_than: str | None = NewerThan,
+    skip_without_credential: bool = SkipWithoutCredential,
+    reading: Reading,
+) -> Selection:
+    return Selection(
+        since_last=since_last,
+        max_age=max_age,
+        oldest_first=oldest_first,
+        where=where,
+        newer_than=newer_than,
+        skip_without_credential=skip_without_credential,
+        root=root and resolved_here(root),
+        allow_outside=allow_outside,
+        reading=reading,
+    )
+
+
+with_selection_options = with_options("selection", with_options("reading", _reading)(_selection))
+"""Return a command with the options that say how a catalog is read, and which rows: it takes them as `selection`."""

@@ -1,0 +1,75 @@
+"""`proofsweep check`: verify one file now, without Prefect."""
+
+import typer
+
+from proofsweep.contract.verdicts import MEANING_OF_VALID
+from proofsweep.errors import ConfigError, UsageError
+from proofsweep.model.outcomes import Finished, word_for
+from proofsweep.model.reasons import remedy_for
+from proofsweep.model.tables.columns import Row
+from proofsweep.model.tables.verdicts import RowContext, row_of
+from proofsweep.settings import load_settings
+from proofsweep.text import printable
+from proofsweep.wiring.engines import checked_file
+from proofsweep_cli.exit_codes import ExitCode
+from proofsweep_cli.key_block import read_block
+from proofsweep_cli.options import AsJson, Config
+from proofsweep_cli.screen import COLOURS, console, print_json
+
+_CODES = {
+    "accepted": ExitCode.ACCEPTED,
+    "rejected": ExitCode.REJECTED,
+    "ineligible": ExitCode.REJECTED,
+    "failed": ExitCode.FAILED,
+}
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(check)
+
+
+def check(
+    audio: str = typer.Argument(metavar="AUDIO", help="The audio file, or a bucket URL of one."),
+    sidecar: str | None = typer.Argument(
+        None, metavar="SIDECAR", help="Its sidecar proof file, if it has one: then the pair is verified."
+    ),
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> int:
+    """Verify one file, or one pair, now. Nothing is stored; two keyed calls are spent.
+
+    Example: `proofsweep check song.mp3 song.mp3.sidecar`
+    """
+    if audio.lower().endswith(".xml"):
+        shown = printable(audio)
+        raise UsageError(
+            f"{shown}: this is XML, not audio. Verify what a DDEX message names: proofsweep verify {shown}"
+        )
+    settings = load_settings(config)
+    if sidecar is not None and settings.service.sidecar_field is None:
+        raise ConfigError("The sidecar's wire name is not set: ask the partner for it and set service.sidecar_field.")
+    done = checked_file(settings, read_block, audio, sidecar)
+    row = row_of(done, RowContext("check", 0, settings.service.environment))
+    if as_json:
+        print_json({name: value for name, value in row.items() if name not in {"run_id", "leg", "row_salt"}})
+    else:
+        _print(row, done)
+    return _CODES[word_for(done.outcome)]
+
+
+def _print(row: Row, done: Finished) -> None:
+    out = console()
+    word = word_for(done.outcome)
+    out.print(f"{word} · {row['verdict'] or row['reason']}", style=f"bold {COLOURS[word]}")
+    if word == "accepted":
+        for name in ("song", "proof_id", "issued_at", "classification"):
+            if row[name] is not None:
+                out.print(f"  {name}: {row[name]}", markup=False, soft_wrap=True)
+        out.print(f"  {MEANING_OF_VALID}", style="dim")
+    else:
+        out.print(f"  {row['detail']}", markup=False, soft_wrap=True)
+        if "ask the supplier" not in str(row["detail"]):  # some details already say so, more exactly
+            out.print(f"  what to do: {remedy_for(str(row['reason']))}", soft_wrap=True)
+    if row["verify_request_id"] is not None:
+        out.print(f"  request ID: {row['verify_request_id']}", markup=False)

@@ -1,0 +1,45 @@
+"""The list of commands that `proofsweep --help` shows: importing the commands themselves takes a second."""
+
+LINES = {
+    "demo": "Start a local partner service, verify a sample catalog against it, and query the results.",
+    "doctor": "Check config, key, service, quota, results store and pairing, and say what to do about each failure.",
+    "plan": "Show what a run would take: counts, reasons, bytes, calls, quota and time.",
+    "verify": "Verify every audio file of a catalog, and write verdicts, exchanges and runs as Parquet.",
+    "resume": "Resume a run that did not end. A finished run does not change: its summary and exit code are given.",
+    "ingest": "Verify new and changed files of a folder once they are settled, and move them by their verdicts.",
+    "explain": "Show every call that was made for one file over all runs, its verdicts, and what to do.",
+    "report": "Write the catalog as it stands, or a run, as an HTML file that needs no network.",
+    "serve": "Serve the catalog, all runs, and how far active runs are, as pages for a browser, until Ctrl-C.",
+    "check": "Verify one file, or one pair, now. Nothing is stored; two keyed calls are spent.",
+    "runs": "List the runs of a results store, the newest first.",
+    "status": "Show a run: the summary that `verify` printed, and its legs; of one that is active, how far it is.",
+    "stop": "Stop a run in good order from any machine, as Ctrl-C does where it runs: through the results store.",
+    "rejects": "List the files that need attention: rejected, failed or ineligible, why, and what to do.",
+    "letters": "Write a letter to each supplier whose files could not be accepted: what is wrong, and what is needed.",
+    "export": "Write a completion report: each file with its outcome, why, what to do, and the request IDs.",
+    "redrive": "Verify again, in a new run, just the files that were not accepted for a reason.",
+    "query": "Ask the results store in SQL, with DuckDB.",
+    "diff": "Show what changed: files that broke, that are fixed, new, gone or otherwise changed, each with the cause.",
+    "compact": "Rebuild the index of runs and the snapshot of newest answers from the tables.",
+    "prune": "Delete what old runs hold besides newest answers: verdicts, exchanges, planned items.",
+    "audit": "Check the tables against the receipts, rows against planned items, and request IDs against exchanges.",
+    "prove": "Print what was recorded of one item, with its proof, as one JSON object.",
+    "evidence": (
+        "Pack what was recorded of a release into a zip, which anybody can check offline with a short script inside it."
+    ),
+    "redact": "Remove what the tables say of one item, in all runs. This cannot be undone.",
+    "health": "Ask whether the service is well; no key is sent, and nothing is spent. The exit code is 8 if it is not.",
+    "usage": "Show the key's calls by UTC day, and how many are left; one keyed call.",
+    "monitor": (
+        "Probe health and usage until Ctrl-C, keep status, latency, request ID and headroom, and tell what lasts."
+    ),
+    "interpretations": (
+        "Ask for the process notes of accepted proofs that have no ready one, and keep them in `interpretations`."
+    ),
+    "conformance": "Check a service against the contract from outside, sentence by sentence.",
+    "alerts": "Tell somebody of what needs a person.",
+    "keys": "List and rotate the partner's API keys.",
+    "proofs": "List, inspect and recover the proofs that the service holds.",
+    "sandbox": "Serve a local partner service in the foreground, until Ctrl-C.",
+}
+"""What each command does: the first paragraph of its own help. A test compares them."""

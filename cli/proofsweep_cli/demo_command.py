@@ -1,0 +1,117 @@
+"""`proofsweep demo`: a whole run against a local partner service, in one command."""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import typer
+from rich.console import Console
+
+from proofsweep import results
+from proofsweep.wiring.runs import plan_catalog
+from proofsweep_cli.demo_folder import DemoFolder
+from proofsweep_cli.embedded_server import EmbeddedServer, prefect_api
+from proofsweep_cli.exit_codes import ExitCode
+from proofsweep_cli.run_flow import verify_run
+from proofsweep_cli.run_request import RunRequest
+from proofsweep_cli.screen import console, counted
+from proofsweep_sandbox import Operator, Sample, launch, write_catalog, write_deliveries
+
+_OUTCOMES = {None: "ineligible", "valid": "accepted"}
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(demo)
+
+
+def demo(
+    folder: Path = typer.Option(
+        Path("demo"), "--folder", metavar="DIR", help="Where the catalog and the results are kept."
+    ),
+    files: int = typer.Option(60, "--files", min=1, help="Audio files in the sample catalog."),
+    ddex: bool = typer.Option(False, "--ddex", help="Instead of that catalog: a delivery, batches of DDEX messages."),
+) -> int:
+    """Start a local partner service, verify a sample catalog against it, and query the results.
+
+    Needs no key and no network. Some files are rejected on purpose: the exit code is 0 when every row is as
+    expected, else 1. A second demo in the same folder replaces the first.
+
+    Examples: `proofsweep demo --files 200 --folder /tmp/demo` · `proofsweep demo --ddex`
+    """
+    out = console()
+    demo_folder = DemoFolder(folder)
+    _ignore_environment_settings()
+    with prefect_api() as server:
+        demo_folder.make_room()
+        samples = _verify(demo_folder, None if ddex else files, out, server)
+    is_as_expected = _compare(out, demo_folder, samples)
+    from proofsweep_cli.demo_queries import show_delivery, show_queries  # noqa: PLC0415 - no other command needs DuckDB and pandas
+
+    (show_delivery if ddex else show_queries)(out, demo_folder.results)
+    _print_next_steps(out, demo_folder)
+    return ExitCode.ACCEPTED if is_as_expected else ExitCode.BUG
+
+
+def _verify(demo_folder: DemoFolder, files: int | None, out: Console, server: EmbeddedServer | None) -> list[Sample]:
+    """Verify a catalog of so many samples, or a delivery, as `proofsweep verify` does; give the samples.
+
+    These say the expected verdicts.
+    """
+    out.print("Starting a local partner service and a Prefect API …")
+    with launch(demo_folder.sandbox) as sandbox:
+        demo_folder.write_config(sandbox.base_url, sandbox.key_file)
+        demo_folder.write_readme(_program(), urlsplit(sandbox.base_url).port or 0)
+        samples = _samples(demo_folder, files, sandbox.operator, out)
+        request = RunRequest(config=str(demo_folder.config), results_url=None, as_json=False)
+        plan = plan_catalog(request.settings, str(demo_folder.catalog))
+        out.print(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send", soft_wrap=True)
+        verify_run(plan.run_id, request, server)
+    return samples
+
+
+def _samples(demo_folder: DemoFolder, files: int | None, operator: Operator, out: Console) -> list[Sample]:
+    folder = demo_folder.catalog.absolute()
+    if files is None:
+        out.print(
+            f"{demo_folder.catalog}: two batches of DDEX messages, as a distributor sends them; one is incomplete"
+        )
+        return write_deliveries(folder, operator)
+    samples = write_catalog(folder, operator, files=files)
+    pairs = sum(sample.sidecar is not None for sample in samples)
+    out.print(f"{demo_folder.catalog}: {files:,} audio files, {pairs:,} with a sidecar; some must be rejected")
+    return samples
+
+
+def _compare(out: Console, demo_folder: DemoFolder, samples: Iterable[Sample]) -> bool:
+    """Print how many rows are as the sandbox expects."""
+    table = results.open_results(str(demo_folder.results)).verdicts(columns=["audio", "verdict", "outcome"])
+    found = sorted((row["audio"], row["verdict"], row["outcome"]) for row in table.to_pylist())
+    expected = [(str(each.audio), each.verdict, _OUTCOMES.get(each.verdict, "rejected")) for each in samples]
+    right = len(set(found) & set(expected))
+    is_right = len(found) == right == len(expected)
+    out.print()
+    out.print(f"{right:,} of {len(expected):,} rows as expected", style="bold green" if is_right else "bold red")
+    out.print()
+    return is_right
+
+
+def _print_next_steps(out: Console, demo_folder: DemoFolder) -> None:
+    out.print("Next steps", style="bold")
+    out.print(f"  {_program()} status --config {demo_folder.config}", style="cyan", soft_wrap=True)
+    out.print(f"  {demo_folder.readme} describes {demo_folder.root}", soft_wrap=True)
+
+
+def _program() -> str:
+    """Return the name by which this program can be started here."""
+    typed = sys.argv[0]
+    return typed if Path(typed).name == "proofsweep" and not shutil.which("proofsweep") else "proofsweep"
+
+
+def _ignore_environment_settings() -> None:
+    """Let only the demo's own config count: a real base URL in the environment must have no effect."""
+    for name in [name for name in os.environ if name.upper().startswith("PROOFSWEEP_")]:
+        del os.environ[name]

@@ -1,0 +1,151 @@
+"""`proofsweep doctor`: check that everything is ready before a catalog is begun."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+
+import typer
+
+from proofsweep.contract.verdicts import Verdict
+from proofsweep.errors import ProofsweepError
+from proofsweep.model.outcomes import Accepted, Failed, Finished, Rejected
+from proofsweep.model.reasons import Ineligible
+from proofsweep.settings import Settings, load_settings, sources_of, words_of
+from proofsweep.wiring.engines import Engine, checked_file, engine_for
+from proofsweep.wiring.operations import unfinished_rotation
+from proofsweep.wiring.stores import probed_store
+from proofsweep_cli.exit_codes import ExitCode, code_of_error
+from proofsweep_cli.key_block import BLOCKS, read_block
+from proofsweep_cli.options import AsJson, Config, ResultsUrl
+from proofsweep_cli.screen import console, print_json
+
+_ASK_FOR_NAME = "ask the partner for it and set service.sidecar_field"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The result of one check; `code` is the exit code that follows from it."""
+
+    about: str
+    said: str
+    code: ExitCode = ExitCode.ACCEPTED
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(doctor)
+
+
+def doctor(
+    pair: tuple[str, str] | None = typer.Option(
+        None,
+        "--pair",
+        metavar="AUDIO SIDECAR",
+        help="A pair known to be good, whose audio has no credential: it proves the sidecar's wire name.",
+    ),
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> int:
+    """Check config, key, service, quota, results store and pairing, and say what to do about each failure.
+
+    Uses one keyed call, and two more with --pair. Leaves nothing behind.
+
+    Example: `proofsweep doctor --config production`
+    """
+    findings = list(_findings(config, results, pair))
+    code = max(finding.code for finding in findings)
+    if as_json:
+        print_json({"ok": code == 0, "findings": [asdict(each) | {"ok": each.code == 0} for each in findings]})
+        return code
+    out = console()
+    for finding in findings:
+        word, style = ("ok", "green") if finding.code == 0 else ("failed", "red")
+        out.print(f"{word:<7}{finding.about:<9}{finding.said}", style=style, soft_wrap=True)
+    return code
+
+
+def _findings(config: str | None, results: str | None, pair: tuple[str, str] | None) -> Iterator[Finding]:
+    """Check one thing after the other; skip what depends on something that failed."""
+    try:
+        settings, sources = load_settings(config, results), sources_of(config, results)
+    except ProofsweepError as error:
+        yield Finding("config", error.message, code_of_error(error))
+        return
+    yield Finding("config", f"{settings.service.environment}, {settings.service.base_url}")
+    yield Finding("settings", words_of(sources))
+    yield _finding_about("results", lambda: _check_store(settings))
+    yield Finding("pairs", _pairing(settings))
+    key = _finding_about("key", lambda: _check_key(settings))
+    yield key
+    if key.code:
+        return
+    yield from _unfinished_rotation(settings)
+    service = _finding_about("service", lambda: _check_service(engine_for(settings, read_block)))
+    yield service
+    if pair is not None and not service.code:
+        yield _check_pair(settings, *pair)
+
+
+def _finding_about(about: str, check: Callable[[], str]) -> Finding:
+    try:
+        return Finding(about, check())
+    except ProofsweepError as error:
+        return Finding(about, error.message, code_of_error(error))
+
+
+def _check_store(settings: Settings) -> str:
+    return f"{probed_store(settings)} can be written"
+
+
+def _pairing(settings: Settings) -> str:
+    names = " or ".join(settings.catalog.sidecar_names)
+    wire = settings.service.sidecar_field
+    sent = f"sent as {wire!r}" if wire else f"not sent until the wire name is known: {_ASK_FOR_NAME}"
+    return f"sidecars are found as {names} and {sent}"
+
+
+def _check_key(settings: Settings) -> str:
+    return f"fingerprint {engine_for(settings, read_block).key_fingerprint}"
+
+
+def _unfinished_rotation(settings: Settings) -> Iterator[Finding]:
+    """Yield a finding only if there is one."""
+    try:
+        said = unfinished_rotation(settings, BLOCKS)
+    except ProofsweepError:  # the findings about the store and the key say why
+        return
+    if said is not None:
+        yield Finding("rotation", said, ExitCode.FAILED)
+
+
+def _check_service(engine: Engine) -> str:
+    status = engine.usable_service()
+    left = "quota unknown" if status.headroom is None else f"{status.headroom:,} calls left"
+    reset = "" if status.quota_reset is None else f" until {status.quota_reset:%Y-%m-%d %H:%M} UTC"
+    return f"healthy, version {status.version or 'unknown'}, accepts the key; {left}{reset}"
+
+
+def _check_pair(settings: Settings, audio: str, sidecar: str) -> Finding:
+    try:
+        return _finding_of_pair(checked_file(settings, read_block, audio, sidecar))
+    except ProofsweepError as error:
+        return Finding("pair", error.message, code_of_error(error))
+
+
+def _finding_of_pair(done: Finished) -> Finding:
+    """Judge the wire name by a pair's outcome: under a wrong name the service sees only the audio."""
+    match done.outcome:
+        case Accepted():
+            return Finding("pair", "valid: the sidecar's wire name is right")
+        case Rejected(reason=Verdict.AUDIO_CHANGED):
+            return Finding("pair", "audioChanged: the wire name is right, but the audio and the sidecar do not match")
+        case Rejected(reason=Verdict.UNREADABLE):
+            detail = f"unreadable: if the pair is good, the sidecar's wire name is wrong; {_ASK_FOR_NAME}"
+            return Finding("pair", detail, ExitCode.USAGE)
+        case Rejected(reason=reason):
+            detail = f"{reason}: proves nothing about the wire name; use a pair that is known to be good"
+            return Finding("pair", detail, ExitCode.REJECTED)
+        case Ineligible(detail=detail):
+            return Finding("pair", detail, ExitCode.USAGE)
+        case Failed(detail=detail):
+            return Finding("pair", detail, ExitCode.FAILED)

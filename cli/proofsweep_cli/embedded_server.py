@@ -1,0 +1,198 @@
+"""A Prefect API while a command runs: the configured one, else an embedded server.
+
+The embedded server has its own process session, so Ctrl-C in the terminal reaches the run and not the server. It ends
+when this process ends, in any way: it reads a pipe whose other end is open here.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import httpx
+
+from proofsweep.errors import ConfigError
+
+# Bounds the start of the server. Chosen: half may be too short on a loaded machine, twice only delays the error.
+_START_SECONDS = 90.0
+
+# Bounds one health request to a configured server. Chosen: half may miss a busy server, twice only delays the error.
+_HEALTH_SECONDS = 10.0
+
+# Bounds one health request to the embedded server. Chosen: half may be too short at its start, twice only waits longer.
+_LOCAL_HEALTH_SECONDS = 2.0
+
+# Time between two health requests during the start. Chosen: half doubles the requests, twice delays the run by 0.1 s.
+_POLL_SECONDS = 0.1
+
+# Bounds a regular end of the server. Chosen: half may kill it in a write, twice keeps a person waiting.
+_END_SECONDS = 5.0
+
+_QUIET = {
+    "DO_NOT_TRACK": "1",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "PREFECT_LOGGING_LEVEL": "WARNING",
+    "PREFECT_LOGGING_INTERNAL_LEVEL": "CRITICAL",  # else it prints each event that a lost server does not accept
+    "PREFECT_SERVER_LOGGING_LEVEL": "WARNING",
+    "PREFECT_SERVER_UI_ENABLED": "false",
+    "PREFECT_LOGGING_EXTRA_LOGGERS": "proofsweep",
+    "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",
+}
+_ONE_RUN = {
+    # These services look after deployments, work pools and automations, or clean up, every few seconds. A server that
+    # lives as long as one command has none of these.
+    f"PREFECT_SERVER_SERVICES_{service}_ENABLED": "false"
+    for service in (
+        "CANCELLATION_CLEANUP",
+        "CLEANUP_RECONCILER",
+        "DB_VACUUM",
+        "EVENT_PERSISTER",
+        "FOREMAN",
+        "LATE_RUNS",
+        "PAUSE_EXPIRATIONS",
+        "REPOSSESSOR",
+        "SCHEDULER",
+        "TRIGGERS",
+    )
+}
+_NO_BLOCKS = {
+    # Registering Prefect's own types of blocks takes a second. A type is registered too when its first block is saved.
+    "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false",
+    # Else it is written down as done, and a later server of the same home would not do it either.
+    "PREFECT_SERVER_MEMOIZE_BLOCK_AUTO_REGISTRATION": "false",
+}
+_IN_BATCHES = {
+    # By default Prefect writes each task event alone. That takes more than half of the server's work, and locks SQLite
+    # so often that the flow's own calls get a 503 and wait for seconds.
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "500",
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
+}
+
+
+class EmbeddedServer:
+    """A server that starts or runs."""
+
+    def __init__(self, process: subprocess.Popen[bytes], url: str, folder: TemporaryDirectory[str]) -> None:
+        self.url = url
+        self._process = process
+        self._folder = folder
+
+    @property
+    def pid(self) -> int:
+        """The process id of the server."""
+        return self._process.pid
+
+    def wait_until_up(self) -> None:
+        """Return when the server answers; ConfigError if it did not start."""
+        deadline = time.monotonic() + _START_SECONDS
+        with httpx.Client(trust_env=False, timeout=_LOCAL_HEALTH_SECONDS) as client:
+            while self._process.poll() is None and time.monotonic() < deadline:
+                if _answers(client, self.url):
+                    return
+                time.sleep(_POLL_SECONDS)
+        last = _log_in(self._folder).read_text(errors="replace").strip().splitlines()[-1:] or ["its log is empty"]
+        raise ConfigError(f"The embedded Prefect server did not start: {last[0]}")
+
+    def close(self) -> None:
+        """End the server and delete its folder."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        try:
+            self._process.wait(timeout=_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._folder.cleanup()
+
+
+@contextmanager
+def prefect_api() -> Iterator[EmbeddedServer | None]:
+    """Provide a Prefect API: the configured one (then yield None), else an embedded server that starts.
+
+    Raises:
+        ConfigError: the configured one does not answer.
+    """
+    for name, value in _QUIET.items():
+        os.environ.setdefault(name, value)
+    if url := configured_url():
+        _require_answer(url)
+        yield None
+        return
+    server = _start()
+    os.environ["PREFECT_API_URL"] = server.url
+    try:
+        yield server
+    finally:
+        os.environ.pop("PREFECT_API_URL", None)
+        server.close()
+
+
+def is_there(url: str) -> bool:
+    """Return whether a server answers at the address of a Prefect API; Prefect itself checks keys and certificates."""
+    try:
+        httpx.get(f"{url.rstrip('/')}/health", timeout=_HEALTH_SECONDS, verify=False)  # noqa: S501 - see above
+    except (httpx.HTTPError, httpx.InvalidURL):
+        return False
+    return True
+
+
+def configured_url() -> str | None:
+    """Return the server that the environment or the active Prefect profile names, without importing Prefect."""
+    if url := os.environ.get("PREFECT_API_URL"):
+        return url
+    home = Path(os.environ.get("PREFECT_HOME") or Path.home() / ".prefect")
+    path = Path(os.environ.get("PREFECT_PROFILES_PATH") or home / "profiles.toml")
+    try:
+        profiles = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"Prefect's profiles {path} cannot be read ({error}).") from error
+    active = os.environ.get("PREFECT_PROFILE") or profiles.get("active")
+    url = profiles.get("profiles", {}).get(active, {}).get("PREFECT_API_URL")
+    return None if url is None else str(url)
+
+
+def _require_answer(url: str) -> None:
+    if not is_there(url):
+        raise ConfigError(
+            f"No Prefect server answers at {url}; start it, or unset PREFECT_API_URL to use an embedded one."
+        )
+
+
+def _log_in(folder: TemporaryDirectory[str]) -> Path:
+    return Path(folder.name) / "server.log"
+
+
+def _start() -> EmbeddedServer:
+    port, folder = _free_port(), TemporaryDirectory(prefix="proofsweep-prefect-")
+    url = f"http://127.0.0.1:{port}/api"
+    with _log_in(folder).open("wb") as sink:
+        process = subprocess.Popen(  # noqa: S603 - our own program
+            [sys.executable, "-m", "proofsweep_cli.server_process", str(port)],
+            stdin=subprocess.PIPE,
+            stdout=sink,
+            stderr=sink,
+            start_new_session=True,
+            env=_ONE_RUN | _NO_BLOCKS | _IN_BATCHES | os.environ | {"PREFECT_API_URL": url},
+        )
+    return EmbeddedServer(process, url, folder)
+
+
+def _answers(client: httpx.Client, url: str) -> bool:
+    try:
+        return client.get(f"{url}/health").is_success
+    except httpx.TransportError:
+        return False
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,123 @@
+"""`proofsweep ingest`: verify what was delivered into a folder since the last pass."""
+
+import time
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+
+import typer
+from rich.console import Console
+
+from proofsweep.answers.pass_lines import json_of_pass, line_of_pass, lines_of_unmoved, messages_of
+from proofsweep.model.ingest import PassReport
+from proofsweep.model.reading import Reading, checksums_of
+from proofsweep.model.selection import Selection
+from proofsweep.text import printable
+from proofsweep.wiring.engines import utc_now
+from proofsweep.wiring.stores import resolved_here
+from proofsweep.wiring.watching import tell_of_pass, watched_folder
+from proofsweep_cli.bounds import print_bounds
+from proofsweep_cli.embedded_server import prefect_api
+from proofsweep_cli.exit_codes import ExitCode, code_of_run
+from proofsweep_cli.interrupt import interrupted_by_signals
+from proofsweep_cli.key_block import read_block
+from proofsweep_cli.options import Checksums, NewerThan, Where
+from proofsweep_cli.run_flow import run_leg
+from proofsweep_cli.run_options import with_run_options
+from proofsweep_cli.run_request import RunRequest, report
+from proofsweep_cli.screen import print_error, print_json
+from proofsweep_cli.stop_told import stop_told
+from proofsweep_tasks.signal_thread import STOP_ASKED
+
+_LAST_PASS = {ExitCode.BUG, ExitCode.CANCELLED, ExitCode.KEY_REFUSED}
+"""Exit codes after which `--watch` makes no other pass: a person asked for the end, or must act first."""
+
+_Watch = typer.Option(False, "--watch", help="Make one pass after another until Ctrl-C.")
+_Every = typer.Option(
+    None, "--every", metavar="SECONDS", min=1.0, help="Time between two passes of --watch; default from the config."
+)
+_Letters = typer.Option(
+    None, "--letters", metavar="DIR", help="Write a letter to each supplier whose files were rejected, as Markdown."
+)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(ingest)
+
+
+@with_run_options
+def ingest(
+    prefix: str = typer.Argument(
+        metavar="PREFIX", help="The folder to which files are delivered, or a bucket's prefix."
+    ),
+    *,
+    watch: bool = _Watch,
+    every: float | None = _Every,
+    letters: str | None = _Letters,
+    where: str | None = Where,
+    newer_than: str | None = NewerThan,
+    checksums: list[str] = Checksums,
+    request: RunRequest,
+) -> int:
+    """Verify new and changed files of a folder once they are settled, and move them by their verdicts.
+
+    A file is taken when its size and version have not changed for a while and its sidecar is there. The settings of
+    `ingest` say where accepted and rejected files are moved; by default all stay. Sweeps with the same key yield.
+
+    Example: `proofsweep ingest drops --watch --letters letters`
+    """
+    settings = request.settings
+    print_bounds(request.out, request.bounds, utc_now())
+    reading = Reading(checksums=checksums_of(checksums, resolved_here))
+    code, selection = ExitCode.ACCEPTED, Selection(where=where, newer_than=newer_than, reading=reading)
+    with interrupted_by_signals(), watched_folder(settings, prefix, read_block, selection) as watched:
+        try:
+            while True:
+                with stop_told(settings):
+                    one_pass = watched.one_pass(letters)
+                    code = _verified(one_pass.runs(), watched.ahead_of_sweeps, request)
+                    code = max(code, _told(watched.path, one_pass.report, request))
+                if not watch or code in _LAST_PASS or STOP_ASKED.is_set():
+                    return code
+                time.sleep(every or settings.ingest.watch_seconds)
+        except KeyboardInterrupt:
+            if not watch:
+                raise
+            return code
+
+
+def _verified(
+    run_ids: Iterable[str], ahead_of_sweeps: Callable[[], AbstractContextManager[None]], request: RunRequest
+) -> ExitCode:
+    """Verify the runs of a pass; give the highest exit code that applies."""
+    code = ExitCode.ACCEPTED
+    for run_id in run_ids:
+        with prefect_api() as server, ahead_of_sweeps():
+            run_leg(run_id, request, server)
+        run = request.run_status(run_id)
+        code = max(code, code_of_run(run))
+        if not request.as_json:
+            report(run, request)
+    return code
+
+
+def _told(path: str, done: PassReport, request: RunRequest) -> ExitCode:
+    """Print and tell what became of the files."""
+    if request.as_json:
+        print_json(json_of_pass(path, done))
+    else:
+        _print_pass(request.out, messages_of(done), line_of_pass(path, done))
+    written = [("letter", letter) for letter in done.letters]
+    written += [("acknowledgement", printable(file)) for file in done.acknowledgements]
+    for kind, file in written:
+        request.out.print(f"  {kind}: {file}", soft_wrap=True)
+    errors = lines_of_unmoved(done) + ([] if done.letters_error is None else [done.letters_error.message])
+    for line in [*errors, *tell_of_pass(request.settings, path, done, read_block)]:
+        print_error(line)
+    return ExitCode.FAILED if errors else ExitCode.ACCEPTED
+
+
+def _print_pass(out: Console, messages: list[str], line: str) -> None:
+    out.print(line, style="bold", soft_wrap=True)
+    for message in messages:
+        out.print(f"  {message}", soft_wrap=True)

@@ -1,0 +1,132 @@
+"""`proofsweep keys list` and `proofsweep keys rotate`: the partner's API keys."""
+
+import sys
+from pathlib import Path
+
+import typer
+from rich.table import Table
+
+from proofsweep.answers.operation_lines import json_of_rotation, lines_of_rotation
+from proofsweep.errors import UsageError
+from proofsweep.logs import set_up_logs
+from proofsweep.model.key_rotation import ListedKey
+from proofsweep.settings import Settings, load_settings
+from proofsweep.text import minute_of
+from proofsweep.wiring.operations import key_store_for, listed_keys, rotate_key
+from proofsweep_cli.exit_codes import ExitCode
+from proofsweep_cli.key_block import BLOCKS, read_block
+from proofsweep_cli.options import AsJson, Config, ResultsUrl
+from proofsweep_cli.screen import console, counted, print_error, print_json
+
+_INTERRUPTED = "Stopped. Run the same command within 24 hours: it goes on with this rotation, and begins no second one."
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    keys = typer.Typer(help="List and rotate the partner's API keys.", no_args_is_help=True)
+    keys.command("list")(list_all)
+    keys.command("rotate")(rotate)
+    app.add_typer(keys, name="keys")
+
+
+def list_all(results: str | None = ResultsUrl, config: str | None = Config, as_json: bool = AsJson) -> int:
+    """List all keys of the partner, with their status as received; no key itself is ever listed.
+
+    The service does not say which of them is in use here. Rotations in the results store do, if they made it. Uses one
+    keyed call for each page.
+
+    Example: `proofsweep keys list --config production`
+    """
+    settings = load_settings(config, results)
+    found = listed_keys(settings, read_block)
+    if as_json:
+        print_json({"environment": settings.service.environment, "keys": [_json_of(each) for each in found]})
+        return ExitCode.ACCEPTED
+    out = console()
+    out.print(f"{counted(len(found), 'key')} at {settings.service.base_url} ({settings.service.environment})")
+    out.print()
+    out.print(_table_of(found))
+    if all(each.is_in_use is None for each in found):
+        out.print()
+        out.print("Which key is in use here is not known: no rotation of this results store made it.")
+    return ExitCode.ACCEPTED
+
+
+def rotate(
+    *,
+    new_key_file: Path | None = typer.Option(
+        None,
+        "--new-key-file",
+        metavar="FILE",
+        help="Write the new key here, not to the old one's place; must not exist.",
+    ),
+    again: bool = typer.Option(False, "--again", help="Rotate a key that came from a rotation of the last 72 hours."),
+    yes: bool = typer.Option(False, "--yes", "-y", help="Rotate without asking; needed without a terminal."),
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> int:
+    """Replace the API key by a new one; the old one works for 72 more hours.
+
+    The new key is kept beside its place, tested with one call, and then put into the place of the old one. No crash
+    loses it: if the command is interrupted, run it again within 24 hours. It never makes a second new key.
+
+    Example: `proofsweep keys rotate --config production`
+    """
+    set_up_logs()
+    settings = load_settings(config, results)
+    key_store, label = key_store_for(settings, BLOCKS, new_key_file), settings.service.environment
+    if not (yes or sys.stdin.isatty()):
+        raise UsageError("There is no terminal to ask on: add --yes to rotate the key.")
+    out = console(to_stderr=as_json)
+    if not yes:
+        out.print(f"Rotates the key of {label} ({settings.service.base_url}).", soft_wrap=True)
+        out.print(f"The new key goes to {key_store.name}.", soft_wrap=True)
+        if typer.prompt(f"Type {label} to go on", err=as_json) != label:
+            raise UsageError(f"That is not {label}; nothing was rotated.")
+    return _rotate(settings, new_key_file, again=again, as_json=as_json)
+
+
+def _rotate(settings: Settings, new_key_file: Path | None, *, again: bool, as_json: bool) -> int:
+    try:
+        done = rotate_key(settings, BLOCKS, new_key_file=new_key_file, again=again)
+    except KeyboardInterrupt:
+        print_error(_INTERRUPTED)
+        return ExitCode.CANCELLED
+    if as_json:
+        print_json(json_of_rotation(done.rotation, done.location, was_done=done.was_done))
+    else:
+        for line in lines_of_rotation(done.rotation, done.location, was_done=done.was_done):
+            console().print(line, soft_wrap=True)
+    return ExitCode.ACCEPTED
+
+
+def _table_of(found: list[ListedKey]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for name in ("key", "name", "status", ""):
+        table.add_column(name, overflow="fold")
+    for each in found:
+        record = each.record
+        table.add_row(record.key_id or "", record.name or "", record.status or "", _notes_on(each))
+    return table
+
+
+def _notes_on(key: ListedKey) -> str:
+    notes = ["in use here"] if key.is_in_use else []
+    if key.replaced_by is not None:
+        notes.append(f"replaced, ends {minute_of(key.replaced_by.old_key_ends_at)}")
+    elif key.rotation is not None:
+        notes.append(f"made {minute_of(key.rotation.answered_at)}")
+    return "; ".join(notes)
+
+
+def _json_of(key: ListedKey) -> dict[str, object]:
+    made, replaced = key.rotation, key.replaced_by
+    return {
+        "key_id": key.record.key_id,
+        "name": key.record.name,
+        "status": key.record.status,
+        "in_use": key.is_in_use,
+        "made_at": None if made is None else made.answered_at.isoformat(),
+        "expires_at": None if replaced is None else replaced.old_key_ends_at.isoformat(),
+    }

@@ -1,0 +1,206 @@
+"""`proofsweep proofs`: the proofs that the service holds under this key."""
+
+import base64
+import binascii
+from http import HTTPStatus
+
+import typer
+from rich.table import Table
+
+from proofsweep.answers.operation_lines import line_of_inventory, line_of_recovery, notes_of_inventory
+from proofsweep.contract.models import ProofSummary
+from proofsweep.errors import CallFailed, UsageError
+from proofsweep.logs import set_up_logs
+from proofsweep.model.proofs import Inventory, RecoveryRequest
+from proofsweep.model.runs import Plan
+from proofsweep.settings import load_settings
+from proofsweep.wiring.engines import engine_for
+from proofsweep.wiring.operations import inventory_proofs, masters_of, newest_proofs, recover_sidecars
+from proofsweep.wiring.runs import bounds_for, plan_catalog
+from proofsweep_cli.erase_command import erase
+from proofsweep_cli.exit_codes import ExitCode
+from proofsweep_cli.interrupt import interrupted_by_signals
+from proofsweep_cli.key_block import read_block
+from proofsweep_cli.options import AsJson, Config, MaxCalls, ResultsUrl
+from proofsweep_cli.run_request import RunRequest
+from proofsweep_cli.screen import console, counted, print_json
+from proofsweep_cli.work_on_runs import plan_and_verify
+
+# Proofs that are shown without --limit. Chosen: a screen; half shows too little of a week, twice scrolls away.
+_SHOWN = 50
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    proofs = typer.Typer(help="List, inspect and recover the proofs that the service holds.", no_args_is_help=True)
+    proofs.command("list")(show_list)
+    proofs.command("show")(show)
+    proofs.command("inventory")(inventory)
+    proofs.command("erase")(erase)
+    proofs.command("recover")(recover)
+    proofs.command("verify")(verify)
+    app.add_typer(proofs, name="proofs")
+
+
+def show_list(
+    limit: int = typer.Option(_SHOWN, "--limit", metavar="N", min=1, help="Show the newest N proofs."),
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> int:
+    """List the newest proofs under this key. Nothing is stored; a keyed call for each hundred.
+
+    Pending proofs are never listed.
+
+    Example: `proofsweep proofs list --limit 10`
+    """
+    found, problem = newest_proofs(load_settings(config), read_block, limit)
+    if as_json:
+        print_json({"proofs": [proof.model_dump() for proof in found], "problem": problem})
+    else:
+        _print_list(found, problem)
+    return ExitCode.FAILED if problem else ExitCode.ACCEPTED
+
+
+def show(
+    proof_id: str = typer.Argument(metavar="PROOF_ID", help="The proof."),
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> int:
+    """Show what the service says of one proof; one keyed call. The sidecar itself is not shown.
+
+    Example: `proofsweep proofs show 5f0c…`
+    """
+    settings = load_settings(config)
+    try:
+        proof = engine_for(settings, read_block).partner.in_new_session(lambda _: None).proof(proof_id)
+    except CallFailed as failed:
+        if failed.status != HTTPStatus.NOT_FOUND:
+            raise
+        gone = f"No such proof is held under this key (404); request ID {failed.request_id}."
+        raise UsageError(gone) from failed
+    size = _sidecar_bytes(None if proof.sidecar is None else proof.sidecar.get_secret_value())
+    if as_json:
+        print_json({"song": proof.song, "classification": proof.classification, "sidecar_bytes": size})
+        return ExitCode.ACCEPTED
+    out = console()
+    out.print(f"song: {proof.song or 'unknown'}", soft_wrap=True)
+    out.print(f"classification: {proof.classification or 'none'} (report-only)", soft_wrap=True)
+    unknown = "unknown: service.sidecar_field is not set" if settings.service.sidecar_field is None else "none"
+    out.print(f"sidecar: {unknown if size is None else f'{size:,} bytes'}", soft_wrap=True)
+    return ExitCode.ACCEPTED
+
+
+def inventory(results: str | None = ResultsUrl, config: str | None = Config, as_json: bool = AsJson) -> int:
+    """List all proofs into the table `proofs`, and reconcile them with each item's newest answer.
+
+    A keyed call for each hundred proofs. The exit code is 3 if a listed classification or issuedAt differs from the
+    answer, and 4 if the listing may not be whole.
+
+    Example: `proofsweep proofs inventory --config production`
+    """
+    set_up_logs()
+    found = inventory_proofs(load_settings(config, results), read_block)
+    if as_json:
+        print_json(
+            {"operation_id": found.operation_id, **found.states, "listed": found.listed, "problem": found.problem}
+        )
+    else:
+        _print_inventory(found)
+    return ExitCode.FAILED if found.problem else ExitCode.REJECTED if found.count("differs") else ExitCode.ACCEPTED
+
+
+def recover(
+    below: str = typer.Argument("", metavar="[BELOW]", help="Only items whose audio is this file, or in this folder."),
+    *,
+    to: str | None = typer.Option(None, "--to", metavar="PREFIX", help="Write below this folder or bucket prefix."),
+    compare_all: bool = typer.Option(False, "--all", help="Also compare sidecars that are as they were accepted."),
+    one_file: bool = typer.Option(False, "--one-file", help="Also items verified without a sidecar; needs --to."),
+    max_calls: int | None = typer.Option(None, "--max-calls", metavar="N", min=1, help="Keyed calls at most."),
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> int:
+    """Write the sealed sidecars of items whose own are missing; no file is overwritten.
+
+    A keyed call for each sidecar that is not as it was accepted. Sidecars follow the files that `ingest` has moved.
+    The exit code is 3 if a local sidecar differs from the sealed one or lies in a watched folder, where nothing is
+    written, and 4 if one could not be had.
+
+    Example: `proofsweep proofs recover --to recovered`
+    """
+    set_up_logs()
+    wanted = RecoveryRequest(
+        below=below, prefix=to, compares_all=compare_all, with_one_files=one_file, max_calls=max_calls
+    )
+    with interrupted_by_signals():
+        done = recover_sidecars(load_settings(config, results), wanted, read_block)
+    if as_json:
+        print_json({"operation_id": done.operation_id, **done.outcomes})
+    else:
+        console().print(line_of_recovery(done), soft_wrap=True)
+    if done.outcomes.get("failed"):
+        return ExitCode.FAILED
+    return ExitCode.REJECTED if {"differs", "exists", "gone", "watched"} & done.outcomes.keys() else ExitCode.ACCEPTED
+
+
+def verify(
+    catalog: str = typer.Argument(metavar="LIST", help="A manifest with a column proof_id; optionally id and sha256."),
+    *,
+    max_calls: int | None = MaxCalls,
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> int:
+    """Verify proofs again by their IDs, without local files: each asset is downloaded, then sent.
+
+    This is a run: `resume`, `status` and the tables know it. With a column sha256, the assets are compared with these
+    digests of the masters; the exit code is 3 if one differs. Three keyed calls for each proof.
+
+    Example: `proofsweep proofs verify proofs.csv`
+    """
+    settings = load_settings(config, results)
+    bounds = bounds_for(settings, max_calls=max_calls)
+    request = RunRequest(config=config, results_url=results, as_json=as_json, bounds=bounds)
+    planned: list[str] = []
+
+    def plan() -> Plan:
+        made = plan_catalog(settings, catalog, read_block, bounds=bounds)
+        planned.append(made.run_id)
+        return made
+
+    code = plan_and_verify(request, settings, plan)
+    line, differ = masters_of(settings, planned[0])
+    if line is not None:
+        request.out.print(f"  {line}", soft_wrap=True)
+    return max(code, ExitCode.REJECTED) if differ else code
+
+
+def _print_list(found: list[ProofSummary], problem: str | None) -> None:
+    out = console()
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for name in ("issued (UTC)", "classification", "proof", "song"):
+        table.add_column(name, overflow="fold")
+    for proof in found:
+        issued = "" if proof.issued_at is None else f"{proof.issued_at:%Y-%m-%d %H:%M}"
+        table.add_row(issued, proof.classification or "", proof.proof_id or "", proof.song or "")
+    out.print(table)
+    out.print(f"{counted(len(found), 'proof')}, the newest first; pending ones are never listed.", soft_wrap=True)
+    if problem:
+        out.print(f"The listing may not be whole: {problem}.", style="yellow", soft_wrap=True)
+
+
+def _print_inventory(found: Inventory) -> None:
+    out = console()
+    out.print(line_of_inventory(found), style="bold", soft_wrap=True)
+    for note in notes_of_inventory(found):
+        out.print(f"  {note}", soft_wrap=True)
+    out.print(
+        f"  all of them: proofsweep query \"FROM proofs WHERE operation_id = '{found.operation_id}'\"", soft_wrap=True
+    )
+
+
+def _sidecar_bytes(text: str | None) -> int | None:
+    try:
+        return None if text is None else len(base64.b64decode(text, validate=True))
+    except binascii.Error:
+        return None

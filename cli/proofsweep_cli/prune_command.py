@@ -1,0 +1,110 @@
+"""`proofsweep prune`: delete what old runs hold besides newest answers."""
+
+import sys
+from collections.abc import Sequence
+from contextlib import nullcontext
+from datetime import timedelta
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from proofsweep.errors import UsageError
+from proofsweep.model.pruning import TABLES, Keep, Prunable, Pruning, days_of
+from proofsweep.settings import load_settings
+from proofsweep.wiring.engines import utc_now
+from proofsweep.wiring.operations import find_prunable
+from proofsweep.wiring.operations import prune as prune_store
+from proofsweep.wiring.stores import results_for
+from proofsweep_cli.exit_codes import ExitCode
+from proofsweep_cli.options import AsJson, Config, ResultsUrl
+from proofsweep_cli.screen import console, counted, print_json, size_text
+
+# Chosen: a screen shows as many lines; half hides runs that would fit, twice scrolls the sums away.
+_SHOWN_RUNS = 20
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(prune)
+
+
+def prune(
+    older_than: str = typer.Option(..., "--older-than", metavar="DAYS", help="Age of runs, like 400d."),
+    *,
+    keep: Keep = typer.Option(Keep.LATEST, "--keep", help="What is kept: each part with a newest answer."),
+    yes: bool = typer.Option(False, "--yes", "-y", help="Delete without asking; needed without a terminal."),
+    dry_run: bool = typer.Option(False, "--dry-run", help="Only say what would be deleted."),
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> int:
+    """Delete what old runs hold besides newest answers: verdicts, exchanges, planned items.
+
+    Only runs without remaining rows that ended long enough ago are pruned. Their rows in `runs`, their plans and their
+    receipts stay, and new receipts in `_pruned/` name all that was deleted. Repeat the command if it was interrupted.
+
+    Example: `proofsweep prune --older-than 400d --dry-run`
+    """
+    days = days_of(older_than)
+    if not (yes or dry_run or sys.stdin.isatty()):
+        raise UsageError("There is no terminal to ask on: add --yes to delete, or --dry-run to see what would go.")
+    store, out, now = results_for(load_settings(config, results)), console(to_stderr=as_json), utc_now()
+    with out.status("reading the snapshot and the receipts …") if out.is_terminal else nullcontext():
+        found = find_prunable(store, days, keep)
+    out.print(f"{store.store.url}: what ended before {now - timedelta(days=days):%Y-%m-%d %H:%M} UTC")
+    _print_prunable(out, found)
+    is_agreed = bool(found.all) and not dry_run and (yes or typer.confirm("Delete?", err=as_json))
+    with out.status("deleting …") if out.is_terminal and is_agreed else nullcontext():
+        done = prune_store(store, found) if is_agreed else []
+    out.print(_result(done) if is_agreed else "Nothing was deleted.")
+    if as_json:
+        print_json({"found": [_json_of(each) for each in found.all], "pruned": [each.run_id for each in done]})
+    return ExitCode.ACCEPTED
+
+
+def _print_prunable(out: Console, found: Prunable) -> None:
+    _print_table(out, found.all)
+    if found.begun:
+        out.print(f"{len(found.begun):,} of these: an earlier prune was interrupted")
+    if found.old_runs > len(found.new):
+        out.print(f"{counted(found.old_runs, 'run')} are old enough; of the others each part holds newest answers")
+    out.print(f"Would delete: {_sums(found.all)}")
+
+
+def _print_table(out: Console, prunings: Sequence[Pruning]) -> None:
+    if not prunings:
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("run", no_wrap=True)
+    for name in ("ended", *TABLES, "bytes", "parts kept"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for pruning in prunings[:_SHOWN_RUNS]:
+        rows = (f"{pruning.rows_of(name):,}" for name in TABLES)
+        cells = (pruning.run_ended_at[:10], *rows, size_text(pruning.size_bytes), f"{len(pruning.kept):,}")
+        table.add_row(pruning.run_id, *cells)
+    out.print(table)
+    more = len(prunings) - _SHOWN_RUNS
+    if more > 0:
+        out.print(f"and {more:,} more; --json --dry-run lists all")
+
+
+def _result(done: list[Pruning]) -> str:
+    return f"Deleted: {_sums(done)}; receipts in _pruned/"
+
+
+def _sums(prunings: list[Pruning]) -> str:
+    rows = [f"{counted(sum(each.rows_of(table) for each in prunings), 'row')} of {table}" for table in TABLES]
+    size = size_text(sum(each.size_bytes for each in prunings))
+    return f"{', '.join(rows)}, {size}, in {counted(len(prunings), 'run')}"
+
+
+def _json_of(pruning: Pruning) -> dict[str, object]:
+    return {
+        "run_id": pruning.run_id,
+        "ended_at": pruning.run_ended_at,
+        **{f"{table}_rows": pruning.rows_of(table) for table in TABLES},
+        "bytes": pruning.size_bytes,
+        "objects": len(pruning.deleted),
+        "parts_kept": len(pruning.kept),
+    }

@@ -1,0 +1,125 @@
+"""Run the verify flow in this process, against the configured Prefect server or an embedded one."""
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from proofsweep.answers.run_status import RunStatus
+from proofsweep.endings import EndedBy
+from proofsweep.errors import ResultsError, RunMustStop
+from proofsweep_cli.embedded_server import EmbeddedServer
+from proofsweep_cli.progress import progress_shown
+from proofsweep_cli.run_request import RunRequest, report
+from proofsweep_cli.screen import flush, print_error
+from proofsweep_cli.watch_prefect import prefect_watched
+
+if TYPE_CHECKING:
+    from prefect.client.schemas.objects import State
+
+
+def verify_run(run_id: str, request: RunRequest, server: EmbeddedServer | None) -> int:
+    """Run a leg of a planned run through Prefect, print the summary, and give the exit code."""
+    run_leg(run_id, request, server)
+    return report(request.run_status(run_id), request)
+
+
+def run_leg(run_id: str, request: RunRequest, server: EmbeddedServer | None) -> None:
+    """Run a leg of a planned run through Prefect, unless no row remains."""
+    before = request.run_status(run_id)
+    if not before.remaining:
+        return
+    if server is not None:
+        with request.out.status("starting a Prefect server …") if request.out.is_terminal else nullcontext():
+            import proofsweep_flows.verify_catalog  # noqa: F401, PLC0415 - seconds to import, in which the server starts
+
+            server.wait_until_up()
+    _run(run_id, request, before, server)
+
+
+def _run(run_id: str, request: RunRequest, before: RunStatus, server: EmbeddedServer | None) -> None:
+    """Run the flow. If Prefect's server is lost after the leg is settled, exit without waiting for Prefect."""
+    from proofsweep_flows.verify_catalog import verify_catalog  # noqa: PLC0415 - seconds to import
+
+    def exit_without_prefect() -> None:
+        end_progress()
+        _report_lost_server()
+        code = report(request.run_status(run_id), request)
+        if server is not None:
+            server.close()
+        flush()
+        os._exit(code)
+
+    with (
+        _terminal_kept_quiet(),
+        progress_shown(request.out) as end_progress,
+        prefect_watched(exit_without_prefect),
+        _errors_explained(run_id, request, before),
+    ):
+        state = verify_catalog(
+            run_id=run_id,
+            config=request.config,
+            results=request.results_url,
+            reserve=request.bounds.reserve,
+            max_calls=request.bounds.max_calls,
+            until=None if request.bounds.closes_at is None else request.bounds.closes_at.isoformat(),
+            dedupe=request.dedupe,
+            believe=request.believe,
+            return_state=True,
+        )
+        _raise_error_of(state)
+
+
+def _raise_error_of(state: "State[Any]") -> None:
+    """Raise the error that ended a flow run; a run that only stopped early has its ending in its receipt."""
+    from prefect.exceptions import CancelledRun, FailedRun  # noqa: PLC0415 - seconds to import
+
+    with suppress(CancelledRun, FailedRun):
+        state.result()
+
+
+@contextmanager
+def _errors_explained(run_id: str, request: RunRequest, before: RunStatus) -> Iterator[None]:
+    """Turn an error around the flow into one line: the store failed, or Prefect did. A settled leg stays settled."""
+    try:
+        yield
+    except ResultsError as error:
+        raise RunMustStop(
+            f"{error.message} Finished rows are kept. When the store works again: {request.resume(run_id)}",
+            ended_by=EndedBy.BREAKER,
+        ) from error
+    except (httpx.HTTPError, RuntimeError) as error:  # our own client gives values: this is Prefect's
+        if isinstance(error, RuntimeError) and not str(error).startswith("Failed to reach API"):
+            raise
+        now = request.run_status(run_id)
+        if len(now.legs) > len(before.legs) and now.ended_by is not None:
+            _report_lost_server()
+            return
+        raise RunMustStop(
+            f"The Prefect server failed ({error}). When it works again: {request.resume(run_id)}",
+            ended_by=EndedBy.KILLED,
+        ) from error
+
+
+def _report_lost_server() -> None:
+    print_error("The Prefect server is lost, with its own record of this run. No result is lost.")
+
+
+@contextmanager
+def _terminal_kept_quiet() -> Iterator[None]:
+    """Send log lines only to the server, not to the terminal; import Prefect first."""
+    from prefect.logging.handlers import APILogHandler, PrefectConsoleHandler  # noqa: PLC0415 - seconds to import
+
+    logging.raiseExceptions = False  # no traceback for a log line that finds no server
+    for name in ("prefect._internal", "prefect._internal.concurrency"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # it prints each event that finds no server
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, PrefectConsoleHandler):
+            handler.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        APILogHandler().flush()

@@ -1,0 +1,110 @@
+"""What a command was asked about a run, and its report; apart from Prefect, so that `status` starts quickly."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+
+from rich.console import Console
+
+from proofsweep.answers.attention import named_files
+from proofsweep.answers.describe_run import describe_run
+from proofsweep.answers.run_status import RunStatus
+from proofsweep.answers.summary import json_of
+from proofsweep.errors import CatalogError, ResultsError
+from proofsweep.model.bounds import Bounds
+from proofsweep.model.coverage import Coverage
+from proofsweep.model.forecast import Forecast
+from proofsweep.settings import Settings, load_settings
+from proofsweep.wiring.stores import results_for
+from proofsweep_cli.exit_codes import code_of_run
+from proofsweep_cli.forecast_lines import forecast_json
+from proofsweep_cli.next_command import next_command
+from proofsweep_cli.screen import console, print_json, print_summary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """The options of `verify` and `resume`.
+
+    Attributes:
+        dedupe: as in the settings when None.
+        resumed: the run that this command has gone on with before.
+    """
+
+    config: str | None
+    results_url: str | None
+    as_json: bool
+    bounds: Bounds = field(default_factory=Bounds)
+    dedupe: bool | None = None
+    believe: bool = False
+    forecast: Forecast | None = None
+    resumed: RunStatus | None = None
+    coverage: Callable[[], Coverage | None] = lambda: None
+
+    @property
+    def out(self) -> Console:
+        """Where text goes: to stderr with `--json`, since stdout holds only the object."""
+        return console(to_stderr=self.as_json)
+
+    @property
+    def settings(self) -> Settings:
+        """The settings; options of the command line take precedence."""
+        return load_settings(self.config, self.results_url)
+
+    def command(self, *words: str) -> str:
+        """Write the command that does something with a run of this store."""
+        return next_command(*words, config=self.config, results=self.results_url)
+
+    def resume(self, run_id: str) -> str:
+        """Write the command that resumes a run of this store."""
+        return self.command("resume", run_id)
+
+    def run_status(self, run_id: str) -> RunStatus:
+        """Read how a run stands."""
+        return describe_run(results_for(self.settings), run_id)
+
+
+def report(run: RunStatus, request: RunRequest) -> int:
+    """Print a run's summary; give its exit code, or that of the run before it if that is higher."""
+    results = results_for(request.settings)
+    results_url, files = results.store.url, named_files(results, run)
+    if request.as_json:
+        forecast = {} if request.forecast is None else {"forecast": forecast_json(request.forecast)}
+        resumed = {} if request.resumed is None else {"resumed": json_of(request.resumed, results_url)}
+        print_json(
+            json_of(run, results_url)
+            | {"attention": [asdict(file) for file in files]}
+            | forecast
+            | resumed
+            | _coverage_json(request)
+        )
+    else:
+        print_summary(
+            request.out,
+            run,
+            results_url,
+            resume=request.resume(run.plan.run_id),
+            files=files,
+            rejects=request.command("rejects", run.plan.run_id),
+        )
+        print_coverage(request)
+    return max(code_of_run(each) for each in (run, request.resumed) if each is not None)
+
+
+def print_coverage(request: RunRequest) -> None:
+    """Say how much of the catalog has a young answer, if an age was given."""
+    try:
+        coverage = request.coverage()
+    except (CatalogError, ResultsError) as error:  # the exit code stays that of the run
+        request.out.print(f"The coverage of the catalog is not known: {error.message}", soft_wrap=True)
+        return
+    if coverage is not None:
+        request.out.print(coverage.sentence, soft_wrap=True)
+
+
+def _coverage_json(request: RunRequest) -> dict[str, object]:
+    """Return the member `coverage`: null if it is not known, absent if no age was given."""
+    try:
+        coverage = request.coverage()
+    except (CatalogError, ResultsError):
+        return {"coverage": None}
+    return {} if coverage is None else {"coverage": asdict(coverage)}

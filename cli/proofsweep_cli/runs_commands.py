@@ -1,0 +1,174 @@
+"""`proofsweep runs` and `proofsweep status`: show runs and what remains of them."""
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from proofsweep.answers.describe_run import describe_run, newest_runs, state_of
+from proofsweep.answers.follow_run import heartbeats_of, only_active_run
+from proofsweep.answers.run_status import RunStatus
+from proofsweep.answers.summary import ending_of, json_of
+from proofsweep.settings import load_settings
+from proofsweep.wiring.stores import meant_run, results_for
+from proofsweep_cli.active_leg import active_leg_lines, followed, short_line, where_line
+from proofsweep_cli.exit_codes import ExitCode
+from proofsweep_cli.options import AsJson, Config, OfCatalog, ResultsUrl, Run
+from proofsweep_cli.run_request import RunRequest, report
+from proofsweep_cli.screen import COLOURS, console, counted, print_error, print_json, styled
+
+# A narrower terminal folds the table into columns of a few letters.
+_TABLE_COLUMNS = 150
+
+_Follow = typer.Option(
+    False, "--follow", "-f", help="Show each heartbeat of the active leg until it ends; without RUN, of the active run."
+)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(runs)
+    app.command()(status)
+
+
+def runs(
+    limit: int = typer.Option(20, "--limit", "-n", min=1, help="Show at most this many runs, the newest first."),
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> int:
+    """List the runs of a results store, the newest first.
+
+    Example: `proofsweep runs --limit 5 --json`
+    """
+    store = results_for(load_settings(config, results))
+    newest = newest_runs(store, limit)
+    if as_json:
+        print_json({"runs": [_json_of_run(run, store.store.url) for run in newest], "results": store.store.url})
+    elif newest:
+        _print_runs(console(), newest)
+    else:
+        console().print(f"There is no run in {store.store.url}.", soft_wrap=True)
+    return ExitCode.ACCEPTED
+
+
+def status(
+    run_id: str | None = Run,
+    *,
+    catalog: str | None = OfCatalog,
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+    follow: bool = _Follow,
+    as_json: bool = AsJson,
+) -> int:
+    """Show a run: the summary that `verify` printed, and its legs; of one that is active, how far it is.
+
+    The exit code is that of the run; 9 while a leg is active. --follow shows each heartbeat, on any machine that
+    reaches the results store, until the leg ends; Ctrl-C ends only the following.
+
+    Example: `proofsweep status --follow`
+    """
+    request, settings = RunRequest(config=config, results_url=results, as_json=as_json), load_settings(config, results)
+    if follow and run_id is None and catalog is None:
+        run_id = only_active_run(results_for(settings))
+    meant = meant_run(settings, run_id, catalog)
+    if meant.note is not None:
+        print_error(meant.note)
+    store, run_id = meant.results, meant.plan.run_id
+    run = describe_run(store, run_id)
+    if follow and run.open_leg is not None and not run.open_leg.is_gone:
+        if not followed(request.out, heartbeats_of(store, run.open_leg)):
+            return ExitCode.ACTIVE
+        run = describe_run(store, run_id)
+    if run.active is not None and not as_json:
+        _print_active(request, run)
+        return ExitCode.ACTIVE
+    code = report(run, request)
+    if not as_json:
+        _print_legs(request.out, run)
+    return code if run.active is None else ExitCode.ACTIVE
+
+
+def _print_active(request: RunRequest, run: RunStatus) -> None:
+    """Print how far an active run is, its legs before, and how it is followed and stopped."""
+    out = request.out
+    out.print()
+    out.print(styled(f"Run {run.plan.run_id}", "bold"), f"— {ending_of(run)}")
+    out.print()
+    for line in () if run.active is None else active_leg_lines(run.active):
+        out.print("  ", line, sep="", soft_wrap=True)
+    _print_legs(out, run)
+    for verb in ("status --follow", "stop"):
+        out.print(f"  {verb.split()[-1].strip('-')}: {request.command(*verb.split(), run.plan.run_id)}", soft_wrap=True)
+
+
+def _json_of_run(run: RunStatus, url: str) -> dict[str, object]:
+    """Return a run as `status --json` does, without the lists of groups and the latest leg."""
+    whole = json_of(run, url)
+    facts = {"created_at": run.plan.created_at, "catalog": run.plan.catalog, "environment": run.plan.environment}
+    return facts | {name: cell for name, cell in whole.items() if name not in {"groups", "this_leg", "results"}}
+
+
+def _print_runs(out: Console, newest: list[RunStatus]) -> None:
+    """Print a table; on a terminal that is too narrow for it, three lines for each run."""
+    if out.width >= _TABLE_COLUMNS:
+        out.print(_table(newest))
+        return
+    for run in newest:
+        plan = run.plan
+        out.print(styled(plan.run_id, "bold"), f"{_began(run)} UTC", soft_wrap=True)
+        rows = f"{run.remaining_now:,} of {counted(plan.items, 'row')} remain, {_calls(run)} calls"
+        out.print(f"  {_state(run)}: {_outcomes(run) or 'no row yet'}; {rows}", soft_wrap=True)
+        out.print(f"  {plan.environment}, {plan.catalog}", soft_wrap=True)
+
+
+def _began(run: RunStatus) -> str:
+    return run.plan.created_at[:16].replace("T", " ")
+
+
+def _state(run: RunStatus) -> str:
+    """Say how a run stands; of one that is active, where."""
+    return state_of(run) if run.active is None else f"active {short_line(run.active)}"
+
+
+def _outcomes(run: RunStatus) -> str:
+    return ", ".join(f"{rows:,} {word}" for word in COLOURS if (rows := run.rows_now(word)))
+
+
+def _table(newest: list[RunStatus]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("run", no_wrap=True)
+    table.add_column("began (UTC)", no_wrap=True)
+    for name in ("rows", "remaining", "calls"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name in ("ended by", "outcomes", "environment", "catalog"):
+        table.add_column(name, overflow="fold")
+    for run in newest:
+        plan = run.plan
+        counts = (f"{plan.items:,}", f"{run.remaining_now:,}", _calls(run))
+        cells = (_state(run), _outcomes(run), plan.environment, plan.catalog)
+        table.add_row(plan.run_id, _began(run), *counts, *cells)
+    return table
+
+
+def _calls(run: RunStatus) -> str:
+    """Write the calls, those of the active leg as it told them; `+ ?`: a killed leg could not write some down."""
+    told = None if run.active is None else run.active.progress
+    is_known = told is not None or run.calls_unrecorded is not None
+    return f"{run.total('calls') + (told.calls if told else 0):,}" + ("" if is_known else " + ?")
+
+
+def _print_legs(out: Console, run: RunStatus) -> None:
+    for leg in run.legs:
+        if run.active is not None and leg.leg == run.active.leg:
+            continue
+        if not leg.counts:
+            last = "" if run.open_leg is None or run.open_leg.leg != leg.leg else f" ({where_line(run.open_leg)})"
+            out.print(f"  leg {leg.leg}: killed; its rows are counted when the run is resumed{last}", soft_wrap=True)
+            continue
+        began = str(leg.counts.get("started_at") or "")[:19]
+        rows = sum(leg.count(word) or 0 for word in COLOURS)
+        calls = counted(leg.count("calls") or 0, "call")
+        ended = f" {counted(rows, 'row')}, {calls}, ended by {leg.ended_by}"
+        rate = leg.counts.get("rate_learned")
+        lane = f", the service allows {rate:,.1f} calls/s" if isinstance(rate, float) else ""
+        out.print(f"  leg {leg.leg}: {began}{ended}{lane}", soft_wrap=True)

@@ -1,0 +1,234 @@
+"""`proofsweep sandbox`: a local partner service that also issues proofs for your own files."""
+
+import csv
+import os
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from io import StringIO
+from pathlib import Path
+from typing import Literal
+
+import httpx
+import typer
+
+from proofsweep.errors import ConfigError
+from proofsweep.new_file import new_file
+from proofsweep_cli.exit_codes import ExitCode
+from proofsweep_cli.screen import console
+from proofsweep_sandbox import Issued, IssueOptions, Operator, OperatorError, Running, Sample, launch, write_catalog
+from proofsweep_sandbox import Options as SandboxOptions
+
+_HOME = Path(".proofsweep-sandbox")
+_SUPPLIERS = ("North", "South")
+_DEFAULT = SandboxOptions(home=_HOME)
+
+_OperatorUrl = typer.Option(
+    f"http://127.0.0.1:{_DEFAULT.operator_port}", "--operator", metavar="URL", help="The sandbox's operator port."
+)
+
+sandbox_app = typer.Typer(invoke_without_command=True, rich_markup_mode="markdown")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command and its subcommand."""
+    app.add_typer(sandbox_app, name="sandbox")
+
+
+@sandbox_app.callback()
+def sandbox(
+    context: typer.Context,
+    home: Path = typer.Option(
+        _HOME, "--home", metavar="DIR", help="For its key, registry and uploads; kept between runs."
+    ),
+    port: int = typer.Option(_DEFAULT.port, "--port", help="The API's port; 0 takes any free one."),
+    storage_port: int = typer.Option(_DEFAULT.storage_port, "--storage-port", help="The slot target's port."),
+    *,
+    operator_port: int = typer.Option(_DEFAULT.operator_port, "--operator-port", help="The operator's port."),
+    silences: int = typer.Option(
+        0,
+        "--silences",
+        metavar="SEED",
+        help="Draw unspecified behaviour from this seed; 0 keeps the sandbox's own choices.",
+    ),
+    evolve: bool = typer.Option(
+        False, "--evolve", help="Behave as a later release of the contract, with everything it may add."
+    ),
+) -> int | None:
+    """Serve a local partner service in the foreground, until Ctrl-C.
+
+    The default profile, `sandbox`, uses this service at its default ports.
+
+    Example: `proofsweep sandbox --port 9000`
+    """
+    if context.invoked_subcommand is not None:
+        return None
+    ports = (port, storage_port, operator_port)
+    _require_home_and_ports(home, ports)
+    options = SandboxOptions(home=home, silences=silences, evolve=evolve)
+    with launch(home, ports=ports, options=options) as running, suppress(KeyboardInterrupt):
+        _print_addresses(running, options.key_file)
+        _print_choices(running, silences)
+        running.wait()
+    console().print()
+    console().print("The sandbox has ended; its home is kept.")
+    return ExitCode.ACCEPTED
+
+
+@sandbox_app.command()
+def issue(
+    files: list[Path] = typer.Argument(metavar="FILE", help="Audio files: WAV, or any other with --legacy."),
+    *,
+    legacy: bool = typer.Option(False, "--legacy", help="Issue a sidecar instead of a credentialed copy."),
+    song: str | None = typer.Option(None, "--song", help="The proof's song; the file's name by default."),
+    out: Path | None = typer.Option(
+        None, "--out", metavar="DIR", help="Default: `issued`; for sidecars, beside the audio."
+    ),
+    sealed_by: Literal["service", "device", "stranger"] = typer.Option(
+        "service", "--sealed-by", help="Who signs: a device's seal is `local_seal`, a stranger's `unregistered`."
+    ),
+    unregistered: bool = typer.Option(False, "--unregistered", help="Leave the proof out of the registry."),
+    operator_url: str = _OperatorUrl,
+) -> int:
+    """Let a running sandbox issue proofs for your own files.
+
+    A WAV gets a credentialed copy. With --legacy, the audio does not change and gets a sidecar. No file is
+    overwritten.
+
+    Example: `proofsweep sandbox issue song.wav --out delivery`
+    """
+    order = IssueOptions(legacy=legacy, sealed_by=sealed_by, registered=not unregistered and sealed_by == "service")
+    if song is not None:
+        order["song"] = song
+    with Operator(operator_url) as operator:
+        for file in files:
+            done = _issue(operator, file, _target(file, out, is_legacy=legacy), order, operator_url)
+            console().print(f"{done.sidecar or done.audio}  {done.proof_id}", soft_wrap=True)
+    return ExitCode.ACCEPTED
+
+
+@sandbox_app.command()
+def samples(
+    folder: Path = typer.Argument(metavar="FOLDER", help="A folder that is empty or does not exist."),
+    files: int = typer.Option(60, "--files", min=1, help="Audio files; 26 or more contain every kind."),
+    manifest: Path | None = typer.Option(
+        None, "--manifest", metavar="FILE", help="Also write a manifest of them, with the tags supplier and release."
+    ),
+    operator_url: str = _OperatorUrl,
+) -> int:
+    """Let a running sandbox write a sample catalog: audio and sidecars with every verdict.
+
+    Example: `proofsweep sandbox samples delivery --files 100`
+    """
+    _require_empty(folder)
+    with nullcontext() if manifest is None else new_file(manifest) as file:
+        with Operator(operator_url) as operator, _errors_explained(folder, operator_url):
+            written = write_catalog(folder, operator, files=files)
+        if manifest is not None and file is not None:
+            file.write(_manifest_of(written, manifest.parent).encode("utf-8"))
+    console().print(f"{folder}: {len(written)} audio files", soft_wrap=True)
+    return ExitCode.ACCEPTED
+
+
+def _manifest_of(written: Sequence[Sample], folder: Path) -> str:
+    """List files as a label does: a release is a folder, and every second release is of the other supplier."""
+    releases = list(dict.fromkeys(sample.audio.parent for sample in written))
+    text = StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(["audio", "sidecar", "supplier", "release"])
+    for sample in written:
+        release, files = sample.audio.parent, [sample.audio, *([sample.sidecar] if sample.sidecar else [])]
+        audio, sidecar = [*(os.path.relpath(file, folder) for file in files), ""][:2]
+        rows.writerow([audio, sidecar, _SUPPLIERS[releases.index(release) % len(_SUPPLIERS)], release.name])
+    return text.getvalue()
+
+
+def _require_empty(folder: Path) -> None:
+    """Raise ConfigError unless the folder is empty or does not exist."""
+    try:
+        if any(folder.iterdir()):
+            raise ConfigError(f"{folder} is not empty; name an empty or a new folder.")
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise ConfigError(f"The folder {folder} cannot be used ({error.strerror}).") from error
+
+
+def _require_home_and_ports(home: Path, ports: tuple[int, ...]) -> None:
+    """Raise ConfigError, which prints one line, if the home cannot be used or a port is taken."""
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"The sandbox's home {home} cannot be used ({error.strerror}).") from error
+    with ExitStack() as held:
+        for port in ports:
+            try:
+                held.enter_context(socket.create_server((_DEFAULT.host, port)))
+            except (OSError, OverflowError) as error:
+                raise ConfigError(
+                    f"Port {port} cannot be used; another sandbox may be running. Name another port."
+                ) from error
+
+
+def _print_addresses(running: Running, key_file: Path) -> None:
+    """Print where the sandbox serves, and which commands come next."""
+    is_default = running.base_url.endswith(f":{_DEFAULT.port}/v1") and key_file == _DEFAULT.key_file
+    settings = f"PROOFSWEEP_SERVICE__BASE_URL={running.base_url} PROOFSWEEP_SERVICE__API_KEY_FILE={key_file} "
+    operator = (
+        "" if running.operator_url.endswith(f":{_DEFAULT.operator_port}") else f" --operator {running.operator_url}"
+    )
+    out = console()
+    out.print(f"The sandbox serves at {running.base_url}", style="bold", soft_wrap=True)
+    out.print(f"  operator: {running.operator_url}", soft_wrap=True)
+    out.print(f"  key file: {key_file}", soft_wrap=True)
+    out.print("In another terminal, with a WAV of your own:")
+    out.print(f"  proofsweep sandbox issue song.wav --out music{operator}", style="cyan", soft_wrap=True)
+    out.print(f"  {'' if is_default else settings}proofsweep verify music", style="cyan", soft_wrap=True)
+    out.print("Ctrl-C ends the sandbox.")
+
+
+def _print_choices(running: Running, seed: int) -> None:
+    """Print the choices that a seed has drawn for unspecified behaviour."""
+    choices = running.operator.silences()
+    if choices["evolve"]:
+        console().print("It is a later release of the contract.")
+    if seed:
+        drawn = " ".join(f"{name}={choice}" for name, choice in choices["choices"].items())
+        console().print(f"Choices of seed {seed}: {drawn}", soft_wrap=True, markup=False)
+
+
+def _target(file: Path, out: Path | None, *, is_legacy: bool) -> Path:
+    """Name the file that an issue writes; make its folder.
+
+    Raises:
+        ConfigError: the file exists already, or its folder cannot be made.
+    """
+    folder = out or (file.parent if is_legacy else Path("issued"))
+    target = folder / (f"{file.name}.sidecar" if is_legacy else file.name)
+    if target.exists():
+        raise ConfigError(f"{target} exists and is not overwritten; name another folder by --out.")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"The folder {folder} cannot be made ({error.strerror}).") from error
+    return target
+
+
+def _issue(operator: Operator, file: Path, target: Path, order: IssueOptions, url: str) -> Issued:
+    with _errors_explained(file, url):
+        return operator.issue(file, target, **order)
+
+
+@contextmanager
+def _errors_explained(what: Path, url: str) -> Iterator[None]:
+    """Turn errors of the operator port and the disk into a ConfigError; `what` is the file or folder."""
+    try:
+        yield
+    except OperatorError as error:
+        raise ConfigError(f"The sandbox cannot issue a proof for {what}: {error}.") from error
+    except OSError as error:
+        raise ConfigError(f"{error.filename or what} cannot be read or written ({error.strerror}).") from error
+    except (httpx.TransportError, httpx.InvalidURL) as error:
+        raise ConfigError(f"No sandbox answers at {url}; start one with `proofsweep sandbox`.") from error
+    except (ValueError, KeyError) as error:
+        raise ConfigError(f"The server at {url} is no sandbox's operator port; check --operator.") from error

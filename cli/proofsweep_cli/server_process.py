@@ -1,0 +1,42 @@
+"""The process of the embedded Prefect server: it serves until its standard input ends."""
+
+import os
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from proofsweep_cli.prefect_tables import tables_made
+
+if TYPE_CHECKING:
+    from uvicorn import Server
+
+# Bounds a regular end; then the process exits. Chosen: shorter than the parent's limit; half may cut a request off.
+_GRACE_SECONDS = 3.0
+
+
+def main() -> None:
+    """Serve Prefect's API on the loopback port given as the only argument."""
+    serving: list[Server] = []
+    threading.Thread(target=_end_with_parent, args=(serving,), daemon=True).start()
+    import uvicorn  # noqa: PLC0415 - the import takes seconds, and the parent may end in them
+    from prefect.server.api.server import create_app  # noqa: PLC0415
+
+    config = uvicorn.Config(create_app(), host="127.0.0.1", port=int(sys.argv[1]), log_level="warning")
+    serving.append(uvicorn.Server(config))
+    with tables_made():
+        serving[0].run()
+
+
+def _end_with_parent(serving: "list[Server]") -> None:
+    """Wait for the end of standard input: the parent closed it or ended."""
+    while os.read(sys.stdin.fileno(), 1):  # not sys.stdin.read: an import may need the lock of its buffer
+        pass
+    for server in serving:
+        server.should_exit = True
+        time.sleep(_GRACE_SECONDS)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

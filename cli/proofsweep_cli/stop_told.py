@@ -1,0 +1,21 @@
+"""Tell somebody when a run cannot begin, before there is a flow that could."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from proofsweep.errors import RunMustStop
+from proofsweep.settings import Settings
+from proofsweep.wiring.watching import tell_of_stop
+from proofsweep_cli.key_block import read_block
+from proofsweep_cli.screen import print_error
+
+
+@contextmanager
+def stop_told(settings: Settings) -> Iterator[None]:
+    """Tell those whom the settings name of what stops the work inside; print one line if that fails."""
+    try:
+        yield
+    except RunMustStop as stop:
+        for line in tell_of_stop(settings, stop, read_block):
+            print_error(line)
+        raise

@@ -1,0 +1,1 @@
+"""The profiles that ship with the package, by name; data only, never a secret."""

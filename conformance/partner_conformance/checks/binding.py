@@ -1,0 +1,121 @@
+"""The binding to the exact audio bytes: any bit, any byte more or less (contract, What the service does)."""
+
+from partner_conformance import sounds
+from partner_conformance.assertions import expect, links_in, success_members, text_of
+from partner_conformance.checks.verdicts import expect_verdict
+from partner_conformance.definition import check
+from partner_conformance.operations import ASSET
+from partner_conformance.replies import NotTried, Violation
+from partner_conformance.subject import Subject
+
+_PAIR = ("pair", "sidecar_field")
+# A one-file credential is a C2PA manifest in the WAV; its boxes are labelled so.
+_MANIFEST = b"c2pa"
+_NOT_FOUND = 404
+# RIFF: where a plain WAV tells its rate, after 12 bytes of head and 12 of its format; in other audio any byte.
+_IN_THE_HEADER = 24
+
+
+@check(calls=4, needs=("one_file",))
+def verdicts_bit_of_the_first_and_the_last_sample(service: Subject) -> None:
+    """A one-file credential with one bit changed in the first or the last sample is `unreadable`."""
+    for place in (0.0, 1.0):
+        reply, _ = service.verified(sounds.with_another_sample(service.one_file, place))
+        expect_verdict(reply, "unreadable")
+
+
+@check(calls=2, needs=("one_file",))
+def verdicts_bit_of_the_header_of_a_one_file(service: Subject) -> None:
+    """A one-file credential with one bit changed in the WAV's format, such as its rate, is not accepted."""
+    changed = bytearray(service.one_file)
+    changed[_IN_THE_HEADER] ^= 1
+    expect_verdict(service.verified(bytes(changed))[0], "unreadable", "tampered")
+
+
+@check(calls=4, needs=("one_file",))
+def verdicts_byte_more_or_less_of_a_one_file(service: Subject) -> None:
+    """A one-file credential with a byte appended, or without its last one, is not accepted."""
+    for audio in (service.one_file + b"\0", service.one_file[:-1]):
+        expect_verdict(service.verified(audio)[0], "unreadable", "tampered")
+
+
+@check(calls=6, needs=_PAIR)
+def verdicts_bit_of_the_first_and_the_last_byte_of_a_pair(service: Subject) -> None:
+    """A legacy pair with one bit changed in the first byte, in the header or in the last byte is `audioChanged`."""
+    audio, sidecar = service.pair
+    for place in (0, _IN_THE_HEADER, -1):
+        changed = bytearray(audio)
+        changed[place] ^= 1
+        expect_verdict(service.verified(bytes(changed), sidecar)[0], "audioChanged")
+
+
+@check(calls=4, needs=_PAIR)
+def verdicts_byte_more_or_less_of_a_pair(service: Subject) -> None:
+    """A legacy pair with a byte appended to the audio, or without its last one, is `audioChanged`."""
+    audio, sidecar = service.pair
+    for changed in (audio + b"\0", audio[:-1]):
+        expect_verdict(service.verified(changed, sidecar)[0], "audioChanged")
+
+
+@check(calls=2, needs=_PAIR)
+def verdicts_other_audio_with_a_sidecar(service: Subject) -> None:
+    """Other audio with the sidecar of a pair is `audioChanged`."""
+    expect_verdict(service.verified(sounds.silence(), service.pair[1])[0], "audioChanged")
+
+
+@check(calls=2, needs=("one_file", *_PAIR))
+def endpoints_11_sidecar_chooses_the_pair(service: Subject) -> None:
+    """With a sidecar the pair is verified, also if the audio has an accepted one-file credential."""
+    expect_verdict(service.verified(service.one_file, service.pair[1])[0], "audioChanged")
+
+
+@check(calls=2, needs=_PAIR)
+def verdicts_audio_of_a_pair_alone(service: Subject) -> None:
+    """The audio of a pair without its sidecar is `unreadable`: it has no readable proof."""
+    if _MANIFEST in service.pair[0]:
+        raise NotTried("the pair's audio has a credential of its own")
+    expect_verdict(service.verified(service.pair[0])[0], "unreadable")
+
+
+@check(calls=3, needs=_PAIR)
+def endpoints_11_sidecar_is_not_remembered(service: Subject) -> None:
+    """`POST /verify` has no side effects: without its sidecar, audio is `unreadable` also after a verified pair."""
+    audio, sidecar = service.pair
+    if _MANIFEST in audio:
+        raise NotTried("the pair's audio has a credential of its own")
+    upload_id = service.stored(audio)
+    expect_verdict(service.verify(upload_id, sidecar), "valid")
+    expect_verdict(service.verify(upload_id), "unreadable")
+
+
+@check(calls=2, needs=("unregistered_pair", "sidecar_field"))
+def verdicts_unregistered_pair(service: Subject) -> None:
+    """A legacy pair that is not registered is `unregistered`."""
+    audio, sidecar = (file.read_bytes() for file in service.inputs.unregistered_pair or ())
+    expect_verdict(service.verified(audio, sidecar)[0], "unregistered")
+
+
+@check(calls=3, needs=_PAIR)
+def verdicts_sidecar_without_a_proof(service: Subject) -> None:
+    """A sidecar that is no proof file is not accepted: it is refused, or `unreadable`."""
+    reply = service.verify(service.stored(service.pair[0]), b"this is no proof file")
+    service.expect_status(reply, range(200, 500), "with a sidecar that is no proof file")
+    if reply.status == reply.operation.success:
+        expect_verdict(reply, "unreadable", "tampered")
+
+
+@check(calls=5)
+def resources_asset_verifies(service: Subject) -> None:
+    """The audio that an asset's link returns is `valid`, with the same proof."""
+    reply = service.wire.ask(ASSET, proof_id=service.a_proof)
+    if reply.status == _NOT_FOUND:
+        raise NotTried("the proof has no one-file artifact; name another one with --proof")
+    downloads = (service.wire.elsewhere.download(link) for link in links_in(success_members(reply)))
+    audio = next((audio for _, audio in downloads if sounds.is_wav(audio)), None)
+    if audio is None:
+        raise Violation("no link of the answer returns a WAV", (reply,))
+    answer, _ = service.verified(audio)
+    expect_verdict(answer, "valid")
+    expect(
+        text_of(answer.members, "proofId", answer) == service.a_proof, "the asset is of another proof", reply, answer
+    )

@@ -1,0 +1,96 @@
+"""The replay of a completed rotation, and at last the lane of rotation (contract, Endpoints 3)."""
+
+from partner_conformance.assertions import expect, success_members
+from partner_conformance.operations import KEYS, USAGE
+from partner_conformance.pages import ids_of
+from partner_conformance.replies import NotTried, Reply, Violation
+from partner_conformance.rotating import (
+    idempotency_key_of,
+    replay_needs_its_key,
+    replay_of,
+    request_rotation,
+    rotating,
+    rotation_of,
+)
+from partner_conformance.subject import Subject, a_made_up_key
+
+# Chosen: rotations in a row to cause a 429 in their low lane; more use more of the quota.
+_MOST_REPLAYS = 30
+# Chosen: another user of the key may throttle usage once or twice.
+_LANE_ROUNDS = 3
+
+
+@rotating(calls=2)
+def rotate_replays_the_same_answer(service: Subject) -> None:
+    """The same `Idempotency-Key` within 24 hours replays the answer: 201 and the same members."""
+    first, again = rotation_of(service), replay_of(service)
+    members = success_members(again)
+    for name in ("apiKey", "keyId", "name", "previousKeyExpiresAt"):
+        expect(members.get(name) == first.members.get(name), f"the replay has another {name}", first.reply, again)
+
+
+@rotating(calls=2)
+def rotate_marks_the_replay(service: Subject) -> None:
+    """A replay has the header `idempotency-replayed: true`."""
+    again = replay_of(service)
+    success_members(again)
+    expect(again.headers.get("idempotency-replayed") == "true", "the replay has no idempotency-replayed: true", again)
+
+
+@rotating(calls=1)
+def rotate_first_answer_is_no_replay(service: Subject) -> None:
+    """The first answer to a rotation is not marked as a replay."""
+    first = rotation_of(service).reply
+    expect(first.headers.get("idempotency-replayed") != "true", "the first answer is marked as a replay", first)
+
+
+@rotating(calls=4)
+def rotate_replay_makes_no_key(service: Subject) -> None:
+    """A replay makes no further key."""
+    rotation_of(service)
+    before = service.wire.ask(KEYS)
+    replay_of(service)
+    after = service.wire.ask(KEYS)
+    expect(set(ids_of(before)) == set(ids_of(after)), "the replay has changed the list of keys", before, after)
+
+
+@rotating(calls=2)
+def rotate_replay_needs_the_key(service: Subject) -> None:
+    """The Idempotency-Key alone replays nothing: without a valid key it is refused with 403."""
+    for key in (None, a_made_up_key()):
+        service.expect_status(replay_needs_its_key(service, key), 403, "with the Idempotency-Key and no valid key")
+
+
+@rotating(calls=2)
+def rotate_idempotency_key_is_exact(service: Subject) -> None:
+    """An Idempotency-Key with other capitals is another one: refused with 409."""
+    rotation_of(service)
+    other = idempotency_key_of(service).swapcase()
+    if other == idempotency_key_of(service):
+        raise NotTried("the Idempotency-Key has no letter")
+    service.expect_status(request_rotation(service, other), 409, "with other capitals in the Idempotency-Key")
+
+
+@rotating(calls=1 + _LANE_ROUNDS * (_MOST_REPLAYS + 2))
+def rotate_has_a_lane_of_its_own(service: Subject) -> None:
+    """Rotation has its own throttle lane: while rotation is throttled, usage is not."""
+    rotation_of(service)
+    for _ in range(_LANE_ROUNDS):
+        success_members(service.wire.ask(USAGE, query={"days": "1"}))  # waits for the lane of all other calls
+        rotation = _throttled_replay(service)
+        other = service.wire.ask(USAGE, query={"days": "1"}, waits=False)
+        if not other.is_throttled or _wait_seconds(other) < _wait_seconds(rotation) / 2:
+            return
+    raise Violation("while rotation is throttled, usage is throttled too", (rotation, other))
+
+
+def _throttled_replay(service: Subject) -> Reply:
+    for _ in range(_MOST_REPLAYS):
+        reply = replay_of(service, waits=False)
+        if reply.is_throttled:
+            return reply
+    raise NotTried(f"{_MOST_REPLAYS} replays in a row were not throttled")
+
+
+def _wait_seconds(reply: Reply) -> float:
+    return reply.told_wait_seconds or 0.0

@@ -1,0 +1,142 @@
+"""The suite: all checks, the choice of checks to run, and their results."""
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from types import ModuleType
+
+from partner_conformance.checks import (
+    authentication,
+    binding,
+    erasure,
+    errors,
+    every_reply,
+    health,
+    keys,
+    metering,
+    paging,
+    proof_list,
+    proofs,
+    replays,
+    requests,
+    rotation,
+    tenants,
+    uploads,
+    usage,
+    verdicts,
+    verify,
+)
+from partner_conformance.definition import Check, Risk
+from partner_conformance.inputs import Inputs
+from partner_conformance.replies import KeyRefused, NoAnswer, NotTried, Violation
+from partner_conformance.subject import SHARED_CALLS, Subject
+
+_MODULES: tuple[ModuleType, ...] = (
+    health,
+    authentication,
+    tenants,
+    keys,
+    usage,
+    metering,
+    proof_list,
+    paging,
+    proofs,
+    uploads,
+    verify,
+    requests,
+    verdicts,
+    binding,
+    errors,
+    rotation,
+    replays,
+    erasure,
+    every_reply,  # last, because it reads the replies of all others
+)
+
+# Chosen: calls to find out whether the service is down or the key is refused, and to repeat what failed.
+_RESERVE = 20
+
+CHECKS = {each.name: each for module in _MODULES for each in vars(module).values() if isinstance(each, Check)}
+"""All checks by name, in the order of their runs."""
+
+PASSED, FAILED, NOT_TRIED = "passed", "failed", "not tried"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """The result of one check; `said` is the finding, or why it was not tried."""
+
+    check: Check
+    result: str
+    said: str = ""
+    request_ids: tuple[str, ...] = ()
+    is_unanswered: bool = False
+    is_key_refused: bool = False
+    seconds: float = 0.0
+
+
+def matching(pattern: str) -> list[str]:
+    """Return the names of the checks that match a name or a pattern such as `rotate-*`."""
+    return [name for name in CHECKS if fnmatchcase(name, pattern)]
+
+
+def chosen(only: Iterable[str], include: Iterable[str], *, is_test_environment: bool = False) -> list[Check]:
+    """Return the checks named in `only`, or by default all without a risk, and those named in `include`.
+
+    A name may be a pattern such as `rotate-*`. In a test environment a key may also be in a URL, where servers log it.
+    """
+    named, more = ({name for pattern in patterns for name in matching(pattern)} for patterns in (only, include))
+    harmless = {Risk.NONE, Risk.EXPOSES} if is_test_environment else {Risk.NONE}
+    wanted = named | more if named else {name for name, each in CHECKS.items() if each.risk in harmless} | more
+    return [each for name, each in CHECKS.items() if name in wanted]
+
+
+def most_calls(checks: Iterable[Check], inputs: Inputs) -> int:
+    """Return the most keyed calls that these checks make, with a reserve; shared replies make it fewer."""
+    possible = [each for each in checks if not inputs.missing(each.needs)]
+    shared = {each.shares for each in possible if each.shares}
+    return _RESERVE + sum(each.own_calls for each in possible) + sum(SHARED_CALLS[name] for name in shared)
+
+
+def run(checks: Iterable[Check], subject: Subject) -> Iterator[Result]:
+    """Run one check after another."""
+    for each in checks:
+        began = time.monotonic()
+        yield replace(_result_of(each, subject), seconds=time.monotonic() - began)
+
+
+def _result_of(each: Check, subject: Subject) -> Result:
+    missing = subject.inputs.missing(each.needs)
+    if missing:
+        options = ", ".join(subject.inputs.option(name) for name in missing)
+        return Result(check=each, result=NOT_TRIED, said=f"needs {options}")
+    try:
+        each.run(subject)
+    except KeyRefused as end:
+        return _without_key(each, subject, end)
+    except (Violation, NotTried) as end:
+        return Result(
+            check=each,
+            result=FAILED if isinstance(end, Violation) else NOT_TRIED,
+            said=end.said,
+            request_ids=end.request_ids,
+            is_unanswered=isinstance(end, NoAnswer),
+        )
+    return Result(check=each, result=PASSED)
+
+
+def _without_key(each: Check, subject: Subject, end: KeyRefused) -> Result:
+    """Return the result of a check whose key is refused: a violation if the suite has just rotated it."""
+    is_lost_by_rotation = subject.rotation is not None
+    is_told, subject.is_key_lost = subject.is_key_lost, True
+    if is_lost_by_rotation and not is_told:
+        said = "since its rotation the key is refused; it must work for 72 hours"
+        return Result(check=each, result=FAILED, said=said, request_ids=end.request_ids)
+    return Result(
+        check=each,
+        result=NOT_TRIED,
+        said=end.said,
+        request_ids=end.request_ids,
+        is_key_refused=not is_lost_by_rotation,
+    )

@@ -1,0 +1,90 @@
+"""Verify what was delivered into a watched folder since the last pass, and move it by its verdicts."""
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+from prefect import flow
+from prefect.client.schemas.objects import State
+from prefect.runtime import flow_run
+
+from proofsweep.alerts.ends import end_of_pass
+from proofsweep.answers.pass_lines import line_of_pass, markdown_of_pass
+from proofsweep.ingest.watched_folder import WatchedFolder
+from proofsweep.model.ingest import PassReport
+from proofsweep.model.selection import Selection
+from proofsweep.settings import Settings
+from proofsweep.text import printable
+from proofsweep.wiring.watching import alert_scope, watched_folder
+from proofsweep_flows.ended_flow import ended_flow
+from proofsweep_flows.verify_catalog import verify_catalog
+from proofsweep_tasks.end_states import state_of_pass
+from proofsweep_tasks.key_block import read_block
+from proofsweep_tasks.run_of_retry import tries_left
+from proofsweep_tasks.summary_artifact import show_deliveries
+from proofsweep_tasks.tell_alerts import tell_alerts
+
+
+def _name_of_run() -> str:
+    """Name a flow run in Prefect after its folder."""
+    return printable(f"ingest {flow_run.parameters.get('folder')}")
+
+
+@flow(name="check-ingest", flow_run_name=_name_of_run, retries=0, persist_result=False)
+def check_ingest(
+    folder: str,
+    config: str | None = None,
+    results: str | None = None,
+    *,
+    letters: str | None = None,
+    where: str | None = None,
+    newer_than: str | None = None,
+) -> State[Any]:
+    """Make one pass over a watched folder; Completed if nothing was ready, or if no file taken remains or failed.
+
+    It is NotMoved if verified files could not be moved.
+
+    (1) claim the folder, (2) verify the runs of the pass, each as a flow run of its own, write the letters, and tell
+    what must be told, (3) show what became of the files.
+
+    Args:
+        folder: a folder, or a bucket's prefix.
+        config: a profile's name or a config file's path; None for the default.
+        results: the results store; None for the one in the settings.
+        letters: a folder in which a letter to each supplier is written; None writes none.
+        where: take only files that meet this SQL condition: `folder = 'acme'`.
+        newer_than: take only files that were modified since: `2d`, or a date.
+    """
+    selection = Selection(where=where, newer_than=newer_than)
+
+    def work(settings: Settings) -> State[Any]:
+        watching = watched_folder(settings, folder, read_block, selection)
+        stopped, report = _make_pass(settings, watching, config, results, letters)  # (1) and (2)
+        if report.rows or report.not_moved:
+            show_deliveries(markdown_of_pass(folder, report))  # (3)
+        ended = state_of_pass(report, line_of_pass(folder, report))
+        if stopped is None or (stopped.is_completed() and not ended.is_completed()):
+            return ended
+        return stopped
+
+    return ended_flow(config, results, work, tells_itself=True)
+
+
+def _make_pass(
+    settings: Settings,
+    watching: AbstractContextManager[WatchedFolder],
+    config: str | None,
+    results: str | None,
+    letters: str | None,
+) -> tuple[State[Any] | None, PassReport]:
+    """Make the pass; return the state of a run that did not end, or whose rows failed, and what became of the files."""
+    stopped: State[Any] | None = None
+    with watching as watched:
+        one_pass = watched.one_pass(letters)
+        for run_id in one_pass.runs():
+            with watched.ahead_of_sweeps():
+                state = verify_catalog(run_id=run_id, config=config, results=results, return_state=True)
+            if not state.is_completed() or (state.name != "Completed" and stopped is None):
+                stopped = State(type=state.type, name=state.name, message=state.message)
+        scope, path = alert_scope(settings), watched.path
+        tell_alerts(scope, end_of_pass(scope, path, one_pass.report, tries_left=tries_left()))
+    return stopped, one_pass.report

@@ -1,0 +1,55 @@
+"""The frame of every flow: it stands for missed runs, does the work, and tells somebody if its end needs a person."""
+
+from collections.abc import Callable
+from typing import Any
+
+from prefect.client.schemas.objects import State
+from prefect.runtime import flow_run
+
+from proofsweep.alerts.ends import end_of_flow
+from proofsweep.errors import ProofsweepError
+from proofsweep.logs import set_up_logs
+from proofsweep.settings import Settings, load_settings
+from proofsweep.wiring.watching import alert_scope
+from proofsweep_tasks.end_states import state_of_error
+from proofsweep_tasks.known_ends import log_known_ends_on_one_line
+from proofsweep_tasks.missed_schedules import cancel_missed_runs
+from proofsweep_tasks.run_of_retry import tries_left
+from proofsweep_tasks.tell_alerts import tell_alerts
+
+
+def ended_flow(
+    config: str | None, results: str | None, work: Callable[[Settings], State[Any]], *, tells_itself: bool = False
+) -> State[Any]:
+    """Do a flow's work, and return the state in which it ends.
+
+    (1) stand for missed runs, (2) work, (3) tell somebody of the end.
+
+    Args:
+        config: a profile's name or a config file's path; None for the default.
+        results: the results store; None for the one in the settings.
+        work: returns a state. A known error becomes one; any other is told, and raised again.
+        tells_itself: whether the work has told of the state that it returns, with more to say.
+    """
+    set_up_logs()
+    log_known_ends_on_one_line()
+    try:
+        settings = load_settings(config, results)
+    except ProofsweepError as error:  # nobody is known who could be told
+        return state_of_error(error)
+    try:
+        cancel_missed_runs()  # (1)
+        state = work(settings)  # (2)
+    except ProofsweepError as error:
+        state, tells_itself = state_of_error(error), False
+    except Exception as error:
+        _tell(settings, "Failed", f"A mistake of this program: {type(error).__name__}.")
+        raise
+    if not tells_itself:
+        _tell(settings, str(state.name), str(state.message))  # (3)
+    return state
+
+
+def _tell(settings: Settings, state: str, message: str) -> None:
+    name, scope = str(flow_run.flow_name), alert_scope(settings)
+    tell_alerts(scope, end_of_flow(scope, name, state, message, tries_left=tries_left()))

@@ -1,0 +1,49 @@
+"""Let the service erase proofs for good."""
+
+from pathlib import Path
+from typing import Any
+
+from prefect import flow
+from prefect.client.schemas.objects import State
+from prefect.states import Completed, Failed
+
+from proofsweep.answers.operation_lines import line_of_erasures
+from proofsweep.errors import UsageError
+from proofsweep.operations.erase_proofs import read_proof_list
+from proofsweep.settings import Settings
+from proofsweep.wiring.engines import engine_for
+from proofsweep.wiring.operations import erase_proofs as erase
+from proofsweep_flows.ended_flow import ended_flow
+from proofsweep_tasks.end_states import state_of_error
+from proofsweep_tasks.key_block import read_block
+from proofsweep_tasks.stop_on_signals import stopped_on_signals
+
+
+@flow(name="erase-proofs", retries=0, persist_result=False)
+def erase_proofs(
+    proofs_file: str, count: int, environment: str, config: str | None = None, results: str | None = None
+) -> State[Any]:
+    """Erase the proofs that a file names; Completed only if each is gone. No proof ID is a parameter or in a message.
+
+    Args:
+        proofs_file: has an ID on each line, or is a CSV file with a column `proof_id`.
+        count: the exact number of proofs in it, each counted once, as a confirmation.
+        environment: the label of the service's environment, as a confirmation.
+        config: a profile's name or a config file's path; None for the default.
+        results: the results store; None for the one in the settings.
+    """
+
+    def work(settings: Settings) -> State[Any]:
+        wanted = read_proof_list([], Path(proofs_file))
+        asked = len(wanted.proof_ids), settings.service.environment
+        if asked != (count, environment):
+            raise UsageError(f"The file has {asked[0]} proofs, and the settings are of {asked[1]}; nothing was erased.")
+        with stopped_on_signals(engine_for(settings, read_block)):
+            report = erase(settings, wanted, read_block)
+        if report.stopped is not None:
+            return state_of_error(report.stopped)
+        line = line_of_erasures(report.erasures, report.not_asked)
+        has_failed = any(erasure.reason is not None for erasure in report.erasures)
+        return Failed(message=line) if has_failed else Completed(message=line)
+
+    return ended_flow(config, results, work)

@@ -1,0 +1,29 @@
+"""List all proofs, and reconcile them with the newest answers."""
+
+from typing import Any
+
+from prefect import flow
+from prefect.client.schemas.objects import State
+
+from proofsweep.answers.operation_lines import line_of_inventory
+from proofsweep.settings import Settings
+from proofsweep.wiring import operations
+from proofsweep_flows.ended_flow import ended_flow
+from proofsweep_tasks.end_states import state_of_findings
+from proofsweep_tasks.key_block import read_block
+
+
+@flow(name="inventory-proofs", retries=0, persist_result=False)
+def inventory_proofs(config: str | None = None, results: str | None = None) -> State[Any]:
+    """Write one row for each proof into the table `proofs`; the message says what was found.
+
+    Args:
+        config: a profile's name or a config file's path; None for the default.
+        results: the results store; None for the one in the settings.
+    """
+
+    def work(settings: Settings) -> State[Any]:
+        found = operations.inventory_proofs(settings, read_block)
+        return state_of_findings(line_of_inventory(found), differ=found.count("differs") > 0)
+
+    return ended_flow(config, results, work)

@@ -1,0 +1,120 @@
+"""Verify what remains of a planned run, or go on with a catalog: its unfinished run first, then all of it anew."""
+
+from collections.abc import Iterable
+from functools import partial
+
+from prefect import flow
+from prefect.client.schemas.objects import State
+from prefect.runtime import flow_run
+from prefect.task_runners import ThreadPoolTaskRunner
+
+from proofsweep.alerts.ends import begin_of_leg, end_of_leg, head_after
+from proofsweep.answers.describe_run import describe_run
+from proofsweep.errors import NothingDue
+from proofsweep.model.bounds import Bounds
+from proofsweep.model.selection import Selection
+from proofsweep.settings import Settings
+from proofsweep.text import printable
+from proofsweep.wiring.engines import engine_for
+from proofsweep.wiring.legs import LegOptions, claimed_next_leg
+from proofsweep.wiring.runs import bounds_for, coverage_for, run_of_retry, runs_of_catalog
+from proofsweep.wiring.watching import alert_scope
+from proofsweep_flows.ended_flow import ended_flow
+from proofsweep_tasks.coverage import with_coverage
+from proofsweep_tasks.end_states import state_after_run, state_of_nothing_due
+from proofsweep_tasks.fan_out import fan_out
+from proofsweep_tasks.key_block import read_block
+from proofsweep_tasks.run_of_retry import retried_flow_run, tries_left
+from proofsweep_tasks.show_run import show_run
+from proofsweep_tasks.stop_on_signals import stopped_on_signals
+from proofsweep_tasks.tell_alerts import tell_alerts
+from proofsweep_tasks.worker_cluster import started_runner
+
+# Bounds the tasks of a small run, which mostly wait; those of a large run bound themselves to two at once.
+_TASKS_AT_ONCE = 16
+
+
+def _name_of_run() -> str:
+    """Name a flow run in Prefect after its run or catalog."""
+    return printable(f"verify {flow_run.parameters.get('run_id') or flow_run.parameters.get('catalog')}")
+
+
+@flow(
+    name="verify-catalog",
+    flow_run_name=_name_of_run,
+    task_runner=ThreadPoolTaskRunner(max_workers=_TASKS_AT_ONCE),  # type: ignore[arg-type]  # its futures are of a subtype
+    retries=0,
+    persist_result=False,
+)
+def verify_catalog(
+    run_id: str | None = None,
+    catalog: str | None = None,
+    config: str | None = None,
+    results: str | None = None,
+    *,
+    reserve: int | None = None,
+    max_calls: int | None = None,
+    until: str | None = None,
+    max_duration: str | None = None,
+    dedupe: bool | None = None,
+    believe: bool = False,
+    max_age: str | None = None,
+    where: str | None = None,
+    newer_than: str | None = None,
+) -> State[str]:
+    """Verify a catalog end to end. The state says how it ended; Completed, with its id, if no row remains or failed.
+
+    (1) find the run that is given, retried or unfinished, or plan one, (2) verify it, (3) say the coverage.
+
+    Args:
+        run_id: a planned run; None goes on with `catalog`.
+        catalog: location of a manifest, a glob of manifests, a folder or a bucket's prefix.
+        config: a profile's name or a config file's path; None for the default.
+        results: the results store; None for the one in the settings.
+        reserve: calls of the quota to leave to others. From here on, None means: as in the settings.
+        max_calls: the most keyed calls that this flow run makes.
+        until: no file begins after this: `06:00`, `06:00 Europe/Berlin`, or an ISO instant.
+        max_duration: no file begins after so long: `7h`.
+        dedupe: whether the same bytes are verified only once.
+        believe: whether outcomes that are in doubt are written as they come out.
+        max_age: a new plan leaves out rows with a younger answer: `30d`; None leaves out none.
+        where: a new plan is of the rows that meet this SQL condition: `supplier = 'acme'`.
+        newer_than: a new plan is of the files that were modified since: `2d`, or a date.
+    """
+
+    def work(settings: Settings) -> State[str]:
+        bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
+        selection = Selection(max_age=max_age, where=where, newer_than=newer_than)
+        given = run_id or run_of_retry(settings, retried_flow_run())
+        runs = runs_of_catalog(settings, given, catalog or "", bounds, read_block, selection=selection)  # (1)
+        state = _verified_in_turn(settings, runs, LegOptions(dedupe=dedupe, believe=believe))  # (2)
+        return with_coverage(state, partial(coverage_for, settings, catalog, selection))  # (3)
+
+    return ended_flow(config, results, work, tells_itself=True)
+
+
+def _verified_in_turn(settings: Settings, runs: Iterable[tuple[str, Bounds]], options: LegOptions) -> State[str]:
+    """Verify each run before the next is asked for, and return the state of the last one."""
+    try:
+        for run_id, bounds in runs:
+            state = _verified(settings, run_id, bounds, options)
+    except NothingDue as nothing:
+        return state_of_nothing_due(nothing)
+    return state
+
+
+def _verified(settings: Settings, run_id: str, bounds: Bounds, options: LegOptions) -> State[str]:
+    """Verify what remains of a run, and return the state that says how it stands.
+
+    (a) claim a leg, which is settled in the end, (b) map its slices over tasks, (c) tell who must know, (d) show it.
+    """
+    engine, scope = engine_for(settings, read_block), alert_scope(settings)
+    claimed = claimed_next_leg(engine, run_id, flow_run_id=flow_run.get_id(), bounds=bounds, options=options)
+    started = started_runner(settings.runner, settings.dask.processes, settings.dask.address)
+    with stopped_on_signals(engine), started as runner, claimed as (handle, leg):  # (a)
+        tell_alerts(scope, begin_of_leg(scope, leg.plan, leg.leg, engine.service(), bounds))
+        fan_out(handle, leg, runner)  # (b)
+    run = describe_run(leg.results, run_id)
+    tell_alerts(scope, end_of_leg(scope, run, tries_left=tries_left()))  # (c)
+    show_run(engine, run, leg.results)  # (d)
+    return state_after_run(run, head_after(leg.results, run))

@@ -1,0 +1,102 @@
+"""Launch a sandbox in its own process, for tests and demos."""
+
+import json
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from proofsweep_sandbox.operator_client import Operator
+from proofsweep_sandbox.options import Options
+
+# Chosen: the wait before a kill. The server ends its open calls within 3 s (server.py); the rest is for a busy machine.
+_STOP_SECONDS = 10
+
+
+class Running:
+    """A sandbox that runs in another process; it ends with `close`, or when this process ends."""
+
+    def __init__(self, process: subprocess.Popen[str], addresses: dict[str, str]) -> None:
+        self._process = process
+        self.base_url = addresses["base_url"]
+        self.operator_url = addresses["operator_url"]
+        self.key_file = Path(addresses["key_file"])
+        self.operator = Operator(self.operator_url)
+
+    @property
+    def pid(self) -> int:
+        """The sandbox's process id."""
+        return self._process.pid
+
+    @property
+    def api_key(self) -> str:
+        """The first tenant's API key."""
+        return self.key_file.read_text().strip()
+
+    def wait(self) -> None:
+        """Wait until the sandbox has ended."""
+        self._process.wait()
+
+    def close(self) -> None:
+        """Stop the sandbox and wait for its end; its home remains."""
+        self.operator.close()
+        _stop(self._process)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def launch(
+    home: Path,
+    *,
+    ports: tuple[int, int, int] = (0, 0, 0),
+    options: Options | None = None,
+    module: str = "proofsweep_sandbox",
+) -> Running:
+    """Start a sandbox with the folder `home` and return once it listens.
+
+    `ports` are those of API, storage and operator; 0 takes any free one. `options` sets everything else. A test may
+    run another `module` with the same options. The process has its own session, so Ctrl-C in a terminal does not
+    reach it. When this process ends, the sandbox's standard input closes and it ends too. Raises RuntimeError if it
+    does not start.
+    """
+    port, storage_port, operator_port = ports
+    members = asdict(options) if options else {}
+    chosen = members | {"home": home, "port": port, "storage_port": storage_port, "operator_port": operator_port}
+    arguments = [_argument(name, value) for name, value in chosen.items() if value is not False]
+    process = subprocess.Popen(  # noqa: S603 - our own program
+        [sys.executable, "-m", module, "--ends-with-stdin", *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    line = process.stdout.readline() if process.stdout else ""
+    if not line:
+        _stop(process)
+        raise RuntimeError(f"the sandbox did not start with the home {home}")
+    return Running(process, json.loads(line))
+
+
+def _argument(name: str, value: object) -> str:
+    option = f"--{name.replace('_', '-')}"
+    return option if value is True else f"{option}={value}"
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    """Close both pipes, which ends the sandbox; kill it if it does not end in time."""
+    for pipe in (process.stdin, process.stdout):
+        if pipe:
+            pipe.close()
+    try:
+        process.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -1,0 +1,79 @@
+"""Meters: the calls of a key per day, and its monthly quota."""
+
+import sqlite3
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+
+from proofsweep_sandbox.clock import day_of, next_month
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeterReading:
+    """A meter's state: the monthly quota, the remaining calls, and the time of the reset (unix seconds)."""
+
+    limit: int
+    remaining: int
+    reset: int
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The three quota headers that the contract promises on self-service answers and on 429."""
+        return {
+            "x-ratelimit-limit": str(self.limit),
+            "x-ratelimit-remaining": str(self.remaining),
+            "x-ratelimit-reset": str(self.reset),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageDay:
+    """The used calls of one UTC day, and the remaining calls of its month at its end."""
+
+    date: date
+    used: int
+    remaining: int
+
+
+class Meters:
+    """Counts calls; usage and quota read the same counts, so they always agree."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+
+    def count(self, meter: str, now: float) -> MeterReading:
+        """Count one call and return the new state."""
+        self._database.execute(
+            "INSERT INTO usage VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET used = used + 1", (meter, day_of(now))
+        )
+        return self.read(meter, now)
+
+    def read(self, meter: str, now: float) -> MeterReading:
+        """Return the state of the meter."""
+        limit = self._limit(meter)
+        used = self._used(meter, day_of(now)[:8] + "01", day_of(now))
+        return MeterReading(limit=limit, remaining=max(0, limit - used), reset=next_month(now))
+
+    def set_quota(self, meter: str, limit: int) -> None:
+        """Change the monthly quota."""
+        self._database.execute("UPDATE meters SET quota = ? WHERE meter = ?", (limit, meter))
+
+    def days(self, meter: str, now: float, count: int) -> list[UsageDay]:
+        """Return the last `count` UTC days, oldest first."""
+        today = datetime.fromtimestamp(now, UTC).date()
+        return [self._day(meter, today - timedelta(days=back)) for back in reversed(range(count))]
+
+    def _day(self, meter: str, day: date) -> UsageDay:
+        label = day.isoformat()
+        left = self._limit(meter) - self._used(meter, label[:8] + "01", label)
+        return UsageDay(date=day, used=self._used(meter, label, label), remaining=max(0, left))
+
+    def _limit(self, meter: str) -> int:
+        row = self._database.execute("SELECT quota FROM meters WHERE meter = ?", (meter,)).fetchone()
+        return int(row["quota"])
+
+    def _used(self, meter: str, first_day: str, last_day: str) -> int:
+        row = self._database.execute(
+            "SELECT coalesce(sum(used), 0) AS used FROM usage WHERE meter = ? AND day BETWEEN ? AND ?",
+            (meter, first_day, last_day),
+        ).fetchone()
+        return int(row["used"])

@@ -1,0 +1,101 @@
+"""The registry of issued proofs."""
+
+import sqlite3
+from dataclasses import dataclass
+
+from proofsweep_sandbox.seals.identity import Identity, Signer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """One registered proof; `asset` is the file name of its one-file artifact, None for a legacy proof.
+
+    `note` is `ready`, or `unavailable` if it will never have an interpretation.
+    """
+
+    proof_id: str
+    tenant: str
+    song: str
+    issued_at: int
+    sealed_by: Signer
+    classification: str | None
+    has_feedback: bool
+    pending: bool
+    note: str
+    sidecar: bytes
+    asset: str | None
+    seq: int = 0
+
+    @property
+    def identity(self) -> Identity:
+        """The identity that the proof's document or manifest must contain."""
+        return Identity(proof_id=self.proof_id, song=self.song, created_at=self.issued_at)
+
+
+class Proofs:
+    """Registered proofs of all tenants, and the erasures."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+
+    def add(self, proof: Proof) -> None:
+        """Register a proof."""
+        self._database.execute(
+            "INSERT INTO proofs (proof_id, tenant, song, issued_at, sealed_by, classification, has_feedback,"
+            " pending, note, sidecar, asset) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                proof.proof_id,
+                proof.tenant,
+                proof.song,
+                proof.issued_at,
+                proof.sealed_by,
+                proof.classification,
+                proof.has_feedback,
+                proof.pending,
+                proof.note,
+                proof.sidecar,
+                proof.asset,
+            ),
+        )
+
+    def find(self, proof_id: str) -> Proof | None:
+        """Return the proof with this id, of any tenant."""
+        row = self._database.execute("SELECT * FROM proofs WHERE proof_id = ?", (proof_id,)).fetchone()
+        return None if row is None else _proof(row)
+
+    def owned(self, tenant: str, proof_id: str) -> Proof | None:
+        """Return the proof with this id, if it belongs to this tenant."""
+        proof = self.find(proof_id)
+        return proof if proof is not None and proof.tenant == tenant else None
+
+    def newest(self, tenant: str, before: tuple[int, int] | None, limit: int) -> list[Proof]:
+        """Return up to `limit` listed proofs older than `before` (issued_at, seq), newest first."""
+        rows = self._database.execute(
+            "SELECT * FROM proofs WHERE tenant = ? AND NOT pending AND (issued_at, seq) < (?, ?)"
+            " ORDER BY issued_at DESC, seq DESC LIMIT ?",
+            (tenant, *(before or (2**62, 0)), limit),
+        )
+        return [_proof(row) for row in rows]
+
+    def complete(self, proof_id: str) -> bool:
+        """Turn a pending proof into an issued one; return whether the proof exists."""
+        done = self._database.execute("UPDATE proofs SET pending = 0 WHERE proof_id = ?", (proof_id,))
+        return done.rowcount == 1
+
+    def erase(self, proof: Proof, now: int) -> None:
+        """Delete the proof's record; keep only the fact of its erasure."""
+        self._database.execute("DELETE FROM proofs WHERE proof_id = ?", (proof.proof_id,))
+        self._database.execute("INSERT INTO erasures VALUES (?, ?, ?)", (proof.proof_id, proof.tenant, now))
+
+    def erased_at(self, proof_id: str, tenant: str | None = None) -> int | None:
+        """Return the time of this proof's erasure, by this tenant if one is given."""
+        row = self._database.execute(
+            "SELECT erased_at FROM erasures WHERE proof_id = ? AND tenant = coalesce(?, tenant)", (proof_id, tenant)
+        ).fetchone()
+        return None if row is None else int(row["erased_at"])
+
+
+def _proof(row: sqlite3.Row) -> Proof:
+    members = dict(row)
+    flags = {name: bool(members[name]) for name in ("has_feedback", "pending")}
+    return Proof(**{**members, **flags, "sealed_by": Signer(members["sealed_by"])})

@@ -1,0 +1,92 @@
+"""Routing: from a request to its endpoint. An exchange is one request with what is known about it."""
+
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from urllib.parse import unquote
+
+from starlette.requests import Request
+
+from proofsweep_sandbox.answers import Answer, Refusal
+from proofsweep_sandbox.registry.keys import Key
+from proofsweep_sandbox.service import Service
+
+Serve = Callable[[Service, "Exchange"], Awaitable[Answer]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endpoint:
+    """One endpoint.
+
+    Attributes:
+        name: its name in faults, latencies and the exchange log, where the member is `call`.
+        serve: answers a request, or raises Refusal.
+        is_public: whether it needs no key.
+        is_self_service: whether its answers carry the quota headers.
+        lane: the throttle lane of its calls.
+    """
+
+    name: str
+    method: str
+    path: str
+    serve: Serve
+    is_public: bool = False
+    is_self_service: bool = False
+    lane: str = "calls"
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The pattern of a raw, percent-encoded path: an encoded slash does not separate segments."""
+        return re.compile(re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", self.path))
+
+
+@dataclass(slots=True, kw_only=True)
+class Exchange:
+    """One request, its request ID, its endpoint and, after authentication, its key.
+
+    `charged` says whether the key's meter has counted it.
+    """
+
+    request: Request
+    request_id: str
+    endpoint: Endpoint
+    path: dict[str, str] = field(default_factory=dict)
+    key: Key | None = None
+    charged: bool = False
+
+    @property
+    def caller(self) -> Key:
+        """The key of this request; raises LookupError on a public endpoint."""
+        if self.key is None:
+            raise LookupError(f"{self.endpoint.name} is public: it has no caller")
+        return self.key
+
+
+@dataclass(frozen=True, slots=True)
+class Routes:
+    """The endpoints of one origin."""
+
+    endpoints: tuple[Endpoint, ...]
+
+    def find(self, method: str, raw_path: str) -> tuple[Endpoint, dict[str, str]]:
+        """Return the endpoint and its path parameters; an unknown one gets an endpoint that always refuses."""
+        matches = [(each, match) for each in self.endpoints if (match := each.pattern.fullmatch(raw_path))]
+        for endpoint, match in matches:
+            if endpoint.method == method:
+                return endpoint, {name: unquote(value) for name, value in match.groupdict().items()}
+        return (_WRONG_METHOD if matches else _UNKNOWN), {}
+
+
+async def _refuse_path(service: Service, exchange: Exchange) -> Answer:
+    status, _ = service.unspecified.unknown_path
+    raise Refusal(status, "not_found", f"there is nothing at {exchange.request.url.path}")
+
+
+async def _refuse_method(service: Service, exchange: Exchange) -> Answer:
+    _, status = service.unspecified.unknown_path
+    raise Refusal(status, "method_not_allowed", f"{exchange.request.method} is not a method of this resource")
+
+
+_UNKNOWN = Endpoint(name="unknown", method="", path="", serve=_refuse_path)
+_WRONG_METHOD = Endpoint(name="unknown", method="", path="", serve=_refuse_method)

@@ -1,0 +1,128 @@
+"""A sample catalog: folders of samples with unusual names, and of other files."""
+
+import os
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+
+from proofsweep_sandbox.operator_client import Operator
+from proofsweep_sandbox.samples.factory import SampleContent, SampleFactory
+from proofsweep_sandbox.samples.kinds import KINDS, SampleKind
+
+# Chosen: different contents of one kind; then the same bytes get other names. Sealing is slow, and
+# a catalog has duplicates too.
+_CONTENTS_PER_KIND = 24
+# Chosen: every 7th sidecar is named after the stem, not the whole file name, so that both forms occur.
+_STEM_EVERY = 7
+
+# File names that people use and that programs often handle wrongly.
+_TITLES = (
+    "Intro",
+    "Night Drive",
+    "100% Pure",
+    "Take #9",
+    "Don't Look",
+    'The "Real" One',
+    unicodedata.normalize("NFC", "Señorita Café"),
+    unicodedata.normalize("NFD", "Überhöhe Naïve"),
+    "夜明けの歌",
+    "Two  Spaces",
+    "A & B; C = D",
+    "50%25 Off",
+    "Что это",
+    "Smile 😀",
+    "[Brackets] {Braces} (Live)",
+    "Comma, Semicolon",
+    "Ends with dot.",
+    "question mark",
+    "back\\slash",
+    "~tilde + plus",
+)
+_RELEASES = ("First Light", "Déjà Vu", "Volume #2", "B-Sides & Rarities", "Live at 99%", "静かな海")
+# Chosen: files per folder, as on an album.
+_TRACKS = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One audio file of a catalog, with its expected verdict; None if no call may be made for it."""
+
+    audio: Path
+    sidecar: Path | None
+    verdict: str | None
+    kind: str
+
+    @property
+    def is_ineligible(self) -> bool:
+        """Whether this file must never be sent."""
+        return self.verdict is None
+
+
+def write_catalog(folder: Path, operator: Operator, *, files: int, seed: int = 1, seconds: float = 0.1) -> list[Sample]:
+    """Write a catalog of `files` audio files into `folder` and return its samples with their verdicts.
+
+    A catalog of 6 files has every verdict; one of 26 files has every kind of sample. Names, kinds and order depend only
+    on the seed. Each folder also holds a picture and a text; the first one holds a sidecar without audio.
+    """
+    chance = Random(seed)  # noqa: S311 - repeatable on purpose
+    kinds = _drawn(files, chance)
+    with TemporaryDirectory() as work_folder:
+        contents = _contents(SampleFactory(operator, Path(work_folder), chance, seconds), kinds)
+        samples = [_written(folder, at, kind, next(contents[kind.name])) for at, kind in enumerate(kinds)]
+    for release in dict.fromkeys(sample.audio.parent for sample in samples):
+        (release / "cover.jpg").write_bytes(b"\xff\xd8\xff\xe0\x00\x10JFIF\x00")
+        (release / "notes.txt").write_text("Recorded at home.\n")
+    if samples:
+        (samples[0].audio.parent / "Lost Tape.wav.sidecar").write_text("{}")
+    return samples
+
+
+def _drawn(files: int, chance: Random) -> list[SampleKind]:
+    """Return one of each kind and then a weighted choice, shuffled."""
+    rest = chance.choices(KINDS, [kind.weight for kind in KINDS], k=max(0, files - len(KINDS)))
+    drawn = [*KINDS[:files], *rest]
+    chance.shuffle(drawn)
+    return drawn
+
+
+def _contents(factory: SampleFactory, kinds: list[SampleKind]) -> dict[str, Iterator[SampleContent]]:
+    return {kind.name: _recurring(factory, kind) for kind in kinds}
+
+
+def _recurring(factory: SampleFactory, kind: SampleKind) -> Iterator[SampleContent]:
+    """Yield new contents up to the limit, then the same ones again and again."""
+    made: list[SampleContent] = []
+    for content in (kind.make(factory) for _ in range(_CONTENTS_PER_KIND)):
+        made.append(content)
+        yield content
+    while True:
+        yield from made
+
+
+def _written(folder: Path, at: int, kind: SampleKind, content: SampleContent) -> Sample:
+    release = folder / _folder_of(at)
+    release.mkdir(parents=True, exist_ok=True)
+    stem = _stem_of(at)
+    audio = release / f"{stem}{kind.suffix}"
+    audio.write_bytes(content.audio)
+    if content.size_bytes is not None:
+        os.truncate(audio, content.size_bytes)
+    if content.sidecar is None:
+        return Sample(audio=audio, sidecar=None, verdict=kind.verdict, kind=kind.name)
+    sidecar = release / f"{stem if at % _STEM_EVERY == 0 else audio.name}.sidecar"
+    sidecar.write_bytes(content.sidecar)
+    return Sample(audio=audio, sidecar=sidecar, verdict=kind.verdict, kind=kind.name)
+
+
+def _folder_of(at: int) -> str:
+    """Return the folder name of the sample with this number."""
+    release = at // _TRACKS
+    return f"{release + 1:03d} {_RELEASES[release % len(_RELEASES)]}"
+
+
+def _stem_of(at: int) -> str:
+    """Return the file name of the sample with this number, without its suffix; it is unique in its folder."""
+    return f"{at % _TRACKS + 1:02d} {_TITLES[at % len(_TITLES)]}"

@@ -1,0 +1,92 @@
+"""One-file credentials: a WAV with a real C2PA manifest inside."""
+
+import json
+from pathlib import Path
+
+from c2pa import (  # type: ignore[import-untyped]  # ships no type marker
+    Builder,
+    C2paError,
+    C2paSignerInfo,
+    Context,
+    Reader,
+)
+from c2pa import Signer as C2paSigner
+
+from proofsweep_sandbox.seals.chains import Chain
+from proofsweep_sandbox.seals.identity import Condition, Finding, Identity, Signer, identity_of
+from proofsweep_sandbox.seals.wave import check_wave
+
+_WAVE = "audio/wav"
+_ASSERTION = "example.partner.proof"
+_CAPTURE = "http://cv.iptc.org/newscodes/digitalsourcetype/digitalCapture"
+_UNTRUSTED = "signingCredential.untrusted"
+
+
+class OneFileSeals:
+    """Signs WAVs, and examines them with the sandbox's own roots."""
+
+    def __init__(self, chains: dict[Signer, Chain]) -> None:
+        self._chains = chains
+        ours = (chains[signer].root_pem.decode() for signer in (Signer.SERVICE, Signer.DEVICE))
+        # A manifest can contain URLs. A verifier that fetches them can be sent to any host.
+        offline = {"remote_manifest_fetch": False, "ocsp_fetch": False, "verify_trust": True}
+        self._context = Context.from_dict({"verify": offline, "trust": {"trust_anchors": "".join(ours)}})
+
+    def seal(self, audio: Path, sealed: Path, identity: Identity, signer: Signer) -> None:
+        """Write a credentialed copy of the WAV `audio` to `sealed`; raise NotSignable for any other audio."""
+        check_wave(audio)
+        chain = self._chains[signer]
+        info = C2paSignerInfo(b"ed25519", chain.chain_pem, chain.key_pem, None)
+        with (
+            C2paSigner.from_info(info) as pen,
+            Builder(json.dumps(_manifest(identity)), context=self._context) as builder,
+            audio.open("rb") as source,
+            sealed.open("w+b") as target,
+        ):
+            builder.sign(pen, _WAVE, source, target)
+
+    def examine(self, audio: Path) -> Finding:
+        """Examine the credential in `audio`, from the file alone."""
+        try:
+            with audio.open("rb") as stream, Reader(_WAVE, stream, context=self._context) as reader:
+                report = json.loads(reader.json())
+        except C2paError:
+            return Finding(condition=Condition.UNREADABLE)
+        return _finding(report)
+
+
+def _manifest(identity: Identity) -> dict[str, object]:
+    created = {"action": "c2pa.created", "digitalSourceType": _CAPTURE}
+    return {
+        "claim_generator_info": [{"name": "verification-sandbox", "version": "1"}],
+        "title": identity.song,
+        "assertions": [
+            {"label": "c2pa.actions", "data": {"actions": [created]}},
+            {"label": _ASSERTION, "data": identity.members()},
+        ],
+    }
+
+
+def _finding(report: dict[str, dict[str, dict[str, list[dict[str, str]]]]]) -> Finding:
+    """Read the validator's report: first the binding to the audio, then the signed content."""
+    failures = {failure["code"] for failure in report["validation_results"]["activeManifest"]["failure"]}
+    if any(code.startswith("assertion.dataHash") for code in failures):
+        return Finding(condition=Condition.UNREADABLE)
+    if failures - {_UNTRUSTED}:
+        return Finding(condition=Condition.ALTERED)
+    manifest = report["manifests"][str(report["active_manifest"])]
+    assertions = {assertion["label"]: assertion.get("data") for assertion in manifest["assertions"]}
+    identity = identity_of(assertions.get(_ASSERTION))
+    if identity is None:  # a correct manifest of someone else, without a proof id
+        return Finding(condition=Condition.INTACT, signer=Signer.STRANGER)
+    signer = Signer.STRANGER if _UNTRUSTED in failures else _signer_named(manifest["signature_info"])
+    return Finding(condition=Condition.INTACT, signer=signer, identity=identity)
+
+
+def _signer_named(signature: object) -> Signer:
+    """Return which of our two leaves signed, by its name: only we sign under our roots."""
+    match signature:
+        case {"common_name": Signer.DEVICE.value}:
+            return Signer.DEVICE
+        case _:
+            return Signer.SERVICE

@@ -1,6 +1,0 @@
-"""Sample catalogs: small audio files with known verdicts."""
-
-from sandbox.samples.catalog import Sample, write_catalog
-from sandbox.samples.deliveries import write_deliveries
-
-__all__ = ["Sample", "write_catalog", "write_deliveries"]

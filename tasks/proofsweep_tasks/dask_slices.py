@@ -1,0 +1,78 @@
+"""Give slices to the worker processes of a Dask cluster until nothing waits, or the leg must stop."""
+
+import math
+import threading
+import time
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from proofsweep.background import background_thread
+from proofsweep.endings import EndedBy
+from proofsweep.errors import RunMustStop
+from proofsweep.verify.leg.leg_context import LegContext
+from proofsweep.verify.leg.worker_process import GrantedSlice, SliceQueue
+from proofsweep.wiring.legs import LegHandle
+from proofsweep_tasks.dask_link import UNREACHABLE, name_of
+from proofsweep_tasks.upload_then_verify import title_of, upload_then_verify
+from proofsweep_tasks.worker_cluster import Runner
+
+# Slices that the cluster has at once for each of its threads. Chosen: with one, threads wait, and a cluster that grows
+# sees no need; with four, more of them hold calls that others could use.
+_SLICES_PER_THREAD = 2
+# How long a stopped leg waits for worker processes of which none comes back. Chosen: half may cut off files in flight,
+# which have twelve seconds; twice keeps a person waiting for a machine that is gone.
+_LATE_SECONDS = 30.0
+# How soon a request to stop is passed on. Chosen: half wakes the thread twice as often; at twice a person notices it.
+_STEP_SECONDS = 0.25
+
+
+def work_on_cluster(handle: LegHandle, leg: LegContext, runner: Runner) -> None:
+    """Run a task for each slice that remains, and raise what one raised; what is left of a slice is given again."""
+    from dask.distributed import Event  # noqa: PLC0415 - an optional part
+
+    client: Any = runner.client  # type: ignore[attr-defined]  # only Dask's has one, and Dask has no types
+    queue, running, ended = SliceQueue(leg, leg.remaining.slices()), dict[Any, GrantedSlice](), SimpleQueue[Any]()
+    over: Any = Event(name_of(handle), client)  # type: ignore[no-untyped-call]
+    client.subscribe_topic(name_of(handle), lambda event: leg.counters.take(event[1]))
+
+    def pass_on(is_done: threading.Event) -> None:
+        while leg.stop.reason is None and not is_done.wait(_STEP_SECONDS):
+            pass
+        with suppress(*UNREACHABLE):
+            over.set()
+
+    with background_thread("stop", pass_on, leg.stop.pull):
+        try:
+            while True:
+                slots = _SLICES_PER_THREAD * max(1, sum(client.nthreads().values()))
+                while len(running) < slots and (granted := queue.grant(slots)) is not None:
+                    parameters = {"leg": handle, "piece": granted, "title": title_of(leg, granted.piece)}
+                    future: Any = runner.submit(upload_then_verify, parameters)
+                    running[future] = granted
+                    future.wrapped_future.add_done_callback(lambda _done, future=future: ended.put(future))
+                if not running or (future := _next_of(ended, leg)) is None:
+                    client.cancel([future.wrapped_future for future in running])
+                    break
+                granted = running.pop(future)
+                queue.take(granted, future.result())
+        except Exception as error:
+            is_ours = not (isinstance(error, OSError) or type(error).__module__.startswith("distributed"))
+            why = "A task of the Dask cluster failed" if is_ours else "The Dask cluster, or one of its tasks, was lost"
+            reason = RunMustStop(f"{why} ({type(error).__name__}).", ended_by=EndedBy.ERROR)
+            leg.stop.pull(error if isinstance(error, RunMustStop) else reason)
+            while running and (future := _next_of(ended, leg)) is not None:
+                del running[future]
+            if is_ours and not isinstance(error, RunMustStop):
+                raise
+
+
+def _next_of(ended: SimpleQueue[Any], leg: LegContext) -> Any:  # noqa: ANN401 - Dask has no types
+    """Wait for a task that has ended; None if the leg must stop and none ends in time."""
+    late_at = math.inf
+    while time.monotonic() < late_at:
+        if leg.stop.reason is not None:
+            late_at = min(late_at, time.monotonic() + _LATE_SECONDS)
+        with suppress(Empty):
+            return ended.get(timeout=_STEP_SECONDS)
+    return None

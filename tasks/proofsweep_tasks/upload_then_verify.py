@@ -1,0 +1,70 @@
+"""The one task that does the work: a slice of a shard, uploaded and then verified."""
+
+import posixpath
+import threading
+from contextlib import nullcontext
+from typing import Any
+
+from prefect import task
+from prefect.client.schemas.objects import State
+
+from proofsweep.errors import ConfigError, ProofsweepError
+from proofsweep.logs import set_up_logs
+from proofsweep.model.items import WorkItem, proof_id_of
+from proofsweep.model.runs import Slice
+from proofsweep.text import printable
+from proofsweep.verify.leg.leg_context import LegContext
+from proofsweep.verify.leg.work import verify_slice
+from proofsweep.verify.leg.worker_process import SHARDS_AT_ONCE, GrantedSlice, SliceResult
+from proofsweep.wiring.legs import LegHandle, verify_granted
+from proofsweep_tasks.dask_link import worker_link
+from proofsweep_tasks.end_states import state_of_error
+from proofsweep_tasks.key_block import read_block_anywhere
+
+_shards = threading.BoundedSemaphore(SHARDS_AT_ONCE)
+
+
+@task(
+    name="upload-then-verify",
+    task_run_name="{title}",
+    retries=0,  # the client retries; a second layer would multiply the calls
+    persist_result=False,
+)
+def upload_then_verify(
+    leg: LegContext | LegHandle,
+    piece: Slice | GrantedSlice,
+    title: str,  # noqa: ARG001 - shown by Prefect
+) -> int | SliceResult | State[Any]:
+    """Verify one slice of a shard.
+
+    A thread is given the leg itself, and returns the number of rows that it finished. A worker process is given the
+    leg's handle and a slice with its calls, and returns what became of it.
+    """
+    set_up_logs()
+    try:
+        if isinstance(leg, LegContext) and isinstance(piece, Slice):
+            return _verify(leg, piece)
+        if isinstance(leg, LegHandle) and isinstance(piece, GrantedSlice):
+            return verify_granted(leg, piece, lambda: worker_link(leg), read_block_anywhere())
+        raise ConfigError("Worker processes must be those of a Dask cluster.")
+    except ProofsweepError as error:
+        return state_of_error(error)
+
+
+def _verify(leg: LegContext, piece: Slice) -> int:
+    """Verify a slice in its turn. Dask sends the task's own function with all that it names, and no semaphore."""
+    with nullcontext() if leg.plan.is_small else _shards:
+        return verify_slice(leg, piece)
+
+
+def title_of(leg: LegContext, piece: Slice) -> str:
+    """Name a slice in Prefect: a single item by its file."""
+    if not leg.plan.is_small:
+        return f"shard {piece.shard} rows {piece.first} to {piece.last}"
+    names = (_name_of(item) for item in leg.remaining.items(piece))
+    return ", ".join(name for name in names if name) or f"row {piece.first}"
+
+
+def _name_of(item: WorkItem) -> str:
+    """Name an item by its file; one that is verified by its proof ID, which Prefect must not keep, by its item ID."""
+    return printable(item.item_id if proof_id_of(item.audio) is not None else posixpath.basename(item.audio))

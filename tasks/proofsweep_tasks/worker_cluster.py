@@ -1,0 +1,71 @@
+"""The Dask cluster whose worker processes do the tasks of a run, if the settings ask for one."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from prefect.settings import PREFECT_API_URL
+from prefect.task_runners import TaskRunner
+
+from proofsweep.errors import ConfigError
+from proofsweep.verify.leg.worker_process import SHARDS_AT_ONCE
+
+Runner = TaskRunner[Any]
+
+# Bounds the wait for the first worker process of a cluster. Chosen: half may be too short for one that grows when it is
+# needed, twice only delays the error.
+_FIRST_WORKER_SECONDS = 120.0
+
+
+@contextmanager
+def started_runner(kind: str, processes: int | None, address: str | None) -> Iterator[Runner | None]:
+    """Start the task runner that the settings name, `threads` or `dask`; None for the flow's own.
+
+    Raises:
+        ConfigError: Dask is not installed, or the cluster cannot be used.
+    """
+    if kind == "threads":
+        yield None
+        return
+    try:
+        from dask.system import CPU_COUNT  # noqa: PLC0415 - an optional part
+        from prefect_dask.task_runners import DaskTaskRunner  # noqa: PLC0415 - the same
+    except ImportError as error:
+        needed = "install proofsweep with its extra `dask`"
+        raise ConfigError(f"runner = 'dask' needs prefect-dask ({error}): {needed}.") from error
+    if address is not None:
+        _refuse_local_server(address, PREFECT_API_URL.value() or "")
+    cluster = None if address else _local_cluster(processes or CPU_COUNT)
+    with ExitStack() as stack:
+        try:
+            runner = stack.enter_context(DaskTaskRunner(address=address, cluster_kwargs=cluster))
+            runner.client.wait_for_workers(1, timeout=_FIRST_WORKER_SECONDS)
+        except (OSError, TimeoutError) as error:
+            where = address or "on this machine"
+            raise ConfigError(f"The Dask cluster {where} cannot be used ({type(error).__name__}: {error}).") from error
+        yield runner
+
+
+def _local_cluster(processes: int) -> dict[str, object]:
+    return {
+        "n_workers": processes,
+        "threads_per_worker": SHARDS_AT_ONCE,
+        "memory_limit": 0,  # by default Dask kills a process that takes its share of the memory
+        "dashboard_address": "127.0.0.1:0",  # several runs may be active
+        "scheduler_kwargs": {"dashboard": False},
+        "security": True,  # else every user of this machine could have the cluster run programs
+        "preload": "proofsweep_tasks.dask_preload",  # it imports nothing of Prefect, so workers start soon
+        "env": {"PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL"},  # their lines are in Prefect
+        "silence_logs": logging.CRITICAL,
+    }
+
+
+def _refuse_local_server(address: str, server: str) -> None:
+    local = {"localhost", "127.0.0.1", "::1"}
+    if urlsplit(server).hostname in local and urlsplit(address).hostname not in local:
+        raise ConfigError(
+            f"The worker processes of {address} cannot reach the Prefect server {server}, which serves this machine "
+            "only: set PREFECT_API_URL to one that all machines reach (or dask.address to a loopback address)."
+        )

@@ -1,0 +1,8 @@
+"""The packages of this checkout, by the folder at its top that holds each."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+CORE = {"cli": "proofsweep_cli", "flows": "proofsweep_flows", "tasks": "proofsweep_tasks", "proofsweep": "proofsweep"}
+PACKAGES = CORE | {"sandbox": "proofsweep_sandbox", "conformance": "partner_conformance"}
+"""All that have code."""
