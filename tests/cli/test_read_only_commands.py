@@ -252,7 +252,7 @@ def test_doctor_finds_everything_ready(proofsweep: Command, workdir: Path, pair:
 
     assert done.returncode == 0
     assert [line.split()[:2] for line in done.stdout.splitlines()] == [
-        ["ok", about] for about in ("config", "results", "pairs", "key", "service", "pair")
+        ["ok", about] for about in ("config", "settings", "results", "pairs", "key", "service", "pair")
     ]
     assert "the sidecar's wire name is right" in done.stdout
     assert list(workdir.iterdir()) == []

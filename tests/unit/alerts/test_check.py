@@ -164,14 +164,15 @@ def test_a_service_that_is_down_is_said_and_no_alert(
     assert check.skipped[0].startswith("The quota and its usage were not checked: ")
 
 
-def test_a_key_that_cannot_be_read_keeps_nothing_else_from_being_found(change: Change, tmp_path: Path) -> None:
+def test_a_key_that_cannot_be_read_keeps_nothing_else_from_being_found(settings: Settings, tmp_path: Path) -> None:
     """That file may be why no run has succeeded."""
-    check = check_for(change(SERVICE__API_KEY_FILE=tmp_path / "gone"), ["music"], str(tmp_path))
+    (tmp_path / "key").unlink()
+    check = check_for(settings, ["music"], str(tmp_path))
 
     alerts = check.decide(lambda _cause: False)
 
     assert [alert.kind for alert in alerts] == ["no_success"]
-    assert "gone cannot be read" in check.skipped[0]
+    assert "key cannot be read" in check.skipped[0]
 
 
 def test_calls_of_yesterday_that_nobody_here_made_are_found(
