@@ -72,11 +72,12 @@ def config(tmp_path: Path) -> str:
 
 @pytest.fixture
 def change(config: str, monkeypatch: pytest.MonkeyPatch) -> Change:
-    """Change settings by their variables, and read them all."""
+    """Set settings by their variables in place of the file's own, and read them all."""
 
     def change(**variables: object) -> Settings:
         for name, value in variables.items():
             monkeypatch.setenv(f"PROOFSWEEP_{name}", str(value))
+            _take_out(Path(config), name.partition("__")[2].lower())
         return load_settings(config)
 
     return change
@@ -96,3 +97,10 @@ def catalog(tmp_path: Path) -> str:
     for number in range(3):
         (folder / f"{number}.wav").write_bytes(WAV + bytes([number]))
     return str(folder)
+
+
+def _take_out(config: Path, field: str) -> None:
+    """Take a field out of a config, and each source of the key for one of them: a variable may not contradict these."""
+    taken = "api_key_" if field.startswith("api_key_") else f"{field} ="
+    kept = [line for line in config.read_text().splitlines() if not line.strip().startswith(taken)]
+    config.write_text("\n".join(kept))
