@@ -57,11 +57,11 @@ def test_a_handle_travels_to_worker_processes_without_a_secret(settings: Setting
 
 
 def test_a_handle_means_the_same_places_everywhere(
-    config: str, run_id: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    config: str, change: Change, run_id: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A worker process may have another working directory."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_FILE", "key")
+    change(SERVICE__API_KEY_FILE="key")
     with claimed_next_leg(engine_for(load_settings(config, "results")), run_id) as (handle, _):
         pass
 
