@@ -60,7 +60,11 @@ def test_the_sbom_names_what_the_lock_installs(released: Path) -> None:
 
     assert (sbom["bomFormat"], sbom["metadata"]["component"]["name"]) == ("CycloneDX", "proofsweep")
     assert parts.keys() == {*re.findall(r"^(\S+?)==([^\s;]+)", lock, re.MULTILINE)}
-    assert [name for (name, _), part in parts.items() if "licenses" not in part] == ["async-timeout", "pywin32", "whenever"]
+    assert [name for (name, _), part in parts.items() if "licenses" not in part] == [
+        "async-timeout",
+        "pywin32",
+        "whenever",
+    ]
     needs = {each["ref"]: each.get("dependsOn", []) for each in sbom["dependencies"]}
     assert any(each.startswith("prefect==") for each in needs["proofsweep"])
     assert {*needs} - {"proofsweep"} == {part["bom-ref"] for part in parts.values()}
