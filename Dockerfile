@@ -17,7 +17,7 @@ WORKDIR /build
 COPY pyproject.toml README.md requirements.lock ./
 COPY deploy/locked.py deploy/locked.py
 # Install only the locked packages that the product needs, without the developers' packages. Check each hash.
-RUN python deploy/locked.py build >build.lock && python deploy/locked.py product >product.lock
+RUN python deploy/locked.py build >build.lock && python deploy/locked.py product aws azure gcp sandbox >product.lock
 RUN pip install --no-deps --require-hashes --requirement build.lock
 RUN python -m venv --without-pip /app \
     && pip --python /app install --no-deps --require-hashes --only-binary :all: --requirement product.lock

@@ -14,6 +14,7 @@ _ALL = {
     "auditing": "--rows 1200",
     "deliveries": "--releases 20 --tracks 1",
     "checksums": "--kibibytes 64 --files 8 --rounds 1 --lines 2000",
+    "start": "--rounds 1",
     "first_byte": "--runs 1 --rows 40",
     "a_year": "--nights 2 --parts 3 --ingests 5",
     "a_year_of_monitoring": "--days 2 --passes 5",

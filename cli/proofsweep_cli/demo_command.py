@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from proofsweep import results
+from proofsweep.extras import require
 from proofsweep.wiring.runs import plan_catalog
 from proofsweep_cli.demo_folder import DemoFolder
 from proofsweep_cli.embedded_server import EmbeddedServer, prefect_api
@@ -42,6 +43,7 @@ def demo(
 
     Examples: `proofsweep demo --files 200 --folder /tmp/demo` · `proofsweep demo --ddex`
     """
+    require("The demo's partner service", "sandbox")
     out = console()
     demo_folder = DemoFolder(folder)
     _ignore_environment_settings()
@@ -49,7 +51,7 @@ def demo(
         demo_folder.make_room()
         samples = _verify(demo_folder, None if ddex else files, out, server)
     is_as_expected = _compare(out, demo_folder, samples)
-    from proofsweep_cli.demo_queries import show_delivery, show_queries  # noqa: PLC0415 - no other command needs DuckDB and pandas
+    from proofsweep_cli.demo_queries import show_delivery, show_queries  # noqa: PLC0415 - no other command needs DuckDB at its end
 
     (show_delivery if ddex else show_queries)(out, demo_folder.results)
     _print_next_steps(out, demo_folder)

@@ -13,6 +13,7 @@ import httpx
 import typer
 
 from proofsweep.errors import ConfigError
+from proofsweep.extras import require
 from proofsweep.new_file import new_file
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.screen import console
@@ -63,6 +64,7 @@ def sandbox(
     """
     if context.invoked_subcommand is not None:
         return None
+    require("The sandbox", "sandbox")
     ports = (port, storage_port, operator_port)
     _require_home_and_ports(home, ports)
     options = SandboxOptions(home=home, silences=silences, evolve=evolve)

@@ -14,7 +14,8 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 import pyarrow as pa
 
-from proofsweep.errors import ConfigError, ResultsError, UsageError
+from proofsweep.errors import ResultsError, UsageError
+from proofsweep.extras import require
 from proofsweep.model.tables.columns import FLAG, INT, STATUS, TEXT, TIME
 from proofsweep.text import printable
 
@@ -148,13 +149,10 @@ def _is_complete(kind: str, split: SplitResult) -> bool:
 
 
 def _failure_of(module: str) -> type[Exception]:
-    """Return the base of a driver's errors."""
-    try:
-        failure: type[Exception] = import_module(module).Error
-    except ImportError:
-        raise ConfigError(
-            "PostgreSQL needs a driver that is not installed: install proofsweep with its extra `postgresql`."
-        ) from None
+    """Return the base of a driver's errors; ConfigError if it is not installed."""
+    if module == "psycopg":
+        require("A table of PostgreSQL", "postgresql")
+    failure: type[Exception] = import_module(module).Error
     return failure
 
 

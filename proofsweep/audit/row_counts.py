@@ -1,13 +1,12 @@
 """Rows in are rows out: each planned row is in one part, with the item that was planned, and the counts add up."""
 
 from array import array
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -72,17 +71,18 @@ def check_shard(store: Store, plan: Plan, shard: int, parts: Sequence[pa.Table],
     first, count = shard * plan.shard_items, rows_of_shard(plan, shard)
     name = layout.shard_name(plan.run_id, shard)
     planned = _items(store.read(name))
-    seen = np.zeros(count, dtype=bool)
+    seen = set[int]()
     for table in parts:
-        indexes = table["manifest_row"].to_numpy() - first
-        known = indexes[(indexes >= 0) & (indexes < count)]
-        if len(known) < len(indexes):
+        indexes = [int(row) - first for row in table["manifest_row"].to_pylist() if row is not None]
+        known = {index for index in indexes if 0 <= index < count}
+        is_foreign = min(indexes, default=0) < 0 or max(indexes, default=0) >= count
+        if is_foreign:
             findings.bad(plan.run_id, f"shard {shard} has an answer for a row that it does not hold")
-        if seen[known].any() or len(np.unique(known)) < len(known):
+        if seen & known or len(set(indexes)) < len(indexes):
             findings.bad(plan.run_id, f"shard {shard} has a row with two answers")
-        seen[known] = True
-        if planned is not None and len(planned) == count and len(known) == len(indexes):
-            _compare_items(plan, table, planned.take(pa.array(indexes)), findings)
+        seen |= known
+        if planned is not None and len(planned) == count and not is_foreign:
+            _compare_items(plan, table, planned.take(pa.array(indexes, pa.int64())), findings)
     if planned is None or len(planned) != count:
         findings.bad(name, f"is not the list of the {count:,} items that were planned")
 
@@ -137,8 +137,8 @@ class RequestIds:
 
     def __init__(self) -> None:
         self._named = array("q")
-        self._sorted: npt.NDArray[np.int64] | None = None
-        self._is_found = np.zeros(0, dtype=bool)
+        self._sorted: array[int] | None = None
+        self._is_found = bytearray()
 
     def add(self, verdicts: pa.Table) -> None:
         """Take what the rows of one part name; all parts come before the first exchanges."""
@@ -150,26 +150,24 @@ class RequestIds:
 
     def find_in(self, exchanges: pa.Table) -> None:
         """Look for them in one part of `exchanges`."""
-        named = self._sort()
+        named, count = self._sort(), len(self._sort())
         cells = exchanges.select(["call", "manifest_row", "request_id"]).to_pydict()
-        rows = zip(*cells.values(), strict=True)
-        found = np.fromiter(map(hash, rows), dtype=np.int64, count=exchanges.num_rows)
-        indexes = np.searchsorted(named, found)
-        indexes, found = indexes[indexes < len(named)], found[indexes < len(named)]
-        self._is_found[indexes[named[indexes] == found]] = True
+        for found in map(hash, zip(*cells.values(), strict=True)):
+            index = bisect_left(named, found)
+            if index < count and named[index] == found:
+                self._is_found[index] = 1
 
     def missing(self) -> int:
         """Count those that were not found."""
-        return len(self._sort()) - int(self._is_found.sum())
+        return len(self._sort()) - sum(self._is_found)
 
-    def _sort(self) -> npt.NDArray[np.int64]:
+    def _sort(self) -> "array[int]":
         if self._sorted is None:
-            named = np.frombuffer(self._named, dtype=np.int64)
-            named.sort()  # in its place: there may be tens of millions
-            is_first = np.ones(len(named), dtype=bool)
-            is_first[1:] = named[1:] != named[:-1]
-            self._sorted = named[is_first]
-            self._is_found = np.zeros(len(self._sorted), dtype=bool)
+            # Arrow sorts them without an object for each: there may be tens of millions.
+            numbers = pa.Array.from_buffers(pa.int64(), len(self._named), [None, pa.py_buffer(self._named)])
+            (_, content) = numbers.unique().sort().buffers()
+            self._sorted = array("q", b"" if content is None else memoryview(content).tobytes())
+            self._is_found = bytearray(len(self._sorted))
             self._named = array("q")
         return self._sorted
 

@@ -228,10 +228,11 @@ class Manifests:
 
         @cache
         def objects() -> "ObjectLookup":
+            buckets = self._files.buckets
             from proofsweep.catalog.object_lookup import ObjectLookup  # noqa: PLC0415 - only for buckets
 
             try:
-                return ObjectLookup(self._objects(), self._files.buckets)
+                return ObjectLookup(self._objects(), buckets)
             except SourceError as error:
                 cause = f"its objects cannot be listed. {error.message}"
                 raise CatalogError(f"{one_line(self.location)}: {cause}") from error

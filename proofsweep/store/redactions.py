@@ -4,7 +4,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import asdict
 from datetime import datetime
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import TypeAdapter
@@ -55,9 +54,8 @@ def write_completion(store: Store, redaction: Redaction, completed: Completed) -
 
 def redacted(table: pa.Table, folder: str, indexes: Collection[int]) -> pa.Table:
     """Take the content from the rows at some indexes; the other rows and the metadata stay as they are."""
-    is_redacted = np.zeros(table.num_rows, dtype=bool)
-    is_redacted[list(indexes)] = True
-    mask = pa.array(is_redacted)
+    chosen = set(indexes)
+    mask = pa.array([index in chosen for index in range(table.num_rows)], pa.bool_())
     for index, field in enumerate(table.schema):
         if field.name not in KEPT[folder]:
             marker = MARKER.encode() if pa.types.is_binary(field.type) else MARKER

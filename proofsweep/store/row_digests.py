@@ -6,10 +6,11 @@ digest of an older row.
 """
 
 import hashlib
+import sys
+from array import array
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -99,12 +100,20 @@ def _texts(column: _Column) -> _Column:
     """Write cells: instants as whole microseconds, fractions as the 8 bytes of a double in hex, others as they read."""
     kind = column.type
     if pa.types.is_floating(kind):
-        numbers = np.asarray(column.fill_null(0.0), dtype=">f8").tobytes().hex()
-        texts = [numbers[index : index + 16] for index in range(0, len(numbers), 16)]
-        return pa.chunked_array([pa.array(texts, pa.binary(), mask=np.asarray(column.is_null()))])
+        return pc.if_else(column.is_valid(), pa.array(_doubles(column.fill_null(0.0)), pa.binary()), None)
     if pa.types.is_timestamp(kind):
         column = pc.cast(pc.cast(column, pa.timestamp("us", tz="UTC")), pa.int64())
     return pc.cast(pc.cast(column, pa.string()), pa.binary())
+
+
+def _doubles(column: _Column) -> list[str]:
+    doubles: _Column = pc.cast(column, pa.float64())
+    doubles = doubles.combine_chunks()
+    numbers = array("d", memoryview(doubles.buffers()[1])[8 * doubles.offset :][: 8 * len(doubles)].tobytes())
+    if sys.byteorder == "little":
+        numbers.byteswap()
+    digits = numbers.tobytes().hex()
+    return [digits[index : index + 16] for index in range(0, len(digits), 16)]
 
 
 def _joined(parts: Sequence[_Column | pa.BinaryScalar], separator: bytes, options: pc.JoinOptions) -> _Column:

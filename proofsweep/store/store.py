@@ -7,13 +7,17 @@ import hashlib
 import json
 import secrets
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, NoReturn, Protocol, TypeGuard, TypeVar
 
 from pydantic import TypeAdapter
 
 from proofsweep.errors import CatalogError, NameTaken, ResultsError
+from proofsweep.extras import require
 from proofsweep.files.locations import BUCKET_SCHEMES, is_bucket, path_of
 from proofsweep.store.folder_store import FolderStore
+
+if TYPE_CHECKING:
+    from proofsweep.store.bucket_store import BucketStore
 
 _Document = TypeVar("_Document")
 
@@ -77,7 +81,8 @@ def open_store(url: str, called: str = "results store") -> Store:
     if scheme == "file":
         return FolderStore(Path(rest).absolute(), called)
     if is_bucket(url):
-        from proofsweep.store.bucket_store import BucketStore  # noqa: PLC0415 - only for buckets
+        require("A bucket", "aws", "gcp", "azure")
+        from proofsweep.store.bucket_store import BucketStore  # noqa: PLC0415 - only for buckets, which few have
 
         try:
             return BucketStore(path_of(url, "/"), called=called)
@@ -85,6 +90,27 @@ def open_store(url: str, called: str = "results store") -> Store:
             raise ResultsError(f"The {called} cannot be used: {error.message}.") from error
     kinds = ", ".join(f"{each}://" for each in sorted(BUCKET_SCHEMES))
     raise ResultsError(f"A {called} at {scheme}:// is not supported; give a folder, or a URL of {kinds}.")
+
+
+def is_in_bucket(store: Store) -> TypeGuard["BucketStore"]:
+    """Whether a store lies in a bucket; what reads buckets is not loaded for the answer."""
+    return is_bucket(store.url)
+
+
+class NoWrites:
+    """For a store that is only looked at: refuses each write, before anything is asked of a disk or a bucket."""
+
+    url: str
+
+    def create(self, name: str, content: bytes) -> NoReturn:  # noqa: ARG002 - the port's signature
+        """Refuse."""
+        raise ResultsError(f"The results store {self.url} is open for reading alone.")
+
+    replace = create
+
+    def delete(self, name: str) -> NoReturn:
+        """Refuse."""
+        self.create(name, b"")
 
 
 def probe(store: Store) -> None:

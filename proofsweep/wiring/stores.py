@@ -8,7 +8,6 @@ from proofsweep.files.locations import path_of, resolved_location
 from proofsweep.settings import Settings
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store, probe
-from proofsweep.verify.plan.plan_run import cautions_of
 
 
 def results_for(settings: Settings) -> Results:
@@ -40,6 +39,8 @@ def meant_run(settings: Settings, run_id: str | None, catalog: str | None = None
 
 def cautions_for(settings: Settings, catalog: str) -> list[str]:
     """Return what is unwise about a catalog's location and the results store; ResultsError if that cannot be read."""
+    from proofsweep.verify.plan.plan_run import cautions_of  # noqa: PLC0415 - what reads a store starts without it
+
     return cautions_of(results_for(settings), settings.service.environment, catalog)
 
 

@@ -29,10 +29,10 @@ def update_site(engine: Engine, location: str) -> None:
 
     A process of its own does it: whatever its libraries do, the flow goes on.
     """
-    from proofsweep.wiring.site import updated_site  # noqa: PLC0415 - DuckDB and charts, which few runs need
-
     began = time.monotonic()
     try:
+        from proofsweep.wiring.site import updated_site  # noqa: PLC0415 - DuckDB and charts, which few runs need
+
         with ProcessPoolExecutor(1, get_context("spawn")) as processes:
             update = processes.submit(updated_site, engine.settings, location, most_pages=_MOST_PAGES).result()
     except ProofsweepError as error:

@@ -10,6 +10,7 @@ from prefect.settings import PREFECT_API_URL
 from prefect.task_runners import TaskRunner
 
 from proofsweep.errors import ConfigError
+from proofsweep.extras import require
 from proofsweep.verify.leg.worker_process import SHARDS_AT_ONCE
 
 Runner = TaskRunner[Any]
@@ -29,12 +30,10 @@ def started_runner(kind: str, processes: int | None, address: str | None) -> Ite
     if kind == "threads":
         yield None
         return
-    try:
-        from dask.system import CPU_COUNT  # noqa: PLC0415 - an optional part
-        from prefect_dask.task_runners import DaskTaskRunner  # noqa: PLC0415 - the same
-    except ImportError as error:
-        needed = "install proofsweep with its extra `dask`"
-        raise ConfigError(f"runner = 'dask' needs prefect-dask ({error}): {needed}.") from error
+    require("runner = 'dask'", "dask")
+    from dask.system import CPU_COUNT  # noqa: PLC0415 - an extra
+    from prefect_dask.task_runners import DaskTaskRunner  # noqa: PLC0415 - the same
+
     if address is not None:
         _refuse_local_server(address, PREFECT_API_URL.value() or "")
     cluster = None if address else _local_cluster(processes or CPU_COUNT)

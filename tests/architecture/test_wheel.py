@@ -1,24 +1,38 @@
 import os
+import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from .packages import PACKAGES, ROOT
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel and install it, without its dependencies, into a folder of its own."""
-    wheels, target = tmp_path_factory.mktemp("wheels"), tmp_path_factory.mktemp("installed")
-    run([sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(wheels)], cwd=ROOT)
-    (wheel,) = wheels.glob("*.whl")
-    run(
-        [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(target), str(wheel)],
-        cwd=wheels,
-    )
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Build the wheels of both distributions."""
+    folder = tmp_path_factory.mktemp("wheels")
+    for project in (ROOT, ROOT / "conformance"):
+        run([sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)], cwd=project)
+    return {wheel.name.partition("-")[0]: wheel for wheel in folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def installed(wheels: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install the wheel, without its dependencies, into a folder of its own."""
+    target, wheel = tmp_path_factory.mktemp("installed"), wheels["proofsweep"]
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(target), str(wheel)]
+    run(command, cwd=target)
     return target
+
+
+def tops(wheel: Path) -> set[str]:
+    """Return what a wheel puts at the top of site-packages, besides its own description."""
+    with zipfile.ZipFile(wheel) as archive:
+        found = {name.partition("/")[0] for name in archive.namelist()}
+    return {name for name in found if not name.endswith(".dist-info")}
 
 
 def run(command: list[str], *, cwd: Path, **variables: str) -> str:
@@ -52,3 +66,42 @@ def test_wheel_ships_the_profile(installed: Path, tmp_path: Path, profile: str) 
     )
 
     assert output.split() == [str(installed / "proofsweep" / "settings" / "__init__.py"), profile]
+
+
+def test_every_package_of_the_wheel_begins_with_its_name(wheels: dict[str, Path]) -> None:
+    """Another project may have `flows`, `tasks` and `configs` of its own in the same environment."""
+    assert {*tops(wheels["proofsweep"])} == {
+        "proofsweep",
+        "proofsweep_cli",
+        "proofsweep_configs",
+        "proofsweep_flows",
+        "proofsweep_sandbox",
+        "proofsweep_tasks",
+    }
+
+
+def test_the_two_wheels_share_no_package(wheels: dict[str, Path]) -> None:
+    """Each can be installed, updated and removed without the other."""
+    assert tops(wheels["partner_conformance"]) == {"partner_conformance"}
+
+
+def test_the_wheel_has_the_modules_of_the_checkout(installed: Path, wheels: dict[str, Path]) -> None:
+    """A name that can be imported in one can be imported in the other."""
+    folders = {package: folder for folder, package in PACKAGES.items() if package in tops(wheels["proofsweep"])}
+    assert folders
+    for package, folder in folders.items():
+        checkout = ROOT / folder if folder == package else ROOT / folder / package
+        modules = {path.relative_to(checkout) for path in checkout.rglob("*.py")}
+
+        assert {path.relative_to(installed / package) for path in (installed / package).rglob("*.py")} == modules
+
+
+def test_deployments_name_flows_of_the_wheel(installed: Path) -> None:
+    """A worker has the wheel, and no checkout."""
+    entrypoints = re.findall(r"^    entrypoint: (\S+)$", (ROOT / "prefect.yaml").read_text(), re.MULTILINE)
+
+    assert entrypoints
+    for entrypoint in entrypoints:
+        module, _, flow = entrypoint.rpartition(".")
+        source = (installed / module.replace(".", "/")).with_suffix(".py").read_text()
+        assert f"def {flow}(" in source

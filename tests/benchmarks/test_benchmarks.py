@@ -18,6 +18,7 @@ SAYS = {
     "planning": "| 2,000 |",
     "settling": "| 1,200 | show the run |",
     "auditing": "| 1,200 | 6 |",
+    "start": "| `status` |",
     "first_byte": "Prefect's home warm",
     "a_year": "| verify, its start |",
     "a_year_of_monitoring": "| the 5 passes of one day |",

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tomllib
 from importlib.metadata import requires
+from itertools import chain
 
 import pytest
 from packaging.requirements import Requirement
@@ -17,9 +18,9 @@ MARKERS = {"async-timeout", "pywin32", "whenever"}
 """Locked for other systems and newer Pythons: their markers exclude them here."""
 
 
-def chosen(what: str) -> str:
+def chosen(*what: str) -> str:
     """Run the script as the Dockerfile does."""
-    command = [sys.executable, ROOT / "deploy" / "locked.py", what]
+    command = [sys.executable, ROOT / "deploy" / "locked.py", *what]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
@@ -44,9 +45,23 @@ def needed_by(asked: list[str]) -> set[str]:
     return found
 
 
-def test_the_image_gets_exactly_what_the_product_needs() -> None:
-    """By the metadata of the installed packages, extras included."""
-    assert names(chosen("product")) - MARKERS == needed_by(PYPROJECT["project"]["dependencies"]) - MARKERS
+EXTRAS = {name: parts for name, parts in PYPROJECT["project"]["optional-dependencies"].items() if name != "dev"}
+
+
+@pytest.mark.parametrize("extras", [[], *([extra] for extra in EXTRAS), list(EXTRAS)], ids=" ".join)
+def test_the_image_gets_exactly_what_the_product_needs(extras: list[str]) -> None:
+    """By the metadata of the installed packages: the core, and what each chosen extra brings."""
+    asked = [*PYPROJECT["project"]["dependencies"], *chain(*(EXTRAS[extra] for extra in extras))]
+
+    assert names(chosen("product", *extras)) - MARKERS == needed_by(asked) - MARKERS
+
+
+def test_an_extra_that_there_is_not_is_refused() -> None:
+    """A wrong word in the Dockerfile ends the build."""
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        chosen("product", "reports")
+
+    assert refused.value.stderr.startswith("pyproject.toml has no extra reports; it has aws, azure")
 
 
 def test_the_wheel_is_built_with_what_is_locked() -> None:

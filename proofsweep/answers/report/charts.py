@@ -7,13 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-import altair as alt
-import vl_convert
 from markupsafe import Markup
 
 from proofsweep.answers.report.nights import NightResult
+from proofsweep.extras import require
 from proofsweep.model.tables.columns import Row
 from proofsweep.text import printable
+
+require("A page with charts", "report")
+import altair as alt  # noqa: E402 - the line above says what to do where it is missing
+import vl_convert  # noqa: E402 - the same
 
 # A phone's screen is 390 pixels wide; the rest are axes.
 _WIDTH, _HEIGHT = 300, 130

@@ -20,8 +20,7 @@ import duckdb
 from proofsweep.answers.views.store_files import StoreFiles
 from proofsweep.answers.views.views import quoted
 from proofsweep.background import some_at_once
-from proofsweep.store.bucket_store import BucketStore
-from proofsweep.store.store import REQUESTS_AT_ONCE, Store
+from proofsweep.store.store import REQUESTS_AT_ONCE, Store, is_in_bucket
 
 FILES_FOLDER = "files"
 STATE_FOLDER = "_state"
@@ -115,7 +114,7 @@ class Levels:
         return [*(level for level in levels if level not in small), self.write(name, records, query)], small
 
     def _location(self, name: str) -> str:
-        if isinstance(self._store, BucketStore):
+        if is_in_bucket(self._store):
             if not self._connection.filesystem_is_registered(SITE_SCHEME):
                 self._connection.register_filesystem(_SiteFiles(self._store))
             return f"{SITE_SCHEME}://{name}"

@@ -19,8 +19,8 @@ from proofsweep.answers.views.views import View, quoted, read_by, tagged_views, 
 from proofsweep.errors import ResultsError
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables.registry import written_by
-from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.store import is_in_bucket
 
 _SETTINGS = (
     "SET TimeZone = 'UTC'",
@@ -143,7 +143,7 @@ def renew(store: OpenStore, results: Results) -> None:
 
 
 def _read_store(connection: duckdb.DuckDBPyConnection, results: Results) -> list[Plan]:
-    if isinstance(results.store, BucketStore):
+    if is_in_bucket(results.store):
         if connection.filesystem_is_registered(STORE_SCHEME):
             connection.unregister_filesystem(STORE_SCHEME)
         connection.register_filesystem(StoreFiles(results.store))

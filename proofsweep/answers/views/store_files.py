@@ -3,10 +3,12 @@
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
 
-from proofsweep.store.bucket_store import BucketStore
+if TYPE_CHECKING:
+    from proofsweep.store.bucket_store import BucketStore
 
 STORE_SCHEME = "proofsweep"
 # Bytes that are asked for at least. Chosen: the columns of a small part come in one request.
@@ -19,7 +21,7 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no typ
     protocol = STORE_SCHEME
     cachable = False
 
-    def __init__(self, store: BucketStore) -> None:
+    def __init__(self, store: "BucketStore") -> None:
         super().__init__()
         self._store = store
         self._sizes = lru_cache(maxsize=None)(store.sizes)

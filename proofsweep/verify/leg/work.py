@@ -92,8 +92,9 @@ def rows_written(leg: LegContext, writers: Collection[str] | None = None) -> byt
     for name in segments.names("verdicts"):
         is_wanted = writers is None or name.rsplit("-", 2)[1] in writers
         rows = segments.table(name, ["manifest_row"]) if is_wanted else None
-        for row in () if rows is None else rows["manifest_row"].to_numpy():
-            written[row] = 1
+        for row in [] if rows is None else rows["manifest_row"].to_pylist():
+            if row is not None:
+                written[row] = 1
     return written
 
 

@@ -65,7 +65,10 @@ def test_a_driver_that_is_not_installed_is_an_extra(monkeypatch: pytest.MonkeyPa
     """The line says which."""
     monkeypatch.setitem(__import__("sys").modules, "psycopg", None)
 
-    with pytest.raises(ConfigError, match="its extra `postgresql`"), DatabaseUrl.of("postgresql://h/music").opened():
+    with (
+        pytest.raises(ConfigError, match=r"pip install 'proofsweep\[postgresql\]'"),
+        DatabaseUrl.of("postgresql://h/music").opened(),
+    ):
         pass
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from proofsweep.errors import ResultsError
-from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.read_only import read_only
@@ -38,13 +37,6 @@ def test_nothing_can_be_written(tmp_path: Path, write: str) -> None:
         WRITES[write](read_only(whole))
 
     assert read_only(whole).read("a/b.json") == b"old"
-
-
-@pytest.mark.parametrize("write", WRITES)
-def test_a_bucket_is_asked_for_no_write(write: str) -> None:
-    """The refusal needs no request: the bucket does not exist."""
-    with pytest.raises(ResultsError, match="reading alone"):
-        WRITES[write](read_only(BucketStore("s3://nowhere/results")))
 
 
 def test_a_reader_that_would_keep_an_index_for_others_writes_nothing(tmp_path: Path) -> None:
