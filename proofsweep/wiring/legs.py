@@ -52,7 +52,8 @@ from proofsweep.verify.leg.worker_process import (
     refuse_missing_catalog,
     refuse_other_version,
 )
-from proofsweep.wiring.engines import Engine, ReadBlock, build_engine, close_engines, say_if_fewer, utc_now
+from proofsweep.wiring.engines import Engine, build_engine, close_engines, say_if_fewer, utc_now
+from proofsweep.wiring.key_sources import ReadBlock
 from proofsweep.wiring.runs import bounds_for, canaries_for
 from proofsweep.wiring.stores import results_for
 

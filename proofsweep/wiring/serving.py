@@ -45,14 +45,15 @@ def site_app(
             f"Other machines reach {host}: give a token (--token-file), or let all of them read with --read-only."
         )
     results = results_for(settings)
+    shown = Results(read_only(results.store), results.environment)
     names = {socket.gethostname().lower(), host.lower()}
     names |= {(urlsplit(settings.serve.url).hostname or "")} if settings.serve.url else set()
     site = Site(
-        results=Results(read_only(results.store)),
+        results=shown,
         access=Access(token=token, guards_reading=is_open and token is not None, names=frozenset(names)),
         stop=stopping(results),
         resumption=resumption,
-        pages=pages_of(Results(read_only(results.store)), settings),
+        pages=pages_of(shown, settings),
     )
     return SiteApp(site)
 

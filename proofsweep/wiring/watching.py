@@ -21,7 +21,8 @@ from proofsweep.settings import Settings, environment
 from proofsweep.store.claims import LaneClaim
 from proofsweep.store.watches import ingest_store
 from proofsweep.wiring.catalogs import catalog_for, supplier_tag
-from proofsweep.wiring.engines import ReadBlock, build_engine, engine_for, limits_for, utc_now
+from proofsweep.wiring.engines import build_engine, engine_for, limits_for, utc_now
+from proofsweep.wiring.key_sources import ReadBlock
 from proofsweep.wiring.runs import bounds_for, plan_listed
 from proofsweep.wiring.stores import results_for
 

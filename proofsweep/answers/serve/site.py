@@ -53,7 +53,8 @@ class Site:
 
     def require_run(self, run_id: str) -> None:
         """See that the store has a run: HTTPException if it has not, ResultsError if it cannot be read."""
-        if not is_run_id(run_id) or self.results.store.read(plan_name(run_id)) is None:
+        there = is_run_id(run_id) and self.results.store.read(plan_name(run_id)) is not None
+        if not there or not self.results.shows(self.results.any_plan(run_id)):
             raise HTTPException(HTTPStatus.NOT_FOUND, f"There is no run {run_id!r} in {self.results.store.url}.")
 
     def look(self) -> str:
