@@ -29,6 +29,7 @@ _MODULES = {
     "resume": "proofsweep_cli.verify_commands",
     "ingest": "proofsweep_cli.ingest_command",
     "explain": "proofsweep_cli.explain_command",
+    "overview": "proofsweep_cli.overview_command",
     "report": "proofsweep_cli.report_command",
     "serve": "proofsweep_cli.serve_command",
     "check": "proofsweep_cli.check_command",

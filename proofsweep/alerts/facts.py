@@ -104,13 +104,16 @@ def _calls_of_operations(results: Results, base_url: str, begin: datetime) -> in
     ):
         receipt = operations.receipt(operation_id) or {}
         by_day = receipt.get("calls_by_day")
-        if receipt.get("base_url") == base_url and isinstance(by_day, dict):
+        is_own = results.environment in {None, receipt.get("environment")}
+        if is_own and receipt.get("base_url") == base_url and isinstance(by_day, dict):
             calls += by_day.get(begin.date().isoformat(), 0)
     return calls
 
 
 def _calls_of_monitoring(results: Results, base_url: str, day: date) -> int:
-    probes = read_probes(results, ["call", "base_url", "failure"], [day])
+    probes = read_probes(results, ["environment", "call", "base_url", "failure"], [day])
+    if results.environment is not None:
+        probes = probes.filter(pc.field("environment") == results.environment)
     is_sent = pc.field("failure").is_null() | (pc.field("failure") != Failure.CONNECTION)
     keyed = pc.field("call").isin(_KEYED) & (pc.field("base_url") == base_url)
     return int(probes.filter(keyed & is_sent).num_rows)

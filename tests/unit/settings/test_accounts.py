@@ -93,9 +93,8 @@ def test_a_command_that_calls_works_for_one_account(two: str, account: str, said
         ('[account.a]\nenvironment = "x"\n[account.b]\nenvironment = "x"', "a and b have the same environment 'x'"),
         ('[account.a]\nenvironment = "b"\n[account.b]\n', "a and b have the same environment 'b'"),
         (
-            '[account.a]\nbase_url = "https://a.example/v1"\napi_key_file = "/k"\n'
-            '[account.b]\nbase_url = "https://b.example/v1"\napi_key_file = "/k"',
-            "a and b have the same api_key_file",
+            '[account]\na = {base_url = "https://a/v1", api_key_env = "K"}\nb = {base_url = "b", api_key_env = "K"}',
+            "a and b have the same api_key_env",
         ),
         ('[account.a]\nbase_url = "https://a.example/v1"\nkey_file = "/k"', r"service\.key_file: there is no such"),
         ('[account.a]\nbase_url = "https://a.example/v1"\n[account.a.pase]\n', "pase: there is no such section"),
@@ -122,7 +121,7 @@ def test_the_only_account_need_not_be_named(tmp_path: Path) -> None:
         load_settings(f"{none}#acme")
 
 
-def test_all_accounts_are_read_in_their_order(two: str, tmp_path: Path) -> None:
+def test_all_accounts_are_read_in_their_order(two: str) -> None:
     """Each with its own settings; a store is read for all of them only if they share it."""
     assert [each.account for each in load_accounts(two)] == ["acme", "borealis"]
     assert [each.account for each in load_accounts(f"{two}#borealis")] == ["borealis"]
