@@ -1,8 +1,9 @@
 """Time `proofsweep overview` on a bucket of a busy year: `python -m benchmarks.overview [--catalogs 20 --nights 400]`.
 
-Each of the catalogs has so many nights. The first and the last verified all of its files, each one between a twentieth. The store is in moto's S3 on this machine, filled as runs leave it, with its index and snapshot. Each figure
-is the median of a process of its own, its start included: wall time and CPU, since others may work here. The first overview after a leg has ended works out
-the coverage, each later one reads it. The ratio is to `proofsweep runs` on the same store.
+Each of the catalogs has so many nights: the first and the last verified all of its files, each other one a twentieth.
+The store is in moto's S3 on this machine, filled as runs leave it, with its index and its snapshot. Each figure is the
+median of a process of its own, its start included; that of CPU holds if others work on this machine. The first overview
+after a leg has ended works out the coverage, later ones read it. The ratio is to `proofsweep runs` on the same store.
 """
 
 import argparse
