@@ -14,7 +14,6 @@ from proofsweep.errors import ProofsweepError
 from proofsweep_cli.command_list import LINES
 from proofsweep_cli.exit_codes import ExitCode, code_of_error, epilog
 from proofsweep_cli.screen import console, flush, print_error, show_unknown_letters
-from proofsweep_cli.shared_options import choose_accounts
 
 _INTERRUPTED = 130
 """The code that typer gives after a Ctrl-C."""
@@ -69,7 +68,7 @@ def app_for(arguments: list[str]) -> typer.Typer:
     named = arguments[1:2] if arguments[:1] == ["--"] else arguments[:1]
     if named and named[0] in _MODULES:
         import_module(_MODULES[named[0]]).add_to(app)
-        choose_accounts(app)
+        import_module("proofsweep_cli.shared_options").choose_accounts(app)
         return app
     for name, line in LINES.items():
         app.command(name, help=line)(_listed)
@@ -81,7 +80,7 @@ def whole_app() -> typer.Typer:
     app = _without_commands()
     for module in dict.fromkeys(_MODULES.values()):
         import_module(module).add_to(app)
-    choose_accounts(app)
+    import_module("proofsweep_cli.shared_options").choose_accounts(app)
     return app
 
 

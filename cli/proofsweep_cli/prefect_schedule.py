@@ -1,17 +1,16 @@
 """What a Prefect server has planned, and its workers, by its API; Prefect's own client takes seconds to load."""
 
-import os
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
 import httpx
 
-from proofsweep.answers.overview.values import Schedule, UpcomingRun, Worker
+from proofsweep.answers.overview.values import FlowSchedule, FlowWorker, UpcomingRun
 from proofsweep.errors import ConfigError
 from proofsweep.settings import config_and_account
 from proofsweep.wiring.stores import path_here
-from proofsweep_cli.embedded_server import configured_url
+from proofsweep_cli.embedded_server import configured_url, headers, name_and_password
 
 # Bounds what a server that hangs may cost. Chosen: it answers in milliseconds.
 _ANSWER_SECONDS = 1.0
@@ -19,30 +18,18 @@ _ANSWER_SECONDS = 1.0
 _MOST_RUNS = 200
 
 
-def prefect_schedule() -> Schedule | None:
+def prefect_schedule() -> FlowSchedule | None:
     """Ask the configured Prefect server; None if there is none. What goes wrong is said in the schedule."""
     try:
         url = configured_url()
         if url is None:
             return None
-        with httpx.Client(
-            base_url=url, timeout=_ANSWER_SECONDS, headers=_headers(), auth=_name_and_password()
-        ) as client:
-            return Schedule(upcoming=list(_upcoming(client)), workers=list(_workers(client)))
+        with httpx.Client(base_url=url, timeout=_ANSWER_SECONDS, headers=headers(), auth=name_and_password()) as client:
+            return FlowSchedule(upcoming=list(_upcoming(client)), workers=list(_workers(client)))
     except ConfigError as error:
-        return Schedule(trouble=error.message)
+        return FlowSchedule(trouble=error.message)
     except (httpx.HTTPError, httpx.InvalidURL, ValueError, KeyError, TypeError) as error:
-        return Schedule(trouble=f"The Prefect server does not say what is next ({type(error).__name__}).")
-
-
-def _headers() -> dict[str, str]:
-    key = os.environ.get("PREFECT_API_KEY")
-    return {"Authorization": f"Bearer {key}"} if key else {}
-
-
-def _name_and_password() -> tuple[str, str] | None:
-    name, is_given, password = os.environ.get("PREFECT_API_AUTH_STRING", "").partition(":")
-    return (name, password) if is_given else None
+        return FlowSchedule(trouble=f"The Prefect server does not say what is next ({type(error).__name__}).")
 
 
 def _upcoming(client: httpx.Client) -> Iterator[UpcomingRun]:
@@ -65,11 +52,13 @@ def _upcoming(client: httpx.Client) -> Iterator[UpcomingRun]:
             )
 
 
-def _workers(client: httpx.Client) -> Iterator[Worker]:
+def _workers(client: httpx.Client) -> Iterator[FlowWorker]:
     for pool in _read(client, "/work_pools/filter", {}):
         for worker in _read(client, f"/work_pools/{pool['name']}/workers/filter", {}):
             beaten = worker.get("last_heartbeat_time")
-            yield Worker(name=worker["name"], pool=pool["name"], beaten_at=None if beaten is None else _instant(beaten))
+            yield FlowWorker(
+                name=worker["name"], pool=pool["name"], beaten_at=None if beaten is None else _instant(beaten)
+            )
 
 
 def _read(client: httpx.Client, path: str, asked: dict[str, Any]) -> list[dict[str, Any]]:

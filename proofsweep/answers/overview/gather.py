@@ -6,27 +6,24 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import takewhile
 
-import pyarrow.compute as pc
-
 from proofsweep.answers.describe_run import open_legs
 from proofsweep.answers.overview.coverage import CatalogCoverage, coverage_of
 from proofsweep.answers.overview.values import (
     CatalogLine,
+    FlowSchedule,
     KeyLine,
     LegLine,
     MachineLine,
     Overview,
-    Schedule,
     UpcomingRun,
 )
 from proofsweep.endings import EndedBy
-from proofsweep.model.exchanges import Call
 from proofsweep.model.progress import OpenLeg
 from proofsweep.model.run_records import LegRecord, RunRecord
 from proofsweep.model.runs import new_run_id
 from proofsweep.store.listings import newest_listings
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.probes import read_probes
+from proofsweep.store.probes import newest_quota
 from proofsweep.store.rotations import Rotations
 from proofsweep.store.run_index import IndexedRuns, RunIndex
 
@@ -54,7 +51,7 @@ class ShownStore:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Lines:
+class _StoreLines:
     """What one store shows."""
 
     catalogs: list[CatalogLine]
@@ -63,7 +60,7 @@ class _Lines:
 
 
 def overview_of(
-    stores: Iterable[ShownStore], now: datetime, ask_schedule: Callable[[], Schedule | None] = lambda: None
+    stores: Iterable[ShownStore], now: datetime, ask_schedule: Callable[[], FlowSchedule | None] = lambda: None
 ) -> Overview:
     """Return how all accounts stand; ResultsError if a store cannot be read. The schedule is asked for last."""
     found = [_lines_of(store, now) for store in stores]
@@ -80,7 +77,7 @@ def overview_of(
     )
 
 
-def _lines_of(store: ShownStore, now: datetime) -> _Lines:
+def _lines_of(store: ShownStore, now: datetime) -> _StoreLines:
     results = store.results
     index = RunIndex(results).refreshed()
     there = dict.fromkeys(run.plan.environment for run in index.newest_first())
@@ -88,7 +85,7 @@ def _lines_of(store: ShownStore, now: datetime) -> _Lines:
     names = {each.environment: each.name for each in accounts}
     legs = {leg.run_id: leg for leg in open_legs(results, index)}
     plans = {run_id: index.records[run_id].plan for run_id in legs}
-    return _Lines(
+    return _StoreLines(
         catalogs=[line for account in accounts for line in _catalogs(results, account, index, legs)],
         legs=[
             LegLine(account=names[plans[run_id].environment], catalog=plans[run_id].catalog, leg=leg)
@@ -161,7 +158,7 @@ def _keys(
     oldest = new_run_id(now - _KEYS_OF, "")
     recent = takewhile(lambda run: run.plan.run_id >= oldest, index.newest_first())
     mine = [run for run in recent if run.plan.environment == account.environment]
-    ended = sorted((leg for run in mine for leg in run.legs if _ended_at(leg)), key=_ended_at, reverse=True)  # type: ignore[arg-type,return-value]  # all have ended
+    ended = sorted((leg for run in mine for leg in run.legs if _ended_at(leg)), key=_ended_at, reverse=True)  # type: ignore[arg-type]  # all have ended
     by_key: defaultdict[str, list[LegRecord]] = defaultdict(list)
     for leg in ended:
         by_key[str(leg.counts.get("key_fingerprint"))].append(leg)
@@ -201,17 +198,10 @@ def _with_newest(
         if progress.quota_left is not None and (line.as_of is None or at > line.as_of):
             line = replace(line, quota_left=progress.quota_left, as_of=at)
         line = replace(line, lane_rate=progress.lane_rate or line.lane_rate)
-    columns = ["environment", "call", "started_at", "rate_remaining", "rate_reset"]
-    probes = read_probes(results, columns, [now.date()])
-    is_own = (pc.field("environment") == account.environment) & (pc.field("call") == str(Call.USAGE))
-    for probe in probes.filter(is_own & pc.field("rate_remaining").is_valid()).to_pylist():
-        if line.as_of is None or probe["started_at"] > line.as_of:
-            line = replace(
-                line,
-                quota_left=probe["rate_remaining"],
-                as_of=probe["started_at"],
-                resets_at=probe["rate_reset"] or line.resets_at,
-            )
+    probe = newest_quota(results, account.environment, now.date())
+    if probe is not None and (line.as_of is None or probe[0] > line.as_of):
+        as_of, left, reset = probe
+        line = replace(line, quota_left=left, as_of=as_of, resets_at=reset or line.resets_at)
     return replace(line, ends_at=account.key_ends_at or line.ends_at)
 
 
@@ -229,7 +219,7 @@ def _machines(legs: Iterable[LegLine]) -> Iterator[MachineLine]:
         )
 
 
-def _workers(schedule: Schedule | None) -> Iterator[MachineLine]:
+def _workers(schedule: FlowSchedule | None) -> Iterator[MachineLine]:
     for worker in () if schedule is None else schedule.workers:
         yield MachineLine(name=f"{worker.name} (worker of {worker.pool})", works_on=[], beaten_at=worker.beaten_at)
 

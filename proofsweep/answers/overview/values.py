@@ -18,7 +18,7 @@ class UpcomingRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Worker:
+class FlowWorker:
     """A worker that an orchestrator knows, and its last heartbeat."""
 
     name: str
@@ -27,11 +27,11 @@ class Worker:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Schedule:
+class FlowSchedule:
     """What an orchestrator says: its runs to come, the earliest first, and its workers; or why it says nothing."""
 
     upcoming: Sequence[UpcomingRun] = ()
-    workers: Sequence[Worker] = ()
+    workers: Sequence[FlowWorker] = ()
     trouble: str = ""
 
 
@@ -134,7 +134,7 @@ class Overview:
     legs: Sequence[LegLine]
     keys: Sequence[KeyLine]
     machines: Sequence[MachineLine]
-    schedule: Schedule | None  # None where there is no orchestrator
+    schedule: FlowSchedule | None  # None where there is no orchestrator
 
     def document(self) -> dict[str, object]:
         """Return it for JSON."""

@@ -38,6 +38,7 @@ class Site:
         results: the store, open for reading alone.
         stop: asks the process that works on a run to end it in good order, and returns a sentence that says so.
         pages: writes the page of the catalog (None), or of a run.
+        overview: writes the page of all accounts.
     """
 
     results: Results
@@ -45,6 +46,7 @@ class Site:
     stop: Callable[[str], str]
     resumption: Resumption
     pages: Callable[[str | None], str]
+    overview: Callable[[], str]
 
     @property
     def can_act(self) -> bool:

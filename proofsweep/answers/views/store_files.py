@@ -1,5 +1,6 @@
 """The objects of a results store as files that DuckDB reads."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -7,6 +8,7 @@ from functools import lru_cache
 from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
 
 from proofsweep.store.bucket_store import BucketStore
+from proofsweep.store.store import REQUESTS_AT_ONCE
 
 STORE_SCHEME = "proofsweep"
 # Bytes that are asked for at least. Chosen: the columns of a small part come in one request.
@@ -30,10 +32,10 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no typ
         if "*" not in name:
             return [name]
         top, _, pattern = name.partition("/*/")
-        folders = (f"{top}/{each}" for each in self._store.folders(top))
-        return [
-            each for folder in folders for each in self._sizes(folder) if fnmatchcase(each.rpartition("/")[2], pattern)
-        ]
+        folders = [f"{top}/{each}" for each in self._store.folders(top)]
+        with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:  # a year of nights has hundreds of folders
+            names = [name for sizes in pool.map(self._sizes, folders) for name in sizes]
+        return [name for name in names if fnmatchcase(name.rpartition("/")[2], pattern)]
 
     def info(self, path: str, **_: object) -> dict[str, object]:
         """Return an object's size."""
