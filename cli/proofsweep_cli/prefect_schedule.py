@@ -9,7 +9,6 @@ import httpx
 from proofsweep.answers.overview.values import FlowSchedule, FlowWorker, UpcomingRun
 from proofsweep.errors import ConfigError
 from proofsweep.settings import config_and_account
-from proofsweep.wiring.stores import path_here
 from proofsweep_cli.embedded_server import configured_url, headers, name_and_password
 
 # Bounds what a server that hangs may cost. Chosen: it answers in milliseconds.
@@ -48,7 +47,7 @@ def _upcoming(client: httpx.Client) -> Iterator[UpcomingRun]:
                 at=_instant(run["expected_start_time"]),
                 deployment=names[run["deployment_id"]],
                 account=config_and_account(given.get("config"))[1],
-                catalog=path_here(catalog).rstrip("/") if isinstance(catalog, str) else None,
+                catalog=catalog.rstrip("/") if isinstance(catalog, str) else None,
             )
 
 

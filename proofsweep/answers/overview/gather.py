@@ -147,7 +147,7 @@ def _end_of(run: RunRecord, leg: OpenLeg | None) -> tuple[str, datetime]:
 
 def _next_run(line: CatalogLine, upcoming: Iterable[UpcomingRun]) -> datetime | None:
     """Return when the first flow run begins that names the catalog, for its account or for none in particular."""
-    mine = (run for run in upcoming if run.catalog == line.catalog and run.account in {None, line.account})
+    mine = (run for run in upcoming if run.names(line.catalog) and run.account in {None, line.account})
     return next((run.at for run in mine), None)
 
 

@@ -16,6 +16,13 @@ class UpcomingRun:
     account: str | None
     catalog: str | None
 
+    def names(self, catalog: str) -> bool:
+        """Whether it is of a catalog; a relative location is one on its worker, so only its end can be compared."""
+        if self.catalog is None:
+            return False
+        is_whole = self.catalog.startswith("/") or "://" in self.catalog
+        return self.catalog == catalog if is_whole else catalog.endswith(f"/{self.catalog.removeprefix('./')}")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowWorker:

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from proofsweep.answers.overview.gather import ShownStore, overview_of
-from proofsweep.answers.overview.values import KeyLine
+from proofsweep.answers.overview.values import KeyLine, UpcomingRun
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.text import printable_json
 
@@ -34,6 +34,15 @@ def test_a_quota_is_spent_before_its_reset_or_lasts(
     key = KeyLine(account="a", fingerprint="f", quota_left=left, as_of=NOW, resets_at=reset, calls_per_day=pace)
 
     assert key.spent_on() == (None if spent_in_days is None else (NOW + timedelta(days=spent_in_days)).date())
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [("/w/catalog", True), ("catalog", True), ("./catalog", True), ("/catalog", False), ("log", False), (None, False)],
+)
+def test_a_planned_run_names_its_catalog(given: str | None, expected: bool) -> None:
+    """As the deployment writes it: on its worker, a relative location ends the whole one."""
+    assert UpcomingRun(at=NOW, deployment="nightly", account=None, catalog=given).names("/w/catalog") == expected
 
 
 def test_the_document_is_json(results: Results) -> None:
