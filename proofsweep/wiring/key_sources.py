@@ -29,7 +29,7 @@ def key_source(settings: Settings, read_block: ReadBlock | None) -> KeySource:
 
     def read_own() -> SecretStr:
         key = read()
-        for each in (store, *keys_of_machine(settings.service.base_url)):
+        for each in (store, *filter(_can_be_read, keys_of_machine(settings.service.base_url))):
             check_key(each, fingerprint(key), settings.service.base_url)
         return key
 
@@ -45,6 +45,15 @@ def keys_of_machine(base_url: str) -> Iterator[Store]:
         with suppress(RuntimeError):  # a user without a home
             state = Path(environment().get("XDG_STATE_HOME") or "~/.local/state").expanduser()
             yield open_store(str(state / "proofsweep"), "record of keys")
+
+
+def _can_be_read(record: Store) -> bool:
+    """Whether a record of keys can be read: a user's home may be another user's."""
+    try:
+        record.names("_keys")
+    except ResultsError:
+        return False
+    return True
 
 
 def remember_key(key_fingerprint: str, base_url: str) -> None:

@@ -53,13 +53,19 @@ def test_a_sandbox_of_this_machine_is_not_remembered(settings: Settings, tmp_pat
     assert not (tmp_path / "state").exists()
 
 
-def test_where_nothing_can_be_remembered_the_work_goes_on(settings: Settings, tmp_path: Path) -> None:
+def test_where_nothing_can_be_remembered_the_work_goes_on(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As in a container whose user has no home."""
     (tmp_path / "state").write_text("a file")
+    loop = tmp_path / "state2"
+    loop.symlink_to(loop)
+    for state in ("state", "state2"):
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / state))
 
-    remember_key(fingerprint(SecretStr("pk_one")), URL)
+        remember_key(fingerprint(SecretStr("pk_one")), URL)
 
-    assert key_source(settings, None)().get_secret_value() == "pk_one"
+        assert key_source(settings, None)().get_secret_value() == "pk_one"
 
 
 def test_a_key_file_without_a_key_is_refused(tmp_path: Path) -> None:
