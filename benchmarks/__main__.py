@@ -19,6 +19,7 @@ _ALL = {
     "a_year": "--nights 2 --parts 3 --ingests 5",
     "a_year_of_monitoring": "--days 2 --passes 5",
     "queries": "--nights 2 --rows 10",
+    "overview": "--catalogs 2 --nights 3 --files 40 --rounds 1",
     "pages": "--items 30 --nights 3 --rows 10",
     "site": "--items 30 --nights 3 --rows 10",
     "bucket_copy": "--objects 4 --mebibytes 1 --workers 2 --rounds 1",

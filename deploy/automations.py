@@ -33,6 +33,7 @@ from prefect.events.actions import ChangeFlowRunState, SendNotification
 from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
 from prefect.events.schemas.events import ResourceSpecification
 from prefect.server.schemas.schedules import SCHEDULE_TYPES, CronSchedule
+from prefect.utilities.urls import url_for
 from pydantic import SecretStr, TypeAdapter
 
 from proofsweep.alerts.events import END_STATES, EVENTS, FLOWS, SUCCESSES, AlertKind, AlertRule
@@ -120,9 +121,10 @@ def of_states(kind: AlertKind, event: AlertRule, blocks: list[UUID]) -> Automati
     body = (
         f"Flow run {quoted('flow_run.name')} of {quoted('deployment.name')}: {{{{ flow_run.state.name }}}}.\n"
         f"It said: {quoted('flow_run.state.message')}\n"
+        f"If nobody acts: {event.unattended}\n"
         f"To do: {event.advice}\n"
-        "{% if flow.name == 'verify-catalog' %}Counts and reasons: its artifact `proofsweep-summary`.\n{% endif %}"
-        "Flow run: {{ (flow_run | ui_url) or flow_run.id }}"
+        "{% if flow.name == 'verify-catalog' %}Counts and reasons: its artifact, on its page.\n{% endif %}"
+        f"See: {page_of_flow_run()}"
     )
     return AutomationCore(
         name=f"proofsweep: tell of {kind}",
@@ -137,6 +139,17 @@ def of_states(kind: AlertKind, event: AlertRule, blocks: list[UUID]) -> Automati
         ),
         actions=notifications(f"proofsweep: {event.title} ({{{{ flow_run.state.name }}}})", body, blocks),
     )
+
+
+def page_of_flow_run() -> str:
+    """Return the page of the flow run, for a template; without an address of the UI, the command that shows the run.
+
+    The server itself often does not know its address; whoever runs this script does (`PREFECT_UI_URL`, or the API's).
+    """
+    address = url_for("flow-run", obj_id=UUID(int=0))
+    if address is None:
+        return "prefect flow-run inspect {{ flow_run.id }}"
+    return address.replace(str(UUID(int=0)), "{{ flow_run.id }}")
 
 
 def longest_gap(deployment: DeploymentResponse) -> timedelta | None:

@@ -31,6 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "DO_NOT_TRACK": "1",
         "PROOFSWEEP_CATALOG__DEDUPE": "false",  # a test's many rows are often a few files
         "PREFECT_HOME": home.name,
+        "XDG_STATE_HOME": f"{home.name}/state",
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         # A command's own server runs none of these; some tests need a server that others keep.
         "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "true",

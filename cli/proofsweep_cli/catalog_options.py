@@ -17,7 +17,7 @@ from proofsweep_cli.options import (
     SkipWithoutCredential,
     Where,
 )
-from proofsweep_cli.run_options import with_options
+from proofsweep_cli.shared_options import with_options
 
 _Column = typer.Option(
     [],

@@ -8,6 +8,7 @@ LINES = {
     "resume": "Resume a run that did not end. A finished run does not change: its summary and exit code are given.",
     "ingest": "Verify new and changed files of a folder once they are settled, and move them by their verdicts.",
     "explain": "Show every call that was made for one file over all runs, its verdicts, and what to do.",
+    "overview": "Show how all accounts stand: catalogs, active legs, keys and machines, and what runs next.",
     "report": "Write the catalog as it stands, or a run, as an HTML file that needs no network.",
     "serve": "Serve the catalog, all runs, and how far active runs are, as pages for a browser, until Ctrl-C.",
     "check": "Verify one file, or one pair, now. Nothing is stored; two keyed calls are spent.",

@@ -29,7 +29,8 @@ from partner_conformance import (
 from proofsweep.endings import EndedBy
 from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.settings import ServiceSettings, load_settings
-from proofsweep.wiring.engines import engine_for, key_in_file
+from proofsweep.wiring.engines import engine_for
+from proofsweep.wiring.key_sources import key_in_file
 from proofsweep_cli import conformance_options as options
 from proofsweep_cli.conformance_junit import refuse_unwritable, write_junit
 from proofsweep_cli.conformance_screen import CONTRACT, RESULTS, print_checks, print_results

@@ -15,7 +15,7 @@ from proofsweep.answers.views.connection import OpenStore, opened, renew
 from proofsweep.answers.views.script import script_of
 from proofsweep.answers.views.views import views
 from proofsweep.errors import UsageError
-from proofsweep.settings import load_settings
+from proofsweep.settings import ALL, load_store_settings
 from proofsweep.wiring.stores import results_for
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import Config, ResultsUrl
@@ -62,8 +62,10 @@ def query(
     Example: proofsweep query "SELECT file, what_to_do FROM rejects ORDER BY file"
     """
     as_format = form or _format_by_name(file)
-    settings = load_settings(config, results)
+    settings = load_store_settings(config, results)
     store, screening = results_for(settings), settings.screening.conditions
+    if settings.account is not None and environment is None:
+        environment = ALL if settings.account == ALL else settings.service.environment
     views_of_store = partial(opened, store, environment, preferred=settings.service.environment, screening=screening)
     if print_views:
         return _print_views(partial(script_of, store), views_of_store, file)

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 import typer
 
 from proofsweep.errors import UsageError
-from proofsweep.settings import load_settings
+from proofsweep.settings import load_store_settings
 from proofsweep.wiring.operations import redact_item
 from proofsweep.wiring.stores import results_for
 from proofsweep_cli.exit_codes import ExitCode
@@ -39,7 +39,7 @@ def redact(
     if not (yes or sys.stdin.isatty()):
         raise UsageError("There is no terminal to ask on: add --yes to redact.")
     item = item_of(item)
-    store, out = results_for(load_settings(config, results)), console(to_stderr=as_json)
+    store, out = results_for(load_store_settings(config, results)), console(to_stderr=as_json)
     out.print(styled(f"{store.store.url}: all that the tables say of {item}", ""), soft_wrap=True)
     if not (yes or typer.confirm("Remove it for ever?", err=as_json)):
         out.print("Nothing was removed.")

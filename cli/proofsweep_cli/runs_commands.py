@@ -8,7 +8,7 @@ from proofsweep.answers.describe_run import describe_run, newest_runs, state_of
 from proofsweep.answers.follow_run import heartbeats_of, only_active_run
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.answers.summary import ending_of, json_of
-from proofsweep.settings import load_settings
+from proofsweep.settings import load_settings, load_store_settings
 from proofsweep.wiring.stores import meant_run, results_for
 from proofsweep_cli.active_leg import active_leg_lines, followed, short_line, where_line
 from proofsweep_cli.exit_codes import ExitCode
@@ -40,7 +40,7 @@ def runs(
 
     Example: `proofsweep runs --limit 5 --json`
     """
-    store = results_for(load_settings(config, results))
+    store = results_for(load_store_settings(config, results))
     newest = newest_runs(store, limit)
     if as_json:
         print_json({"runs": [_json_of_run(run, store.store.url) for run in newest], "results": store.store.url})

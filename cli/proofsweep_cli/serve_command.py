@@ -13,6 +13,7 @@ from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.interrupt import interrupted_by_signals
 from proofsweep_cli.next_command import next_command
 from proofsweep_cli.options import Config, ResultsUrl
+from proofsweep_cli.prefect_schedule import prefect_schedule
 from proofsweep_cli.resume_by_prefect import resumption_for
 from proofsweep_cli.screen import console, flush, print_error
 
@@ -55,7 +56,7 @@ def serve(
 
     settings = load_settings(config, results)
     resumption = resumption_for(settings, lambda run_id: next_command("resume", run_id, config=config, results=results))
-    app = site_app(settings, host, resumption, token_file=token_file, is_read_only=read_only)
+    app = site_app(settings, host, resumption, prefect_schedule, token_file=token_file, is_read_only=read_only)
     with _listening(host, port) as listener:
         if app.caution:
             print_error(app.caution)

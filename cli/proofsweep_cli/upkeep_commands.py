@@ -4,7 +4,7 @@ from contextlib import nullcontext
 
 import typer
 
-from proofsweep.settings import load_settings
+from proofsweep.settings import load_store_settings
 from proofsweep.wiring.operations import compact as compact_store
 from proofsweep.wiring.stores import results_for
 from proofsweep_cli.exit_codes import ExitCode
@@ -25,7 +25,7 @@ def compact(results: str | None = ResultsUrl, config: str | None = Config, as_js
 
     Example: `proofsweep compact --results /data/proofs`
     """
-    store = results_for(load_settings(config, results))
+    store = results_for(load_store_settings(config, results))
     out = console(to_stderr=as_json)
     with out.status("reading all parts of the tables …") if out.is_terminal else nullcontext():
         done = compact_store(store)

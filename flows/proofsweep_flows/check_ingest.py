@@ -48,7 +48,7 @@ def check_ingest(
 
     Args:
         folder: a folder, or a bucket's prefix.
-        config: a profile's name or a config file's path; None for the default.
+        config: a profile's name or a config file's path, `FILE#NAME` for an account of it; None for the default.
         results: the results store; None for the one in the settings.
         letters: a folder in which a letter to each supplier is written; None writes none.
         where: take only files that meet this SQL condition: `folder = 'acme'`.

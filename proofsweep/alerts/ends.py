@@ -1,5 +1,6 @@
 """What is told of an end, or of a begin, and from what it is gathered."""
 
+import socket
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -44,7 +45,8 @@ class AlertScope:
     no_success_hours: float
     unexplained_calls: int
     clock: Callable[[], datetime]
-    notifier: Callable[[Callable[[str], str] | None, Sequence[Channel]], Notifier | None]  # reads secret blocks
+    # with what reads secret blocks, further channels, and the page of the flow run.
+    notifier: Callable[[Callable[[str], str] | None, Sequence[Channel], str | None], Notifier | None]
 
 
 def end_of_leg(scope: AlertScope, run: RunStatus, *, tries_left: bool = False) -> Gather:
@@ -64,7 +66,7 @@ def end_of_leg(scope: AlertScope, run: RunStatus, *, tries_left: bool = False) -
 def end_of_flow(scope: AlertScope, flow: str, state: str, message: str, *, tries_left: bool = False) -> Gather:
     """Tell of a flow run that ended in a state with a message."""
     said, url = [f"It said: {quoted(message)}"], scope.results.store.url
-    end = FlowEnd(scope.environment, flow, state, flow, url, said, tries_left=tries_left)
+    end = FlowEnd(scope.environment, flow, state, flow, url, said, tries_left=tries_left, machine=socket.gethostname())
     return lambda: (alerts_of_end(end), over_after_end(end))
 
 
@@ -86,6 +88,8 @@ def end_of_pass(scope: AlertScope, watched: str, report: PassReport, *, tries_le
         [f"They lie in {quoted(watched)} still:", *shortened(lines)],
         title=f"verified files that are not moved: {unmoved.total():,}",
         tries_left=tries_left,
+        machine=socket.gethostname(),
+        rows=unmoved.total(),
     )
     given_up = files_given_up(end.environment, watched, end.results_url, report.given_up)
     incomplete = incomplete_batches(end.environment, watched, end.results_url, report.incomplete)

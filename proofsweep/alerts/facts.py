@@ -18,7 +18,7 @@ from proofsweep.model import layout
 from proofsweep.model.exchanges import Call, Failure
 from proofsweep.model.operations import Operation
 from proofsweep.model.run_records import OUTCOMES, LegRecord, RunRecord
-from proofsweep.model.runs import Plan, new_run_id
+from proofsweep.model.runs import Claim, Plan, new_run_id
 from proofsweep.model.tags import key_of_tag, spellings_by_key
 from proofsweep.store.lease import Lease
 from proofsweep.store.legs import Legs
@@ -104,13 +104,16 @@ def _calls_of_operations(results: Results, base_url: str, begin: datetime) -> in
     ):
         receipt = operations.receipt(operation_id) or {}
         by_day = receipt.get("calls_by_day")
-        if receipt.get("base_url") == base_url and isinstance(by_day, dict):
+        is_own = results.environment in {None, receipt.get("environment")}
+        if is_own and receipt.get("base_url") == base_url and isinstance(by_day, dict):
             calls += by_day.get(begin.date().isoformat(), 0)
     return calls
 
 
 def _calls_of_monitoring(results: Results, base_url: str, day: date) -> int:
-    probes = read_probes(results, ["call", "base_url", "failure"], [day])
+    probes = read_probes(results, ["environment", "call", "base_url", "failure"], [day])
+    if results.environment is not None:
+        probes = probes.filter(pc.field("environment") == results.environment)
     is_sent = pc.field("failure").is_null() | (pc.field("failure") != Failure.CONNECTION)
     keyed = pc.field("call").isin(_KEYED) & (pc.field("base_url") == base_url)
     return int(probes.filter(keyed & is_sent).num_rows)
@@ -147,10 +150,12 @@ def _instant(text: object) -> datetime | None:
 
 def killed_work(results: Results, environment: str, since: datetime) -> Iterator[FlowEnd]:
     """Return the newest operations of each kind, and the last pass over each folder, that were killed."""
-    for operation in _newest_operations(Operations(results), environment, since):
+    operations = Operations(results)
+    for operation in _newest_operations(operations, environment, since):
         flow = FLOW_OF_OPERATION[operation.kind]
         began = f"The {operation.kind} of {minute_of(operation.started_at)} has no end."
-        yield FlowEnd(environment, flow, EndedBy.KILLED.ending.state, flow, results.store.url, [began])
+        lease = operations.lease(operation.operation_id)
+        yield _killed(results, environment, (flow, flow, began), lease.holder(lease.last()))
     leases = Results(ingest_store(results.store.url))
     for watch in watched_ids(leases.store):
         lease = Lease(leases, watch)
@@ -160,7 +165,14 @@ def killed_work(results: Results, environment: str, since: datetime) -> Iterator
             and claim.facts.get("environment") == environment
         ):
             folder, began = str(claim.facts.get("folder")), f"The pass of {minute_of(claim.claimed.at)} has no end."
-            yield FlowEnd(environment, "check-ingest", EndedBy.KILLED.ending.state, folder, results.store.url, [began])
+            yield _killed(results, environment, ("check-ingest", folder, began), claim)
+
+
+def _killed(results: Results, environment: str, work: tuple[str, str, str], claim: Claim | None) -> FlowEnd:
+    """Return the end of work: of which flow, on what, and what is known of it."""
+    flow, subject, began = work
+    state, machine = EndedBy.KILLED.ending.state, None if claim is None else claim.host
+    return FlowEnd(environment, flow, state, subject, results.store.url, [began], machine=machine)
 
 
 def _newest_operations(operations: Operations, environment: str, since: datetime) -> Iterator[Operation]:
@@ -215,6 +227,7 @@ def supplier_rejections(results: Results, plan: Plan, tag: str) -> list[Supplier
 
 def facts_of_run(results: Results, tag: str | None, run: RunStatus, *, tries_left: bool = False) -> RunFacts:
     """Gather what is told of a run; its last leg has ended. `tag` names the supplier, if it is set."""
+    holder = Legs(results, run.plan.run_id).holder(run.legs[-1].leg)
     return RunFacts(
         run_id=run.plan.run_id,
         environment=run.plan.environment,
@@ -236,4 +249,5 @@ def facts_of_run(results: Results, tag: str | None, run: RunStatus, *, tries_lef
         nights_in_doubt=run.nights_in_doubt if run.remaining else 0,
         head=Legs(results, run.plan.run_id).receipt_digest(run.legs[-1].leg),
         tries_left=tries_left,
+        machine=None if holder is None else holder.host,
     )

@@ -3,7 +3,7 @@
 from datetime import date, datetime, timedelta
 
 from proofsweep.alerts.events import AlertKind
-from proofsweep.alerts.messages import Alert, made_alert, quoted
+from proofsweep.alerts.messages import About, Alert, made_alert
 from proofsweep.model.forecast import Forecast
 from proofsweep.model.key_rotation import Rotation
 from proofsweep.model.runs import Plan
@@ -50,10 +50,10 @@ def quota_short(plan: Plan, rows: int, cost: Forecast) -> Alert | None:
     lines = [
         f"Run `{plan.run_id}`: {rows:,} rows are to be sent, and the quota is {cost.rows_short:,} rows short.",
         f"The quota has {cost.headroom or 0:,} calls left, {cost.reserve:,} of them reserved; {reset}.",
-        f"Catalog: {quoted(plan.catalog)}",
     ]
     title = "the quota ends before the catalog does"
-    return made_alert(AlertKind.QUOTA_SHORT, plan.environment, title, lines, plan.catalog)
+    about = About(catalog=plan.catalog, rows=cost.rows_short, run_id=plan.run_id)
+    return made_alert(AlertKind.QUOTA_SHORT, plan.environment, title, lines, plan.catalog, about=about)
 
 
 def unexplained_usage(environment: str, day: date, used: int, ours: int, tolerated: int) -> Alert | None:

@@ -1,7 +1,7 @@
 """An alert as a value, how text that others wrote becomes harmless in it, and which causes were sent when."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from proofsweep.alerts.events import EVENTS, AlertKind, Severity
@@ -31,11 +31,16 @@ class Alert:
     causes: tuple[str, ...]  # what it tells of; a cause that was sent is not sent again soon
     subject: str  # one line
     body: str  # lines of plain text, with code spans
+    run_id: str | None = None  # the run whose page shows more
 
     @property
     def severity(self) -> Severity:
         """How urgent it is."""
         return EVENTS[self.kind].severity
+
+    def with_page(self, url: str | None) -> "Alert":
+        """Add the address of a page that shows more, if there is one."""
+        return self if url is None else replace(self, body=f"{self.body}\nSee: {url}")
 
 
 def harmless(text: str) -> str:
@@ -61,6 +66,28 @@ def shortened(lines: list[str]) -> list[str]:
     return lines if left_out <= 0 else [*lines[:_MOST_LINES], f"- and {left_out:,} more"]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """What an alert is about, beside its account: as far as it is known."""
+
+    catalog: str | None = None
+    machine: str | None = None  # that worked on it, or found it
+    rows: int | None = None  # that are at risk
+    run_id: str | None = None
+    results_url: str | None = None
+
+    def line(self, environment: str) -> str:
+        """Say it in one line; an account is known by the label of its rows."""
+        named = {"account": environment, "catalog": self.catalog, "machine": self.machine}
+        parts = [f"{word} {quoted(name)}" for word, name in named.items() if name is not None]
+        parts += [] if self.rows is None else [f"{self.rows:,} {'row' if self.rows == 1 else 'rows'} at risk"]
+        line = ", ".join(parts)
+        return f"{line[0].upper()}{line[1:]}."
+
+
+_NOTHING_MORE = About()
+
+
 def made_alert(
     kind: AlertKind,
     environment: str,
@@ -68,19 +95,22 @@ def made_alert(
     lines: Sequence[str],
     *cause: str,
     causes: Sequence[str] = (),
-    results_url: str | None = None,
+    about: About = _NOTHING_MORE,
 ) -> Alert:
-    """Make a message: what happened, then what to do, then where the tables are.
+    """Make a message: what happened and to what, what comes if nobody acts, what to do, and where the tables are.
 
     `cause` is what distinguishes its cause from others of its kind and environment; `causes` are those of a message of
     many.
     """
-    where = [] if results_url is None else [f"Tables: {quoted(results_url)}"]
+    event = EVENTS[kind]
+    where = [] if about.results_url is None else [f"Tables: {quoted(about.results_url)}"]
+    acts = [f"If nobody acts: {event.unattended}", f"To do: {event.advice}"]
     return Alert(
         kind=kind,
         causes=tuple(causes) or (cause_of(kind, environment, *cause),),
         subject=f"proofsweep: {title} ({harmless(environment)})",
-        body="\n".join([*lines, f"To do: {EVENTS[kind].advice}", *where]),
+        body="\n".join([*lines, about.line(environment), *acts, *where]),
+        run_id=about.run_id,
     )
 
 

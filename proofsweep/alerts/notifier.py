@@ -77,12 +77,16 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notifier:
-    """Sends the alerts whose causes were not sent in the last `repeat_days`, and remembers them in the store."""
+    """Sends the alerts whose causes were not sent in the last `repeat_days`, and remembers them in the store.
+
+    `page_of` gives the address of a page that shows what an alert is about; None if nobody serves one.
+    """
 
     store: Store
     channels: Sequence[Channel]
     clock: Callable[[], datetime]
     repeat_days: float
+    page_of: Callable[[Alert], str | None] = lambda _: None
 
     def notify(self, decide: Decide, over: Iterable[str] = ()) -> Delivery:
         """Forget the causes that are over, decide, send what is new, and remember what somebody got."""
@@ -90,7 +94,8 @@ class Notifier:
         known = before.recent(self.clock(), self.repeat_days).without(over)
         hold = decide(known.was_sent) if callable(decide) else decide
         new = known.unsent(hold)
-        by_channel = [channel.send(new) for channel in self.channels] if new else []
+        linked = [alert.with_page(self.page_of(alert)) for alert in new]
+        by_channel = [channel.send(linked) for channel in self.channels] if new else []
         missed = [[name for names in each for name in names] for each in zip(*by_channel, strict=True)]
         everybody = sum(map(len, self.channels))
         sent = [alert for alert, names in zip(new, missed, strict=True) if len(names) < everybody]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from proofsweep.alerts.events import ALERTED_STATES, COMPLETED, EVENTS, AlertKind, is_failure
-from proofsweep.alerts.messages import Alert, WasSent, cause_of, harmless, made_alert, quoted, shortened
+from proofsweep.alerts.messages import About, Alert, WasSent, cause_of, harmless, made_alert, quoted, shortened
 from proofsweep.endings import EndedBy, ending_of
 from proofsweep.model.reasons import remedy_for
 from proofsweep.text import minute_of
@@ -26,6 +26,20 @@ class FlowEnd:
     details: Sequence[str]  # lines of the message
     title: str | None = None  # what happened, with figures; None takes the event's own
     tries_left: bool = False  # whether the flow run is tried again if it failed
+    machine: str | None = None  # on which it ran
+    rows: int | None = None  # that remain, or failed
+    run_id: str | None = None
+
+    @property
+    def about(self) -> About:
+        """What its alert is about."""
+        return About(
+            catalog=None if self.subject == self.flow else self.subject,
+            machine=self.machine,
+            rows=self.rows,
+            run_id=self.run_id,
+            results_url=self.results_url,
+        )
 
 
 def alerts_of_end(end: FlowEnd) -> list[Alert]:
@@ -36,7 +50,7 @@ def alerts_of_end(end: FlowEnd) -> list[Alert]:
     of_what = "" if end.subject == end.flow else f" of {quoted(end.subject)}"
     lines = [f"Flow {quoted(end.flow)}{of_what} ended as {end.state}.", *end.details]
     title = EVENTS[kind].title if end.title is None else end.title
-    return [made_alert(kind, end.environment, title, lines, *_cause(kind, end), results_url=end.results_url)]
+    return [made_alert(kind, end.environment, title, lines, *_cause(kind, end), about=end.about)]
 
 
 def over_after_end(end: FlowEnd) -> list[str]:
@@ -62,7 +76,8 @@ def files_given_up(environment: str, watched: str, results_url: str, given_up: C
     causes = [cause_of(AlertKind.GIVEN_UP, environment, watched, item) for item in sorted(given_up)]
     title = f"delivered files that are given up: {len(given_up):,}"
     lines = [f"Each failed as often as `ingest.tries` allows. No pass over {quoted(watched)} tries it again."]
-    return [made_alert(AlertKind.GIVEN_UP, environment, title, lines, causes=causes, results_url=results_url)]
+    about = About(catalog=watched, rows=len(given_up), results_url=results_url)
+    return [made_alert(AlertKind.GIVEN_UP, environment, title, lines, causes=causes, about=about)]
 
 
 def incomplete_batches(environment: str, watched: str, results_url: str, why: Mapping[str, str]) -> list[Alert]:
@@ -72,8 +87,8 @@ def incomplete_batches(environment: str, watched: str, results_url: str, why: Ma
     causes = [cause_of(AlertKind.INCOMPLETE_BATCH, environment, watched, batch) for batch in sorted(why)]
     title = f"deliveries that are not complete: {len(why):,}"
     lines = shortened([f"- {quoted(batch)}: {why[batch]}" for batch in sorted(why)])
-    kind = AlertKind.INCOMPLETE_BATCH
-    return [made_alert(kind, environment, title, lines, causes=causes, results_url=results_url)]
+    about = About(catalog=watched, results_url=results_url)
+    return [made_alert(AlertKind.INCOMPLETE_BATCH, environment, title, lines, causes=causes, about=about)]
 
 
 def _cause(kind: AlertKind, end: FlowEnd) -> Sequence[str]:
@@ -126,6 +141,17 @@ class RunFacts:
     in_doubt: int = 0  # rows that the last leg could not decide about
     nights_in_doubt: int = 0  # on how many days in a row that was so
     tries_left: bool = False  # whether its flow run is tried again if it failed
+    machine: str | None = None  # on which its last leg ran
+
+    def about(self, rows: int | None) -> About:
+        """What an alert of some of its rows is about."""
+        return About(
+            catalog=self.catalog,
+            machine=self.machine,
+            rows=rows,
+            run_id=self.run_id,
+            results_url=self.results_url,
+        )
 
 
 def alerts_of_run(run: RunFacts, was_sent: WasSent) -> list[Alert]:
@@ -147,6 +173,9 @@ def end_of_run(run: RunFacts) -> FlowEnd:
         title=f"{run.remaining:,} of {run.items:,} rows remain" if run.remaining else failed,
         details=_details(run),
         tries_left=run.tries_left,
+        machine=run.machine,
+        rows=run.remaining or run.failed,
+        run_id=run.run_id,
     )
 
 
@@ -157,7 +186,7 @@ def still_in_doubt(run: RunFacts) -> Alert | None:
     first = f"Nothing shows whether {run.in_doubt:,} files are at fault."
     title, lines = f"{run.in_doubt:,} files in doubt for three nights", [first, *_details(run)]
     cause = (run.catalog, run.run_id)
-    return made_alert(AlertKind.IN_DOUBT, run.environment, title, lines, *cause, results_url=run.results_url)
+    return made_alert(AlertKind.IN_DOUBT, run.environment, title, lines, *cause, about=run.about(run.in_doubt))
 
 
 def first_rejections(run: RunFacts, was_sent: WasSent) -> Alert | None:
@@ -174,20 +203,19 @@ def first_rejections(run: RunFacts, was_sent: WasSent) -> Alert | None:
         f"- {each.rows:,} of {quoted(each.supplier)}, {quoted(each.reason)}: {remedy_for(each.reason)}" for each in new
     ]
     first = "Files were rejected for reasons that these suppliers did not have before:"
-    told, causes_now = [first, *shortened(lines), *_names(run)], [causes[each] for each in new]
+    told, causes_now = [first, *shortened(lines), *_head(run)], [causes[each] for each in new]
     title = f"first rejected files of {who}"
-    return made_alert(
-        AlertKind.REJECTIONS, run.environment, title, told, causes=causes_now, results_url=run.results_url
-    )
+    about = run.about(sum(each.rows for each in new))
+    return made_alert(AlertKind.REJECTIONS, run.environment, title, told, causes=causes_now, about=about)
 
 
 def sunset_seen(run: RunFacts) -> Alert | None:
     """Tell of a Sunset header (contract, Versioning 3)."""
     if run.sunset is None:
         return None
-    lines = [f"The service sends the header Sunset: {quoted(run.sunset)}.", *_names(run)]
+    lines = [f"The service sends the header Sunset: {quoted(run.sunset)}.", *_head(run)]
     title, cause = "the partner announces a breaking change", harmless(run.sunset)
-    return made_alert(AlertKind.SUNSET, run.environment, title, lines, cause, results_url=run.results_url)
+    return made_alert(AlertKind.SUNSET, run.environment, title, lines, cause, about=run.about(None))
 
 
 def _details(run: RunFacts) -> list[str]:
@@ -195,12 +223,11 @@ def _details(run: RunFacts) -> list[str]:
     said = [] if run.why is None else [f"It said: {quoted(run.why)}"]
     kinds = [f"- {kind.rows:,} {quoted(kind.label)}: {kind.advice}" for kind in run.kinds]
     counts = f"{run.items - run.remaining:,} of {run.items:,} rows have their outcome{':' if kinds else '.'}"
-    return [f"Run `{run.run_id}`: {harmless(run.ending)}.", *said, counts, *shortened(kinds), *_names(run)]
+    return [f"Run `{run.run_id}`: {harmless(run.ending)}.", *said, counts, *shortened(kinds), *_head(run)]
 
 
-def _names(run: RunFacts) -> list[str]:
-    names = [f"Run: `{run.run_id}`, catalog {quoted(run.catalog)}"]
-    return names if run.head is None else [*names, f"Head of the records: `{run.head}`"]
+def _head(run: RunFacts) -> list[str]:
+    return [] if run.head is None else [f"Head of the records: `{run.head}`"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,11 +261,13 @@ def no_success(night: NightFacts, now: datetime, longest_hours: float) -> Alert 
     title = f"no successful run for {longest_hours:g} hours"
     lines = [f"The last run of {of_what} that did its work ended: {last}."]
     cause = (night.catalog or "", last)
-    return made_alert(AlertKind.NO_SUCCESS, night.environment, title, lines, *cause, results_url=night.results_url)
+    about = About(catalog=night.catalog, results_url=night.results_url)
+    return made_alert(AlertKind.NO_SUCCESS, night.environment, title, lines, *cause, about=about)
 
 
 def daily_digest(environment: str, results_url: str, line: str, ended: datetime, head: str) -> Alert:
     """Tell of the newest leg, once for the UTC day on which it ended; `head` is the hex sha256 of its receipt."""
     day = ended.date().isoformat()
     lines = [f"Ended {minute_of(ended)}: {quoted(line)}", f"Head of the records: `{head}`"]
-    return made_alert(AlertKind.DIGEST, environment, f"the records of {day}", lines, day, results_url=results_url)
+    about = About(results_url=results_url)
+    return made_alert(AlertKind.DIGEST, environment, f"the records of {day}", lines, day, about=about)

@@ -3,8 +3,7 @@
 import os
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from difflib import get_close_matches
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,15 +13,12 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 import proofsweep_configs
 from proofsweep.errors import ConfigError
 from proofsweep.settings import sections
+from proofsweep.settings.accounts import ALL, accounts_in, config_and_account, config_of_account, of_account
 from proofsweep.settings.catalog_settings import CatalogSettings
 from proofsweep.settings.ingest_settings import IngestSettings
+from proofsweep.settings.mistakes import ACCOUNT, CONFIG, misspelt_variables, mistakes_in, variable_of
 from proofsweep.settings.sections import Section
-from proofsweep.text import ALIKE, ask_for, did_you_mean, printable
-
-Names = Mapping[str, Collection[str]]  # The settings of each section
-
-_PREFIX = "PROOFSWEEP_"
-_CONFIG = f"{_PREFIX}CONFIG"
+from proofsweep.text import did_you_mean, printable
 
 
 def contradicted(file: Mapping[str, Any], variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -44,67 +40,6 @@ def value_in(file: Mapping[str, Any], setting: str) -> object:
     """Return a setting's value in a config; None if it does not set it."""
     section, _, name = setting.partition(".")
     return _members(file, section).get(name)
-
-
-def misspelt_variables(variables: Iterable[str], names: Names, key_variables: Collection[str]) -> list[str]:
-    """Name each variable of the environment that looks like a setting but is none: it would be ignored in silence.
-
-    `key_variables` hold a key; so does each whose name ends in `_KEY`.
-    """
-    asked = sorted(name for name in variables if name.upper().startswith(_PREFIX) and name not in key_variables)
-    return [mistake for name in asked if (mistake := _mistake_in(name, names))]
-
-
-def mistakes_in(error: ValidationError, names: Names) -> list[str]:
-    """Return what is wrong, without any value. Misspelt names come first: often another setting is missing for them."""
-    found = error.errors(include_input=False, include_url=False)
-    return [
-        _described(".".join(map(str, each["loc"])) or "service", each["type"], each["msg"], names)
-        for each in sorted(found, key=lambda each: each["type"] != "extra_forbidden")
-    ]
-
-
-def _mistake_in(variable: str, names: Names) -> str:
-    """Return what is wrong with a variable's name, if anything; fields of existing sections are checked elsewhere."""
-    section, is_nested, field = variable.upper().removeprefix(_PREFIX).lower().partition("__")
-    if section in names or (not is_nested and (section == "config" or section.endswith("_key"))):
-        return ""
-    meant = variable_of(_setting_like(section, field, names)) or (did_you_mean(section, ["config"]) and _CONFIG)
-    if is_nested:
-        return f"{variable} sets nothing: there is no section {section!r}{ask_for(meant)}"
-    return f"{variable} sets nothing: there is no such setting{ask_for(meant)}" if meant else ""
-
-
-def _described(where: str, kind: str, message: str, names: Names) -> str:
-    section, _, field = where.partition(".")
-    match kind:
-        case "missing":
-            return f"{where}: must be set, in the config or as {variable_of(where)}"
-        case "extra_forbidden" if field:
-            return f"{where}: there is no such setting{ask_for(_setting_like(section, field, names))}"
-        case "extra_forbidden":
-            return f"{where}: there is no such section{did_you_mean(section, names)}"
-    return f"{where}: {message.removeprefix('Value error, ')}"
-
-
-def variable_of(setting: str) -> str:
-    """Return the environment variable of a setting; nothing for nothing."""
-    return setting and _PREFIX + setting.replace(".", "__").upper()
-
-
-def _setting_like(section: str, field: str, names: Names) -> str:
-    """Return the setting that is probably meant, or nothing. Underscores do not count, and the section may be wrong."""
-    settings = [(each, name) for each in names for name in names[each]]
-    whole = {_letters(each + name): f"{each}.{name}" for each, name in settings}
-    alone = {_letters(name): f"{each}.{name}" for each, name in settings}
-    for given, known in ((section + field, whole), (field or section, alone)):
-        for alike in get_close_matches(_letters(given), known, 1, ALIKE):
-            return known[alike]
-    return ""
-
-
-def _letters(name: str) -> str:
-    return name.replace("_", "")
 
 
 _PLAIN_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -154,6 +89,7 @@ class Settings(BaseSettings):
     )
 
     runner: Literal["threads", "dask"] = "threads"
+    account: str | None = None  # of the config, by its name; None if the config has no accounts
     service: sections.ServiceSettings
     results: sections.ResultsSettings = sections.ResultsSettings()
     pace: sections.PaceSettings = sections.PaceSettings()
@@ -185,19 +121,18 @@ class Settings(BaseSettings):
 
 
 def load_settings(config: str | None = None, results_url: str | None = None) -> Settings:
-    """Read all settings of a profile or a file: by default `PROOFSWEEP_CONFIG`, else the profile `sandbox`.
+    """Read all settings of a profile or a file: by default `PROOFSWEEPCONFIG`, else the profile `sandbox`.
 
     ConfigError if the config cannot be found or read, a setting is wrong, or a variable contradicts a file of a
     person's own on whom a run calls or where it writes. Its message shows no value.
     """
-    path = path_of_config(config)
-    profile = read_config(path)
+    path, profile, account = chosen_config(config)
     if path.parent != PROFILES:
         _refuse_contradictions(path, profile)
     profile = without_overridden_sources(profile)
     mistakes = misspelt_variables(os.environ, _names(), _secret_variables(profile))
     try:
-        settings = Settings(**profile)
+        settings = Settings(**profile).model_copy(update={"account": account})
     except ValidationError as error:
         mistakes += mistakes_in(error, _names())
     except ValueError as error:
@@ -206,6 +141,42 @@ def load_settings(config: str | None = None, results_url: str | None = None) -> 
         count = f"{len(mistakes)} mistakes: " if len(mistakes) > 1 else ""
         raise ConfigError(f"Settings from {path} and the environment: {count}{' · '.join(mistakes)}.") from None
     return settings if results_url is None else _with_results(settings, results_url)
+
+
+def load_store_settings(config: str | None = None, results_url: str | None = None) -> Settings:
+    """Read the settings of an account, or for `all` those of the first one, to read a store that all of them share.
+
+    ConfigError as for `load_settings`, or if `all` is asked for and they do not share one.
+    """
+    account = config_and_account(config)[1] or os.environ.get(ACCOUNT)
+    if account != ALL:
+        return load_settings(config, results_url)
+    found = load_accounts(config, results_url)
+    other = next((each for each in found if each.results.url != found[0].results.url), None)
+    if other is not None:
+        raise ConfigError(f"The accounts {found[0].account} and {other.account} have stores of their own: choose one.")
+    return found[0].model_copy(update={"account": ALL})
+
+
+def load_accounts(config: str | None = None, results_url: str | None = None) -> list[Settings]:
+    """Read the settings of the account that is named, or of each account of a config if none is, or `all`.
+
+    A config without accounts has one. ConfigError as for `load_settings`.
+    """
+    name, account = config_and_account(config)
+    account = account or os.environ.get(ACCOUNT) or None
+    path = path_of_config(name)
+    names = accounts_in(read_config(path), printable(str(path))) if account in {None, ALL} else [account]
+    known = [config_of_account(name, each) for each in names]
+    return [load_settings(each, results_url) for each in known or [name]]
+
+
+def chosen_config(config: str | None) -> tuple[Path, dict[str, Any], str | None]:
+    """Read a config as it is for the account that it, or else `PROOFSWEEP_ACCOUNT`, names."""
+    name, account = config_and_account(config)
+    path = path_of_config(name)
+    profile, chosen = of_account(read_config(path), account or os.environ.get(ACCOUNT) or None, printable(str(path)))
+    return path, profile, chosen
 
 
 def _refuse_contradictions(path: Path, profile: Mapping[str, Any]) -> None:
@@ -223,8 +194,8 @@ def environment() -> Mapping[str, str]:
 
 
 def path_of_config(config: str | None) -> Path:
-    """Return the file of a profile's name or a path; without one, of `PROOFSWEEP_CONFIG` or the profile `sandbox`."""
-    name = config if config is not None else os.environ.get(_CONFIG) or DEFAULT_PROFILE
+    """Return the file of a profile's name or a path; without one, of `PROOFSWEEPCONFIG` or the profile `sandbox`."""
+    name = config if config is not None else os.environ.get(CONFIG) or DEFAULT_PROFILE
     if (PROFILES / f"{name}.toml").is_file():
         return PROFILES / f"{name}.toml"
     if "/" in name or name.endswith(".toml"):

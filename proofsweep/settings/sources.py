@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping
 
+from proofsweep.settings.mistakes import variable_of
 from proofsweep.settings.reading import (
     DECIDING,
     PROFILES,
+    chosen_config,
     environment,
-    path_of_config,
-    read_config,
     value_in,
-    variable_of,
     without_overridden_sources,
 )
 from proofsweep.text import printable
@@ -20,10 +19,11 @@ def sources_of(config: str | None = None, results_url: str | None = None) -> dic
 
     ConfigError if the config cannot be found or read.
     """
-    path = path_of_config(config)
+    path, profile, account = chosen_config(config)
     name = f"profile {path.stem}" if path.parent == PROFILES else printable(str(path))
+    name = name if account is None else f"{name}, account {account}"
     given = {variable.upper() for variable, value in environment().items() if value}
-    file = without_overridden_sources(read_config(path))
+    file = without_overridden_sources(profile)
     found = {setting: name for setting in DECIDING if value_in(file, setting) is not None}
     found |= {setting: variable_of(setting) for setting in DECIDING if variable_of(setting) in given}
     return found if results_url is None else found | {"results.url": "--results"}

@@ -22,6 +22,7 @@ def check_key(store: Store, fingerprint: str, base_url: str) -> None:
     bound = json.loads(content)["base_url"] if content else base_url
     if bound != base_url:
         raise ResultsError(
-            f"This key was used with {bound} before; it is not sent to {base_url}. "
-            "Keys belong to one environment: check the base URL and the key's source."
+            f"This key was used with {bound} before; it is not sent to {base_url}. Keys belong to one environment: "
+            "check the base URL and the key's source. If the partner has moved, delete what says so: "
+            f"{store.url}/{layout.key_name(fingerprint)}."
         )

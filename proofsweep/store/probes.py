@@ -16,12 +16,17 @@ import pyarrow.compute as pc
 
 from proofsweep.errors import NameTaken, ResultsError
 from proofsweep.model import layout
+from proofsweep.model.exchanges import Call
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import REQUESTS_AT_ONCE
 
 _TABLE = "probes"
 _KEY = ["operation_id", "call"]
+
+_QUOTA = ["environment", "call", "started_at", "rate_remaining", "rate_reset"]
+# Objects in which the newest probe is looked for. Chosen: an hour of passes; twice costs twice the requests.
+_NEWEST_OBJECTS = 12
 
 # Days of which hours may wait for their part: also those of the last pass before a pause, and of the turn of a day.
 _NEWEST_DAYS = 2
@@ -59,6 +64,21 @@ def read_probes(results: Results, columns: Sequence[str] | None = None, days: It
     indexes = {key: index for index, key in enumerate(zip(*(rows[name].to_pylist() for name in _KEY), strict=True))}
     once = rows.take(pa.array(sorted(indexes.values()), pa.int64()))
     return once if columns is None else once.select(list(columns))
+
+
+def newest_quota(results: Results, environment: str, day: date) -> tuple[datetime, int, datetime | None] | None:
+    """Return when monitoring was last told the quota of an environment on a day, the calls left, and the reset.
+
+    Only a few objects are read.
+    """
+    names = sorted(results.store.names(layout.table_folder(_TABLE, day)), key=layout.hour_in)[-_NEWEST_OBJECTS:]
+    rows = [row for table in _present(results, names, _QUOTA) for row in table.to_pylist()]
+    told = [
+        (row["started_at"], row["rate_remaining"], row["rate_reset"])
+        for row in rows
+        if (row["environment"], row["call"]) == (environment, Call.USAGE) and row["rate_remaining"] is not None
+    ]
+    return max(told, key=lambda each: each[0], default=None)
 
 
 def _waiting(names: Iterable[str]) -> dict[str, list[str]]:

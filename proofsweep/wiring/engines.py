@@ -6,10 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
-
-from pydantic import SecretStr
 
 from proofsweep import __version__
 from proofsweep.catalog.preflight import SizeLimits
@@ -19,7 +16,7 @@ from proofsweep.logs import Event, log
 from proofsweep.model.exchanges import Exchange
 from proofsweep.model.outcomes import Finished
 from proofsweep.model.progress import LegProgress
-from proofsweep.partner.keys import CurrentKey, KeySource, fingerprint, key_block, key_file, key_variable
+from proofsweep.partner.keys import CurrentKey, KeySource, fingerprint
 from proofsweep.partner.pacing.call_queue import CallQueue, ServiceHealth
 from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit
 from proofsweep.partner.pacing.dispatcher import Dispatcher, LaneStatus
@@ -29,9 +26,7 @@ from proofsweep.partner.retry import RetryPolicy
 from proofsweep.partner.session import ClientContext, Session
 from proofsweep.partner.stop import StopSwitch
 from proofsweep.partner.transport import Timeouts, Transport
-from proofsweep.settings import ServiceSettings, Settings, environment
-from proofsweep.store.key_bindings import check_key
-from proofsweep.store.store import open_store
+from proofsweep.settings import Settings
 from proofsweep.verify.item.check_file import answered_file
 from proofsweep.verify.item.verify_item import VerifyContext
 from proofsweep.verify.leg.workers import Workers, most_open_files, workers_that_fit
@@ -42,13 +37,10 @@ from proofsweep.verify.plan.examine_service import (
     examine_service,
     refuse_without_quota,
 )
+from proofsweep.wiring.key_sources import ReadBlock, key_source, remember_key
 
 if TYPE_CHECKING:
     from proofsweep.verify.leg.leg_context import LegContext
-
-
-ReadBlock = Callable[[str], str]
-"""Reads a secret block of the orchestrator, which the core knows nothing of."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -75,9 +67,13 @@ class Engine:
 
     def service(self) -> ServiceStatus:
         """Examine the service, once for this engine; ConfigError or RunMustStop if it cannot be asked."""
-        if self._service is None:
-            self._service = examine_service(self.partner)
-        return self._service
+        return self._service or self._kept(examine_service(self.partner))
+
+    def _kept(self, service: ServiceStatus) -> ServiceStatus:
+        """Keep what the service has said, and, for other stores, that this key is the service's own."""
+        self._service = service
+        remember_key(self.key_fingerprint, self.settings.service.base_url)
+        return service
 
     def usable_service(self, reserve: int = 0) -> ServiceStatus:
         """Examine the service, and see that its quota leaves calls above a reserve.
@@ -95,7 +91,7 @@ class Engine:
             ConfigError, RunMustStop: it cannot be worked with, or the run was asked to stop.
         """
         if self._service is None:
-            self._service = await_service(self.partner, self.settings.retry.breaker_seconds)
+            self._kept(await_service(self.partner, self.settings.retry.breaker_seconds))
         return self.usable_service(reserve)
 
     def abort(self) -> None:
@@ -266,30 +262,3 @@ def say_if_fewer(wanted: int, workers: int) -> None:
         sys.stderr.write(
             f"proofsweep: pace.workers is {workers}, not {wanted}: no more files can be open (ulimit -n)\n"
         )
-
-
-def key_in_file(path: Path) -> SecretStr:
-    """Read a key from a file; ConfigError if it holds none."""
-    return key_file(path)()
-
-
-def key_source(settings: Settings, read_block: ReadBlock | None) -> KeySource:
-    """Read the key, but never one that belongs to another service (contract, Authentication 6)."""
-    read, store = _key_source(settings.service, read_block), open_store(settings.results.url)
-
-    def read_own() -> SecretStr:
-        key = read()
-        check_key(store, fingerprint(key), settings.service.base_url)
-        return key
-
-    return read_own
-
-
-def _key_source(service: ServiceSettings, read_block: ReadBlock | None) -> KeySource:
-    if service.api_key_file is not None:
-        return key_file(service.api_key_file)
-    if service.api_key_env is not None:
-        return key_variable(service.api_key_env, environment())
-    if service.api_key_block is not None and read_block is not None:
-        return key_block(service.api_key_block, read_block)
-    raise ConfigError("The settings do not say where the API key is kept (service.api_key_file, _env or _block).")

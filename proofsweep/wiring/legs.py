@@ -52,7 +52,8 @@ from proofsweep.verify.leg.worker_process import (
     refuse_missing_catalog,
     refuse_other_version,
 )
-from proofsweep.wiring.engines import Engine, ReadBlock, build_engine, close_engines, say_if_fewer, utc_now
+from proofsweep.wiring.engines import Engine, build_engine, close_engines, say_if_fewer, utc_now
+from proofsweep.wiring.key_sources import ReadBlock
 from proofsweep.wiring.runs import bounds_for, canaries_for
 from proofsweep.wiring.stores import results_for
 
@@ -148,8 +149,7 @@ def _handle_of(settings: Settings, run_id: str, leg: int, bounds: Bounds, option
 
 def _anywhere(settings: Settings) -> Settings:
     """Make the places in the settings absolute, for a process with another working directory."""
-    key_file = settings.service.api_key_file
-    service = {"api_key_file": None if key_file is None else key_file.absolute()}
+    service = {"api_key_file": file.absolute() if (file := settings.service.api_key_file) else None}
     return settings.model_copy(
         update={
             "results": settings.results.model_copy(update={"url": open_store(settings.results.url).url}),

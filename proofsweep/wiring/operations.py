@@ -45,7 +45,8 @@ from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.rotations import Rotations
 from proofsweep.text import printable
-from proofsweep.wiring.engines import ReadBlock, build_engine, engine_for, utc_now
+from proofsweep.wiring.engines import build_engine, engine_for, utc_now
+from proofsweep.wiring.key_sources import ReadBlock
 from proofsweep.wiring.runs import plan_listed
 from proofsweep.wiring.stores import results_for
 

@@ -37,7 +37,8 @@ from proofsweep.verify.plan.survey import Survey, refuse_hopeless, survey_catalo
 from proofsweep.verify.plan.survey import Surveyed as Surveyed  # noqa: PLC0414 - commands name it
 from proofsweep.verify.plan.survey import UnsentRow as UnsentRow  # noqa: PLC0414 - the same
 from proofsweep.wiring.catalogs import catalog_for, look_into
-from proofsweep.wiring.engines import Engine, ReadBlock, engine_for, limits_for, utc_now
+from proofsweep.wiring.engines import Engine, engine_for, limits_for, utc_now
+from proofsweep.wiring.key_sources import ReadBlock
 from proofsweep.wiring.stores import results_for
 
 
@@ -209,10 +210,11 @@ def run_to_resume(settings: Settings, catalog: str | None = None, selection: Sel
     RunIsActive if the run is worked on.
     """
     results = results_for(settings)
-    plans = unfinished_runs(results)
+    environment = settings.service.environment
+    plans = (plan for plan in unfinished_runs(results) if plan.environment == environment)
     if catalog is not None:
         opened = catalog_for(settings, catalog, selection)
-        environment, identity = settings.service.environment, identity_of(settings, opened)
+        identity = identity_of(settings, opened)
         oldest = new_run_id(_resumable_since(settings), "")
         plans = (plan for plan in plans if unfinished.is_whole_run_of(plan, environment, identity, oldest))
     return unfinished.run_to_resume(results, plans, utc_now)

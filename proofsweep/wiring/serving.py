@@ -9,19 +9,23 @@ from pydantic import SecretStr
 
 from proofsweep.answers.explain.explain import packet_of_failed_calls
 from proofsweep.answers.follow_run import stop_run
+from proofsweep.answers.overview.page import overview_page
+from proofsweep.answers.overview.values import FlowSchedule
 from proofsweep.answers.report.catalog_page import catalog_page
 from proofsweep.answers.report.choice import PageChoice
 from proofsweep.answers.report.night_page import night_page
 from proofsweep.answers.serve.access import Access, usable_token
 from proofsweep.answers.serve.app import SiteApp
-from proofsweep.answers.serve.pages import links_of_run, links_to_all
+from proofsweep.answers.serve.pages import LIVE_LINKS, links_of_run, links_to_all
 from proofsweep.answers.serve.site import Resumption, Site
 from proofsweep.errors import ConfigError
 from proofsweep.settings import Settings, environment
 from proofsweep.settings.sections import is_loopback
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.read_only import read_only
+from proofsweep.store.store import open_store
 from proofsweep.wiring.engines import utc_now
+from proofsweep.wiring.overviews import overview_for
 from proofsweep.wiring.stores import results_for, supplier_tag_of
 
 # Bounds what a wrong path can fill the memory with. Chosen: any token is far shorter.
@@ -29,9 +33,15 @@ _MOST_TOKEN_BYTES = 4096
 
 
 def site_app(
-    settings: Settings, host: str, resumption: Resumption, *, token_file: str | None = None, is_read_only: bool = False
+    settings: Settings,
+    host: str,
+    resumption: Resumption,
+    schedule: Callable[[], FlowSchedule | None] = lambda: None,
+    *,
+    token_file: str | None = None,
+    is_read_only: bool = False,
 ) -> SiteApp:
-    """Return the server's application for a host that it listens at.
+    """Return the server's application for a host that it listens at; `schedule` says what an orchestrator has planned.
 
     On this machine alone everybody may read, and the token permits to act. Elsewhere the token is needed to read, too,
     unless the server is read-only: then nobody can act, and everybody who reaches it may read.
@@ -45,16 +55,23 @@ def site_app(
             f"Other machines reach {host}: give a token (--token-file), or let all of them read with --read-only."
         )
     results = results_for(settings)
+    shown = Results(read_only(results.store), results.environment)
     names = {socket.gethostname().lower(), host.lower()}
     names |= {(urlsplit(settings.serve.url).hostname or "")} if settings.serve.url else set()
     site = Site(
-        results=Results(read_only(results.store)),
+        results=shown,
         access=Access(token=token, guards_reading=is_open and token is not None, names=frozenset(names)),
         stop=stopping(results),
         resumption=resumption,
-        pages=pages_of(Results(read_only(results.store)), settings),
+        pages=pages_of(shown, settings),
+        overview=lambda: _overview_page(settings, schedule),
     )
     return SiteApp(site)
+
+
+def _overview_page(settings: Settings, schedule: Callable[[], FlowSchedule | None]) -> str:
+    found = overview_for([settings], utc_now(), schedule, lambda url: read_only(open_store(url)))
+    return overview_page(found, settings.results.url, LIVE_LINKS)
 
 
 def token_for(settings: Settings, token_file: str | None) -> SecretStr | None:

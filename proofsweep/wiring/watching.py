@@ -6,7 +6,7 @@ from functools import partial
 
 from proofsweep.alerts.check import Check
 from proofsweep.alerts.ends import AlertScope, end_of_pass, stop_before_leg
-from proofsweep.alerts.messages import TEST_ALERT
+from proofsweep.alerts.messages import TEST_ALERT, Alert
 from proofsweep.alerts.monitor import Monitored, ProbeBatch, monitor, probe_service
 from proofsweep.alerts.monitoring_alerts import MonitorRules
 from proofsweep.alerts.notifier import Channel, Delivery, Gather, Notifier, complaints_of
@@ -21,7 +21,8 @@ from proofsweep.settings import Settings, environment
 from proofsweep.store.claims import LaneClaim
 from proofsweep.store.watches import ingest_store
 from proofsweep.wiring.catalogs import catalog_for, supplier_tag
-from proofsweep.wiring.engines import ReadBlock, build_engine, engine_for, limits_for, utc_now
+from proofsweep.wiring.engines import build_engine, engine_for, limits_for, utc_now
+from proofsweep.wiring.key_sources import ReadBlock
 from proofsweep.wiring.runs import bounds_for, plan_listed
 from proofsweep.wiring.stores import results_for
 
@@ -118,14 +119,26 @@ def monitor_service(settings: Settings, read_block: ReadBlock | None = None) -> 
     return monitor(results_for(settings), probe, base_url, rules, utc_now)
 
 
-def notifier_for(settings: Settings, read_block: ReadBlock | None, also: Sequence[Channel] = ()) -> Notifier | None:
-    """Return what notifies those whom the settings name, and some others; None if that is nobody."""
+def notifier_for(
+    settings: Settings, read_block: ReadBlock | None, also: Sequence[Channel] = (), flow_page: str | None = None
+) -> Notifier | None:
+    """Return what notifies those whom the settings name, and some others; None if that is nobody.
+
+    Its messages link to the live pages if the settings say where these are, else to the page of the flow run.
+    """
     receivers = receivers_for(settings, read_block)
     channels = [*([] if receivers is None else [receivers]), *also]
     if not channels:
         return None
     store, repeat_days = results_for(settings).store, settings.alerts.repeat_days
-    return Notifier(store=store, channels=channels, clock=utc_now, repeat_days=repeat_days)
+    page_of = partial(_page_of, settings.serve.url, flow_page)
+    return Notifier(store=store, channels=channels, clock=utc_now, repeat_days=repeat_days, page_of=page_of)
+
+
+def _page_of(pages_url: str | None, flow_page: str | None, alert: Alert) -> str | None:
+    if pages_url is None:
+        return flow_page
+    return f"{pages_url}/overview" if alert.run_id is None else f"{pages_url}/runs/{alert.run_id}"
 
 
 def receivers_for(settings: Settings, read_block: ReadBlock | None) -> Receivers | None:

@@ -46,8 +46,17 @@ def channels() -> list[Channel]:
     return [PrefectEvents()] if is_deployed() else []
 
 
+def page_of_flow_run() -> str | None:
+    """Return the address of the flow run's page, by `PREFECT_UI_URL` or the address of the API; None without it."""
+    return flow_run.get_flow_run_ui_url() if is_deployed() else None
+
+
 def tell_alerts(scope: AlertScope, gather: Gather | None) -> None:
     """Tell what must be told, each cause once. If that fails, one line says so."""
-    for line in [] if gather is None else complaints_of(lambda: scope.notifier(read_block, channels()), gather):
+    for line in (
+        []
+        if gather is None
+        else complaints_of(lambda: scope.notifier(read_block, channels(), page_of_flow_run()), gather)
+    ):
         log(Event.ALERT_MISSED, why=line)
         sys.stderr.write(f"proofsweep: {printable(line)}\n")

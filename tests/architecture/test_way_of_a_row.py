@@ -99,9 +99,9 @@ def test_one_healthy_file_enters_few_modules_and_functions(config: str, tmp_path
 
 def test_a_leg_of_fourteen_rows_enters_few_modules(config: str, tmp_path: Path) -> None:
     """From its claim to its receipt."""
-    run_id, trace = planned(config, tmp_path / "music", 14), Trace()
+    run_id, trace, settings = planned(config, tmp_path / "music", 14), Trace(), load_settings(config)
 
-    with trace.on(), claimed_next_leg(engine_for(load_settings(config)), run_id) as (_, leg):
+    with trace.on(), claimed_next_leg(engine_for(settings), run_id) as (_, leg):
         for piece in leg.remaining.slices():
             verify_slice(leg, piece)
         work_last(leg)

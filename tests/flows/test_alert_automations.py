@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -116,6 +117,8 @@ def test_a_flow_run_that_needs_a_person_is_told_by_the_name_of_its_state(hook: W
     assert "It said: `23 rows remain: music ‹!channel› ˋ＠hereˋ next line`" in posted["body"]  # noqa: RUF001 - look-alikes
     assert "<!" not in posted["body"]
     assert "@here" not in posted["body"]
+    assert "If nobody acts: every run stops" in posted["body"]
+    assert re.fullmatch(r"See: http://\S+/runs/flow-run/[0-9a-f-]{36}", posted["body"].splitlines()[-1])
     assert "None" not in posted["body"]
 
 

@@ -25,7 +25,7 @@ def template(name: str) -> jinja2.Template:
 @cache
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader([_FOLDER, _FOLDER.parent / "serve"]),
+        loader=jinja2.FileSystemLoader([_FOLDER, _FOLDER.parent / "serve", _FOLDER.parent / "overview"]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -40,6 +40,7 @@ class SiteApp:
         actions, files = Actions(site), FileSearch(site.results)
         routes = [
             Route("/", self._catalog),
+            Route("/overview", self._overview),
             Route("/runs", self._runs),
             Route("/runs/{run_id}", self._run),
             Route("/runs/{run_id}/night", self._night),
@@ -68,6 +69,9 @@ class SiteApp:
 
     async def _catalog(self, _request: Request) -> Response:
         return HTMLResponse(await run_in_threadpool(self._made, None))
+
+    async def _overview(self, _request: Request) -> Response:
+        return HTMLResponse(await run_in_threadpool(self._recent.page, ("overview",), self._site.overview))
 
     async def _runs(self, request: Request) -> Response:
         before = request.query_params.get("before", "")

@@ -17,7 +17,7 @@ from proofsweep.store.run_index import RunIndex
 # Runs of one page of the list. Chosen: two months of nights; each costs a few requests while it is unfinished.
 _RUNS = 60
 
-_MENU = {"Catalog": "/", "Runs": "/runs", "Look up a file": "/files"}
+_MENU = {"Catalog": "/", "Overview": "/overview", "Runs": "/runs", "Look up a file": "/files"}
 
 LIVE_LINKS = PageLinks(menu=_MENU, live="/serve.js")
 """The links of each page that a server sends."""

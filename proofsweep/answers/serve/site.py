@@ -38,6 +38,7 @@ class Site:
         results: the store, open for reading alone.
         stop: asks the process that works on a run to end it in good order, and returns a sentence that says so.
         pages: writes the page of the catalog (None), or of a run.
+        overview: writes the page of all accounts.
     """
 
     results: Results
@@ -45,6 +46,7 @@ class Site:
     stop: Callable[[str], str]
     resumption: Resumption
     pages: Callable[[str | None], str]
+    overview: Callable[[], str]
 
     @property
     def can_act(self) -> bool:
@@ -53,7 +55,8 @@ class Site:
 
     def require_run(self, run_id: str) -> None:
         """See that the store has a run: HTTPException if it has not, ResultsError if it cannot be read."""
-        if not is_run_id(run_id) or self.results.store.read(plan_name(run_id)) is None:
+        there = is_run_id(run_id) and self.results.store.read(plan_name(run_id)) is not None
+        if not there or not self.results.shows(self.results.any_plan(run_id)):
             raise HTTPException(HTTPStatus.NOT_FOUND, f"There is no run {run_id!r} in {self.results.store.url}.")
 
     def look(self) -> str:

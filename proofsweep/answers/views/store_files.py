@@ -1,11 +1,14 @@
 """The objects of a results store as files that DuckDB reads."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
+
+from proofsweep.store.store import REQUESTS_AT_ONCE
 
 if TYPE_CHECKING:
     from proofsweep.store.bucket_store import BucketStore
@@ -32,10 +35,10 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no typ
         if "*" not in name:
             return [name]
         top, _, pattern = name.partition("/*/")
-        folders = (f"{top}/{each}" for each in self._store.folders(top))
-        return [
-            each for folder in folders for each in self._sizes(folder) if fnmatchcase(each.rpartition("/")[2], pattern)
-        ]
+        folders = [f"{top}/{each}" for each in self._store.folders(top)]
+        with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:  # a year of nights has hundreds of folders
+            names = [name for sizes in pool.map(self._sizes, folders) for name in sizes]
+        return [name for name in names if fnmatchcase(name.rpartition("/")[2], pattern)]
 
     def info(self, path: str, **_: object) -> dict[str, object]:
         """Return an object's size."""

@@ -1,7 +1,8 @@
 # ruff: noqa: S608 - the SQL is made of our own names and of quoted text
 """The tables under the views, in the schema `store`: how DuckDB reads them from a results store."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 
 import duckdb
@@ -45,6 +46,13 @@ VERDICTS_FILES = PARTS.format("verdicts")
 LISTINGS = ("run_id", "environment", "identity", "catalog")
 """Of each catalog the newest run that listed the whole of it."""
 PRUNED = ("run_id", "environment", "identity")
+_PLAN_COLUMNS = {
+    **dict.fromkeys(
+        ("run_id", "environment", "catalog", "identity", "catalog_kind", "created_at", "deployment"), "VARCHAR"
+    ),
+    "is_partial": "BOOLEAN",
+    **dict.fromkeys(("items", "skipped", "remaining", "failed"), "BIGINT"),
+}
 _ITEM = "(item_id, environment)"
 NEWEST_KEY = "(item_id, environment, outcome IN ('accepted', 'rejected'))"
 """Of rows with the same key the newest is kept, as in the snapshot."""
@@ -69,6 +77,9 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> li
         has_parts = next(results.all_parts(table), None) is not None
         location = location_of(results, PARTS.format(table))
         query = _reading_parts(table, schema, location) if has_parts else empty_table(table, schema)
+        if results.environment is not None and "environment" in schema.names:
+            label = quoted(results.environment)  # rows of `exchanges` have one only if they are of no run
+            query = f"FROM ({query}) WHERE coalesce(environment, {label}) = {label}"
         connection.execute(f"CREATE OR REPLACE VIEW store.{table} AS {query}")
     connection.execute(
         f"CREATE OR REPLACE VIEW store.verdicts_files AS {files_in(location_of(results, VERDICTS_FILES))}"
@@ -76,11 +87,11 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> li
     listings = [(run, names) for run in newest_listings(runs).values() if (names := listing_objects(results, run))]
     listed = [location_of(results, name) for _, names in listings for name in names]
     connection.execute(f"CREATE OR REPLACE VIEW store.listing AS {items_in(listed, schemas.ITEMS)}")
-    _create_from(connection, "listings", _listings(run for run, _ in listings))
+    _create_from(connection, "listings", _listings(run for run, _ in listings), dict.fromkeys(LISTINGS, "VARCHAR"))
     gone = [location_of(results, name) for run in runs if run.plan.skipped for name in _gone(results, run)]
     connection.execute(f"CREATE OR REPLACE VIEW store.gone AS {items_in(gone, GONE)}")
-    _create_from(connection, "plans", _plans(runs))
-    _create_from(connection, "pruned", _pruned(results, index))
+    _create_from(connection, "plans", map(_plan_row, runs), _PLAN_COLUMNS)
+    _create_from(connection, "pruned", _pruned(results, index), dict.fromkeys(PRUNED, "VARCHAR"))
     for statement in advice_views():
         connection.execute(statement)
     _create_newest(connection, results, runs)
@@ -138,16 +149,18 @@ def glob_of(results: Results, name: str) -> str:
     return f"{url}/{name}"
 
 
-def _create_from(connection: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> None:
-    connection.register("rows", rows)
-    connection.execute(f"CREATE OR REPLACE TABLE store.{name} AS FROM rows")
-    connection.unregister("rows")
+def _create_from(
+    connection: duckdb.DuckDBPyConnection, name: str, rows: Iterable[Mapping[str, object]], columns: Mapping[str, str]
+) -> None:
+    """Make a table of rows of our own. They go in as JSON: an Arrow table of rows needs pandas, and a second."""
+    form = json.dumps([dict(columns)])
+    query = f"SELECT unnest(from_json($rows, {quoted(form)}), recursive := true)"
+    connection.execute(f"CREATE OR REPLACE TABLE store.{name} AS {query}", {"rows": json.dumps(list(rows))})
 
 
-def _listings(runs: Iterable[RunRecord]) -> pa.Table:
+def _listings(runs: Iterable[RunRecord]) -> Iterator[Mapping[str, object]]:
     plans = (run.plan for run in runs)
-    rows = [{name: getattr(plan, name) for name in LISTINGS} for plan in plans]
-    return pa.Table.from_pylist(rows, schema=pa.schema([(name, pa.string()) for name in LISTINGS]))
+    return ({name: getattr(plan, name) for name in LISTINGS} for plan in plans)
 
 
 def _gone(results: Results, run: RunRecord) -> list[str]:
@@ -162,38 +175,29 @@ def items_in(locations: Sequence[str], schema: pa.Schema) -> str:
     return f"SELECT {run_id} AS run_id, {', '.join(schema.names)} FROM {reading(schema, locations)}"
 
 
-def _pruned(results: Results, index: IndexedRuns) -> pa.Table:
-    """Return the runs of which rows were deleted, each with its environment and the identity of its catalog."""
+def _pruned(results: Results, index: IndexedRuns) -> Iterator[Mapping[str, object]]:
+    """Yield the runs of which rows were deleted, each with its environment and the identity of its catalog."""
     known = {run_id: (record.plan.environment, record.plan.identity) for run_id, record in index.records.items()}
     known |= {run_id: (environment, identity) for run_id, (environment, identity) in index.pruned.items()}
     names = [name for name in results.store.folders(layout.PRUNED_FOLDER) if name in known]
-    rows = [dict(zip(PRUNED, (name, *known[name]), strict=True)) for name in names]
-    return pa.Table.from_pylist(rows, schema=pa.schema([(name, pa.string()) for name in PRUNED]))
+    return (dict(zip(PRUNED, (name, *known[name]), strict=True)) for name in names)
 
 
-def _plans(runs: Iterable[RunRecord]) -> pa.Table:
-    rows = [
-        {
-            "run_id": run.plan.run_id,
-            "environment": run.plan.environment,
-            "catalog": run.plan.catalog,
-            "identity": run.plan.identity,
-            "catalog_kind": run.plan.catalog_kind,
-            "created_at": run.plan.created_at,
-            "is_partial": run.plan.catalog_kind in PARTIAL_KINDS,
-            "items": run.plan.items,
-            "skipped": run.plan.skipped,
-            "remaining": run.remaining,
-            "failed": sum(rows for leg in run.legs if isinstance(rows := leg.counts.get("failed"), int)),
-            "deployment": " ".join(_deployment(run)) or None,
-        }
-        for run in runs
-    ]
-    texts = ("run_id", "environment", "catalog", "identity", "catalog_kind", "created_at", "deployment")
-    schema = pa.schema([(name, pa.string()) for name in texts]).append(pa.field("is_partial", pa.bool_()))
-    for count in ("items", "skipped", "remaining", "failed"):
-        schema = schema.append(pa.field(count, pa.int64()))
-    return pa.Table.from_pylist(rows, schema=schema)
+def _plan_row(run: RunRecord) -> Mapping[str, object]:
+    return {
+        "run_id": run.plan.run_id,
+        "environment": run.plan.environment,
+        "catalog": run.plan.catalog,
+        "identity": run.plan.identity,
+        "catalog_kind": run.plan.catalog_kind,
+        "created_at": run.plan.created_at,
+        "deployment": " ".join(_deployment(run)) or None,
+        "is_partial": run.plan.catalog_kind in PARTIAL_KINDS,
+        "items": run.plan.items,
+        "skipped": run.plan.skipped,
+        "remaining": run.remaining,
+        "failed": sum(rows for leg in run.legs if isinstance(rows := leg.counts.get("failed"), int)),
+    }
 
 
 def _deployment(run: RunRecord) -> Iterator[str]:
@@ -210,8 +214,7 @@ def _create_newest(connection: duckdb.DuckDBPyConnection, results: Results, runs
     entries = sorted(Snapshot(results.store).entries(), key=attrgetter("rows"))
     missing = [{"run_id": plan.run_id, "leg": leg} for plan, legs in missing_legs(entries, runs) for leg in legs]
     missing += [{"run_id": plan.run_id, "leg": leg} for plan, leg in _legs_under_way(results, runs)]
-    legs = SCHEMAS["runs"].empty_table().select(["run_id", "leg"]).schema
-    _create_from(connection, "unlisted_legs", pa.Table.from_pylist(missing, schema=legs))
+    _create_from(connection, "unlisted_legs", missing, {"run_id": "VARCHAR", "leg": "INTEGER"})
     names = ", ".join(schemas.SNAPSHOT.names)
     unlisted = f"SELECT {names} FROM store.verdicts SEMI JOIN store.unlisted_legs USING (run_id, leg)"
     connection.execute(f"CREATE OR REPLACE VIEW store.settled AS {_reading_entries(results, entries[-1:])}")

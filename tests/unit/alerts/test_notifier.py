@@ -1,7 +1,7 @@
 """Each cause is told once, and remembered only if somebody got it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -21,6 +21,7 @@ class Listener:
 
     deaf: int = 0
     heard: list[str] = field(default_factory=list)
+    bodies: list[str] = field(default_factory=list)
 
     def __len__(self) -> int:
         """Count them."""
@@ -29,6 +30,7 @@ class Listener:
     def send(self, alerts: Sequence[Alert]) -> list[list[str]]:
         """Hear alerts."""
         self.heard += [alert.subject for alert in alerts]
+        self.bodies += [alert.body for alert in alerts]
         return [["slack", "mailto"][: self.deaf] for _ in alerts]
 
 
@@ -60,6 +62,20 @@ def test_each_cause_is_told_once_by_whichever_process_finds_it(notifier: Make) -
         notifier(listener, NOW + timedelta(days=days)).notify(always("a"))
 
     assert listener.heard == ["a", "a"]
+
+
+def test_a_message_ends_with_the_page_that_shows_it(tmp_path: Path) -> None:
+    """Of its run, if somebody serves one; only the cause is remembered, so another address tells nothing anew."""
+    listener, store, addresses = Listener(), open_store(str(tmp_path)), iter(["https://a.example", "https://b.example"])
+
+    def page_of(told: Alert) -> str:
+        return f"{next(addresses)}/runs/{told.run_id}"
+
+    for _ in range(2):
+        notifier = Notifier(store=store, channels=[listener], clock=lambda: NOW, repeat_days=7.0, page_of=page_of)
+        notifier.notify([replace(alert("a"), run_id="r1")])
+
+    assert listener.bodies == ["\nSee: https://a.example/runs/r1"]
 
 
 def test_an_alert_that_nobody_got_is_tried_again(notifier: Make) -> None:

@@ -28,6 +28,7 @@ RUN = RunFacts(
     items=26,
     remaining=23,
     why="Calls left in the key's quota: 1.",
+    machine="worker-3",
     kinds=[RowKind(2, "accepted", "accept the credential"), RowKind(1, "rejected · tampered", "reject")],
 )
 DONE = replace(RUN, state="Completed", remaining=0, why=None)
@@ -51,7 +52,8 @@ def test_rows_that_remain_are_told_with_counts_reasons_and_what_to_do() -> None:
         "3 of 26 rows have their outcome:",
         "- 2 `accepted`: accept the credential",
         "- 1 `rejected · tampered`: reject",
-        "Run: `20261120T100000Z_aaaaaa`, catalog `s3://label/catalog`",
+        "Account `beta`, catalog `s3://label/catalog`, machine `worker-3`, 23 rows at risk.",
+        "If nobody acts: the next run of the schedule resumes them; nothing is lost, and nothing is paid twice.",
         "To do: nothing, if the rest may wait: the next run resumes it, or `proofsweep resume`.",
         "Tables: `s3://label/results`",
     ]

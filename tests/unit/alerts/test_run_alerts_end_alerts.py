@@ -28,6 +28,8 @@ def test_each_state_of_each_flow_is_decided(flow: str, state: str) -> None:
     assert alert.body.splitlines() == [
         f"Flow `{flow}` ended as {state}.",
         "It said: `so`",
+        "Account `beta`.",
+        f"If nobody acts: {event.unattended}",
         f"To do: {event.advice}",
         "Tables: `s3://label/results`",
     ]

@@ -150,3 +150,15 @@ def test_an_empty_store_is_told(tmp_path: Path) -> None:
 
     assert "There is no run in" in app.caution
     assert "There is no run yet" in get(app, "/runs").text
+
+
+def test_the_overview_is_a_page_that_writes_nothing(settings: Settings, tmp_path: Path) -> None:
+    """It shows what the command shows, and works the coverage out, since the server only reads."""
+    before = sorted(tmp_path.rglob("*"))
+
+    page = get(site_app(settings, "127.0.0.1", BY_HAND), "/overview").text
+
+    assert PLAN.catalog in page
+    assert ">Catalogs</h2>" in page
+    assert '<a href="/runs">' in page
+    assert sorted(tmp_path.rglob("*")) == before

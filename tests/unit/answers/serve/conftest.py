@@ -134,6 +134,7 @@ def serve(results: Results, deeds: Deeds) -> Serve:
             stop=deeds.stop,
             resumption=Resumption(by=deeds.who_resumes, begin=deeds.resume, command="proofsweep resume {}".format),
             pages=lambda run_id: f"<h1>page of {run_id}</h1>",
+            overview=lambda: "<h1>overview</h1>",
         )
         return Browser(SiteApp(site).asgi)
 

@@ -23,6 +23,7 @@ def site(results: Results) -> Site:
         stop=str,
         resumption=Resumption(by=lambda: None, begin=str, command=str),
         pages=str,
+        overview=str,
     )
 
 

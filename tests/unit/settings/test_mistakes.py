@@ -3,7 +3,7 @@
 import pytest
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from proofsweep.settings.reading import did_you_mean, misspelt_variables, mistakes_in
+from proofsweep.settings.mistakes import did_you_mean, misspelt_variables, mistakes_in
 
 NAMES = {
     "service": ["base_url", "environment", "api_key_file"],
