@@ -122,18 +122,24 @@ class Lease:
         return is_fresh(beaten or holder.claimed, self.now())
 
     def is_active(self, number: int) -> bool:
-        """Whether a process works on a term; one that ends meanwhile is not active any more."""
-        if self.receipt(number) is not None:
-            return False
-        return (self.is_alive(number) or self.is_heard(number)) and self.receipt(number) is None
+        """Whether a process works on a term; it is waited for up to 30 s if it is not on this machine's list.
 
-    def is_heard(self, number: int) -> bool:
-        """Wait up to 30 s for a new heartbeat of a term that seems dead, if two hosts' clocks had to be compared."""
-        holder, name = self.holder(number), layout.heartbeat_name(self.name, number)
-        if holder is None or is_gone(holder) or holder.boot == boot_id() != "":
+        In another container or on another machine, a process that was just killed has a fresh heartbeat, as a live one
+        has. Only its next heartbeat shows that it lives.
+        """
+        holder = self.holder(number)
+        if holder is None or self.receipt(number) is not None or is_gone(holder):
             return False
+        is_active = self.is_alive(number) if is_here(holder) else self.is_heard(number, holder)
+        return is_active and self.receipt(number) is None
+
+    def is_heard(self, number: int, holder: Claim) -> bool:
+        """Wait for a new heartbeat: until the last one is stale, or for 30 s if two clocks must be compared."""
+        name = layout.heartbeat_name(self.name, number)
         before = self.results.store.read(name)
-        for _ in range(STALE_SECONDS):
+        for _ in range(STALE_SECONDS + 1):
+            if holder.boot == boot_id() != "" and not self.is_alive(number):
+                return False
             self.rest(1.0)
             if self.receipt(number) is not None:
                 return False
@@ -189,10 +195,14 @@ def own_claim(now: ClockReading, facts: Row) -> Claim:
     )
 
 
+def is_here(claim: Claim) -> bool:
+    """Whether the claim's process ID has a meaning here."""
+    return (claim.host, claim.boot, claim.pid_namespace) == (socket.gethostname(), boot_id(), _pid_namespace())
+
+
 def is_gone(claim: Claim) -> bool:
-    """Whether the claim's process no longer exists; that is known only where its process ID has a meaning here."""
-    here = (socket.gethostname(), boot_id(), _pid_namespace())
-    if (claim.host, claim.boot, claim.pid_namespace) != here:
+    """Whether the claim's process no longer exists; that is known only where its process ID has a meaning."""
+    if not is_here(claim):
         return False
     try:
         os.kill(claim.pid, 0)

@@ -7,7 +7,7 @@ from itertools import chain
 
 from tzlocal import get_localzone
 
-from proofsweep.answers.describe_run import describe_run, run_worked_on_by, unfinished_runs
+from proofsweep.answers.describe_run import describe_run, unfinished_runs
 from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.contract.limits import CALLS_PER_ITEM
@@ -213,7 +213,7 @@ def run_to_resume(settings: Settings, catalog: str | None = None, selection: Sel
     if catalog is not None:
         opened = catalog_for(settings, catalog, selection)
         environment, identity = settings.service.environment, identity_of(settings, opened)
-        oldest = new_run_id(_resumable_since(settings), "")
+        oldest = new_run_id(resumable_since(settings), "")
         plans = (plan for plan in plans if unfinished.is_whole_run_of(plan, environment, identity, oldest))
     return unfinished.run_to_resume(results, plans, utc_now)
 
@@ -256,14 +256,8 @@ def runs_in_turn(
     )
 
 
-def run_of_retry(settings: Settings, flow_run_id: str | None) -> str | None:
-    """Name the run that a retried flow run worked on before; None if it had claimed no leg, or is no retry."""
-    if flow_run_id is None:
-        return None
-    return run_worked_on_by(results_for(settings), flow_run_id, _resumable_since(settings))
-
-
-def _resumable_since(settings: Settings) -> datetime:
+def resumable_since(settings: Settings) -> datetime:
+    """Return since when a run must have been planned to be resumed without being named."""
     return utc_now() - timedelta(days=settings.bounds.resume_days)
 
 
