@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 from proofsweep.allocators import give_memory_back
 from proofsweep.background import background_thread
@@ -57,7 +57,7 @@ class LegRequest:
     flow_run_id: str | None
     canaries: Sequence[Canary]
     clock: Clock
-    bounds: Bounds = Bounds()
+    bounds: Bounds = field(default_factory=Bounds)
     drain_seconds: float = 0.0
     abort: Callable[[], None] = lambda: None
 
