@@ -33,10 +33,14 @@ from proofsweep.verify.plan.due_rows import DueRows, coverage_of
 from proofsweep.verify.plan.examine_service import ServiceStatus
 from proofsweep.verify.plan.history import forecast_by_history, measure_sample, remembered
 from proofsweep.verify.plan.plan_run import PlanRequest, plan_run
-from proofsweep.verify.plan.survey import Survey, refuse_hopeless, survey_catalog, unsent_rows
+from proofsweep.verify.plan.survey import (
+    Survey,
+    survey_catalog,
+    unsent_rows,
+)
 from proofsweep.verify.plan.survey import Surveyed as Surveyed  # noqa: PLC0414 - commands name it
 from proofsweep.verify.plan.survey import UnsentRow as UnsentRow  # noqa: PLC0414 - the same
-from proofsweep.wiring.catalogs import catalog_for, look_into
+from proofsweep.wiring.catalogs import catalog_for, look_into, refuse_unsendable
 from proofsweep.wiring.engines import Engine, ReadBlock, engine_for, limits_for, utc_now
 from proofsweep.wiring.stores import results_for
 
@@ -142,7 +146,7 @@ def plan_listed(
     claim = None if catalog.kind == INGEST else claims.last_inactive()
 
     def refuse_if_hopeless(survey: Survey) -> None:
-        refuse_hopeless(survey, catalog)
+        refuse_unsendable(settings, survey, catalog, selection)
         canaries_for(settings)
         engine.awaited_service(settings.bounds.reserve if reserve is None else reserve)
         if is_bucket(settings.results.url):  # a store that speaks S3 may still know no conditional create
@@ -192,7 +196,7 @@ def surveyed(settings: Settings, catalog: str, selection: Selection, *, deep: bo
     listing = chosen_rows(settings, catalog, selection, max_calls=max_calls)
     look = look_into(settings, listing, selection, deep=deep)
     survey = survey_catalog(listing, limits_for(settings), look)
-    refuse_hopeless(survey, listing)
+    refuse_unsendable(settings, survey, listing, selection)
     return Surveyed(listing, survey, look)
 
 
