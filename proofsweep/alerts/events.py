@@ -43,8 +43,8 @@ FLOW_OF_OPERATION: Mapping[str, str] = MappingProxyType(
 
 COMPLETED, FAILED, ALREADY_ACTIVE = EndedBy.COMPLETE.ending.state, EndedBy.ERROR.ending.state, "AlreadyActive"
 
-CRASHED, ABANDONED = EndedBy.KILLED.ending.state, "Abandoned"
-"""States of a flow run whose process was killed: Prefect runs it again at once, or does so no more, and tells it then.
+CRASHED, GONE, ABANDONED = EndedBy.KILLED.ending.state, "Gone", "Abandoned"
+"""States of a flow run whose process was killed: just reported; for a while, so that it is run again; and given up.
 
 Where no server is, a check of the store finds what was killed, and tells it as Crashed.
 """
