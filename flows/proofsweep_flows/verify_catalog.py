@@ -31,8 +31,7 @@ from proofsweep_tasks.stop_on_signals import stopped_on_signals
 from proofsweep_tasks.tell_alerts import tell_alerts
 from proofsweep_tasks.worker_cluster import started_runner
 
-# Bounds the tasks of a small run, which mostly wait; those of a large run bound themselves to two at once.
-_TASKS_AT_ONCE = 16
+_TASKS_AT_ONCE = 16  # of a small run, which mostly wait; those of a large run bound themselves to two at once
 
 
 def _name_of_run() -> str:

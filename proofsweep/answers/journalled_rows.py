@@ -14,7 +14,7 @@ def unpublished_rows(results: Results, plan: Plan, leg: int, columns: list[str])
     published = {shard for shard, of in map(shard_and_leg_of, results.parts_of("verdicts", plan)) if of == leg}
     found, seen = [], set[int]()
     for rows in Segments(results, plan.run_id, leg).tables("verdicts"):
-        numbers = rows["manifest_row"].to_pylist()
+        numbers = [int(number or 0) for number in rows["manifest_row"].to_pylist()]
         wanted = [shard_of(plan, number) not in published and number not in seen for number in numbers]
         seen.update(numbers)
         found.append(rows.select(columns).filter(pa.array(wanted, pa.bool_())))
