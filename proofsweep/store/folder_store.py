@@ -23,6 +23,10 @@ class FolderStore:
         """The folder's path."""
         return str(self._root)
 
+    def path_of(self, name: str) -> Path:
+        """Return the file's path."""
+        return self._root / name
+
     def create(self, name: str, content: bytes) -> None:
         """Make a file and its missing folders."""
         path = self._root / name

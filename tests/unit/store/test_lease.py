@@ -3,9 +3,11 @@
 import json
 import multiprocessing
 import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from proofsweep.errors import NameTaken, ResultsError, RunIsActive
 from proofsweep.model import layout
 from proofsweep.model.runs import STALE_SECONDS
 from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.held_files import hold, is_let_go, is_local
 from proofsweep.store.lease import Lease
 from proofsweep.store.plans_and_parts import Results
 
@@ -271,6 +274,51 @@ def test_a_stale_leg_of_another_container_is_not_waited_for(lease: Lease, clock:
 
     assert not lease.is_active(1)
     assert clock.uptime_seconds == 131
+
+
+def work_until_killed(folder: Path, beaten: Event) -> None:
+    """Claim a lease in another process, beat once, and hang."""
+    lease = Lease(Results(FolderStore(folder)), "r")
+    lease.claim(1)
+    lease.beat(1)
+    beaten.set()
+    time.sleep(600)
+
+
+@pytest.mark.skipif(not is_local(Path.cwd()), reason="needs a file system whose locks are the kernel's")
+def test_a_process_of_another_container_is_known_to_be_dead_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its number says nothing here, but it held its claim locked: alive while it lives, and dead when it is killed."""
+    spawning = multiprocessing.get_context("spawn")
+    beaten = spawning.Event()
+    process = spawning.Process(target=work_until_killed, args=(tmp_path, beaten))
+    monkeypatch.setattr("proofsweep.store.lease._pid_namespace", lambda: "pid:[1]")
+    waited: list[float] = []
+    lease = Lease(Results(FolderStore(tmp_path)), "r", rest=waited.append)
+    process.start()
+    assert beaten.wait(60)
+    alive = lease.is_active(1)
+
+    process.kill()
+    process.join()
+
+    assert alive
+    assert lease.last_inactive() == 1
+    assert waited == []
+
+
+def test_a_claim_is_held_from_its_first_heartbeat_to_its_receipt(lease: Lease) -> None:
+    """What is let go without a receipt is a dead process's; a term that has ended holds no file open."""
+    lease.claim(1)
+    claim = Path(lease.results.store.url) / layout.claim_name(lease.name, 1)
+    before = is_let_go(claim)
+    lease.beat(1)
+    during = (hold(claim), lease.is_active(1))
+    lease.write_receipt(1, {})
+
+    assert (before, during) == (is_local(claim), (is_local(claim), True))
+    assert is_let_go(claim) == is_local(claim)
 
 
 def test_a_claim_of_a_later_release_is_a_claim(lease: Lease) -> None:
