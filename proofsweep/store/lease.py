@@ -23,7 +23,7 @@ from proofsweep.model import layout
 from proofsweep.model.progress import LegProgress
 from proofsweep.model.runs import HEARTBEAT_SECONDS, STALE_SECONDS, Claim, ClockReading, is_fresh
 from proofsweep.model.tables.columns import Row
-from proofsweep.store.held_files import hold, is_let_go, let_go
+from proofsweep.store.folder_store import hold, is_let_go, let_go
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.receipts import has_claim, last_leg, receipt_of
 from proofsweep.store.store import Store, json_bytes

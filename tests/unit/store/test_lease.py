@@ -15,8 +15,7 @@ import pytest
 from proofsweep.errors import NameTaken, ResultsError, RunIsActive
 from proofsweep.model import layout
 from proofsweep.model.runs import STALE_SECONDS
-from proofsweep.store.folder_store import FolderStore
-from proofsweep.store.held_files import hold, is_let_go, is_local
+from proofsweep.store.folder_store import FolderStore, hold, is_let_go, is_local
 from proofsweep.store.lease import Lease
 from proofsweep.store.plans_and_parts import Results
 
