@@ -172,7 +172,7 @@ EVENTS: Mapping[AlertKind, AlertRule] = MappingProxyType(
         AlertKind.CRASHED: AlertRule(
             "the process was killed, or its machine is gone, and what it left unended, nobody works on",
             "see whether the worker and its machine are well; the next run resumes, or `proofsweep resume`.",
-            *("a flow run was killed, and is not run again", (CRASHED, ABANDONED), Severity.FAILURE),
+            *("a flow run was killed, and nobody works on it", (CRASHED, ABANDONED), Severity.FAILURE),
         ),
         AlertKind.LATE: AlertRule(
             "no worker took a scheduled flow run in time (Prefect only)",
