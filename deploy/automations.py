@@ -1,9 +1,9 @@
 # ruff: noqa: INP001 - a script, no package
-"""Create or update our automations at the Prefect server: they crash dead flow runs, and tell somebody.
+"""Create or update our automations at the Prefect server: they run dead flow runs again, and tell somebody.
 
     python deploy/automations.py --slack FILE --webhook FILE --email KEY_FILE --from ADDRESS --to ADDRESS
 
-Each FILE holds one secret. Without a receiver only the first kind is made. See docs/alerts.md.
+Each FILE holds one secret. Without a receiver only those of the first kind are made. See docs/alerts.md.
 """
 
 import argparse
@@ -27,24 +27,20 @@ from prefect.blocks.notifications import (
 )
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.filters import FlowFilter, FlowFilterName
-from prefect.client.schemas.objects import StateType
 from prefect.client.schemas.responses import DeploymentResponse
-from prefect.events.actions import ChangeFlowRunState, SendNotification
+from prefect.events.actions import SendNotification
 from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
 from prefect.events.schemas.events import ResourceSpecification
 from prefect.server.schemas.schedules import SCHEDULE_TYPES, CronSchedule
 from prefect.utilities.urls import url_for
 from pydantic import SecretStr, TypeAdapter
 
-from proofsweep.alerts.events import END_STATES, EVENTS, FLOWS, SUCCESSES, AlertKind, AlertRule
+from proofsweep.alerts.events import CRASHED, EVENTS, FLOWS, SUCCESSES, AlertKind, AlertRule
 from proofsweep.alerts.messages import LOOK_ALIKES
+from proofsweep_tasks.crash_automations import OF_DEPLOYMENTS, OUR_FLOWS, crash_automations
 
 BLOCK = "proofsweep-alerts"
 MADE_BY = "Made by deploy/automations.py."
-
-# A flow run sends a heartbeat every 180 s (PREFECT_FLOWS_HEARTBEAT_FREQUENCY). Chosen: three may be missing, as during
-# a restart of the server. Half calls a live run dead after a longer restart; twice shows a dead one as running longer.
-SILENT_FOR = timedelta(minutes=12)
 
 # Chosen: less than a day, so that each night is told of; hourly runs that all end alike tell it once a day. Half tells
 # it twice, twice leaves out every other night.
@@ -67,11 +63,6 @@ TIMES = 1_000
 # a minute in all; the server's own writes take seconds.
 WAITS_SECONDS = (1, 3, 8, 20, 28)
 
-OUR_FLOWS = ResourceSpecification({"prefect.resource.role": "flow", "prefect.resource.name": list(FLOWS)})
-
-# A flow run without one has a person at its terminal, or is a part of another flow run, which is told.
-OF_DEPLOYMENTS = ResourceSpecification({"prefect.resource.role": "deployment"})
-
 _HARMLESS = "".join(
     f" | replace({json.dumps(letter)}, {json.dumps(other)})"
     for letter, other in {"\n": " ", "\r": " ", **LOOK_ALIKES}.items()
@@ -83,28 +74,17 @@ def quoted(expression: str) -> str:
     return f"`{{{{ {expression} | string | truncate(600, true){_HARMLESS} }}}}`"
 
 
-ZOMBIES = AutomationCore(
-    name="proofsweep: crash flow runs without heartbeat",
-    description="The machine or the worker of the flow run is gone. The next run of the deployment resumes its work.",
-    trigger=EventTrigger(
-        posture=Posture.Proactive,
-        match=ResourceSpecification({"prefect.resource.id": "prefect.flow-run.*"}),
-        match_related=OUR_FLOWS,
-        for_each={"prefect.resource.id"},
-        after={"prefect.flow-run.heartbeat"},
-        expect={"prefect.flow-run.heartbeat", *(f"prefect.flow-run.{state}" for state in END_STATES)},
-        threshold=1,
-        within=SILENT_FOR,
-    ),
-    actions=[
-        ChangeFlowRunState(state=StateType.CRASHED, message="No heartbeat: the worker or its machine is gone."),
-    ],
-)
+# Chosen: twice is an accident of a bad night; what crashes three times more has a reason of its own.
+MOST_TIMES_AGAIN = 3
+# Chosen: a typing error must not spend a quota.
+MOST_TIMES_ALLOWED = 20
 
 
-def automations(blocks: list[UUID], deployments: Iterable[DeploymentResponse] = ()) -> Iterator[AutomationCore]:
-    """Give all automations; each that tells something sends it to all blocks."""
-    yield ZOMBIES
+def automations(
+    blocks: list[UUID], deployments: Iterable[DeploymentResponse] = (), again: int = MOST_TIMES_AGAIN
+) -> Iterator[AutomationCore]:
+    """Yield all automations; each that tells something sends it to all blocks."""
+    yield from crash_automations(again)
     if not blocks:
         return
     for kind, event in EVENTS.items():
@@ -134,7 +114,7 @@ def of_states(kind: AlertKind, event: AlertRule, blocks: list[UUID]) -> Automati
             match=ResourceSpecification({"prefect.resource.id": "prefect.flow-run.*"}),
             match_related=[OUR_FLOWS, OF_DEPLOYMENTS],
             for_each={"related:deployment:prefect.resource.id", "prefect.state-name"},
-            expect={f"prefect.flow-run.{state}" for state in event.states},
+            expect={f"prefect.flow-run.{state}" for state in event.states if state != CRASHED},  # it is run again first
             within=ONCE_A_WEEK if kind is AlertKind.ROWS_REMAIN else ONCE_IN,
         ),
         actions=notifications(f"proofsweep: {event.title} ({{{{ flow_run.state.name }}}})", body, blocks),
@@ -282,7 +262,7 @@ def apply_one(client: SyncPrefectClient, automation: AutomationCore) -> None:
 def read_options() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(
-        description="Let Prefect crash dead flow runs, and tell somebody of what needs one."
+        description="Let Prefect run dead flow runs again, and tell somebody of what needs one."
     )
     parser.add_argument("--slack", type=Path, metavar="FILE", help="holds the URL of a Slack webhook")
     parser.add_argument("--webhook", type=Path, metavar="FILE", help="holds a URL that takes JSON: subject, body")
@@ -292,7 +272,16 @@ def read_options() -> argparse.Namespace:
     parser.add_argument(
         "--block", action="append", default=[], metavar="TYPE/NAME", help="a notification block of Prefect that exists"
     )
+    parser.add_argument(
+        "--again",
+        type=int,
+        default=MOST_TIMES_AGAIN,
+        metavar="N",
+        help="how often a flow run that crashed is run again (%(default)s); 0 for never",
+    )
     options = parser.parse_args()
+    if not 0 <= options.again <= MOST_TIMES_ALLOWED:
+        parser.error(f"--again is a number from 0 to {MOST_TIMES_ALLOWED}")
     if options.email and not (options.sender and options.to):
         parser.error("--email needs --from and --to")
     return options
@@ -303,4 +292,4 @@ if __name__ == "__main__":
     receivers = list(blocks_of(given))
     of_our_flows = FlowFilter(name=FlowFilterName(any_=list(FLOWS)))
     with get_client(sync_client=True) as server:
-        apply(server, automations(receivers, server.read_deployments(flow_filter=of_our_flows)))
+        apply(server, automations(receivers, server.read_deployments(flow_filter=of_our_flows), given.again))

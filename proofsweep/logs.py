@@ -1,7 +1,12 @@
 """Structured log lines on the standard `proofsweep` logger; `Event` names every event."""
 
+import json
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from enum import StrEnum
+from typing import TextIO
 
 import structlog
 from structlog.typing import EventDict, WrappedLogger
@@ -55,7 +60,7 @@ def set_up_logs() -> None:
     for chatty in ("httpx", "httpcore"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     structlog.configure(
-        processors=[_as_sentence],  # without level and time: the standard logger adds them
+        processors=[_as_record],  # without level and time: the standard logger adds them
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,
@@ -65,9 +70,40 @@ def set_up_logs() -> None:
 _fields = structlog.processors.KeyValueRenderer(key_order=["event"], sort_keys=True)
 
 
-def _as_sentence(logger: WrappedLogger, method: str, facts: EventDict) -> str:
-    sentence = SENTENCES[Event(facts["event"])]
-    return f"{sentence} {_fields(logger, method, facts)}"
+def _as_record(logger: WrappedLogger, method: str, facts: EventDict) -> EventDict:
+    """Write a sentence with its fields, for a person; a handler that wants the fields finds them as `facts`."""
+    written = _fields(logger, method, dict(facts))  # it empties what it is given
+    return {"msg": f"{SENTENCES[Event(facts['event'])]} {written}", "extra": {"facts": facts}}
+
+
+class JsonLines(logging.Formatter):
+    """Writes each event as one JSON object on a line: time, level, event, its sentence, and its fields."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write one line. Only ASCII: no value can forge a line or steer a terminal."""
+        facts = getattr(record, "facts", {})
+        event = facts.get("event")
+        known = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "event": event,
+            "message": record.getMessage() if event is None else SENTENCES[Event(event)],
+        }
+        return json.dumps(known | facts, default=str)
+
+
+@contextmanager
+def json_lines(stream: TextIO) -> Iterator[None]:
+    """Write events to a stream as JSON lines, in the place of what the root logger makes of them."""
+    logger, handler = logging.getLogger(LOGGER), logging.StreamHandler(stream)
+    handler.setFormatter(JsonLines())
+    logger.addHandler(handler)
+    logger.propagate, before = False, logger.propagate
+    try:
+        yield
+    finally:
+        logger.propagate = before
+        logger.removeHandler(handler)
 
 
 def log(event: Event, **facts: str | float | None) -> None:

@@ -16,6 +16,7 @@ from proofsweep_tasks.known_ends import log_known_ends_on_one_line
 from proofsweep_tasks.missed_schedules import cancel_missed_runs
 from proofsweep_tasks.run_of_retry import tries_left
 from proofsweep_tasks.tell_alerts import tell_alerts
+from proofsweep_tasks.worker_logs import logs_of_flow_run
 
 
 def ended_flow(
@@ -33,6 +34,13 @@ def ended_flow(
     """
     set_up_logs()
     log_known_ends_on_one_line()
+    with logs_of_flow_run():
+        return _ended(config, results, work, tells_itself=tells_itself)
+
+
+def _ended(
+    config: str | None, results: str | None, work: Callable[[Settings], State[Any]], *, tells_itself: bool
+) -> State[Any]:
     try:
         settings = load_settings(config, results)
     except ProofsweepError as error:  # nobody is known who could be told

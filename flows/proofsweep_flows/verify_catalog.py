@@ -17,7 +17,8 @@ from proofsweep.settings import Settings
 from proofsweep.text import printable
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import LegOptions, claimed_next_leg
-from proofsweep.wiring.runs import bounds_for, coverage_for, run_of_retry, runs_of_catalog
+from proofsweep.wiring.retries import run_of_retry
+from proofsweep.wiring.runs import bounds_for, coverage_for, runs_of_catalog
 from proofsweep.wiring.watching import alert_scope
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_tasks.coverage import with_coverage
@@ -30,8 +31,7 @@ from proofsweep_tasks.stop_on_signals import stopped_on_signals
 from proofsweep_tasks.tell_alerts import tell_alerts
 from proofsweep_tasks.worker_cluster import started_runner
 
-# Bounds the tasks of a small run, which mostly wait; those of a large run bound themselves to two at once.
-_TASKS_AT_ONCE = 16
+_TASKS_AT_ONCE = 16  # of a small run, which mostly wait; those of a large run bound themselves to two at once
 
 
 def _name_of_run() -> str:
@@ -85,8 +85,8 @@ def verify_catalog(
     def work(settings: Settings) -> State[str]:
         bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
         selection = Selection(max_age=max_age, where=where, newer_than=newer_than)
-        given = run_id or run_of_retry(settings, retried_flow_run())
-        runs = runs_of_catalog(settings, given, catalog or "", bounds, read_block, selection=selection)  # (1)
+        again, bounds = run_of_retry(settings, retried_flow_run(), bounds)
+        runs = runs_of_catalog(settings, run_id or again, catalog or "", bounds, read_block, selection=selection)  # (1)
         state = _verified_in_turn(settings, runs, LegOptions(dedupe=dedupe, believe=believe))  # (2)
         return with_coverage(state, partial(coverage_for, settings, catalog, selection))  # (3)
 

@@ -22,10 +22,13 @@ FLOWS = (
 )
 """All our flows: each event on a state holds for each of them.
 
-Prefect tries none of them again by itself (`retries=0`). The client has waited for the service already; a verification
-goes on with its next schedule, as all work on a schedule does; nobody rotates a key or erases proofs again unasked. Who
-sets `retries` for a flow all the same is told of its last try only.
+Prefect tries none of them again that has ended (`retries=0`). The client has waited for the service already; a
+verification goes on with its next schedule, as all work on a schedule does; nobody rotates a key or erases proofs again
+unasked. Who sets `retries` for a flow all the same is told of its last try only.
 """
+
+RUN_AGAIN = tuple(flow for flow in FLOWS if flow not in {"verify-proofs", "rotate-key", "erase-proofs"})
+"""The flows that Prefect runs again if they crash: a second time does only what is left, or what costs little."""
 
 FLOW_OF_OPERATION: Mapping[str, str] = MappingProxyType(
     {
@@ -39,6 +42,12 @@ FLOW_OF_OPERATION: Mapping[str, str] = MappingProxyType(
 """Which flow does an operation of a kind."""
 
 COMPLETED, FAILED, ALREADY_ACTIVE = EndedBy.COMPLETE.ending.state, EndedBy.ERROR.ending.state, "AlreadyActive"
+
+CRASHED, GONE, ABANDONED = EndedBy.KILLED.ending.state, "Gone", "Abandoned"
+"""States of a flow run whose process was killed: just reported; for a while, so that it is run again; and given up.
+
+Where no server is, a check of the store finds what was killed, and tells it as Crashed.
+"""
 
 OF_TYPE_COMPLETED = {COMPLETED, "SomeFailed"}
 OF_TYPE_CANCELLED = {ALREADY_ACTIVE, *(ending.state for ending in ENDINGS.values() if ending.is_cancelled)}
@@ -176,10 +185,10 @@ EVENTS: Mapping[AlertKind, AlertRule] = MappingProxyType(
             *("verified files are not moved", ("NotMoved",)),
         ),
         AlertKind.CRASHED: AlertRule(
-            "the process was killed, or its machine is gone; what it left unended, nobody works on",
+            "the process was killed, or its machine is gone, and what it left unended, nobody works on",
             "the next run of the schedule takes over, and resumes what remains.",
             "see whether the worker and its machine are well; the next run resumes, or `proofsweep resume`.",
-            *("a flow run was killed", _states_of(AlertKind.CRASHED), Severity.FAILURE),
+            *("a flow run was killed, and nobody works on it", (CRASHED, ABANDONED), Severity.FAILURE),
         ),
         AlertKind.LATE: AlertRule(
             "no worker took a scheduled flow run in time (Prefect only)",

@@ -1,12 +1,15 @@
 """Read the status of a run from its parts and receipts."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import islice, takewhile
+from itertools import chain, islice, takewhile
 
+import pyarrow as pa
+
+from proofsweep.answers.journalled_rows import journalled_calls, unpublished_rows
 from proofsweep.answers.run_status import Group, LegStatus, Pruned, RunStatus
 from proofsweep.endings import EndedBy
 from proofsweep.errors import ResultsError
@@ -23,6 +26,9 @@ from proofsweep.store.receipts import has_claim
 from proofsweep.store.run_index import IndexedRuns, RunIndex
 from proofsweep.store.store import REQUESTS_AT_ONCE
 
+_KINDS = ["outcome", "verdict", "reason"]
+_OF_GROUP = [*_KINDS, "audio"]
+
 
 def describe_run(results: Results, run_id: str) -> RunStatus:
     """Read the status of a run from its store; ResultsError if there is no such run."""
@@ -31,10 +37,13 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
     receipts = {number: legs.receipt(number) for number in legs.numbers()}
     opened = _open_leg(legs, receipts)
     is_active = opened is not None and opened.is_alive
+    killed = None if opened is None or is_active else opened.leg
     statuses = tuple(
-        LegStatus(leg=number, ended_by=None if is_active and number == max(receipts) else str(EndedBy.KILLED))
-        if receipt is None
-        else _status_of(number, receipt)
+        _status_of(number, receipt)
+        if receipt is not None
+        else LegStatus(leg=number, ended_by=None)
+        if is_active and number == max(receipts)
+        else LegStatus(leg=number, ended_by=str(EndedBy.KILLED), counts=journalled_calls(results, plan, number))
         for number, receipt in receipts.items()
     )
     pruned = prunings_of(results.store, run_id)[-1:]
@@ -42,8 +51,10 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
         at = completed_at(results.store, pruned[0])
         note = Pruned(intent=pruning_intent_name(run_id, pruned[0].number), completed_at=at)
         return RunStatus(plan=plan, groups=_outcomes_of(statuses), legs=statuses, pruned=note, open_leg=opened)
-    groups = _groups(results, plan) if statuses else ()
-    return RunStatus(plan=plan, groups=groups, legs=statuses, open_leg=opened)
+    waiting = [] if killed is None else unpublished_rows(results, plan, killed, _OF_GROUP)
+    groups = _groups(results, plan, waiting) if statuses else ()
+    unpublished = sum(table.num_rows for table in waiting)
+    return RunStatus(plan=plan, groups=groups, legs=statuses, open_leg=opened, unpublished=unpublished)
 
 
 def _open_leg(legs: Legs, receipts: Mapping[int, Mapping[str, object] | None]) -> OpenLeg | None:
@@ -123,19 +134,15 @@ def _outcomes_of(legs: Sequence[LegStatus]) -> tuple[Group, ...]:
     )
 
 
-def _groups(results: Results, plan: Plan) -> tuple[Group, ...]:
-    """Count the rows by kind: from the index as far as it has them, else from the parts, which imports pandas."""
-    kinds = ["outcome", "verdict", "reason"]
+def _groups(results: Results, plan: Plan, waiting: Iterable[pa.Table]) -> tuple[Group, ...]:
+    """Count the rows by kind: from the index as far as it has them, else from the parts; and those that wait."""
     names = results.parts_of("verdicts", plan)
     counted = _counted_legs(results, plan.run_id)
-    read = (
-        results.table("verdicts", [name], [*kinds, "audio"])
-        for name in names
-        if shard_and_leg_of(name)[1] not in counted
-    )
-    tables = [table.group_by(kinds).aggregate([("audio", "count"), ("audio", "min")]) for table in read]
+    read = (results.table("verdicts", [name], _OF_GROUP) for name in names if shard_and_leg_of(name)[1] not in counted)
+    every = chain(read, waiting)
+    tables = [table.group_by(_KINDS).aggregate([("audio", "count"), ("audio", "min")]) for table in every]
     rows = [
-        {kind: row[kind] for kind in kinds} | {"rows": row["audio_count"], "example": row["audio_min"]}
+        {kind: row[kind] for kind in _KINDS} | {"rows": row["audio_count"], "example": row["audio_min"]}
         for table in tables
         for row in table.to_pylist()
     ]

@@ -34,7 +34,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegStatus:
-    """One leg by its receipt. While it runs, or was killed and not taken over, `ended_by` is None, and counts lack."""
+    """One leg by its receipt. While it runs, `ended_by` is None, and counts lack; a killed one's are by its journal."""
 
     leg: int
     ended_by: str | None
@@ -67,6 +67,7 @@ class RunStatus:
     groups: tuple[Group, ...]
     legs: tuple[LegStatus, ...]
     pruned: Pruned | None = None  # None if nothing of it was deleted; else its groups are by outcome alone
+    unpublished: int = 0  # rows of the groups that only the journal of a killed leg has: the next leg publishes them
     open_leg: OpenLeg | None = None  # its last leg, if that has no receipt: it is worked on, or was killed
 
     @property
@@ -91,9 +92,9 @@ class RunStatus:
 
     @property
     def is_over(self) -> bool:
-        """Whether nobody needs to go on with it: no row remains, or other runs of the catalog took its place."""
+        """Whether nobody needs to go on with it: all rows are published, or other runs took its place."""
         ending = ending_of(self.ended_by)
-        return not self.remaining or (ending is not None and not ending.goes_on)
+        return not (self.remaining or self.unpublished) or (ending is not None and not ending.goes_on)
 
     @property
     def ended_by(self) -> str | None:

@@ -60,6 +60,7 @@ def calls_of(run: RunStatus) -> str:
 def notes_of(run: RunStatus) -> list[str]:
     """Return why the run stopped, unless its headline does, what a setting kept back, and which change is announced."""
     notes = [] if run.why is None or run.ended_by == EndedBy.WINDOW else [run.why]
+    notes += [_unpublished_note(run.unpublished)] if run.unpublished else []
     notes += unsent_pairs_note(run.plan.reasons)
     notes += [] if run.pruned is None else [_pruned_note(run.pruned)]
     if run.sunset is not None:
@@ -77,6 +78,10 @@ def _drift_note(names: Sequence[str]) -> list[str]:
         'Ask the partner what is new; see: proofsweep query "FROM drift"'
     )
     return [note] if names else []
+
+
+def _unpublished_note(rows: int) -> str:
+    return f"{rows:,} of the finished rows are in the killed leg's journal, and in no table yet: resume publishes them."
 
 
 def _pruned_note(pruned: Pruned) -> str:

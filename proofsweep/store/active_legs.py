@@ -8,7 +8,7 @@ from proofsweep.errors import NameTaken
 from proofsweep.model import layout
 from proofsweep.model.progress import LegProgress, OpenLeg, progress_in
 from proofsweep.model.runs import Claim, ClockReading
-from proofsweep.store.lease import is_gone, sign_in
+from proofsweep.store.lease import sign_in
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import json_bytes, read_object
@@ -32,7 +32,7 @@ def open_leg(legs: Legs, leg: int, claim: Claim) -> OpenLeg:
         claim=claim,
         beaten_at=beaten.at,
         age_seconds=_age_seconds(beaten, now),
-        is_gone=is_gone(claim),
+        is_gone=legs.is_gone(leg, claim),
         progress=_progress_in(content),
     )
 

@@ -46,6 +46,9 @@ class BucketStore:
         """Open a longer prefix of the bucket."""
         return BucketStore(f"{self.url}/{folder}", self._open_root, called=self._called)
 
+    def path_of(self, name: str) -> None:
+        """Return None: an object of a bucket is no file."""
+
     def create(self, name: str, content: bytes) -> None:
         """Put an object if there is none; one that an unanswered attempt of this call has put counts as created."""
         for _ in range(_CREATE_ATTEMPTS):

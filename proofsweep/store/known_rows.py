@@ -127,7 +127,10 @@ class HashedItems:
         return self._count
 
     def __contains__(self, item_id: Hashable) -> bool:
-        hashed = hash(item_id)
+        return self.has_hash(hash(item_id))
+
+    def has_hash(self, hashed: int) -> bool:
+        """Whether a member has this hash, which was made in this process."""
         index = bisect_left(self._hashes, hashed, 0, self._count)
         return index < self._count and self._hashes[index] == hashed
 

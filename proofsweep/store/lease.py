@@ -23,6 +23,7 @@ from proofsweep.model import layout
 from proofsweep.model.progress import LegProgress
 from proofsweep.model.runs import HEARTBEAT_SECONDS, STALE_SECONDS, Claim, ClockReading, is_fresh
 from proofsweep.model.tables.columns import Row
+from proofsweep.store.folder_store import hold, is_let_go, let_go
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.receipts import has_claim, last_leg, receipt_of
 from proofsweep.store.store import Store, json_bytes
@@ -77,15 +78,23 @@ class Lease:
         """Take back this process's claim of a term that could not begin, so that the term does not exist."""
         with suppress(ResultsError):  # then the claim is stale soon, or at once when this process ends
             self.results.store.delete(layout.claim_name(self.name, number))
+        self._let_go(number)
 
     def beat(self, number: int, progress: LegProgress | None = None) -> None:
         """Write the heartbeat: this process is alive now, and so far with its work."""
         facts: Row = {} if progress is None else {"progress": progress.document()}
+        claim = self.results.store.path_of(layout.claim_name(self.name, number))
+        facts |= {"holds_claim": claim is not None and hold(claim)}
         write_sign(self.results.store, layout.heartbeat_name(self.name, number), self.now(), facts)
 
     def write_receipt(self, number: int, receipt: dict[str, object]) -> None:
         """End a term; NameTaken if another process has ended it."""
-        self.results.store.create(layout.receipt_name(self.name, number), json_bytes(receipt))
+        try:
+            self.results.store.create(layout.receipt_name(self.name, number), json_bytes(receipt))
+        except NameTaken:
+            self._let_go(number)
+            raise
+        self._let_go(number)  # not before: until then, a claim that is let go is a dead process's
 
     def receipt(self, number: int) -> dict[str, object] | None:
         """Read how a term ended; None while it lasts."""
@@ -116,30 +125,57 @@ class Lease:
     def is_alive(self, number: int) -> bool:
         """Whether a term without a receipt is still worked on, judged by its last sign of life."""
         holder = self.holder(number)
-        if holder is None or is_gone(holder):
+        if holder is None or self.is_gone(number, holder):
             return False
         beaten = read_sign(self.results.store, layout.heartbeat_name(self.name, number))
         return is_fresh(beaten or holder.claimed, self.now())
 
-    def is_active(self, number: int) -> bool:
-        """Whether a process works on a term; one that ends meanwhile is not active any more."""
-        if self.receipt(number) is not None:
-            return False
-        return (self.is_alive(number) or self.is_heard(number)) and self.receipt(number) is None
+    def is_gone(self, number: int, holder: Claim) -> bool:
+        """Whether the process of a term is known to be gone: by its number, or by the claim that it held and let go."""
+        return is_gone(holder) or (self._holds_claim(number, holder) and self._is_let_go(number))
 
-    def is_heard(self, number: int) -> bool:
-        """Wait up to 30 s for a new heartbeat of a term that seems dead, if two hosts' clocks had to be compared."""
-        holder, name = self.holder(number), layout.heartbeat_name(self.name, number)
-        if holder is None or is_gone(holder) or holder.boot == boot_id() != "":
+    def is_active(self, number: int) -> bool:
+        """Whether a process works on a term; it is waited for up to 30 s if it is not on this machine's list.
+
+        In another container or on another machine, a process that was just killed has a fresh heartbeat, as a live one
+        has. Only its next heartbeat shows that it lives.
+        """
+        holder = self.holder(number)
+        if holder is None or self.receipt(number) is not None or self.is_gone(number, holder):
             return False
+        is_known = is_here(holder) or self._holds_claim(number, holder)
+        is_active = self.is_alive(number) if is_known else self.is_heard(number, holder)
+        return is_active and self.receipt(number) is None
+
+    def is_heard(self, number: int, holder: Claim) -> bool:
+        """Wait for a new heartbeat: until the last one is stale, or for 30 s if two clocks must be compared."""
+        name = layout.heartbeat_name(self.name, number)
         before = self.results.store.read(name)
-        for _ in range(STALE_SECONDS):
+        for _ in range(STALE_SECONDS + 1):
+            if holder.boot == boot_id() != "" and not self.is_alive(number):
+                return False
             self.rest(1.0)
             if self.receipt(number) is not None:
                 return False
             if self.results.store.read(name) != before:
                 return True
         return False
+
+    def _holds_claim(self, number: int, holder: Claim) -> bool:
+        """Whether a process of this boot has said that it keeps its claim locked; of another one no lock is seen."""
+        content = self.results.store.read(layout.heartbeat_name(self.name, number))
+        with suppress(ValueError, AttributeError):
+            return holder.boot == boot_id() != "" and json.loads(content or b"").get("holds_claim") is True
+        return False
+
+    def _is_let_go(self, number: int) -> bool:
+        claim = self.results.store.path_of(layout.claim_name(self.name, number))
+        return claim is not None and is_let_go(claim)
+
+    def _let_go(self, number: int) -> None:
+        claim = self.results.store.path_of(layout.claim_name(self.name, number))
+        if claim is not None:
+            let_go(claim)
 
     def active_claim(self) -> Claim | None:
         """Return the last term's claim while its process is alive; None when nobody holds the lease."""
@@ -189,10 +225,14 @@ def own_claim(now: ClockReading, facts: Row) -> Claim:
     )
 
 
+def is_here(claim: Claim) -> bool:
+    """Whether the claim's process ID has a meaning here."""
+    return (claim.host, claim.boot, claim.pid_namespace) == (socket.gethostname(), boot_id(), _pid_namespace())
+
+
 def is_gone(claim: Claim) -> bool:
-    """Whether the claim's process no longer exists; that is known only where its process ID has a meaning here."""
-    here = (socket.gethostname(), boot_id(), _pid_namespace())
-    if (claim.host, claim.boot, claim.pid_namespace) != here:
+    """Whether the claim's process no longer exists; that is known only where its process ID has a meaning."""
+    if not is_here(claim):
         return False
     try:
         os.kill(claim.pid, 0)

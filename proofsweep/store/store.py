@@ -33,6 +33,10 @@ class Store(Protocol):
         """Where it is, for a person; holds no credentials."""
         ...
 
+    def path_of(self, name: str) -> Path | None:
+        """Return where an object is a file of this machine, whether it is there or not; None in a bucket."""
+        ...
+
     def create(self, name: str, content: bytes) -> None:
         """Make an object; a reader sees it whole or not at all. NameTaken if an object of that name exists."""
         ...

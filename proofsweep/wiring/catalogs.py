@@ -1,5 +1,7 @@
 """Catalogs, from the settings and from what a command says beside them."""
 
+from functools import partial
+
 from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.files.files import Files
@@ -7,9 +9,12 @@ from proofsweep.model.reading import Reading, checksums_of, path_maps_of
 from proofsweep.model.runs import PARTIAL_KINDS, Plan
 from proofsweep.model.selection import ALL_ROWS, Selection
 from proofsweep.settings import Settings
+from proofsweep.store.known_rows import known_rows
 from proofsweep.verify.plan import plan_run as planning
 from proofsweep.verify.plan.deep_look import DeepLook
-from proofsweep.wiring.stores import resolved_here
+from proofsweep.verify.plan.survey import UNSENT_KEY, Survey, refuse_hopeless, refuse_repeated
+from proofsweep.wiring.engines import utc_now
+from proofsweep.wiring.stores import resolved_here, results_for
 
 
 def catalog_for(
@@ -64,3 +69,11 @@ def catalog_has_changed(settings: Settings, plan: Plan) -> bool:
     """Return whether the catalog is not what it was when the run was planned."""
     same_root = Selection(root=plan.catalog_root, allow_outside=plan.catalog_root is None)
     return planning.catalog_has_changed(plan, lambda: catalog_for(settings, plan.catalog, same_root, is_checked=False))
+
+
+def refuse_unsendable(settings: Settings, survey: Survey, catalog: Catalog, selection: Selection) -> None:
+    """Refuse a run that could send nothing: a wrong setting, or of what is due only what could not be sent before."""
+    refuse_hopeless(survey, catalog)
+    if selection.answered_since(utc_now()) is not None:
+        results, environment = results_for(settings), settings.service.environment
+        refuse_repeated(survey, catalog, partial(known_rows, results, environment, UNSENT_KEY))

@@ -111,6 +111,7 @@ def claimed_next_leg(
             results=results,
             plan=plan_to_work_on(results, run_id, service.environment, sidecar_field=service.sidecar_field),
             base_url=service.base_url,
+            bounds=bounds,
             service=engine.awaited_service(bounds.reserve),
             key_fingerprint=lambda: engine.key_fingerprint,
             flow_run_id=flow_run_id,
@@ -122,9 +123,8 @@ def claimed_next_leg(
         engine.dispatcher.remember(remembered_rate(engine))
         with claimed_leg(request) as (number, facts):
             handle = _handle_of(settings, run_id, number, bounds, options)
-            budget = BudgetGuard(
-                bounds, engine.partner.for_control(), engine.stop, utc_now, settings.bounds.ask_seconds
-            )
+            control, ask_seconds = engine.partner.for_control(), settings.bounds.ask_seconds
+            budget = BudgetGuard(bounds, control, engine.stop, utc_now, ask_seconds)
             engine.leg = leg = build_context(handle, engine, budget, is_claimant=True)
         with leg_session(request, facts, leg):
             yield handle, leg

@@ -7,7 +7,7 @@ from itertools import chain
 
 from tzlocal import get_localzone
 
-from proofsweep.answers.describe_run import describe_run, run_worked_on_by, unfinished_runs
+from proofsweep.answers.describe_run import describe_run, unfinished_runs
 from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.contract.limits import CALLS_PER_ITEM
@@ -33,10 +33,14 @@ from proofsweep.verify.plan.due_rows import DueRows, coverage_of
 from proofsweep.verify.plan.examine_service import ServiceStatus
 from proofsweep.verify.plan.history import forecast_by_history, measure_sample, remembered
 from proofsweep.verify.plan.plan_run import PlanRequest, plan_run
-from proofsweep.verify.plan.survey import Survey, refuse_hopeless, survey_catalog, unsent_rows
+from proofsweep.verify.plan.survey import (
+    Survey,
+    survey_catalog,
+    unsent_rows,
+)
 from proofsweep.verify.plan.survey import Surveyed as Surveyed  # noqa: PLC0414 - commands name it
 from proofsweep.verify.plan.survey import UnsentRow as UnsentRow  # noqa: PLC0414 - the same
-from proofsweep.wiring.catalogs import catalog_for, look_into
+from proofsweep.wiring.catalogs import catalog_for, look_into, refuse_unsendable
 from proofsweep.wiring.engines import Engine, engine_for, limits_for, utc_now
 from proofsweep.wiring.key_sources import ReadBlock
 from proofsweep.wiring.stores import results_for
@@ -143,7 +147,7 @@ def plan_listed(
     claim = None if catalog.kind == INGEST else claims.last_inactive()
 
     def refuse_if_hopeless(survey: Survey) -> None:
-        refuse_hopeless(survey, catalog)
+        refuse_unsendable(settings, survey, catalog, selection)
         canaries_for(settings)
         engine.awaited_service(settings.bounds.reserve if reserve is None else reserve)
         if is_bucket(settings.results.url):  # a store that speaks S3 may still know no conditional create
@@ -193,7 +197,7 @@ def surveyed(settings: Settings, catalog: str, selection: Selection, *, deep: bo
     listing = chosen_rows(settings, catalog, selection, max_calls=max_calls)
     look = look_into(settings, listing, selection, deep=deep)
     survey = survey_catalog(listing, limits_for(settings), look)
-    refuse_hopeless(survey, listing)
+    refuse_unsendable(settings, survey, listing, selection)
     return Surveyed(listing, survey, look)
 
 
@@ -215,7 +219,7 @@ def run_to_resume(settings: Settings, catalog: str | None = None, selection: Sel
     if catalog is not None:
         opened = catalog_for(settings, catalog, selection)
         identity = identity_of(settings, opened)
-        oldest = new_run_id(_resumable_since(settings), "")
+        oldest = new_run_id(resumable_since(settings), "")
         plans = (plan for plan in plans if unfinished.is_whole_run_of(plan, environment, identity, oldest))
     return unfinished.run_to_resume(results, plans, utc_now)
 
@@ -258,14 +262,8 @@ def runs_in_turn(
     )
 
 
-def run_of_retry(settings: Settings, flow_run_id: str | None) -> str | None:
-    """Name the run that a retried flow run worked on before; None if it had claimed no leg, or is no retry."""
-    if flow_run_id is None:
-        return None
-    return run_worked_on_by(results_for(settings), flow_run_id, _resumable_since(settings))
-
-
-def _resumable_since(settings: Settings) -> datetime:
+def resumable_since(settings: Settings) -> datetime:
+    """Return since when a run must have been planned to be resumed without being named."""
     return utc_now() - timedelta(days=settings.bounds.resume_days)
 
 

@@ -19,8 +19,9 @@ def environment_of(unit: Path) -> dict[str, str]:
     for name, value in settings_of(unit):
         if name == "Environment":
             given |= dict([value.split("=", 1)])
-        if name == "EnvironmentFile" and (Path(value).exists() or not value.startswith("-")):
-            lines = Path(value).read_text().splitlines()
+        file = Path(value.removeprefix("-"))
+        if name == "EnvironmentFile" and (file.exists() or not value.startswith("-")):
+            lines = file.read_text().splitlines()
             given |= dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
     return given
 

@@ -18,6 +18,7 @@ import proofsweep_sandbox as sandbox
 from ..servers.free_ports import free_ports
 from ..worlds.waiting import wait_for
 from .native_compose import ROOT
+from .postgres import program, serving_as_packaged
 
 BIN = Path(sys.executable).parent
 UNITS = sorted((ROOT / "deploy" / "systemd").glob("*.service"))
@@ -29,7 +30,7 @@ useradd() { :; }
 runuser() { shift 3; "$@"; }
 systemctl() { [ "$1" = daemon-reload ] || python "$START_UNIT" "$UNITS/$3.service" "$UNITS/$3.txt" >>"$UNITS/pids"; }
 """
-INSTALLING = re.compile(r"python3 -m venv|/pip install")
+INSTALLING = re.compile(r"python3 -m venv|/pip install|apt-get install")
 
 
 def commands_of_page() -> list[str]:
@@ -49,6 +50,7 @@ def own_places(text: str, folder: Path, port: str) -> str:
         "/etc/systemd/system": folder / "units",
         "/srv/music": folder / "music",
         "/srv/deliveries": folder / "deliveries",
+        "/var/run/postgresql": folder / "postgresql",
         "/tmp/": f"{folder}/",  # noqa: S108 - of the page
         "/dev/stdin": folder / "key",
         "-g proofsweep ": "",
@@ -58,15 +60,18 @@ def own_places(text: str, folder: Path, port: str) -> str:
 
 
 @pytest.fixture
-def machine(tmp_path: Path, prefect_tables: Path, running: sandbox.Running) -> Iterator[Path]:
-    """A folder that holds what the machine has before the first command; the units are stopped at the end.
+def postgresql(tmp_path: Path) -> Iterator[Path]:
+    """The machine's PostgreSQL: the folder with its Unix socket."""
+    with serving_as_packaged() as socket:
+        (tmp_path / "postgresql").symlink_to(socket)
+        yield tmp_path / "postgresql"
 
-    Prefect's database has its tables already, since other tests show that a server makes them.
-    """
+
+@pytest.fixture
+def machine(tmp_path: Path, running: sandbox.Running, postgresql: Path) -> Iterator[Path]:  # noqa: ARG001 - it ends last
+    """A folder that holds what the machine has before the first command; the units are stopped at the end."""
     for name in ("var", "units", "music", "deliveries", "deploy/systemd"):
         (tmp_path / name).mkdir(parents=True)
-    (tmp_path / "var" / "prefect").mkdir()
-    shutil.copy(prefect_tables, tmp_path / "var" / "prefect")
     sandbox.write_catalog(tmp_path / "music", running.operator, files=12)
     (tmp_path / "key").write_text(running.operator.add_tenant(tmp_path.name).api_key)
     yield tmp_path
@@ -78,8 +83,8 @@ def machine(tmp_path: Path, prefect_tables: Path, running: sandbox.Running) -> I
 
 
 @pytest.mark.timeout(600)  # a server that makes its database, on a machine that other tests use too
-def test_the_page_leads_to_verdicts(machine: Path, running: sandbox.Running) -> None:
-    """Copied command by command: server, registration, worker, a nightly run that is watched, the run in the list."""
+def test_the_page_leads_to_verdicts(machine: Path, running: sandbox.Running, postgresql: Path) -> None:
+    """Command by command: database, server, registration, worker, a nightly run that is watched, the list of runs."""
     port = str(free_ports(1)[0])
     for unit in UNITS:
         (machine / "deploy" / "systemd" / unit.name).write_text(own_places(unit.read_text(), machine, port))
@@ -89,6 +94,9 @@ def test_the_page_leads_to_verdicts(machine: Path, running: sandbox.Running) -> 
     settings += "\nPREFECT_WORKER_QUERY_SECONDS=1\n"
     (machine / "deploy" / "systemd" / "worker.env").write_text(settings)
     shutil.copy(ROOT / "prefect.yaml", machine)
+    script = machine / "deploy" / "make-database"
+    script.write_text(own_places((ROOT / "deploy" / "make-database").read_text(), machine, port))
+    script.chmod(0o755)
     commands = [own_places(line, machine, port) for line in commands_of_page() if not INSTALLING.search(line)]
     edited = [
         line.replace(f"cd {ROOT}", f"cd {machine}").replace("python3 deploy/", f"python3 {ROOT}/deploy/")
@@ -105,6 +113,8 @@ def test_the_page_leads_to_verdicts(machine: Path, running: sandbox.Running) -> 
             "HOME": str(machine),
             "START_UNIT": str(Path(__file__).with_name("start_unit.py")),
             "UNITS": str(machine / "units"),
+            "PGUSER": "postgres",
+            "PGHOST": str(postgresql),
         },
     )
 
@@ -113,6 +123,51 @@ def test_the_page_leads_to_verdicts(machine: Path, running: sandbox.Running) -> 
     verdicts = pyarrow.dataset.dataset(machine / "var" / "results" / "verdicts", format="parquet").to_table()
     assert verdicts.num_rows == 12
     assert (machine / "var" / "prefect" / "concurrency_leases").is_dir()
+    ended = psql(postgresql, "SELECT state_type FROM flow_run WHERE end_time IS NOT NULL", "-Uproofsweep", "-dprefect")
+    assert ended == ["COMPLETED"]
+
+
+def psql(socket: Path, query: str, *options: str) -> list[str]:
+    """Ask the database; give the lines of the answer."""
+    command = [program("psql"), "--host", str(socket), "--no-psqlrc", "--tuples-only", *options, "--command", query]
+    asked = subprocess.run(command, check=True, capture_output=True, text=True)
+    return [line.strip() for line in asked.stdout.splitlines() if line.strip()]
+
+
+def make_database(file: Path, **environ: str) -> "subprocess.CompletedProcess[str]":
+    """Run the script as it stands."""
+    command, given = [ROOT / "deploy" / "make-database", file], os.environ | {"PGUSER": "postgres"} | environ
+    return subprocess.run(command, check=False, capture_output=True, text=True, env=given)
+
+
+def test_the_database_is_made_once(tmp_path: Path) -> None:
+    """What is there stays as it is, also an address that somebody else wrote."""
+    file = tmp_path / "server.env"
+    file.write_text("PREFECT_SERVER_API_AUTH_STRING=admin:secret\n")
+    with serving_as_packaged() as socket:
+        first = make_database(file, PGHOST=str(socket))
+        written = file.read_text()
+        second = make_database(file, PGHOST=str(socket))
+        owner = psql(socket, "SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = 'prefect'", "-Upostgres")
+
+    assert (first.returncode, first.stderr, second.returncode) == (0, "", 0)
+    assert written.startswith("PREFECT_SERVER_API_AUTH_STRING=admin:secret\nPREFECT_API_DATABASE_CONNECTION_URL=")
+    assert file.read_text() == written
+    assert f"make-database: {file} sets PREFECT_API_DATABASE_CONNECTION_URL already" in second.stdout
+    assert owner == ["proofsweep"]
+
+
+def test_no_address_is_written_of_a_database_that_was_not_made(tmp_path: Path) -> None:
+    """PostgreSQL does not run: the script says so, and can be run again."""
+    program("psql")
+
+    made = make_database(tmp_path / "server.env", PGHOST=str(tmp_path))
+
+    assert made.returncode == 2
+    assert made.stderr.endswith(
+        "make-database: PostgreSQL did not do it; see above, and whether it is installed and runs\n"
+    )
+    assert not (tmp_path / "server.env").exists()
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
@@ -136,3 +191,15 @@ def test_the_units_and_the_compose_file_agree() -> None:
         if line.startswith("Environment=PREFECT_SERVER_") and "ANALYTICS" not in line:
             name, _, value = line.removeprefix("Environment=").partition("=")
             assert re.search(rf'{name}: "?{re.escape(value)}', composed)
+
+
+@pytest.mark.parametrize("file", ["deploy/systemd/proofsweep-worker.service", "docker-compose.yml"])
+def test_a_flow_run_may_miss_three_heartbeats(file: str) -> None:
+    """What the workers are told fits what the automation waits for."""
+    from proofsweep_tasks.crash_automations import crash_automations  # noqa: PLC0415 - Prefect is slow to import
+
+    silent, *_ = crash_automations(3)
+    found = re.search(r"PREFECT_FLOWS_HEARTBEAT_FREQUENCY(?:=|: )\"?(\d+)", (ROOT / file).read_text())
+
+    assert found is not None
+    assert silent.trigger.within.total_seconds() == 4 * int(found[1])

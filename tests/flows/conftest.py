@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -72,10 +73,17 @@ def deployment(world: SandboxWorld, api: httpx.Client) -> Iterator[str]:
         ],
     }
     made = api.post("/deployments/", json=facts).raise_for_status().json()["id"]
-    command = [sys.executable, "-m", "prefect", "worker", "start", "--pool", pool, "--type", "process"]
-    with (world.folder / "worker.txt").open("w") as log:
+    with working(world):
+        yield str(made)
+
+
+@contextmanager
+def working(world: SandboxWorld) -> Iterator[None]:
+    """Start a worker of the test's pool; it logs to `worker.txt`."""
+    command = [sys.executable, "-m", "prefect", "worker", "start", "--pool", world.folder.name, "--type", "process"]
+    with (world.folder / "worker.txt").open("a") as log:
         worker = subprocess.Popen(command, stdout=log, stderr=log)
-    yield str(made)
+    yield
     worker.terminate()
     try:
         worker.wait(timeout=30)

@@ -221,7 +221,7 @@ def test_each_state_of_each_flow_is_told_by_prefect(hook: Webhook, name: str) ->
     from prefect.client.schemas.objects import State, StateType  # noqa: PLC0415
     from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings  # noqa: PLC0415
 
-    types = {"Crashed": "CRASHED", "Late": "SCHEDULED"}
+    types = {"Crashed": "CRASHED", "Abandoned": "CRASHED", "Late": "SCHEDULED"}
     types |= dict.fromkeys(OF_TYPE_COMPLETED, "COMPLETED") | dict.fromkeys(OF_TYPE_CANCELLED, "CANCELLED")
 
     def end_in(run_id: UUID, states: list[str]) -> None:
@@ -238,10 +238,11 @@ def test_each_state_of_each_flow_is_told_by_prefect(hook: Webhook, name: str) ->
     with ThreadPoolExecutor(2) as clients:
         list(clients.map(end_in, runs, [states[::2], states[1::2]]))
 
-    wait_for(lambda: len(hook.posts) >= len(ALERTED_STATES), lambda: f"{len(hook.posts)} of {len(ALERTED_STATES)}")
+    wanted = ALERTED_STATES.keys() - {"Crashed"}  # it is run again first
+    wait_for(lambda: len(hook.posts) >= len(wanted), lambda: f"{len(hook.posts)} of {len(wanted)}")
     told = {post["subject"].rpartition("(")[2].removesuffix(")"): post["body"] for _, post in hook.posts}
-    assert told.keys() == ALERTED_STATES.keys()
-    assert len(hook.posts) == len(ALERTED_STATES)
+    assert told.keys() == wanted
+    assert len(hook.posts) == len(wanted)
     assert all(EVENTS[ALERTED_STATES[state]].advice in body for state, body in told.items())
     assert all(f"`{name} said so`" in body and "None" not in body for body in told.values())
 
@@ -275,7 +276,7 @@ def test_a_flow_run_without_heartbeat_is_crashed_whatever_its_flow(script: Modul
     from prefect.events import emit_event  # noqa: PLC0415
     from prefect.states import Completed, Running  # noqa: PLC0415
 
-    soon = script.ZOMBIES.model_copy(deep=True)
+    soon, *_ = script.crash_automations(3)
     soon.trigger.within = timedelta(seconds=10)
     runs = {}
     with get_client(sync_client=True) as client:
@@ -310,7 +311,8 @@ def test_an_automation_is_made_though_the_server_fails_for_a_while(script: Modul
     from prefect import get_client  # noqa: PLC0415 - Prefect reads its settings on import
 
     with get_client(sync_client=True) as client:
-        zombies = script.ZOMBIES.model_copy(update={"name": "proofsweep: twice"})
+        silent, *_ = script.crash_automations(3)
+        zombies = silent.model_copy(update={"name": "proofsweep: twice"})
         missing = script.of_events([]).model_copy(update={"name": "proofsweep: missing"})
         for _ in range(2):
             client.create_automation(zombies)

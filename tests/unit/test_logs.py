@@ -1,12 +1,15 @@
 """A log line is an event with facts, and HTTP libraries do not log URLs."""
 
+import json
 import logging
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from io import StringIO
 
 import pytest
 import structlog
 
-from proofsweep.logs import LOGGER, SENTENCES, Event, log, set_up_logs
+from proofsweep.logs import LOGGER, SENTENCES, Event, json_lines, log, set_up_logs
 
 HTTP_LIBRARIES = ("httpx", "httpcore")
 
@@ -37,6 +40,28 @@ def test_a_value_cannot_forge_a_line(caplog: pytest.LogCaptureFixture) -> None:
     log(Event.HEADER_IGNORED, value="1\nevent='leg_closed'\x1b[2J\u202e")
 
     assert all(char.isprintable() for char in caplog.records[0].getMessage())
+
+
+def test_an_event_is_a_line_of_json_where_a_worker_writes_it() -> None:
+    """With its own fields, each by its name; the root logger does not write it again."""
+    stream = StringIO()
+    with json_lines(stream):
+        log(Event.HEADER_IGNORED, value="1\n\x1b[2J\u202e", leg=2)
+        logging.getLogger(LOGGER).warning("not an event")
+
+    event, other = map(json.loads, stream.getvalue().splitlines())
+    assert event.pop("time") <= other.pop("time") <= datetime.now(UTC).isoformat()
+    sentence = SENTENCES[Event.HEADER_IGNORED]
+    assert event == {
+        "level": "info",
+        "event": "header_ignored",
+        "message": sentence,
+        "value": "1\n\x1b[2J\u202e",
+        "leg": 2,
+    }
+    assert other == {"level": "warning", "event": None, "message": "not an event"}
+    assert stream.getvalue().isascii()
+    assert logging.getLogger(LOGGER).propagate
 
 
 def test_every_event_is_in_the_past_tense() -> None:

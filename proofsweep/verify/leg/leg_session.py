@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 
 from proofsweep.allocators import give_memory_back
 from proofsweep.background import background_thread
@@ -11,6 +11,7 @@ from proofsweep.endings import EndedBy
 from proofsweep.errors import CallFailed, ConfigError, ResultsError, RunIsActive, RunMustStop
 from proofsweep.logs import Event, log
 from proofsweep.model import layout
+from proofsweep.model.bounds import Bounds
 from proofsweep.model.runs import INGEST, Plan
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.claims import CatalogClaims
@@ -29,6 +30,9 @@ from proofsweep.verify.leg.settle import LegEnd, settle_leg, write_runs_row
 from proofsweep.verify.leg.stop_requests import StopRequests
 from proofsweep.verify.plan.examine_service import ServiceStatus
 
+BOUNDS = "bounds"
+"""Where a leg's claim has its bounds, for a flow run that goes on with what is left of them. No cell of `runs`."""
+
 _NO_ANSWER = {EndedBy.BREAKER, EndedBy.KEY_REFUSED}
 
 
@@ -40,6 +44,7 @@ class LegRequest:
         service: as it was just examined.
         key_fingerprint: tells the key in use from others; another one may take over during the leg.
         canaries: sent before anything else.
+        bounds: of the leg.
         drain_seconds: time that items in flight have when somebody asks in the store that the leg stops.
         abort: abandons the items in flight.
     """
@@ -52,6 +57,7 @@ class LegRequest:
     flow_run_id: str | None
     canaries: Sequence[Canary]
     clock: Clock
+    bounds: Bounds = field(default_factory=Bounds)
     drain_seconds: float = 0.0
     abort: Callable[[], None] = lambda: None
 
@@ -69,7 +75,8 @@ def claimed_leg(request: LegRequest) -> Iterator[tuple[int, Row]]:
     """
     bind_key(request.results.store, request.key_fingerprint(), request.base_url)  # (1)
     facts = _leg_facts(request)
-    number = open_leg(request.results, request.plan, request.clock, facts)  # (2)
+    claimed = facts | {BOUNDS: asdict(request.bounds)}
+    number = open_leg(request.results, request.plan, request.clock, claimed)  # (2)
     try:
         yield number, facts
     except BaseException:
@@ -249,7 +256,7 @@ def settle_legs_before(results: Results, plan: Plan, clock: Clock, leg: int) -> 
     legs = Legs(results, plan.run_id, clock)
     for dead in (number for number in range(1, leg) if legs.receipt(number) is None):
         holder = legs.holder(dead)
-        facts = {} if holder is None else holder.facts
+        facts = {} if holder is None else {name: fact for name, fact in holder.facts.items() if name != BOUNDS}
         with suppress(RunIsActive):  # another process settled it, or its own did
             settle_leg(results, plan, LegEnd(leg=dead, ended_by=EndedBy.KILLED, facts=facts), legs)  # (1)
         log(Event.LEG_TAKEN_OVER, run_id=plan.run_id, leg=dead)

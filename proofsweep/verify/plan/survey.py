@@ -3,17 +3,24 @@
 import posixpath
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice, tee
+from itertools import islice, starmap, tee
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from proofsweep.catalog.catalog import Catalog, Cause
 from proofsweep.catalog.preflight import SizeLimits, judge_name, work_item_of
-from proofsweep.errors import CatalogError, ConfigError
+from proofsweep.errors import CatalogError, ConfigError, NothingDue
 from proofsweep.files.locations import one_line
 from proofsweep.model.items import Mode, WorkItem, printable
 from proofsweep.model.reasons import Reason, remedy_for
+from proofsweep.store.known_rows import HashedItems
 from proofsweep.verify.plan.deep_look import NO_LOOK, DeepLook, LookCounts, LookedInto
+
+UNSENT_KEY = ["item_id", "audio_version", "sidecar_version", "reason", "outcome"]
+"""What tells whether a row that cannot be sent is as it was."""
 
 # chosen: files that a person looks at to see what is meant.
 _NAMED_FILES = 6
@@ -31,6 +38,7 @@ class Survey:
         examples: of each reason, what is wrong with the first row.
         declared: rows to send of which a digest or the size is declared, and compared before a verdict is asked for.
         deep_look: what looks into files showed; all zero if none was opened.
+        unsent: what identifies each row that cannot be sent, with its reason; empty if another row can be.
         sizes: of each row to send, the audio's size, in the order of the catalog; None if nobody keeps them.
     """
 
@@ -47,6 +55,7 @@ class Survey:
     examples: dict[str, str] = field(default_factory=dict)
     declared: int = 0
     deep_look: LookCounts = field(default_factory=LookCounts)
+    unsent: "array[int]" = field(default_factory=lambda: array("q"), repr=False)
     sizes: "array[int] | None" = field(default=None, repr=False)
 
     def note(self, looked: LookedInto, slot_bytes: int) -> None:
@@ -59,12 +68,16 @@ class Survey:
         self.over_slot += size > slot_bytes
         self.largest_bytes = max(self.largest_bytes, size)
         if item.ineligible is not None:
-            self.reasons[str(item.ineligible.reason)] += 1
-            self.examples.setdefault(str(item.ineligible.reason), item.ineligible.detail)
+            reason = str(item.ineligible.reason)
+            self.reasons[reason] += 1
+            self.examples.setdefault(reason, item.ineligible.detail)
             if item.ineligible.reason is Reason.AMBIGUOUS_SIDECAR and len(self.ambiguous) < _NAMED_FILES:
                 self.ambiguous.append(printable(item.audio))
+            if not self.eligible:
+                self.unsent.append(_unsent_key(item.item_id, item.audio_version, item.sidecar_version, reason))
             return
         self.eligible += 1
+        del self.unsent[:]
         doubt = judge_name(audio_format, item.mode)
         if doubt is not None:
             self.doubtful[str(doubt.reason)] += 1
@@ -136,6 +149,35 @@ def refuse_hopeless(survey: Survey, catalog: Catalog) -> None:
             "meant, give --root with the folder that holds the files (--root / for all of this machine), or "
             "--allow-outside"
         )
+
+
+def refuse_repeated(survey: Survey, catalog: Catalog, before: Callable[[], Iterable[pa.Table]]) -> None:
+    """Refuse to plan rows of which none can be sent, each for the reason that its last run gave.
+
+    Args:
+        survey: of the rows that are due.
+        catalog: of these rows.
+        before: reads what is known of rows, with the columns `UNSENT_KEY`.
+
+    Raises:
+        NothingDue: they are as they were; nobody learns anything from another run.
+    """
+    if survey.eligible or not survey.items:
+        return
+    known = HashedItems.of_hashes(array("q", (key for table in before() for key in _keys_in(table))))
+    if all(known.has_hash(key) for key in survey.unsent):
+        rows = f"rows that cannot be sent, each for the same reason as before: {survey.items:,}"
+        raise NothingDue(f"{catalog.location}: nothing is due; {rows}", skipped=catalog.skipped + survey.items)
+
+
+def _keys_in(table: pa.Table) -> Iterator[int]:
+    unsent = table.filter(pc.field("outcome") == "ineligible")
+    columns = (unsent[name].to_pylist() for name in UNSENT_KEY[:-1])
+    return starmap(_unsent_key, zip(*columns, strict=True))
+
+
+def _unsent_key(item_id: str, audio_version: str | None, sidecar_version: str | None, reason: str) -> int:
+    return hash((item_id, audio_version, sidecar_version, reason))
 
 
 def spread(items: Iterable[WorkItem], eligible: int, count: int) -> Iterator[WorkItem]:

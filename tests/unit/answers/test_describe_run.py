@@ -17,6 +17,7 @@ from proofsweep.store.store import open_store
 from proofsweep.verify.leg.note_leg import note_leg
 
 from ..ended_runs import answered, end_leg, plan_of_run
+from ..left_behind import let_holder_die, write_journal
 
 ACCEPTED = ("accepted", "valid", None)
 TAMPERED = ("rejected", "tampered", "tampered")
@@ -62,6 +63,24 @@ def test_rows_come_from_all_parts_and_counts_from_all_receipts(results: Results,
 
     assert (run.plan, run.finished, run.remaining) == (plan, 3, 1)
     assert (run.total("calls"), run.ended_by, run.why) == (6, "breaker", "It stopped.")
+
+
+def test_the_rows_and_calls_that_a_killed_leg_wrote_down_are_counted(results: Results, plan: Plan) -> None:
+    """Each once, though a shard of it is published already; the run is not over before all are."""
+    publish(results, plan, 1, (0, ACCEPTED))
+    end_leg(results, plan, leg=1)
+    legs_of(results, plan).claim(2)
+    write_journal(results, plan, 2, [1, 2])
+    write_journal(results, plan, 2, [2, 3], writer="other")
+    alive = describe_run(results, plan.run_id)
+
+    let_holder_die(results, plan, 2)
+
+    run = describe_run(results, plan.run_id)
+    assert (alive.finished, alive.unpublished) == (1, 0)
+    assert (run.finished, run.unpublished, run.remaining, run.is_over) == (4, 3, 0, False)
+    assert (run.ended_by, run.legs[-1].count("calls")) == ("killed", 4)
+    assert list(unfinished_runs(results)) == [plan]
 
 
 def test_rows_are_grouped_by_outcome_verdict_and_reason(results: Results, plan: Plan) -> None:

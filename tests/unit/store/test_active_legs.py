@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from proofsweep.model.progress import LegProgress, OpenLeg, WaitsFor
-from proofsweep.store import active_legs
 from proofsweep.store.active_legs import open_leg, progress_of
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.legs import Legs
@@ -88,7 +87,7 @@ def test_an_old_sign_of_life_says_so(legs: Legs, clock: Clock, seconds: int, *, 
 def test_a_process_that_is_gone_is_not_alive(legs: Legs, monkeypatch: pytest.MonkeyPatch) -> None:
     """On its own machine nobody has to wait until its heartbeat is old."""
     legs.claim(2)
-    monkeypatch.setattr(active_legs, "is_gone", lambda _claim: True)
+    monkeypatch.setattr("proofsweep.store.lease.is_gone", lambda _claim: True)
 
     assert not _open(legs, 2).is_alive
 

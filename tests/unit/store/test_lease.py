@@ -3,9 +3,11 @@
 import json
 import multiprocessing
 import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ import pytest
 from proofsweep.errors import NameTaken, ResultsError, RunIsActive
 from proofsweep.model import layout
 from proofsweep.model.runs import STALE_SECONDS
-from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.folder_store import FolderStore, hold, is_let_go, is_local
 from proofsweep.store.lease import Lease
 from proofsweep.store.plans_and_parts import Results
 
@@ -236,29 +238,86 @@ def test_a_clock_that_jumps_makes_no_leg_of_this_host_stale(lease: Lease, clock:
     clock.move(31)
 
     assert alive
-    assert not lease.is_alive(1)
-    assert not lease.is_heard(1)
+    assert not lease.is_active(1)
 
 
-@pytest.mark.parametrize("seconds", [-3_600, 3_600])
-def test_a_leg_elsewhere_whose_clock_is_wrong_is_heard(lease: Lease, clock: Clock, seconds: int) -> None:
-    """Another process waits for three heartbeats' time before it takes the leg over; the next heartbeat tells."""
-    claim_of(lease, host="another-host", boot="another-boot")
+@pytest.mark.parametrize("seconds", [-3_600, 0, 3_600])
+@pytest.mark.parametrize("elsewhere", ELSEWHERE)
+def test_a_live_leg_elsewhere_is_heard(lease: Lease, clock: Clock, elsewhere: dict[str, str], seconds: int) -> None:
+    """Whatever the clocks say: its next heartbeat tells, and nobody takes it over."""
+    claim_of(lease, **elsewhere)
     clock.jump(seconds)
     clock.meanwhile = lambda: lease.beat(1) if clock.uptime_seconds >= 110 else None
 
-    assert not lease.is_alive(1)
-    assert lease.is_heard(1)
-    assert clock.uptime_seconds <= 110
+    assert lease.is_active(1)
+    assert clock.uptime_seconds == 110
 
 
-def test_a_leg_elsewhere_that_is_dead_is_not_waited_for_long(lease: Lease, clock: Clock) -> None:
-    """The wait is as long as a sign of life may be old."""
-    claim_of(lease, host="another-host", boot="another-boot")
+@pytest.mark.parametrize("elsewhere", ELSEWHERE)
+def test_a_leg_elsewhere_that_was_just_killed_is_taken_over(
+    lease: Lease, clock: Clock, elsewhere: dict[str, str]
+) -> None:
+    """Its heartbeat is fresh, but no other comes: who is waiting need not come again. The wait is bounded."""
+    claim_of(lease, **elsewhere)
+    clock.move(3)
+
+    assert lease.is_alive(1)
+    assert not lease.is_active(1)
+    assert clock.uptime_seconds <= 103 + STALE_SECONDS + 1
+
+
+def test_a_stale_leg_of_another_container_is_not_waited_for(lease: Lease, clock: Clock) -> None:
+    """Both have the monotonic clock of one boot, which cannot be wrong."""
+    claim_of(lease, pid_namespace="pid:[1]")
     clock.move(31)
 
-    assert not lease.is_heard(1)
-    assert clock.uptime_seconds == 131 + STALE_SECONDS
+    assert not lease.is_active(1)
+    assert clock.uptime_seconds == 131
+
+
+def work_until_killed(folder: Path, beaten: Event) -> None:
+    """Claim a lease in another process, beat once, and hang."""
+    lease = Lease(Results(FolderStore(folder)), "r")
+    lease.claim(1)
+    lease.beat(1)
+    beaten.set()
+    time.sleep(600)
+
+
+@pytest.mark.skipif(not is_local(Path.cwd()), reason="needs a file system whose locks are the kernel's")
+def test_a_process_of_another_container_is_known_to_be_dead_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its number says nothing here, but it held its claim locked: alive while it lives, and dead when it is killed."""
+    spawning = multiprocessing.get_context("spawn")
+    beaten = spawning.Event()
+    process = spawning.Process(target=work_until_killed, args=(tmp_path, beaten))
+    monkeypatch.setattr("proofsweep.store.lease._pid_namespace", lambda: "pid:[1]")
+    waited: list[float] = []
+    lease = Lease(Results(FolderStore(tmp_path)), "r", rest=waited.append)
+    process.start()
+    assert beaten.wait(60)
+    alive = lease.is_active(1)
+
+    process.kill()
+    process.join()
+
+    assert alive
+    assert lease.last_inactive() == 1
+    assert waited == []
+
+
+def test_a_claim_is_held_from_its_first_heartbeat_to_its_receipt(lease: Lease) -> None:
+    """What is let go without a receipt is a dead process's; a term that has ended holds no file open."""
+    lease.claim(1)
+    claim = Path(lease.results.store.url) / layout.claim_name(lease.name, 1)
+    before = is_let_go(claim)
+    lease.beat(1)
+    during = (hold(claim), lease.is_active(1))
+    lease.write_receipt(1, {})
+
+    assert (before, during) == (is_local(claim), (is_local(claim), True))
+    assert is_let_go(claim) == is_local(claim)
 
 
 def test_a_claim_of_a_later_release_is_a_claim(lease: Lease) -> None:

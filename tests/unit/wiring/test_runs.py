@@ -6,15 +6,17 @@ from pathlib import Path
 import pytest
 
 from proofsweep.catalog.catalog import PartOfCatalog
-from proofsweep.errors import ConfigError, ResultsError, RunIsActive, RunMustStop, UsageError
+from proofsweep.errors import ConfigError, NothingDue, ResultsError, RunIsActive, RunMustStop, UsageError
+from proofsweep.model import layout
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.coverage import Coverage
 from proofsweep.model.exchanges import Call
 from proofsweep.model.items import item_id_of
-from proofsweep.model.runs import REDRIVE
+from proofsweep.model.runs import REDRIVE, Plan
 from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings
 from proofsweep.store.legs import Legs
+from proofsweep.store.plans_and_parts import Results
 from proofsweep.verify.plan.due_rows import DueRows
 from proofsweep.wiring.engines import limits_for
 from proofsweep.wiring.legs import settle_dead_leg
@@ -25,10 +27,11 @@ from proofsweep.wiring.runs import (
     coverage_for,
     plan_catalog,
     plan_listed,
+    surveyed,
 )
 from proofsweep.wiring.stores import results_for
 
-from ..left_behind import let_holder_die, rows_of, write_journal
+from ..left_behind import let_holder_die, rows_of, verdict, write_journal
 from ..scripted_service import ScriptedService
 from ..wired import WAV, Change
 
@@ -173,6 +176,39 @@ def test_a_run_that_could_send_nothing_is_not_planned(change: Change, catalog: s
     plan = plan_catalog(settings, catalog, bounds=Bounds())
 
     assert (planned_before, results_for(settings).run_ids()) == ([], [plan.run_id])
+
+
+def test_rows_that_could_not_be_sent_are_no_run_of_their_own_again(settings: Settings, catalog: str) -> None:
+    """A night in which nothing else is due; another reason, a file that can be sent, or a person's wish make a run."""
+    selection, folder = Selection(max_age="30d"), Path(catalog)
+    for audio in folder.iterdir():
+        audio.write_bytes(b"")
+    first = plan_catalog(settings, catalog, selection=selection)
+    assert first.reasons == {"empty": 3}
+    publish_unsent(results_for(settings), first)
+
+    with pytest.raises(NothingDue, match="rows that cannot be sent, each for the same reason as before: 3"):
+        plan_catalog(settings, catalog, selection=selection)
+    with pytest.raises(NothingDue):
+        surveyed(settings, catalog, selection, deep=False, max_calls=None)
+    assert results_for(settings).run_ids() == [first.run_id]
+    assert plan_catalog(settings, catalog).items == 3
+    (folder / "0.wav").rename(folder / "0.flac")
+    assert plan_catalog(settings, catalog, selection=selection).items == 3
+    (folder / "1.wav").write_bytes(WAV)
+    assert plan_catalog(settings, catalog, selection=selection).eligible == 1
+
+
+def publish_unsent(results: Results, plan: Plan) -> None:
+    """Publish a run of items that cannot be sent, as its leg does."""
+    verdicts = [
+        verdict(plan, 1, item.manifest_row)
+        | {"item_id": item.item_id, "audio_version": item.audio_version, "sidecar_version": item.sidecar_version}
+        | {"outcome": "ineligible", "accepted": False, "verdict": None, "reason": item.ineligible.reason}
+        for item in results.items(plan)
+        if item.ineligible is not None
+    ]
+    results.create_part(layout.verdicts_name(plan.run_id, plan.run_date, 0, 1), "verdicts", verdicts)
 
 
 def test_canaries_are_those_of_the_settings(settings: Settings, change: Change, tmp_path: Path) -> None:

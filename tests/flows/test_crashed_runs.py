@@ -1,0 +1,167 @@
+"""A flow run whose process is killed is run again at once, by any worker, a few times, and pays for nothing twice."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import cycle, islice
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from ..worlds.sandbox_world import Samples, SandboxWorld
+from ..worlds.waiting import wait_for
+from .conftest import working
+
+ROWS = 40
+IN_FLIGHT = 16
+"""Files that are on their way at a kill, at most: the deployment's workers in this test."""
+MOST_CALLS = 70
+"""Of one flow run: fewer than the 80 of the catalog."""
+
+AGAIN = ("Running", "Crashed", "Gone", "Scheduled")
+"""What becomes of a flow run whose process is killed."""
+
+pytestmark = pytest.mark.timeout(600)  # workers start processes, each with Prefect
+
+
+@pytest.fixture
+def catalog(world: SandboxWorld, samples: Samples, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Forty valid files, two calls each, at a service that is slow after some."""
+    monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", str(IN_FLIGHT))
+    monkeypatch.setenv("PREFECT_WORKER_QUERY_SECONDS", "1")
+    world.operator.add_fault("verify", "slow", after=8, seconds=1.0)
+    return world.manifest(islice(cycle(samples.valid), ROWS))
+
+
+@pytest.fixture
+def crashes(api: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The automations that are shipped, but that they run a flow run again once, not three times."""
+    monkeypatch.setenv("PREFECT_API_URL", str(api.base_url).rstrip("/"))
+    from prefect import get_client  # noqa: PLC0415 - Prefect reads its settings on import
+
+    from proofsweep_tasks.crash_automations import crash_automations  # noqa: PLC0415
+
+    with get_client(sync_client=True) as client:
+        _, *others = crash_automations(1)
+        made = [client.create_automation(each) for each in others]
+        yield
+        for automation in made:
+            client.delete_automation(automation)
+
+
+def begin(api: httpx.Client, deployment: str, world: SandboxWorld, catalog: str, **more: object) -> str:
+    """Ask for a run of the deployment; give its ID."""
+    parameters = {"catalog": catalog, "results": str(world.results)} | more
+    answer = api.post(f"/deployments/{deployment}/create_flow_run", json={"parameters": parameters})
+    return str(answer.raise_for_status().json()["id"])
+
+
+def run_of(api: httpx.Client, flow_run: str) -> dict[str, Any]:
+    """Read a flow run."""
+    read: dict[str, Any] = api.get(f"/flow_runs/{flow_run}").raise_for_status().json()
+    return read
+
+
+def process_of_leg(world: SandboxWorld, leg: int) -> int:
+    """Wait until a leg has written down finished rows; give the number of its process."""
+    wait_for(lambda: world.journalled(leg), (world.folder / "worker.txt").read_text)
+    (claim,) = world.results.glob(f"_runs/*/legs/{leg:03}/claim.json")
+    return int(json.loads(claim.read_bytes())["pid"])
+
+
+def states_of(api: httpx.Client, flow_run: str) -> list[str]:
+    """Name the states that a flow run was in, in order, but for those on the way to Running."""
+    states = sorted(api.get("/flow_run_states/", params={"flow_run_id": flow_run}).json(), key=itemgetter("timestamp"))
+    return [str(state["name"]) for state in states if state["name"] not in {"Late", "Pending", "Submitting"}]
+
+
+def wait_until(world: SandboxWorld, api: httpx.Client, flow_run: str, *states: str) -> None:
+    """Wait until a flow run has been in these states, one after another."""
+    wanted = ["Scheduled", *states]
+
+    def log() -> str:
+        return f"{states_of(api, flow_run)}\n{(world.folder / 'worker.txt').read_text()}"
+
+    wait_for(lambda: states_of(api, flow_run)[: len(wanted)] == wanted, log)
+
+
+def parent_of(process: int) -> int:
+    """Return the number of a process's parent."""
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+@pytest.mark.usefixtures("crashes")
+def test_a_killed_run_goes_on_at_once_with_what_is_left_of_its_calls(
+    world: SandboxWorld, catalog: str, api: httpx.Client, deployment: str
+) -> None:
+    """Its worker sees it die. The second try sends only what remains, and no more calls than the flow run was given."""
+    flow_run = begin(api, deployment, world, catalog, max_calls=MOST_CALLS)
+
+    os.kill(process_of_leg(world, 1), signal.SIGKILL)
+
+    wait_until(world, api, flow_run, *AGAIN)
+    wait_until(world, api, flow_run, *AGAIN, "Running", "WindowClosed")
+    first, second = sorted(world.legs(), key=lambda leg: leg["leg"])
+    assert (first["ended_by"], second["ended_by"]) == ("killed", "window")
+    log = (world.folder / "worker.txt").read_text().splitlines()
+    events = [json.loads(line) for line in log if line.startswith("{")]
+    opened = {"event": "leg_opened", "run_id": first["run_id"], "leg": 1, "items": ROWS}
+    assert next(each for each in events if each["event"] == "leg_opened").items() >= opened.items()
+    assert not [line for line in log if "event='" in line]
+    assert first["flow_run_id"] == second["flow_run_id"] == flow_run
+    assert first["calls"] + second["calls"] <= MOST_CALLS
+    assert len({row["manifest_row"] for row in world.rows()}) == len(world.rows()) > first["accepted"]
+
+
+@pytest.mark.usefixtures("crashes")
+def test_the_run_of_a_machine_that_is_gone_is_finished_by_another_worker(
+    world: SandboxWorld, catalog: str, api: httpx.Client, deployment: str
+) -> None:
+    """The server misses its heartbeats; each row has its one answer in the end."""
+    from prefect import get_client  # noqa: PLC0415 - Prefect reads its settings on import
+    from prefect.events import emit_event  # noqa: PLC0415
+
+    from proofsweep_tasks.crash_automations import crash_automations  # noqa: PLC0415
+
+    flow_run = begin(api, deployment, world, catalog)
+    process = process_of_leg(world, 1)
+    for number in (parent_of(process), process):
+        os.kill(number, signal.SIGKILL)
+    silent, *_ = crash_automations(1)
+    silent.trigger.within = timedelta(seconds=10)
+    flow = {"prefect.resource.role": "flow", "prefect.resource.name": "verify-catalog"}
+    with get_client(sync_client=True) as client, working(world):
+        made = client.create_automation(silent)
+        emit_event(  # its last one: it was sent before the automation was there
+            event="prefect.flow-run.heartbeat",
+            resource={"prefect.resource.id": f"prefect.flow-run.{flow_run}"},
+            related=[flow | {"prefect.resource.id": f"prefect.flow.{run_of(api, flow_run)['flow_id']}"}],
+        )
+
+        wait_until(world, api, flow_run, *AGAIN)
+        wait_until(world, api, flow_run, *AGAIN, "Running", "Completed")
+        client.delete_automation(made)
+
+    assert sorted(row["manifest_row"] for row in world.rows()) == list(range(ROWS))
+    assert world.charged <= 2 * (ROWS + IN_FLIGHT) + 8  # probes of the quota
+
+
+@pytest.mark.usefixtures("crashes")
+def test_a_run_that_crashes_again_is_given_up(
+    world: SandboxWorld, catalog: str, api: httpx.Client, deployment: str
+) -> None:
+    """Here after one more try. The state that is told is another than that of a run which is run again."""
+    flow_run = begin(api, deployment, world, catalog)
+
+    os.kill(process_of_leg(world, 1), signal.SIGKILL)
+    wait_until(world, api, flow_run, *AGAIN)
+    os.kill(process_of_leg(world, 2), signal.SIGKILL)
+
+    wait_until(world, api, flow_run, *AGAIN, "Running", "Crashed", "Gone")
+    wait_until(world, api, flow_run, *AGAIN, "Running", "Crashed", "Gone", "Abandoned")
+    assert run_of(api, flow_run)["run_count"] == 2
