@@ -2,7 +2,8 @@
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,11 +43,10 @@ class ComposedSystem:
     def kill(self, name: str) -> None:
         """Kill a service and the processes that it started, as a power cut would."""
         process = self.parts.processes.pop(name)
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        os.killpg(process.pid, signal.SIGKILL)
-        for child in children:
-            if Path(f"/proc/{child}").exists():
-                os.kill(int(child), signal.SIGKILL)
+        family = [process.pid, *_descendants(process.pid)]
+        for number in family:
+            with suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
         process.wait()
 
     def deployment(self, name: str, flow: str = "verify_catalog") -> dict[str, Any]:
@@ -77,3 +77,12 @@ class ComposedSystem:
             return []
         table = pyarrow.dataset.dataset(f"{RESULTS}/verdicts", format="parquet", filesystem=self.files).to_table()
         return list(table.to_pylist())
+
+
+def _descendants(process: int) -> Iterator[int]:
+    """Yield the processes that a process has started, and those that these have."""
+    for children in Path(f"/proc/{process}/task").glob("*/children"):
+        with suppress(OSError):  # the thread is gone
+            for child in map(int, children.read_text().split()):
+                yield child
+                yield from _descendants(child)
