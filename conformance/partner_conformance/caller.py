@@ -3,7 +3,7 @@
 import base64
 from collections.abc import Callable, Mapping
 
-from partner_conformance.assertions import expect, object_of, success_members, text_of
+from partner_conformance.assertions import expect, object_of, rooted, success_members, text_of
 from partner_conformance.inputs import Inputs
 from partner_conformance.operations import UPLOADS, VERIFY, Operation
 from partner_conformance.pages import Walk, cursor_of
@@ -25,15 +25,16 @@ class Caller:
     def new_slot(self) -> Slot:
         """Request a slot for verification."""
         reply = self.wire.ask(UPLOADS, query={"purpose": "verify"})
-        members = success_members(reply)
-        fields = object_of(members, "fields", reply)
-        expect(all(isinstance(value, str) for value in fields.values()), "a form field is not a string", reply)
-        return Slot(
-            upload_id=text_of(members, "uploadId", reply),
-            url=text_of(members, "url", reply),
-            fields={name: str(value) for name, value in fields.items()},
-            reply=reply,
-        )
+        with rooted(str(UPLOADS)):
+            members = success_members(reply)
+            fields = object_of(members, "fields", reply)
+            expect(all(isinstance(value, str) for value in fields.values()), "a form field is not a string", reply)
+            return Slot(
+                upload_id=text_of(members, "uploadId", reply),
+                url=text_of(members, "url", reply),
+                fields={name: str(value) for name, value in fields.items()},
+                reply=reply,
+            )
 
     def posted(self, form_of: Callable[[Slot], Form]) -> tuple[Slot, int]:
         """Request a slot and post a form to it; if the storage fails, repeat it with a fresh slot.
@@ -57,7 +58,8 @@ class Caller:
     def stored(self, audio: bytes) -> str:
         """Request a slot and fill it with audio; return the uploadId."""
         slot, status = self.posted(lambda slot: slot.form(audio))
-        expect(is_stored(status), f"the slot answered {status} to a form with all fields and the file", slot.reply)
+        with rooted("slot"):
+            expect(is_stored(status), f"the slot answered {status} to a form with all fields and the file", slot.reply)
         return slot.upload_id
 
     def verified(self, audio: bytes, sidecar: bytes | None = None) -> tuple[Reply, str]:

@@ -23,6 +23,7 @@ class Inputs:
         expired_key: a key that was rotated more than 72 hours ago.
         new_key_file: the file for the new key of a rotation.
         erase_proof: the id of a proof of the key's tenant that the suite may erase.
+        erase_pair: audio and sidecar of an accepted pair whose proof the suite may erase.
         slot_seconds: the lifetime of a slot, as stated by the partner.
     """
 
@@ -40,6 +41,7 @@ class Inputs:
     expired_key: str | None = None
     new_key_file: Path | None = None
     erase_proof: str | None = None
+    erase_pair: tuple[Path, Path] | None = None
     slot_seconds: float | None = None
 
     @staticmethod

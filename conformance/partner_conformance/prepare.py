@@ -21,8 +21,8 @@ class PrepareError(Exception):
 class _Sandbox:
     """A client of the operator API that writes what it is given into a folder."""
 
-    def __init__(self, operator_url: str, folder: Path) -> None:
-        self._http = httpx.Client(base_url=operator_url, timeout=_TIMEOUT_SECONDS, trust_env=False)
+    def __init__(self, http: httpx.Client, folder: Path) -> None:
+        self._http = http
         self._folder = folder
         self.audio = sounds.silence(48_000)
 
@@ -76,7 +76,14 @@ def prepare(base_url: str, operator_url: str, folder: Path, *, more: int = 0) ->
         PrepareError: no sandbox answers, or it refuses.
     """
     folder.mkdir(mode=0o700)
-    sandbox = _Sandbox(operator_url, folder)
+    with httpx.Client(base_url=operator_url, timeout=_TIMEOUT_SECONDS, trust_env=False) as http:
+        given = _made(_Sandbox(http, folder), base_url, more)
+    file = folder / INPUTS_FILE
+    file.write_text(json.dumps(given, indent=1))
+    return file
+
+
+def _made(sandbox: _Sandbox, base_url: str, more: int) -> dict[str, Any]:
     tenant, _ = sandbox.tenant("key")
     other, _ = sandbox.tenant("other-key")
     for number in range(2 + more):
@@ -96,8 +103,7 @@ def prepare(base_url: str, operator_url: str, folder: Path, *, more: int = 0) ->
     sandbox.rotated("grace-key", base_url, hours=30)
     sandbox.rotated("expired-key", base_url, hours=80)
     sandbox.write("other-environment-key", b"sk_elsewhere_0123456789")
-    sandbox.write(INPUTS_FILE, json.dumps(given, indent=1).encode())
-    return folder / INPUTS_FILE
+    return given
 
 
 def _files(sandbox: _Sandbox, tenant: str, other: str, more: int) -> dict[str, Any]:

@@ -95,11 +95,26 @@ class _EndsEarlyError(Exception):
 
 
 class Violation(_EndsEarlyError):
-    """The service breaks the contract: the finding, and its replies."""
+    """The service breaks the contract: the finding, and its replies.
+
+    A step that many checks share names itself as the `root`: only the first of its findings is a failure.
+    """
+
+    def __init__(self, said: str, replies: Sequence[Reply] = (), *, root: str = "") -> None:
+        super().__init__(said, replies)
+        self.root = root
 
 
 class NotTried(_EndsEarlyError):
     """A check cannot run here: it lacks something."""
+
+
+class OverBudget(NotTried):
+    """A check needs more calls than the budget has left."""
+
+
+class Advice(_EndsEarlyError):
+    """The service reads an open sentence in its own way; this is told, and is no violation."""
 
 
 class NoAnswer(NotTried):

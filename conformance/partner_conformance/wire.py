@@ -9,9 +9,10 @@ from urllib.parse import quote
 
 import httpx
 
-from partner_conformance.elsewhere import TIMEOUTS, Elsewhere, certificates
+from partner_conformance.elsewhere import Elsewhere
+from partner_conformance.network import Network, why
 from partner_conformance.operations import KEYS, ROTATE, USAGE, Operation
-from partner_conformance.replies import Headers, KeyRefused, NoAnswer, NotTried, Reply
+from partner_conformance.replies import Headers, KeyRefused, NoAnswer, NotTried, OverBudget, Reply
 from partner_conformance.waits import Lane, Waits
 
 # Chosen: tries of one call. With one, a single failure hides a check's result; more only wait longer.
@@ -41,18 +42,20 @@ class Wire:
         max_wait_seconds: float = 120.0,
         most_calls: int | None = None,
         sleep: Callable[[float], None] = time.sleep,
+        network: Network | None = None,
     ) -> None:
         self.key = key
         self.real_keys = {key}
         self.replies: list[Reply] = []
         self.keyed_calls = 0
         self.most_calls = most_calls
-        self.elsewhere = Elsewhere()
+        network = network or Network()
+        self.elsewhere = Elsewhere(network)
         self._base_url = base_url.rstrip("/")
         self._sleep = sleep
         self._waits = Waits(max_wait_seconds, sleep)
         self._refused: dict[str, Reply] = {}
-        self._api = httpx.Client(timeout=TIMEOUTS, verify=certificates(), follow_redirects=False, trust_env=False)
+        self._api = network.client()
 
     def ask(
         self,
@@ -137,7 +140,7 @@ class Wire:
         try:
             response = self._api.send(request)
         except httpx.HTTPError as error:
-            raise NoAnswer(f"{operation} has no answer ({type(error).__name__})") from None
+            raise NoAnswer(f"{operation} has no answer: {why(error)}") from None
         self._api.cookies.clear()  # a gateway's cookies are not sent back
         reply = Reply(
             operation=operation,
@@ -152,7 +155,7 @@ class Wire:
         if "x-api-key" not in request.headers:
             return
         if self.most_calls is not None and self.keyed_calls >= self.most_calls:
-            raise NotTried(f"the budget of {self.most_calls} keyed calls is spent")
+            raise OverBudget(f"the budget of {self.most_calls} keyed calls is spent")
         self.keyed_calls += 1
 
     def _require_accepted(self, secret: str, refused: Reply) -> None:
