@@ -22,9 +22,9 @@ class Caller:
         self.wire = wire
         self.inputs = inputs
 
-    def new_slot(self) -> Slot:
+    def new_slot(self, key: str | None = "") -> Slot:
         """Request a slot for verification."""
-        reply = self.wire.ask(UPLOADS, query={"purpose": "verify"})
+        reply = self.wire.ask(UPLOADS, key=key, query={"purpose": "verify"})
         with rooted(str(UPLOADS)):
             members = success_members(reply)
             fields = object_of(members, "fields", reply)
@@ -36,14 +36,14 @@ class Caller:
                 reply=reply,
             )
 
-    def posted(self, form_of: Callable[[Slot], Form]) -> tuple[Slot, int]:
+    def posted(self, form_of: Callable[[Slot], Form], key: str | None = "") -> tuple[Slot, int]:
         """Request a slot and post a form to it; if the storage fails, repeat it with a fresh slot.
 
         Raises:
             NoAnswer: the storage failed each time.
         """
         for _ in range(_SLOTS):
-            slot = self.new_slot()
+            slot = self.new_slot(key)
             try:
                 status = self.wire.elsewhere.post_form(slot.url, form_of(slot))
             except NoAnswer as error:
@@ -55,9 +55,9 @@ class Caller:
             self.wire.pause()
         raise NoAnswer(said, (slot.reply,))
 
-    def stored(self, audio: bytes) -> str:
+    def stored(self, audio: bytes, key: str | None = "") -> str:
         """Request a slot and fill it with audio; return the uploadId."""
-        slot, status = self.posted(lambda slot: slot.form(audio))
+        slot, status = self.posted(lambda slot: slot.form(audio), key)
         with rooted("slot"):
             expect(is_stored(status), f"the slot answered {status} to a form with all fields and the file", slot.reply)
         return slot.upload_id

@@ -17,6 +17,7 @@ class Inputs:
         unregistered_pair: audio and sidecar of an intact pair that is not registered.
         proof: the id of a proof of the key's tenant.
         pending_proof: the id of a proof of the key's tenant that is not issued yet.
+        second_key: another key of the same tenant.
         other_key: a key of another tenant of the same environment.
         other_environment_key: a key of another environment.
         grace_key: a key that was rotated less than 72 hours ago.
@@ -35,6 +36,7 @@ class Inputs:
     unregistered_pair: tuple[Path, Path] | None = None
     proof: str | None = None
     pending_proof: str | None = None
+    second_key: str | None = None
     other_key: str | None = None
     other_environment_key: str | None = None
     grace_key: str | None = None

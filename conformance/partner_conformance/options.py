@@ -50,6 +50,7 @@ _OPTIONS = (
     _option("unregistered_pair", _PAIR, "AUDIO SIDECAR", "A legacy pair that is not registered."),
     _option("proof", str, "ID", "A proof held under the key; by default the newest listed."),
     _option("pending_proof", str, "ID", "A proof held under the key that is not issued yet."),
+    _option("second_key_file", Path, "FILE", "Another key of the same tenant."),
     _option("other_key_file", Path, "FILE", "A key of another tenant of the same service."),
     _option("other_environment_key_file", Path, "FILE", "A key of another environment, which must be refused."),
     _option("grace_key_file", Path, "FILE", "A key rotated less than 72 hours ago, which must still work."),

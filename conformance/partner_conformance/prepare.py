@@ -87,13 +87,15 @@ def _made(sandbox: _Sandbox, base_url: str, more: int) -> dict[str, Any]:
     tenant, _ = sandbox.tenant("key")
     other, _ = sandbox.tenant("other-key")
     for number in range(2 + more):
-        sandbox.request("POST", f"/tenants/{tenant}/keys", json={"name": f"key {number + 2}"})
+        made = sandbox.request("POST", f"/tenants/{tenant}/keys", json={"name": f"key {number + 2}"}).json()
+    sandbox.write("second-key", made["apiKey"].encode())
     given = {
         "base_url": base_url,
         "environment": "sandbox",
         "sidecar_field": "sidecar",
         **_files(sandbox, tenant, other, more),
         "key_file": "key",
+        "second_key_file": "second-key",
         "other_key_file": "other-key",
         "grace_key_file": "grace-key",
         "expired_key_file": "expired-key",

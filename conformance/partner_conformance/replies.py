@@ -27,6 +27,11 @@ class Reply:
         return self.status == 429  # noqa: PLR2004 - the contract's number
 
     @property
+    def is_error(self) -> bool:
+        """Whether this is one of HTTP's errors."""
+        return self.status >= 400  # noqa: PLR2004 - HTTP
+
+    @property
     def is_failure(self) -> bool:
         """Whether the service failed: the contract allows that, so it is no answer."""
         return self.status >= _FIRST_FAILURE_STATUS

@@ -28,6 +28,7 @@ from partner_conformance.operations import (
 from partner_conformance.pages import Walk
 from partner_conformance.replies import NoAnswer, NotTried, Reply, Violation
 from partner_conformance.slots import Slot
+from partner_conformance.snapshot import Snapshot
 from partner_conformance.wire import Wire
 
 MADE_UP = "made-up-by-the-conformance-suite"
@@ -48,11 +49,24 @@ Chosen: 2,000 proofs in pages of 100; a longer list is not read to its end, to s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rotation:
-    """One completed rotation: its reply, its members, and its time in unix seconds."""
+    """One completed rotation: its reply and members, what was seen before, and its time in unix seconds."""
 
     reply: Reply
     members: Mapping[str, object] = field(repr=False)
+    before: Snapshot = field(repr=False)
     completed_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erasure:
+    """One erasure: its reply, the proof's links, audio and upload from before, and what was seen before and after."""
+
+    reply: Reply
+    links: list[str] = field(repr=False)
+    audio: bytes | None = field(repr=False)
+    upload_id: str = field(repr=False)
+    before: Snapshot = field(repr=False)
+    after: Snapshot = field(repr=False)
 
 
 class Subject(Caller):
@@ -60,11 +74,9 @@ class Subject(Caller):
 
     def __init__(self, wire: Wire, inputs: Inputs) -> None:
         super().__init__(wire, inputs)
-        if inputs.other_key is not None:
-            wire.real_keys.add(inputs.other_key)
+        wire.real_keys |= {key for key in (inputs.other_key, inputs.second_key) if key is not None}
         self.rotation: Rotation | None = None
-        self.erasure: Reply | None = None
-        self.erased_audio: bytes | None = None
+        self.erasure: Erasure | None = None
         self.burst_calls = 0
         self.new_secrets: set[str] = set()
         self.is_key_lost = False
@@ -168,6 +180,11 @@ class Subject(Caller):
         """The reply for generated audio without a credential, and its uploadId."""
         return self.verified(sounds.silence())
 
+    @property
+    def unreadable_reply(self) -> Reply:
+        """The reply for generated audio without a credential."""
+        return self.unreadable[0]
+
     @cached_property
     def one_file(self) -> bytes:
         """The bytes of the accepted one-file credential."""
@@ -228,10 +245,15 @@ class Subject(Caller):
         ]
 
     def expect_accepted_everywhere(self, key: str, name: str) -> None:
-        """Expect that no operation refuses this key."""
+        """Expect that no operation refuses this key, and that an accepted credential is so with it too."""
         for operation, call in self.correct_calls():
             reply = self.wire.ask(operation, key=key, **call)
             expect(reply.status != 403, f"{operation} refused {name}", reply)  # noqa: PLR2004 - a refused key
+        if self.inputs.one_file is not None:
+            first, upload_id = self.accepted_upload
+            again = self.verify(upload_id, key=key)
+            is_same = again.members.get("verdict") == first.members.get("verdict")
+            expect(is_same or again.is_error, f"{name} gives another verdict for the same audio", first, again)
 
     def _health_and_usage(self) -> dict[Operation, Reply]:
         return {HEALTH: self.wire.ask(HEALTH), USAGE: self.wire.ask(USAGE, query={"days": "1"})}

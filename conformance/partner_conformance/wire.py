@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Self
@@ -47,7 +48,7 @@ class Wire:
         self.key = key
         self.real_keys = {key}
         self.replies: list[Reply] = []
-        self.keyed_calls = 0
+        self._calls: Counter[str] = Counter()
         self.most_calls = most_calls
         network = network or Network()
         self.elsewhere = Elsewhere(network)
@@ -90,6 +91,15 @@ class Wire:
         if reply.status == _FORBIDDEN and secret in self.real_keys and not operation.is_public:
             self._require_accepted(secret or "", reply)
         return reply
+
+    @property
+    def keyed_calls(self) -> int:
+        """The keyed calls so far, with all keys."""
+        return self._calls.total()
+
+    def calls_of(self, key: str) -> int:
+        """Return the calls so far with a key; empty for the wire's own."""
+        return self._calls[key or self.key]
 
     def wait(self, seconds: float) -> None:
         """Wait."""
@@ -156,7 +166,7 @@ class Wire:
             return
         if self.most_calls is not None and self.keyed_calls >= self.most_calls:
             raise OverBudget(f"the budget of {self.most_calls} keyed calls is spent")
-        self.keyed_calls += 1
+        self._calls[request.headers["x-api-key"]] += 1
 
     def _require_accepted(self, secret: str, refused: Reply) -> None:
         """After a 403 ask two operations that every key may call: only if both refuse it too, the key is refused."""

@@ -14,7 +14,7 @@ from proofsweep_cli.app import run
 from ..mutants.operator import MutantOperator
 from .conftest import Command
 
-CHEAP = ["--only", "endpoints-1-health-needs-no-key", "--only", "authentication-3-invalid-key-is-403"]
+CHEAP = ["--only", "endpoints-1-health-needs-no-key", "--only", "authentication-3-almost-the-key-is-403"]
 
 
 def test_a_service_that_keeps_the_contract_passes(conformance: Command) -> None:
@@ -79,7 +79,7 @@ def test_the_list_has_all_checks_and_makes_no_call(conformance: Command, operato
 
 
 @pytest.mark.parametrize("environment", [None, "production", "live"])
-@pytest.mark.parametrize("name", ["errors-5-code-on-429", "erase-erases", "rotate-marks-the-replay"])
+@pytest.mark.parametrize("name", ["errors-5-a-429-tells-what-to-do", "erase-erases", "rotate-marks-the-replay"])
 def test_what_spends_rotates_or_erases_is_refused_elsewhere(
     conformance: Command, operator: MutantOperator, environment: str | None, name: str
 ) -> None:

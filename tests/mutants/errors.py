@@ -25,7 +25,7 @@ def _in_milliseconds(service: Service, exchange: Exchange, answer: Answer) -> An
 
 MUTANTS = (
     Mutant(
-        rule="errors-1-api-error-of-the-service",
+        rule="errors-1-every-error-is-an-api-error",
         breaks="the 404 of an unknown proof has no `code`",
         on=("proof",),
         change_answer=change_error(lambda members: members.pop("code")),
@@ -51,17 +51,17 @@ MUTANTS = (
         change_answer=set_header("retry-after", None, status=_THROTTLED),
     ),
     Mutant(
-        rule="errors-5-code-on-429",
+        rule="errors-5-a-429-tells-what-to-do",
         breaks="the code of a 429 is `throttled`",
         change_answer=change_error(lambda members: members.update(code="throttled"), _THROTTLED),
     ),
     Mutant(
-        rule="errors-5-retry-after-on-429",
+        rule="errors-5-a-429-tells-what-to-do",
         breaks="a 429 has no `Retry-After`",
         change_answer=set_header("retry-after", None, status=_THROTTLED),
     ),
     Mutant(
-        rule="errors-5-retry-after-on-429",
+        rule="errors-5-a-429-tells-what-to-do",
         breaks="`Retry-After` is a date",
         change_answer=set_header("retry-after", "Sat, 01 May 2027 00:00:00 GMT", status=_THROTTLED),
     ),
@@ -71,7 +71,7 @@ MUTANTS = (
         change_answer=_in_milliseconds,
     ),
     Mutant(
-        rule="errors-5-quota-headers-on-429",
+        rule="errors-5-a-429-tells-what-to-do",
         breaks="a 429 has no `X-RateLimit-Limit`",
         change_answer=set_header("x-ratelimit-limit", None, status=_THROTTLED),
     ),

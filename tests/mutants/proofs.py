@@ -101,13 +101,13 @@ MUTANTS = (
         replace_part=ignore_tenants,
     ),
     Mutant(
-        rule="endpoints-8-unknown-asset-is-404",
+        rule="endpoints-6-unknown-proof-is-404",
         breaks="the asset of an unknown proof is answered with 400",
         on=("asset",),
         change_answer=change_status(404, 400),
     ),
     Mutant(
-        rule="endpoints-8-other-tenants-asset-is-not-given",
+        rule="endpoints-6-other-tenants-proof-is-404",
         breaks="every tenant can download every asset",
         on=("asset",),
         replace_part=ignore_tenants,
@@ -125,7 +125,7 @@ MUTANTS = (
         change_answer=answer_error(403),
     ),
     Mutant(
-        rule="endpoints-9-unknown-interpretation-is-404",
+        rule="endpoints-6-unknown-proof-is-404",
         breaks="the interpretation of an unknown proof is answered with 200",
         on=("interpretation",),
         change_answer=change_status(404, 200),
@@ -137,13 +137,13 @@ MUTANTS = (
         change_answer=_pending_not_found,
     ),
     Mutant(
-        rule="endpoints-9-a-pending-interpretation-is-polled-shortly",
+        rule="endpoints-9-a-pending-proof-has-an-interpretation",
         breaks="`retryAfterSeconds` is in milliseconds",
         on=("interpretation",),
         change_answer=set_members(retryAfterSeconds=2000),
     ),
     Mutant(
-        rule="endpoints-9-a-known-proof-has-an-interpretation",
+        rule="resources-interpretation-fields",
         breaks="every interpretation is answered with 404",
         on=("interpretation",),
         change_answer=answer_error(404),
@@ -161,14 +161,14 @@ MUTANTS = (
         change_answer=set_members(status="done"),
     ),
     Mutant(
-        rule="endpoints-9-the-id-alone-is-not-enough",
+        rule="authentication-2-id-alone-is-not-enough",
         breaks="an interpretation needs no key",
         on=("interpretation",),
         change_request=change_request_header("x-api-key", lambda key: key or "nobody"),
         replace_part=accept_any_key,
     ),
     Mutant(
-        rule="authentication-4-other-tenants-interpretation-is-not-given",
+        rule="endpoints-6-other-tenants-proof-is-404",
         breaks="every tenant can read every interpretation",
         on=("interpretation",),
         replace_part=ignore_tenants,
@@ -180,7 +180,7 @@ MUTANTS = (
         change_answer=change_status(200, 404),
     ),
     Mutant(
-        rule="erase-answer-fields",
+        rule="erase-tells-its-time-each-time",
         breaks="`erasedAt` is in milliseconds",
         on=("erase",),
         change_answer=change_success(_in_milliseconds),
@@ -204,7 +204,7 @@ MUTANTS = (
         change_answer=change_success(_without_time_of_repeats),
     ),
     Mutant(
-        rule="erase-takes-that-proof-alone-from-the-list",
+        rule="erase-changes-that-proof-alone",
         breaks="the newest proof is erased too",
         on=("erase",),
         replace_part=erase_newest_too,

@@ -54,7 +54,7 @@ MUTANTS = (
         change_answer=change_status(400, 500, where=_has_odd_cursor),
     ),
     Mutant(
-        rule="endpoints-11-body-is-an-object",
+        rule="endpoints-11-malformed-body-is-refused",
         breaks="a list as the body is a failure",
         on=_VERIFY,
         wrap_serve=_failing_for_a_list,

@@ -127,7 +127,7 @@ MUTANTS = (
         replace_part=refuse_old_key,
     ),
     Mutant(
-        rule="rotate-leaves-other-keys-alone",
+        rule="rotate-changes-one-key-alone",
         breaks="a rotation ends the tenant's other keys",
         on=_ROTATE,
         replace_part=end_other_keys,
@@ -157,7 +157,10 @@ MUTANTS = (
         change_answer=set_header("idempotency-replayed", "true"),
     ),
     Mutant(
-        rule="rotate-replay-makes-no-key", breaks="a replay makes a further key", on=_ROTATE, wrap_serve=_minting_again
+        rule="rotate-refusals-change-nothing",
+        breaks="a replay makes a further key",
+        on=_ROTATE,
+        wrap_serve=_minting_again,
     ),
     Mutant(
         rule="rotate-replay-needs-the-key",

@@ -1,4 +1,7 @@
-"""Wrong services by what they do wrong. No check was written for them; a third of them is held out by a seed."""
+"""Wrong services by what they do wrong, written before the checks that find some of them.
+
+A seed takes a third of them away from those who write checks. What is left may be the mutant of a check's rule.
+"""
 
 from random import Random
 

@@ -153,17 +153,27 @@ def _shared_slot(serve: Serve) -> Serve:
 
 
 SERVICES = {
-    "the key that a rotation made gets no slots": Mutant(on=("uploads",), wrap_serve=_refusing_minted(403)),
+    "the key that a rotation made gets no slots": Mutant(
+        rule="rotate-new-key-works-everywhere", on=("uploads",), wrap_serve=_refusing_minted(403)
+    ),
     "the key that a rotation made cannot be rotated": Mutant(on=_ROTATE, wrap_serve=_refusing_minted(409)),
-    "two simultaneous rotations make two keys": Mutant(on=_ROTATE, wrap_serve=_racing),
-    "a rotation is replayed to another tenant": Mutant(on=_ROTATE, wrap_serve=_replaying_to_all),
+    "two simultaneous rotations make two keys": Mutant(
+        rule="rotate-simultaneous-rotations-make-one-key", on=_ROTATE, wrap_serve=_racing
+    ),
+    "a rotation is replayed to another tenant": Mutant(
+        rule="rotate-other-tenant-gets-no-replay", on=_ROTATE, wrap_serve=_replaying_to_all
+    ),
     "a rotation that is refused with 409 makes a key": Mutant(on=_ROTATE, wrap_serve=_minting_when_refused(409)),
     "a rotation that is refused with 400 makes a key": Mutant(on=_ROTATE, wrap_serve=_minting_when_refused(400)),
     "a rotation renames the old key": Mutant(on=_ROTATE, replace_part=replacing("keys", _OldRenamed)),
     "a rotated key is listed no more": Mutant(on=("keys",), replace_part=replacing("keys", _OldUnlisted)),
     "the new key is listed without its name": Mutant(on=_ROTATE, replace_part=replacing("keys", _NameLost)),
-    "all keys of a tenant share a count": Mutant(replace_part=replacing("keys", _MeterShared)),
-    "successes alone are counted": Mutant(change_answer=_uncounted(lambda _, answer: answer.status >= 400)),
+    "all keys of a tenant share a count": Mutant(
+        rule="limits-keys-have-counts-of-their-own", replace_part=replacing("keys", _MeterShared)
+    ),
+    "successes alone are counted": Mutant(
+        rule="endpoints-reading-changes-nothing", change_answer=_uncounted(lambda _, answer: answer.status >= 400)
+    ),
     "assets are not counted": Mutant(on=("asset",), change_answer=_uncounted(lambda _, answer: bool(answer.status))),
     "a key in its grace window is not counted": Mutant(
         change_answer=_uncounted(lambda exchange, _: exchange.caller.is_in_grace)

@@ -159,22 +159,34 @@ def _without_code_when_erased(service: Service, exchange: Exchange, answer: Answ
 
 
 SERVICES = {
-    "an earlier link gives the audio of an erased proof": Mutant(on=_ERASE, wrap_serve=_keeping_audio),
-    "an erased pair is valid": Mutant(on=_ERASE, replace_part=replacing("proofs", _PairsKept)),
-    "the erasure of an unknown proof erases the oldest": Mutant(on=_ERASE, wrap_serve=_around_erasure(_erase_oldest)),
+    "an earlier link gives the audio of an erased proof": Mutant(
+        rule="erase-ends-its-links", on=_ERASE, wrap_serve=_keeping_audio
+    ),
+    "an erased pair is valid": Mutant(
+        rule="erase-makes-the-pair-unregistered", on=_ERASE, replace_part=replacing("proofs", _PairsKept)
+    ),
+    "the erasure of an unknown proof erases the oldest": Mutant(
+        rule="erase-of-nothing-changes-nothing", on=_ERASE, wrap_serve=_around_erasure(_erase_oldest)
+    ),
     "another tenant's erasure takes a proof from the list": Mutant(
         on=("erase", "proofs"),
         replace_part=replacing("proofs", _HiddenUnlisted),
         wrap_serve=lambda serve: _around_erasure(_hide)(serve) if serve.__name__ == "erase" else serve,
     ),
     "an erasure ends all interpretations": Mutant(on=_ERASE, wrap_serve=_around_erasure(_end_notes)),
-    "an erasure resets the usage": Mutant(on=_ERASE, wrap_serve=_around_erasure(_forget_usage)),
+    "an erasure resets the usage": Mutant(
+        rule="erase-changes-that-proof-alone", on=_ERASE, wrap_serve=_around_erasure(_forget_usage)
+    ),
     "a page of proofs continues with the second before": Mutant(
         on=("proofs",), replace_part=replacing("proofs", _SecondsSkipped)
     ),
-    "the last proof of a later page has no song": Mutant(on=("proofs",), change_answer=_without_songs),
+    "the last proof of a later page has no song": Mutant(
+        rule="resources-every-reply-has-its-members", on=("proofs",), change_answer=_without_songs
+    ),
     "a record's time is an ISO string": Mutant(
-        on=("proof",), change_answer=set_members(createdAt="2026-01-02T03:04:05Z")
+        rule="resources-every-timestamp-is-seconds",
+        on=("proof",),
+        change_answer=set_members(createdAt="2026-01-02T03:04:05Z"),
     ),
     "retryAfterSeconds is a string": Mutant(on=("interpretation",), change_answer=change_success(_wait_in_fractions)),
     "a proof that is read has feedback": Mutant(on=("proof",), wrap_serve=_reading_marks),

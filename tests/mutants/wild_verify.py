@@ -181,13 +181,19 @@ SERVICES = {
     ),
     "a one-file credential that cannot be read is looked up by its id": Mutant(on=_VERIFY, replace_part=_id_is_enough),
     "a device's seal is not bound to its audio": Mutant(
-        on=_VERIFY, replace_part=replacing("one_file", _DevicesUnbound)
+        rule="verdicts-changed-local-seal-is-unreadable",
+        on=_VERIFY,
+        replace_part=replacing("one_file", _DevicesUnbound),
     ),
     "the first 64 KiB of a one-file credential are bound": Mutant(on=_VERIFY, replace_part=_bind_the_beginning),
     "a sidecar's signature covers no time": Mutant(on=_VERIFY, replace_part=replacing("sidecars", _TimeUnsigned)),
-    "a key in its grace window verifies nothing as valid": Mutant(on=_VERIFY, change_answer=_unregistered_for_old_keys),
+    "a key in its grace window verifies nothing as valid": Mutant(
+        rule="rotate-both-keys-verify-alike", on=_VERIFY, change_answer=_unregistered_for_old_keys
+    ),
     "a verification flips hasFeedback": Mutant(
-        on=_VERIFY, wrap_serve=_updating("UPDATE proofs SET has_feedback = NOT has_feedback WHERE proof_id = ?")
+        rule="endpoints-11-verification-changes-nothing",
+        on=_VERIFY,
+        wrap_serve=_updating("UPDATE proofs SET has_feedback = NOT has_feedback WHERE proof_id = ?"),
     ),
     "a verification ends the interpretation": Mutant(
         on=_VERIFY, wrap_serve=_updating("UPDATE proofs SET note = 'unavailable' WHERE proof_id = ?")
@@ -196,6 +202,8 @@ SERVICES = {
         on=_VERIFY, wrap_serve=_updating("UPDATE proofs SET classification = 'mixed_' WHERE proof_id = ?")
     ),
     "an answer is remembered for its upload for ever": Mutant(on=_VERIFY, wrap_serve=_remembering_answers),
-    "more than 64 MiB are stored and not verified": Mutant(on=_VERIFY, wrap_serve=_up_to_64_mib),
+    "more than 64 MiB are stored and not verified": Mutant(
+        rule="limits-65-mib-is-stored", on=_VERIFY, wrap_serve=_up_to_64_mib
+    ),
     "issuedAt of a verification has a fraction": Mutant(on=_VERIFY, change_answer=change_success(_fractional)),
 }

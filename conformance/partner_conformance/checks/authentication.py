@@ -2,9 +2,9 @@
 
 from partner_conformance.assertions import expect, objects_of, success_members, text_of
 from partner_conformance.definition import Risk, check
-from partner_conformance.operations import ASSET, OPERATIONS, PROOF, PROOFS, USAGE
+from partner_conformance.operations import ASSET, INTERPRETATION, OPERATIONS, PROOF, PROOFS, USAGE
 from partner_conformance.replies import NotTried
-from partner_conformance.subject import MADE_UP, Subject, a_made_up_key
+from partner_conformance.subject import MADE_UP, Subject
 
 
 @check(calls=0)
@@ -24,8 +24,8 @@ def authentication_2_empty_key_is_403(service: Subject) -> None:
 
 @check(calls=1)
 def authentication_2_id_alone_is_not_enough(service: Subject) -> None:
-    """The record and the asset of an existing proof are refused with 403 without a key."""
-    for operation in (PROOF, ASSET):
+    """The record, the asset and the interpretation of an existing proof are refused with 403 without a key."""
+    for operation in (PROOF, ASSET, INTERPRETATION):
         reply = service.wire.ask(operation, key=None, proof_id=service.a_proof)
         service.expect_status(reply, 403, "with an id and without a key")
 
@@ -44,12 +44,6 @@ def authentication_1_key_in_the_url_is_refused(service: Subject) -> None:
     for names in (("x-api-key",), ("api_key", "apiKey", "key")):
         reply = service.wire.ask(USAGE, key=None, query=dict.fromkeys(names, service.wire.key))
         service.expect_status(reply, 403, "with the key in the URL")
-
-
-@check(calls=1)
-def authentication_3_invalid_key_is_403(service: Subject) -> None:
-    """An invalid key is refused with 403, never with 401."""
-    service.expect_status(service.wire.ask(USAGE, key=a_made_up_key()), 403, "with a made-up key")
 
 
 @check(calls=1)

@@ -1,6 +1,7 @@
 """Rules for every reply: these checks run last, over all replies so far."""
 
-from partner_conformance.assertions import expect, expect_quota_headers, header_number, is_unique
+from partner_conformance.assertions import expect, expect_api_error, is_unique
+from partner_conformance.checks.errors import expect_throttled
 from partner_conformance.definition import check
 from partner_conformance.operations import HEALTH, ROTATE
 from partner_conformance.replies import NotTried, Reply
@@ -41,7 +42,7 @@ def errors_2_code_is_a_slug(service: Subject) -> None:
     """`code` is a stable slug: it has no white space and is not the message."""
     for reply in _all(service):
         code = reply.members.get("code")
-        if reply.status >= 400 and isinstance(code, str):  # noqa: PLR2004 - HTTP's errors
+        if reply.is_error and isinstance(code, str):
             expect(code and not any(each.isspace() for each in code), "code is a text, not a slug", reply)
 
 
@@ -60,10 +61,8 @@ def authentication_1_no_answer_holds_a_key(service: Subject) -> None:
 def errors_1_every_error_is_an_api_error(service: Subject) -> None:
     """Every error has the body of an ApiError."""
     for reply in _all(service):
-        if reply.status >= 400:  # noqa: PLR2004 - HTTP's errors
-            texts = [reply.document.get(name) for name in ("error", "code")]
-            has_both = all(isinstance(text, str) and text for text in texts)
-            expect(has_both, f"{reply.operation} answered {reply.status} without error and code", reply)
+        if reply.is_error:
+            expect_api_error(reply)
 
 
 @check(calls=_CALLS)
@@ -91,9 +90,7 @@ def errors_5_429s_that_were_met(service: Subject) -> None:
     if not met:
         raise NotTried("no call was throttled; name the errors-5 checks to cause it")
     for reply in met:
-        expect(reply.document.get("code") == "rate_limited", "the code of a 429 is not rate_limited", reply)
-        header_number(reply, "Retry-After")
-        expect_quota_headers(reply)
+        expect_throttled(reply)
 
 
 def _all(service: Subject) -> list[Reply]:

@@ -1,7 +1,7 @@
 """The replay of a completed rotation, and at last the lane of rotation (contract, Endpoints 3)."""
 
 from partner_conformance.assertions import expect, success_members
-from partner_conformance.operations import KEYS, USAGE
+from partner_conformance.operations import KEYS, ROTATE, USAGE
 from partner_conformance.pages import ids_of
 from partner_conformance.replies import NotTried, Reply, Violation
 from partner_conformance.rotating import (
@@ -9,6 +9,7 @@ from partner_conformance.rotating import (
     replay_needs_its_key,
     replay_of,
     request_rotation,
+    rotate_twice_at_once,
     rotating,
     rotation_of,
 )
@@ -44,21 +45,19 @@ def rotate_first_answer_is_no_replay(service: Subject) -> None:
     expect(first.headers.get("idempotency-replayed") != "true", "the first answer is marked as a replay", first)
 
 
-@rotating(calls=4)
-def rotate_replay_makes_no_key(service: Subject) -> None:
-    """A replay makes no further key."""
-    rotation_of(service)
-    before = service.wire.ask(KEYS)
-    replay_of(service)
-    after = service.wire.ask(KEYS)
-    expect(set(ids_of(before)) == set(ids_of(after)), "the replay has changed the list of keys", before, after)
-
-
 @rotating(calls=2)
 def rotate_replay_needs_the_key(service: Subject) -> None:
     """The Idempotency-Key alone replays nothing: without a valid key it is refused with 403."""
     for key in (None, a_made_up_key()):
         service.expect_status(replay_needs_its_key(service, key), 403, "with the Idempotency-Key and no valid key")
+
+
+@rotating(1, "grace_key")
+def rotate_other_tenant_gets_no_replay(service: Subject) -> None:
+    """The Idempotency-Key of one tenant replays nothing to another one, whose key is rotated already: 409."""
+    rotation_of(service)
+    theirs = replay_needs_its_key(service, service.inputs.grace_key)
+    service.expect_status(theirs, 409, "with another tenant's Idempotency-Key, of a rotated key,")
 
 
 @rotating(calls=2)
@@ -69,6 +68,19 @@ def rotate_idempotency_key_is_exact(service: Subject) -> None:
     if other == idempotency_key_of(service):
         raise NotTried("the Idempotency-Key has no letter")
     service.expect_status(request_rotation(service, other), 409, "with other capitals in the Idempotency-Key")
+
+
+@rotating(calls=6)
+def rotate_simultaneous_rotations_make_one_key(service: Subject) -> None:
+    """The new key can be rotated; two simultaneous rotations with one Idempotency-Key make at most one key."""
+    new = str(rotation_of(service).members["apiKey"])
+    before = set(ids_of(service.wire.ask(KEYS)))
+    replies = rotate_twice_at_once(service, new)
+    for reply in replies:
+        service.expect_status(reply, {201, 409, 429}, "of the new key, twice at once,")
+    expect(any(reply.status == ROTATE.success for reply in replies), "the new key cannot be rotated", *replies)
+    made = set(ids_of(service.wire.ask(KEYS))) - before
+    expect(len(made) <= 1, f"{len(made)} keys were made", *replies)
 
 
 @rotating(calls=1 + _LANE_ROUNDS * (_MOST_REPLAYS + 2))
