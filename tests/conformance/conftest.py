@@ -16,7 +16,7 @@ from ..mutants.operator import MutantOperator
 
 # The longest lifetime of a slot with any seed: four times the sandbox's default of 900 s.
 SLOT_SECONDS = 4 * 900
-NAMED_BY_FILES = ("", "other_", "grace_", "expired_", "other_environment_")
+NAMED_BY_FILES = ("", "second_", "other_", "grace_", "expired_", "other_environment_")
 KEY_FILES = dict.fromkeys(f"{name}key_file" for name in NAMED_BY_FILES)
 Given = tuple[str, Inputs]
 Output = tuple[int, str, str]

@@ -10,9 +10,11 @@ import proofsweep_sandbox as sandbox
 from partner_conformance import CHECKS, FAILED, NOT_TRIED, PASSED, Result, Risk
 
 from ..mutants.operator import MutantOperator
+from ..mutants.right import RIGHT
 from .conftest import Examine, Given
 
 DEFAULT = [name for name, check in CHECKS.items() if check.risk is Risk.NONE]
+WITHOUT_COST = [name for name, check in CHECKS.items() if check.risk is not Risk.SPENDS]
 BURST = [name for name in CHECKS if name.startswith("errors-5")]
 
 
@@ -167,3 +169,30 @@ def test_the_checks_of_429_share_one_burst(operator: MutantOperator, examine: Ex
 
     assert {each.result for each in results} == {NOT_TRIED}
     assert 600 <= calls <= 610
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_service_that_is_right_in_an_unusual_way_is_not_blamed(
+    name: str, operator: MutantOperator, examine: Examine, furnish: Callable[[], Given]
+) -> None:
+    """Pages of any size, proofs that come meanwhile, other codes, a link that is down: at most an advice."""
+    given = furnish()
+    operator.set_mutant(name)
+
+    results, _ = examine(WITHOUT_COST, given)
+
+    assert complaints(results) == {}
+
+
+def test_only_the_root_of_many_findings_is_a_failure(
+    operator: MutantOperator, examine: Examine, furnished: Given
+) -> None:
+    """A service without slots fails the check of slots; what needs one is blocked by it."""
+    operator.set_mutant("resources-upload-fields")
+
+    results, _ = examine(DEFAULT, furnished)
+
+    assert list(complaints(results)) == ["resources-upload-fields"]
+    blocked = [each for each in results if each.blocked_by]
+    assert len(blocked) > 20
+    assert {each.blocked_by for each in blocked} == {"resources-upload-fields"}

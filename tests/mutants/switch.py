@@ -15,9 +15,10 @@ from proofsweep_sandbox.service import Service
 
 from . import MUTANTS
 from .definition import Mutant
+from .right import RIGHT
 from .wild import WILD
 
-_ALL = MUTANTS | WILD
+_ALL = MUTANTS | WILD | RIGHT
 
 OriginFactory = Callable[[Service], Origin]
 

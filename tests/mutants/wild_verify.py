@@ -9,6 +9,8 @@ from c2pa import C2paError, Reader  # type: ignore[import-untyped]  # ships no t
 
 from proofsweep_sandbox.answers import Answer, Refusal
 from proofsweep_sandbox.decoding import decoded
+from proofsweep_sandbox.registry.database import open_database
+from proofsweep_sandbox.registry.proofs import Proofs
 from proofsweep_sandbox.routing import Exchange, Serve
 from proofsweep_sandbox.seals.identity import Condition, Finding, Signer
 from proofsweep_sandbox.seals.one_file import OneFileSeals, _finding
@@ -75,7 +77,8 @@ def _id_is_enough(service: Service) -> Service:
         def examine(self, audio: Path) -> Finding:
             finding = super().examine(audio)
             found = re.search(rb"prf_[0-9a-f]{24}", audio.read_bytes())
-            proof = service.proofs.find(found[0].decode()) if found else None
+            proofs = Proofs(open_database(service.options.home / "registry.sqlite"))  # another thread
+            proof = proofs.find(found[0].decode()) if found else None
             if finding.identity is not None or proof is None or self._is_unbound(audio):
                 return finding
             return Finding(condition=Condition.INTACT, signer=proof.sealed_by, identity=proof.identity)

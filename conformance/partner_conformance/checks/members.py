@@ -145,7 +145,7 @@ def resources_every_timestamp_is_seconds(service: Subject) -> None:
 
 def expect_members(reply: Reply) -> None:
     """Expect the members of a success."""
-    with rooted(f"{reply.operation} members"):
+    with rooted(str(reply.operation)):
         members = reply.document
         _expect_shape(members, SHAPES.get(reply.operation, {}), reply)
         if reply.operation is VERIFY and members.get("good") is True:

@@ -52,7 +52,7 @@ def rotate_replay_needs_the_key(service: Subject) -> None:
         service.expect_status(replay_needs_its_key(service, key), 403, "with the Idempotency-Key and no valid key")
 
 
-@rotating(1, "grace_key")
+@rotating(4, "grace_key")
 def rotate_other_tenant_gets_no_replay(service: Subject) -> None:
     """The Idempotency-Key of one tenant replays nothing to another one, whose key is rotated already: 409."""
     rotation_of(service)

@@ -6,7 +6,7 @@ from partner_conformance.operations import ERASE, KEYS, PROOFS, ROTATE
 from partner_conformance.replies import NotTried, Reply
 from partner_conformance.subject import MADE_UP, Subject, a_made_up_key
 
-_CALLS = 8
+_CALLS = 11
 _UPLOAD_CALLS = 2
 
 
