@@ -77,10 +77,9 @@ def prepare(base_url: str, operator_url: str, folder: Path, *, more: int = 0) ->
     """
     folder.mkdir(mode=0o700)
     with httpx.Client(base_url=operator_url, timeout=_TIMEOUT_SECONDS, trust_env=False) as http:
-        given = _made(_Sandbox(http, folder), base_url, more)
-    file = folder / INPUTS_FILE
-    file.write_text(json.dumps(given, indent=1))
-    return file
+        sandbox = _Sandbox(http, folder)
+        sandbox.write(INPUTS_FILE, json.dumps(_made(sandbox, base_url, more), indent=1).encode())
+    return folder / INPUTS_FILE
 
 
 def _made(sandbox: _Sandbox, base_url: str, more: int) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -142,10 +143,18 @@ def _updating(sql: str) -> ServeWrapper:
     return wrap
 
 
+async def _body(exchange: Exchange) -> Members:
+    """Return the members of a request; none if it is no JSON object."""
+    with suppress(ValueError):
+        body = decoded(await exchange.request.body())
+        return body if isinstance(body, dict) else {}
+    return {}
+
+
 def _remembering_answers(serve: Serve) -> Serve:
     async def verify(service: Service, exchange: Exchange) -> Answer:
-        body = decoded(await exchange.request.body())
-        if not isinstance(body, dict):
+        body = await _body(exchange)
+        if not body:
             return await serve(service, exchange)
         known = json.dumps([exchange.caller.tenant, body])
         if known not in _answers:
@@ -157,8 +166,7 @@ def _remembering_answers(serve: Serve) -> Serve:
 
 def _up_to_64_mib(serve: Serve) -> Serve:
     async def verify(service: Service, exchange: Exchange) -> Answer:
-        body = decoded(await exchange.request.body())
-        upload_id = body.get("uploadId") if isinstance(body, dict) else None
+        upload_id = (await _body(exchange)).get("uploadId")
         slot = service.slots.by_upload(exchange.caller.tenant, upload_id) if isinstance(upload_id, str) else None
         if slot is not None and slot.sha256 and (service.folder("uploads") / slot.token).stat().st_size > _MOST_BYTES:
             raise Refusal(413, "invalid_request", "too large")
