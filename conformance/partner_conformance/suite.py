@@ -13,7 +13,7 @@ from partner_conformance.results import ADVICE, FAILED, NOT_TRIED, PASSED, Resul
 from partner_conformance.subject import SHARED_CALLS, Subject
 
 _MODULES = (
-    *("health", "members", "authentication", "tenants", "lists", "usage", "proofs", "uploads", "verify", "requests"),
+    *("health", "members", "authentication", "lists", "usage", "proofs", "uploads", "verify", "requests"),
     *("verdicts", "binding", "forgery", "errors", "rotation", "changes", "replays", "erasure"),
     "every_reply",  # last, because it reads the replies of all others
 )

@@ -31,7 +31,7 @@ MUTANTS = (
         change_answer=change_error(lambda members: members.pop("code")),
     ),
     Mutant(
-        rule="errors-1-api-error-of-the-gateway",
+        rule="errors-1-every-error-is-an-api-error",
         breaks="the body of a 403 is no ApiError",
         change_answer=change_error(_without_api_error, 403),
     ),

@@ -98,7 +98,7 @@ MUTANTS = (
         change_answer=change_status(403, 401),
     ),
     Mutant(
-        rule="authentication-4-listing-is-the-tenants-own",
+        rule="authentication-4-lists-are-the-tenants-own",
         breaks="the proofs of all tenants are listed",
         on=("proofs",),
         replace_part=ignore_tenants,

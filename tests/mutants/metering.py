@@ -83,13 +83,13 @@ MUTANTS = (
         change_answer=_rolling_reset,
     ),
     Mutant(
-        rule="limits-headers-are-the-same-on-keys",
+        rule="endpoints-2-keys-tell-the-quota",
         breaks="the list of keys tells the lane's rate as the limit",
         on=("keys",),
         change_answer=set_header("x-ratelimit-limit", "2000"),
     ),
     Mutant(
-        rule="limits-remaining-is-within-the-limit",
+        rule="resources-usage-remaining-is-the-headers",
         breaks="`X-RateLimit-Remaining` is more than the quota",
         on=_USAGE,
         change_answer=set_header("x-ratelimit-remaining", "99999999"),

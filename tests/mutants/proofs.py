@@ -180,7 +180,7 @@ MUTANTS = (
         change_answer=change_status(200, 404),
     ),
     Mutant(
-        rule="erase-tells-its-time-each-time",
+        rule="erase-erases-once",
         breaks="`erasedAt` is in milliseconds",
         on=("erase",),
         change_answer=change_success(_in_milliseconds),
@@ -192,13 +192,13 @@ MUTANTS = (
         replace_part=ignore_tenants,
     ),
     Mutant(
-        rule="erase-erases",
+        rule="erase-erases-once",
         breaks="the outcome is `deleted`",
         on=("erase",),
         change_answer=set_members(outcome="deleted"),
     ),
     Mutant(
-        rule="erase-tells-its-time-each-time",
+        rule="erase-erases-once",
         breaks="`erasedAt` of a repeat is null",
         on=("erase",),
         change_answer=change_success(_without_time_of_repeats),
@@ -210,7 +210,7 @@ MUTANTS = (
         replace_part=erase_newest_too,
     ),
     Mutant(
-        rule="erase-removes-asset-and-interpretation",
+        rule="erase-removes-the-proof",
         breaks="an erased proof has an interpretation",
         on=("interpretation",),
         change_answer=change_status(404, 200),
@@ -222,13 +222,13 @@ MUTANTS = (
         change_answer=with_verdict("unregistered", "valid"),
     ),
     Mutant(
-        rule="erase-removes-the-record",
+        rule="erase-removes-the-proof",
         breaks="the record of an erased proof remains",
         on=("erase",),
         replace_part=keep_erased_proofs,
     ),
     Mutant(
-        rule="erase-again-is-already-erased",
+        rule="erase-erases-once",
         breaks="the outcome of a repeat is `erased`",
         on=("erase",),
         change_answer=set_members(outcome="erased"),

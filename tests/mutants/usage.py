@@ -18,7 +18,7 @@ MUTANTS = (
         change_answer=set_members(plan={"quotaLimit": "many", "quotaPeriod": "MONTH"}),
     ),
     Mutant(
-        rule="limits-limit-header-is-the-quota",
+        rule="endpoints-4-usage-tells-the-quota",
         breaks="`X-RateLimit-Limit` is the lane's rate",
         on=("usage",),
         change_answer=set_header("x-ratelimit-limit", "2000"),

@@ -35,41 +35,22 @@ def erase_spares_other_tenants_proof(service: Subject) -> None:
     expect(after.status == PROOF.success, "another tenant has erased the proof", theirs, after)
 
 
-@_erasing(1, "erase_proof")
-def erase_erases(service: Subject) -> None:
-    """The erasure of the caller's own proof is answered with 200 and `erased`."""
-    _expect_outcome(_erased(service), "erased")
-
-
-@_erasing(2, "erase_proof")
-def erase_removes_the_record(service: Subject) -> None:
-    """The record of an erased proof is not found: 404."""
-    _erased(service)
-    service.expect_status(service.wire.ask(PROOF, proof_id=service.inputs.erase_proof or ""), 404, "of an erased proof")
-
-
-@_erasing(2, "erase_proof")
-def erase_again_is_already_erased(service: Subject) -> None:
-    """A repeated erasure is answered with 200 and `already_erased`."""
-    _erased(service)
-    _expect_outcome(service.wire.ask(ERASE, proof_id=service.inputs.erase_proof or ""), "already_erased")
-
-
 @_erasing(3, "erase_proof")
-def erase_tells_its_time_each_time(service: Subject) -> None:
-    """The answers to an erasure and to its repeat have the `proofId`, and `erasedAt` in whole unix seconds."""
-    first = _erased(service)
-    for reply in (first, service.wire.ask(ERASE, proof_id=service.inputs.erase_proof or "")):
-        members = success_members(reply)
-        expect(members.get("proofId") == service.inputs.erase_proof, "the answer has another proofId", reply)
-        seconds_of(members, "erasedAt", reply)
+def erase_erases_once(service: Subject) -> None:
+    """The erasure of the caller's own proof is `erased`, its repeat `already_erased`; both tell proof and time."""
+    proof_id = service.inputs.erase_proof or ""
+    for outcome in _OUTCOMES:
+        reply = _erased(service) if outcome == "erased" else service.wire.ask(ERASE, proof_id=proof_id)
+        _expect_outcome(reply, outcome)
+        expect(reply.members.get("proofId") == proof_id, "the answer has another proofId", reply)
+        seconds_of(reply.members, "erasedAt", reply)
 
 
-@_erasing(3, "erase_proof")
-def erase_removes_asset_and_interpretation(service: Subject) -> None:
-    """The asset and the interpretation of an erased proof are not found: 404."""
+@_erasing(4, "erase_proof")
+def erase_removes_the_proof(service: Subject) -> None:
+    """The record, the asset and the interpretation of an erased proof are not found: 404."""
     _erased(service)
-    for operation in (ASSET, INTERPRETATION):
+    for operation in (PROOF, ASSET, INTERPRETATION):
         reply = service.wire.ask(operation, proof_id=service.inputs.erase_proof or "")
         service.expect_status(reply, 404, "of an erased proof")
 

@@ -14,13 +14,6 @@ _LONGEST_WAIT_SECONDS = 60
 _MANY_SECONDS = 500
 
 
-@check(calls=0)
-def errors_1_api_error_of_the_gateway(service: Subject) -> None:
-    """An error of the gateway, for a call without a key, has the same body."""
-    service.expect_status(service.keyless, 403, "without a key")
-    expect_api_error(service.keyless)
-
-
 @check(calls=2)
 def resources_api_error_code_is_stable(service: Subject) -> None:
     """`code` is stable: the same wrong call has the same code twice."""

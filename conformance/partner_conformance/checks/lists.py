@@ -6,7 +6,6 @@ from itertools import groupby
 
 from partner_conformance.assertions import (
     expect,
-    expect_quota_headers,
     is_unique,
     seconds_of,
     success_members,
@@ -130,13 +129,6 @@ def resources_keys_next_cursor_only_while_more(service: Subject) -> None:
     limits = (limit for limit in (count, count // 2, count // 3) if 0 < limit <= _LARGEST_PAGE and count % limit == 0)
     walk = service.walk(KEYS, {"limit": str(next(limits, 10))}, _PAGES[10])
     expect(ids_of(walk.pages[-1]), "a nextCursor led to an empty page", *walk.pages[-2:])
-
-
-@check(calls=1)
-def endpoints_2_keys_tell_the_quota(service: Subject) -> None:
-    """The list of keys has `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset`."""
-    success_members(service.inventory)
-    expect_quota_headers(service.inventory)
 
 
 @check(calls=3, shares="all proofs")

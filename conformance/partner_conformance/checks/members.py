@@ -1,10 +1,19 @@
 """The members of every answer and their types (contract, Resources), and timestamps in whole seconds."""
 
 from collections.abc import Iterable, Mapping
-from functools import partial
 
-from partner_conformance.assertions import expect, number_of, rooted, seconds_of, success_members
-from partner_conformance.definition import Check, Risk, check
+from partner_conformance.assertions import (
+    expect,
+    flag_of,
+    number_of,
+    object_of,
+    objects_of,
+    rooted,
+    seconds_of,
+    success_members,
+    text_of,
+)
+from partner_conformance.definition import Check, check, made_of
 from partner_conformance.operations import (
     ERASE,
     HEALTH,
@@ -21,47 +30,35 @@ from partner_conformance.operations import (
 from partner_conformance.replies import NotTried, Reply
 from partner_conformance.subject import MOST_POLLS, Subject
 
+_STRING, _BOOLEAN, _SECONDS, _COUNT = "a string", "a boolean", "seconds", "a count"
 Shape = Mapping[str, object]
-
-_TYPES = {"a string": str, "a boolean": bool, "an object": dict}
-_GRADE = dict.fromkeys(("human", "ai", "unknown", "riskCategory", "rubricVersion"), "anything")
-_TEXTS = ("a string", "a string", "a string")
+_ACCEPTED: Shape = {"proofId": _STRING, "song": _STRING, "issuedAt": _SECONDS}
 SHAPES: Mapping[Operation, Shape] = {
-    HEALTH: {"ok": "a boolean", "version": "a string", "commit": "a string", "deployedAt": "seconds"},
-    KEYS: {"keys": [dict(zip(("keyId", "name", "status"), _TEXTS, strict=True))]},
-    ROTATE: {**dict(zip(("apiKey", "keyId", "name"), _TEXTS, strict=True)), "previousKeyExpiresAt": "seconds"},
+    HEALTH: {"ok": _BOOLEAN, "version": _STRING, "commit": _STRING, "deployedAt": _SECONDS},
+    KEYS: {"keys": [{"keyId": _STRING, "name": _STRING, "status": _STRING}]},
+    ROTATE: {"apiKey": _STRING, "keyId": _STRING, "name": _STRING, "previousKeyExpiresAt": _SECONDS},
     USAGE: {
-        "plan": {"quotaLimit": "a number", "quotaPeriod": "a string"},
-        "days": [{"date": "anything", "used": "a count", "remaining": "a count"}],
+        "plan": {"quotaLimit": "a number", "quotaPeriod": _STRING},
+        "days": [{"date": "anything", "used": _COUNT, "remaining": _COUNT}],
     },
-    PROOFS: {
-        "items": [
-            {
-                "proofId": "a string",
-                "song": "a string",
-                "issuedAt": "seconds",
-                "hasFeedback": "a boolean",
-                "classification?": "a string",
-            }
-        ]
-    },
-    PROOF: {"song": "a string", "classification?": "a string"},
-    ERASE: {"proofId": "a string", "outcome": "a string", "erasedAt": "seconds"},
-    INTERPRETATION: {"status": "a string", "retryAfterSeconds?": "a count", "policyVersion?": "a string"},
-    UPLOADS: {"uploadId": "a string", "url": "a string", "fields": "an object"},
+    PROOFS: {"items": [{**_ACCEPTED, "hasFeedback": _BOOLEAN, "classification?": _STRING}]},
+    PROOF: {"song": _STRING, "classification?": _STRING},
+    ERASE: {"proofId": _STRING, "outcome": _STRING, "erasedAt": _SECONDS},
+    INTERPRETATION: {"status": _STRING, "retryAfterSeconds?": _COUNT, "policyVersion?": _STRING},
+    UPLOADS: {"uploadId": _STRING, "url": _STRING, "fields": {}},
     VERIFY: {
-        "good": "a boolean",
-        "verdict": "a string",
-        "classification?": "a string",
-        "grade?": _GRADE,
-        "interpretation?": "an object",
-        "embeddedCredential?": "an object",
+        "good": _BOOLEAN,
+        "verdict": _STRING,
+        "classification?": _STRING,
+        "grade?": dict.fromkeys(("human", "ai", "unknown", "riskCategory", "rubricVersion"), "anything"),
+        "interpretation?": {},
+        "embeddedCredential?": {},
     },
 }
 """The members of each success; those with a question mark may be absent."""
-_ACCEPTED: Shape = {"proofId": "a string", "song": "a string", "issuedAt": "seconds"}
 _TIMES = {"createdAt", "issuedAt", "deployedAt", "erasedAt", "previousKeyExpiresAt"}
 _NOTE_STATUSES = ("pending", "ready", "unavailable")
+_READERS = {_STRING: text_of, _BOOLEAN: flag_of, _SECONDS: seconds_of, "a number": number_of}
 
 
 def _members_of(name: str, sentence: str, source: str, calls: int, *needs: str) -> Check:
@@ -72,58 +69,23 @@ def _members_of(name: str, sentence: str, source: str, calls: int, *needs: str) 
         success_members(reply)
         expect_members(reply)
 
-    return Check(name=name, sentence=sentence, run=has_members, own_calls=calls, shares="", needs=needs, risk=Risk.NONE)
+    return made_of(has_members, name, sentence, calls=calls, needs=needs)
 
 
-_one = partial(_members_of, calls=1)
-resources_health = _members_of(
-    "resources-health-fields",
-    "Health has `ok` (a boolean), `version` and `commit` (strings), and `deployedAt` in whole unix seconds.",
-    "health",
-    0,
-)
-resources_keys = _one(
-    "resources-keys-record-fields", "A key's record has `keyId`, `name` and `status`, all strings.", "inventory"
-)
-resources_usage = _one(
-    "resources-usage-fields",
-    "`plan` has `quotaLimit` (a number) and `quotaPeriod` (a string); a day has `date` and two counts.",
-    "usage",
-)
-resources_proofs = _one(
-    "resources-proofs-item-fields",
-    "A listed proof has `proofId`, `song`, `issuedAt` in whole unix seconds, and `hasFeedback`.",
-    "listing",
-)
-resources_proof = _members_of(
-    "resources-proof-display-fields",
-    "A proof's record has `song`; an optional `classification` is a string.",
-    "record",
-    2,
-)
-resources_note = _members_of(
-    "resources-interpretation-fields",
-    "An interpretation has a known `status`, a `text` if ready, and valid optional members.",
-    "note",
-    1 + MOST_POLLS,
-)
-resources_verify = _members_of(
-    "resources-verify-fields", "An answer has `good` (a boolean) and `verdict` (a string).", "unreadable_reply", 2
-)
-resources_accepted = _members_of(
-    "resources-verify-accepted-fields",
-    "The answer for an accepted credential has `proofId`, `song` and `issuedAt`; optional members have their types.",
-    "accepted",
-    2,
-    "one_file",
-)
-resources_pair = _members_of(
-    "resources-verify-fields-of-a-pair",
-    "The answer for an accepted pair has `proofId`, `song`, and `issuedAt` in whole unix seconds.",
-    "accepted_pair",
-    2,
-    "pair",
-    "sidecar_field",
+_ISSUED = "has `proofId`, `song` and `issuedAt` in whole unix seconds"
+RESOURCES = tuple(
+    _members_of(f"resources-{name}", sentence, *more)  # type: ignore[arg-type]  # by position
+    for name, sentence, *more in (
+        ("health-fields", "Health has `ok`, `version` and `commit`, and `deployedAt` in unix seconds.", "health", 0),
+        ("keys-record-fields", "A key's record has `keyId`, `name` and `status`, all strings.", "inventory", 1),
+        ("usage-fields", "`plan` has its quota and period, and a day its label and two counts.", "usage", 1),
+        ("proofs-item-fields", f"A listed proof {_ISSUED}, and `hasFeedback`.", "listing", 1),
+        ("proof-display-fields", "A record has `song`, and an optional `classification`, strings.", "record", 2),
+        ("interpretation-fields", "An interpretation has a known `status`, and text if ready.", "note", 1 + MOST_POLLS),
+        ("verify-fields", "An answer has `good`, a boolean, and `verdict`, a string.", "unreadable_reply", 2),
+        ("verify-accepted-fields", f"The answer for an accepted one-file {_ISSUED}.", "accepted", 2, "one_file"),
+        ("verify-fields-of-a-pair", f"That for a pair {_ISSUED}.", "accepted_pair", 2, "pair", "sidecar_field"),
+    )
 )
 
 
@@ -157,45 +119,25 @@ def expect_members(reply: Reply) -> None:
 
 
 def _expect_shape(members: Mapping[str, object], shape: Shape, reply: Reply) -> None:
-    for name, kind in shape.items():
-        required = name.removesuffix("?")
-        if required != name and required not in members:
+    for optional, kind in shape.items():
+        name = optional.removesuffix("?")
+        if name != optional and name not in members:
             continue
-        value = members.get(required)
         if isinstance(kind, list):
-            expect(isinstance(value, list), f"{required} is not an array", reply)
-            for each in value if isinstance(value, list) else ():
-                expect(isinstance(each, dict), f"{required} has an element that is not an object", reply)
+            for each in objects_of(members, name, reply):
                 _expect_shape(each, kind[0], reply)
         elif isinstance(kind, dict):
-            expect(isinstance(value, dict), f"{required} is not an object", reply)
-            _expect_shape(value if isinstance(value, dict) else {}, kind, reply)
+            _expect_shape(object_of(members, name, reply), kind, reply)
+        elif kind == "anything":
+            is_there = name in members and (members[name] is not None or reply.operation is VERIFY)
+            expect(is_there, f"{name} is absent", reply)
+        elif kind == _COUNT:
+            value = members.get(name)
+            is_digits = isinstance(value, str) and value.isascii() and value.isdigit() and reply.operation is USAGE
+            count = 0.0 if is_digits else number_of(members, name, reply)
+            expect(count >= 0 and count == int(count), f"{name} is not a count", reply)
         else:
-            _expect_kind(members, required, str(kind), reply)
-
-
-def _expect_kind(members: Mapping[str, object], name: str, kind: str, reply: Reply) -> None:
-    value = members.get(name)
-    if kind == "seconds":
-        seconds_of(members, name, reply)
-    elif kind == "a number":
-        number_of(members, name, reply)
-    elif kind == "a count":
-        is_digits = isinstance(value, str) and value.isascii() and value.isdigit() and reply.operation is USAGE
-        count = 0.0 if is_digits else number_of(members, name, reply)
-        expect(count >= 0 and count == int(count), f"{name} is not a count", reply)
-    elif kind == "anything":
-        expect(name in members and (value is not None or reply.operation is VERIFY), f"{name} is absent", reply)
-    else:
-        expect(isinstance(value, _TYPES[kind]), f"{name} is {_kind_of(members, name)}, not {kind}", reply)
-
-
-def _kind_of(members: Mapping[str, object], name: str) -> str:
-    if name not in members:
-        return "absent"
-    value = members[name]
-    names = (each for each, kind in _TYPES.items() if isinstance(value, kind))
-    return "null" if value is None else next(names, "an array" if isinstance(value, list) else "a number")
+            _READERS[str(kind)](members, name, reply)
 
 
 def _times_in(value: object) -> Iterable[tuple[str, object]]:

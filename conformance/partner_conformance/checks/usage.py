@@ -46,15 +46,10 @@ _DAY_FORMS = (
 
 @check(calls=1)
 def endpoints_4_usage_tells_the_quota(service: Subject) -> None:
-    """Usage has all three rate-limit headers."""
-    success_members(service.usage)
+    """Usage has all three rate-limit headers, and `X-RateLimit-Limit` equals the plan's `quotaLimit`."""
+    members = success_members(service.usage)
     expect_quota_headers(service.usage)
-
-
-@check(calls=1)
-def limits_limit_header_is_the_quota(service: Subject) -> None:
-    """`X-RateLimit-Limit` equals the plan's `quotaLimit`."""
-    quota = number_of(object_of(success_members(service.usage), "plan", service.usage), "quotaLimit", service.usage)
+    quota = number_of(object_of(members, "plan", service.usage), "quotaLimit", service.usage)
     limit = header_number(service.usage, "X-RateLimit-Limit")
     expect(limit == quota, f"X-RateLimit-Limit is {limit}, plan.quotaLimit {quota:g}", service.usage)
 
@@ -110,10 +105,14 @@ def resources_usage_days_end_today(service: Subject) -> None:
 
 @check(calls=1)
 def resources_usage_remaining_is_the_headers(service: Subject) -> None:
-    """`remaining` of today equals `X-RateLimit-Remaining`."""
+    """`remaining` of today equals `X-RateLimit-Remaining`; neither it nor `used` is more than the quota."""
     reply = _usage(service, 1)
-    told, header = _count(_days(reply)[0], "remaining", reply), header_number(reply, "X-RateLimit-Remaining")
+    day, header = _days(reply)[0], header_number(reply, "X-RateLimit-Remaining")
+    quota = number_of(object_of(success_members(reply), "plan", reply), "quotaLimit", reply)
+    used, told = _count(day, "used", reply), _count(day, "remaining", reply)
     expect(abs(told - header) <= _MOST_APART, f"remaining is {told:g}, X-RateLimit-Remaining {header}", reply)
+    for name, count in {"used": used, "remaining": told, "X-RateLimit-Remaining": header}.items():
+        expect(count <= quota, f"{name} is {count:g}, more than the quota of {quota:g}", reply)
 
 
 @check(calls=2 * (4 + 8))
@@ -140,26 +139,15 @@ def limits_quota_counts_each_call_once(service: Subject) -> None:
 
 
 @check(calls=2)
-def limits_headers_are_the_same_on_keys(service: Subject) -> None:
-    """The list of keys tells the same quota and the same reset as usage."""
+def endpoints_2_keys_tell_the_quota(service: Subject) -> None:
+    """The list of keys has the three rate-limit headers, with the quota and the reset of usage."""
     success_members(service.inventory)
+    expect_quota_headers(service.inventory)
     usage = _usage(service, 1)
     for name in ("X-RateLimit-Limit", "X-RateLimit-Reset"):
         keys, told = header_number(service.inventory, name), header_number(usage, name)
         is_same = abs(keys - told) <= (name == "X-RateLimit-Reset")  # of the reset, a second may be rounded
         expect(is_same, f"{name} is {keys} on keys and {told} on usage", service.inventory, usage)
-
-
-@check(calls=1)
-def limits_remaining_is_within_the_limit(service: Subject) -> None:
-    """`X-RateLimit-Remaining`, and `used` and `remaining` of today, are within the quota."""
-    reply = _usage(service, 1)
-    quota = number_of(object_of(success_members(reply), "plan", reply), "quotaLimit", reply)
-    day = _days(reply)[0]
-    told: dict[str, float] = {"X-RateLimit-Remaining": header_number(reply, "X-RateLimit-Remaining")}
-    told |= {f"{name} of today": _count(day, name, reply) for name in ("used", "remaining")}
-    for name, count in told.items():
-        expect(count <= quota, f"{name} is {count:g}, more than the quota of {quota:g}", reply)
 
 
 def _growth(service: Subject, *, is_busy: bool, work: Callable[[], None]) -> tuple[float, int, Reply, Reply]:
