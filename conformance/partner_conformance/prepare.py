@@ -11,6 +11,8 @@ from partner_conformance import sounds
 # What `--inputs` reads: options by name, and file names from its own folder.
 INPUTS_FILE = "inputs.json"
 _TIMEOUT_SECONDS = 60.0
+# Chosen: more than the first 64 KiB, which a service may take for the whole.
+_AUDIO_BYTES = 100_000
 _IDEMPOTENCY_KEY = "0123456789abcdef"
 
 
@@ -24,7 +26,7 @@ class _Sandbox:
     def __init__(self, http: httpx.Client, folder: Path) -> None:
         self._http = http
         self._folder = folder
-        self.audio = sounds.silence(48_000)
+        self.audio = sounds.silence(_AUDIO_BYTES)
 
     def request(self, method: str, path: str, **call: Any) -> httpx.Response:  # noqa: ANN401 - httpx's own options
         try:

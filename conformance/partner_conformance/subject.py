@@ -138,6 +138,11 @@ class Subject(Caller):
             raise NotTried("this key has no proof; name one with --proof")
         return text_of(self.items[0], "proofId", self.listing)
 
+    @property
+    def known_proof(self) -> str:
+        """The id of a proof of this tenant, or a made-up one if it has none."""
+        return self.a_proof if self.inputs.proof is not None or self.items else MADE_UP
+
     @cached_property
     def record(self) -> Reply:
         """The record of that proof."""
@@ -263,11 +268,10 @@ class Subject(Caller):
         if operation is VERIFY:
             return self.verify(self.unreadable[1])
         beside = {ROTATE: KEYS, ERASE: PROOF}.get(operation, operation)
-        has_proof = self.inputs.proof is not None or bool(self.items)
-        if beside is INTERPRETATION and has_proof:
+        if beside is INTERPRETATION and self.known_proof != MADE_UP:
             return self.note
         query = {"purpose": "verify"} if beside is UPLOADS else None
-        return self.wire.ask(beside, proof_id=self.a_proof if has_proof else MADE_UP, query=query)
+        return self.wire.ask(beside, proof_id=self.known_proof, query=query)
 
 
 def a_made_up_key() -> str:

@@ -15,7 +15,7 @@ WITHOUT_COST = [name for name, check in CHECKS.items() if check.risk is not Risk
 # Checks that are not tried if an optional member is absent, or if no call was throttled.
 MAY_BE_NOT_TRIED = {
     "errors-5-429s-that-were-met",
-    "service-publicly-trusted-stays-false",
+    "resources-verify-accepted-fields",
 }
 
 

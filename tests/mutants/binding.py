@@ -86,7 +86,7 @@ MUTANTS = (
         for rule in (
             "verdicts-first-and-last-sample-of-a-pair",
             "verdicts-bytes-around-the-samples-of-a-pair",
-            "verdicts-other-audio-with-a-sidecar",
+            "verdicts-first-and-last-sample-of-a-pair",
         )
     ),
     Mutant(
@@ -108,7 +108,7 @@ MUTANTS = (
         change_answer=with_verdict("unregistered", "valid"),
     ),
     Mutant(
-        rule="verdicts-audio-of-a-pair-alone",
+        rule="endpoints-11-sidecar-is-not-remembered",
         breaks="the audio of a pair is `valid` without its sidecar",
         on=_VERIFY,
         change_answer=with_verdict("unreadable", "valid"),

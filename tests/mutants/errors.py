@@ -97,7 +97,7 @@ MUTANTS = (
         change_answer=set_header("retry-after", "0", status=_THROTTLED),
     ),
     Mutant(
-        rule="errors-7-amzn-request-id-is-the-same",
+        rule="errors-7-request-id-on-every-response",
         breaks="`x-amzn-requestid` is another id",
         change_answer=set_header("x-amzn-requestid", "00000000-0000-4000-8000-000000000000"),
     ),

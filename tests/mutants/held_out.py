@@ -27,7 +27,7 @@ def main() -> None:
     options.add_argument("--seed", type=int, default=26)
     hidden = held_out(options.parse_args().seed)
     with TemporaryDirectory() as folder, sandbox.launch(Path(folder) / "home", module="tests.mutants") as running:
-        running.operator.set_lane(100, 1_000, lane="rotate")
+        running.operator.set_lane(1 / 12, 20, lane="rotate")
         operator = MutantOperator(running.operator_url)
         found = {name: _examined(operator, running, Path(folder) / f"given-{at}", name) for at, name in enumerate(WILD)}
         operator.close()

@@ -113,13 +113,13 @@ MUTANTS = (
         replace_part=ignore_tenants,
     ),
     Mutant(
-        rule="resources-asset-downloads-without-a-key",
+        rule="resources-asset-verifies",
         breaks="the asset's answer has no URL",
         on=("asset",),
         change_answer=without_members("url"),
     ),
     Mutant(
-        rule="resources-asset-downloads-without-a-key",
+        rule="resources-asset-verifies",
         breaks="the link is refused",
         on=("asset_download",),
         change_answer=answer_error(403),
@@ -161,7 +161,7 @@ MUTANTS = (
         change_answer=set_members(status="done"),
     ),
     Mutant(
-        rule="authentication-2-id-alone-is-not-enough",
+        rule="authentication-2-every-operation-needs-a-key",
         breaks="an interpretation needs no key",
         on=("interpretation",),
         change_request=change_request_header("x-api-key", lambda key: key or "nobody"),
@@ -186,7 +186,7 @@ MUTANTS = (
         change_answer=change_success(_in_milliseconds),
     ),
     Mutant(
-        rule="erase-spares-other-tenants-proof",
+        rule="erase-of-nothing-changes-nothing",
         breaks="every tenant can erase every proof",
         on=("erase",),
         replace_part=ignore_tenants,

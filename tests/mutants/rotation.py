@@ -115,7 +115,7 @@ MUTANTS = (
         replace_part=refuse_old_key,
     ),
     Mutant(
-        rule="rotate-new-key-works-on-the-same-plan",
+        rule="rotate-new-key-works-everywhere",
         breaks="the new key is refused",
         on=("usage",),
         replace_part=refuse_new_key,
@@ -170,7 +170,7 @@ MUTANTS = (
         replace_part=accept_any_key,
     ),
     Mutant(
-        rule="rotate-idempotency-key-is-exact",
+        rule="rotate-again-is-409",
         breaks="capitals of an Idempotency-Key do not matter",
         on=_ROTATE,
         change_request=change_request_header("idempotency-key", lambda given: given and given.lower()),

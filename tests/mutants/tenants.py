@@ -53,7 +53,7 @@ MUTANTS = (
         replace_part=accept_any_key,
     ),
     Mutant(
-        rule="authentication-2-id-alone-is-not-enough",
+        rule="authentication-2-every-operation-needs-a-key",
         breaks="a proof is read without a key",
         on=("proof",),
         change_request=change_request_header("x-api-key", lambda key: key or "nobody"),

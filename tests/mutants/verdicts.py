@@ -117,7 +117,7 @@ MUTANTS = (
         change_answer=set_members(grade="A"),
     ),
     Mutant(
-        rule="service-publicly-trusted-stays-false",
+        rule="resources-verify-accepted-fields",
         breaks="`publiclyTrusted` is true",
         on=_VERIFY,
         change_answer=set_members(embeddedCredential={"publiclyTrusted": True}),

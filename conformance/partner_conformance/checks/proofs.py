@@ -3,11 +3,10 @@
 import base64
 import binascii
 
-from partner_conformance.assertions import expect, links_in, success_members, text_of, texts_in
+from partner_conformance.assertions import expect, success_members, text_of, texts_in
 from partner_conformance.definition import check
 from partner_conformance.operations import ASSET, INTERPRETATION, PROOF
 from partner_conformance.replies import NotTried, Reply, Violation
-from partner_conformance.snapshot import download_wav
 from partner_conformance.subject import MADE_UP, Subject
 
 _AUDIO = (b"RIFF", b"RF64", b"BW64", b"FORM", b"caff", b"ID3", b"fLaC", b"OggS")
@@ -66,18 +65,6 @@ def endpoints_6_other_tenants_proof_is_404(service: Subject) -> None:
     for operation, statuses in ((PROOF, {404}), (ASSET, {403, 404}), (INTERPRETATION, {403, 404})):
         reply = service.wire.ask(operation, key=service.inputs.other_key, proof_id=service.a_proof)
         service.expect_status(reply, statuses, "of another tenant's proof")
-
-
-@check(calls=4, needs=("one_file",))
-def resources_asset_downloads_without_a_key(service: Subject) -> None:
-    """The asset's answer has a URL that returns the one-file audio without a key."""
-    proof_id = text_of(success_members(service.accepted), "proofId", service.accepted)
-    reply = service.wire.ask(ASSET, proof_id=proof_id)
-    if reply.status == 404 and service.wire.ask(PROOF, proof_id=proof_id).status == 404:  # noqa: PLR2004 - another tenant's
-        raise NotTried("the one file's proof does not belong to this key")
-    links = links_in(success_members(reply))
-    expect(links, "no member of the answer is a URL", reply)
-    expect(download_wav(service, links) is not None, "no link returns a WAV", reply)
 
 
 @check(calls=1, needs=("pending_proof",))

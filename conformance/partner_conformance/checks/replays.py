@@ -5,10 +5,8 @@ from partner_conformance.operations import KEYS, ROTATE, USAGE
 from partner_conformance.pages import ids_of
 from partner_conformance.replies import NotTried, Reply, Violation
 from partner_conformance.rotating import (
-    idempotency_key_of,
     replay_needs_its_key,
     replay_of,
-    request_rotation,
     rotate_twice_at_once,
     rotating,
     rotation_of,
@@ -44,16 +42,6 @@ def rotate_other_tenant_gets_no_replay(service: Subject) -> None:
     rotation_of(service)
     theirs = replay_needs_its_key(service, service.inputs.grace_key)
     service.expect_status(theirs, 409, "with another tenant's Idempotency-Key, of a rotated key,")
-
-
-@rotating(calls=2)
-def rotate_idempotency_key_is_exact(service: Subject) -> None:
-    """An Idempotency-Key with other capitals is another one: refused with 409."""
-    rotation_of(service)
-    other = idempotency_key_of(service).swapcase()
-    if other == idempotency_key_of(service):
-        raise NotTried("the Idempotency-Key has no letter")
-    service.expect_status(request_rotation(service, other), 409, "with other capitals in the Idempotency-Key")
 
 
 @rotating(calls=6)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 
-from partner_conformance.assertions import expect, flag_of, object_of, success_members
+from partner_conformance.assertions import expect, success_members
 from partner_conformance.definition import check
 from partner_conformance.replies import NotTried, Reply
 from partner_conformance.subject import Subject
@@ -44,16 +44,6 @@ def resources_issued_at_is_the_documents(service: Subject) -> None:
         raise NotTried("the sidecar has no readable createdAt")
     told = success_members(service.accepted_pair).get("issuedAt")
     expect(told == written.pop(), "issuedAt differs from the sidecar's createdAt", service.accepted_pair)
-
-
-@check(calls=2, needs=("one_file",))
-def service_publicly_trusted_stays_false(service: Subject) -> None:
-    """`publiclyTrusted` of an optional `embeddedCredential` is false."""
-    members = _accepted(service)
-    if "embeddedCredential" not in members:
-        raise NotTried("the answer has no embeddedCredential, which is optional")
-    credential = object_of(members, "embeddedCredential", service.accepted)
-    expect(not flag_of(credential, "publiclyTrusted", service.accepted), "publiclyTrusted is true", service.accepted)
 
 
 def _accepted(service: Subject) -> dict[str, object]:
