@@ -33,9 +33,9 @@ CHECKS = {each.name: each for module in _MODULES for each in _checks_of(module)}
 
 _FIRST = (
     "authentication-1-key-is-taken",
-    "endpoints-reading-changes-nothing",  # before anything else is read
     "resources-keys-record-fields",
     "resources-proofs-item-fields",
+    "endpoints-reading-changes-nothing",  # before any record is read
     "resources-upload-fields",
     "endpoints-slot-takes-fields-then-file",
     "endpoints-11-verification-changes-nothing",  # before anything is verified

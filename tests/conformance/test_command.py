@@ -79,7 +79,9 @@ def test_the_list_has_all_checks_and_makes_no_call(conformance: Command, operato
 
 
 @pytest.mark.parametrize("environment", [None, "production", "live"])
-@pytest.mark.parametrize("name", ["errors-5-a-429-tells-what-to-do", "erase-erases-once", "rotate-replays-the-same-answer"])
+@pytest.mark.parametrize(
+    "name", ["errors-5-a-429-tells-what-to-do", "erase-erases-once", "rotate-replays-the-same-answer"]
+)
 def test_what_spends_rotates_or_erases_is_refused_elsewhere(
     conformance: Command, operator: MutantOperator, environment: str | None, name: str
 ) -> None:
