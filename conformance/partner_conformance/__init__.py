@@ -7,12 +7,11 @@ To add a check, write a function in the module of its subject in `checks/`, and 
 `sentences.txt`, which also says why a sentence cannot be tested.
 """
 
-from partner_conformance.definition import Check, Risk
+from partner_conformance.definition import Risk
 from partner_conformance.inputs import Inputs
-from partner_conformance.replies import KeyRefused, NoAnswer, Violation
 from partner_conformance.results import ADVICE, FAILED, NOT_TRIED, PASSED, Result
 from partner_conformance.subject import Subject
-from partner_conformance.suite import CHECKS, chosen, matching, most_calls, run
+from partner_conformance.suite import CHECKS, chosen, run
 from partner_conformance.wire import Wire
 
 __all__ = [
@@ -21,17 +20,11 @@ __all__ = [
     "FAILED",
     "NOT_TRIED",
     "PASSED",
-    "Check",
     "Inputs",
-    "KeyRefused",
-    "NoAnswer",
     "Result",
     "Risk",
     "Subject",
-    "Violation",
     "Wire",
     "chosen",
-    "matching",
-    "most_calls",
     "run",
 ]

@@ -116,7 +116,7 @@ def _run(given: Given, configured: Configured) -> Code:
     checks = _permitted(_named(given), given, inputs)
     junit = None if given["junit"] is None else JUnitFile(given["junit"], checks, CONTRACT)
     most = most_calls(checks, inputs) if given["max_calls"] is None else given["max_calls"]
-    key = given.get("key") or secret_in(given["key_file"])
+    key = given.get("key") or secret_in(given["key_file"]) or ""
     with Wire(url, key, most_calls=most, max_wait_seconds=given["max_wait"], network=_network(given)) as wire:
         tell(f"{len(checks)} checks, at most {most:,} keyed calls")
         return _examine(Subject(wire, inputs), checks, given, junit)

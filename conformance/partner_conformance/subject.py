@@ -6,25 +6,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from partner_conformance import sounds
+from partner_conformance import operations, sounds
 from partner_conformance.assertions import expect, objects_of, success_members, text_of
 from partner_conformance.caller import Caller
 from partner_conformance.inputs import Inputs
 from partner_conformance.new_key_file import NewKeyFile
-from partner_conformance.operations import (
-    ASSET,
-    ERASE,
-    HEALTH,
-    INTERPRETATION,
-    KEYS,
-    PROOF,
-    PROOFS,
-    ROTATE,
-    UPLOADS,
-    USAGE,
-    VERIFY,
-    Operation,
-)
+from partner_conformance.operations import Operation
 from partner_conformance.pages import Walk
 from partner_conformance.replies import NoAnswer, NotTried, Reply, Violation
 from partner_conformance.slots import Slot
@@ -87,34 +74,37 @@ class Subject(Caller):
     @cached_property
     def health(self) -> Reply:
         """The reply of GET /health, without a key."""
-        return self.wire.ask(HEALTH)
+        return self.wire.ask(operations.HEALTH)
 
     @cached_property
     def moments(self) -> list[dict[Operation, Reply]]:
         """The replies of health and usage at two times, a moment apart."""
-        first = self._health_and_usage()
-        self.wire.wait(MOMENT_SECONDS)
-        return [first, self._health_and_usage()]
+        moments = []
+        for pause in (0.0, MOMENT_SECONDS):
+            self.wire.wait(pause)
+            usage = self.wire.ask(operations.USAGE, query={"days": "1"})
+            moments.append({operations.HEALTH: self.wire.ask(operations.HEALTH), operations.USAGE: usage})
+        return moments
 
     @cached_property
     def inventory(self) -> Reply:
         """The list of keys, without `limit` and `cursor`."""
-        return self.wire.ask(KEYS)
+        return self.wire.ask(operations.KEYS)
 
     @cached_property
     def usage(self) -> Reply:
         """The usage of the default window."""
-        return self.wire.ask(USAGE)
+        return self.wire.ask(operations.USAGE)
 
     @cached_property
     def listing(self) -> Reply:
         """The newest proofs, up to 100."""
-        return self.wire.ask(PROOFS, query={"limit": "100"})
+        return self.wire.ask(operations.PROOFS, query={"limit": "100"})
 
     @cached_property
     def all_proofs(self) -> Walk:
         """The list of proofs in pages of 100, up to 2,000."""
-        return self.walk(PROOFS, {"limit": "100"}, SHARED_CALLS["all proofs"])
+        return self.walk(operations.PROOFS, {"limit": "100"}, SHARED_CALLS["all proofs"])
 
     @cached_property
     def key_ids(self) -> list[str]:
@@ -151,13 +141,13 @@ class Subject(Caller):
     @cached_property
     def record(self) -> Reply:
         """The record of that proof."""
-        return self.wire.ask(PROOF, proof_id=self.a_proof)
+        return self.wire.ask(operations.PROOF, proof_id=self.a_proof)
 
     @cached_property
     def note(self) -> Reply:
         """The interpretation of that proof; a pending note is polled a few times, and not before it says."""
         for _ in range(MOST_POLLS):
-            reply = self.wire.ask(INTERPRETATION, proof_id=self.a_proof)
+            reply = self.wire.ask(operations.INTERPRETATION, proof_id=self.a_proof)
             told = reply.members.get("retryAfterSeconds", _POLL_SECONDS)
             is_short = isinstance(told, int) and 0 <= told <= _LONGEST_POLL_SECONDS
             if reply.members.get("status") != "pending" or not is_short:
@@ -168,17 +158,17 @@ class Subject(Caller):
     @cached_property
     def unknown_proof(self) -> Reply:
         """The reply for an unknown proof."""
-        return self.wire.ask(PROOF, proof_id=MADE_UP)
+        return self.wire.ask(operations.PROOF, proof_id=MADE_UP)
 
     @cached_property
     def keyless(self) -> Reply:
         """The reply to a call without a key."""
-        return self.wire.ask(USAGE, key=None)
+        return self.wire.ask(operations.USAGE, key=None)
 
     @cached_property
     def bad_limit(self) -> Reply:
         """The reply to a list of keys with a `limit` of 0."""
-        return self.wire.ask(KEYS, query={"limit": "0"})
+        return self.wire.ask(operations.KEYS, query={"limit": "0"})
 
     @cached_property
     def slot(self) -> Slot:
@@ -245,14 +235,14 @@ class Subject(Caller):
         """Return a correct call of each keyed operation that rotates and erases nothing."""
         by_id = {"proof_id": MADE_UP}
         return [
-            (KEYS, {}),
-            (USAGE, {"query": {"days": "1"}}),
-            (PROOFS, {"query": {"limit": "1"}}),
-            (PROOF, by_id),
-            (ASSET, by_id),
-            (INTERPRETATION, by_id),
-            (UPLOADS, {"query": {"purpose": "verify"}}),
-            (VERIFY, {"body": {"uploadId": self.unreadable[1]}}),
+            (operations.KEYS, {}),
+            (operations.USAGE, {"query": {"days": "1"}}),
+            (operations.PROOFS, {"query": {"limit": "1"}}),
+            (operations.PROOF, by_id),
+            (operations.ASSET, by_id),
+            (operations.INTERPRETATION, by_id),
+            (operations.UPLOADS, {"query": {"purpose": "verify"}}),
+            (operations.VERIFY, {"body": {"uploadId": self.unreadable[1]}}),
         ]
 
     def expect_accepted_everywhere(self, key: str, name: str) -> None:
@@ -266,17 +256,14 @@ class Subject(Caller):
             is_same = again.members.get("verdict") == first.members.get("verdict")
             expect(is_same or again.is_error, f"{name} gives another verdict for the same audio", first, again)
 
-    def _health_and_usage(self) -> dict[Operation, Reply]:
-        return {HEALTH: self.wire.ask(HEALTH), USAGE: self.wire.ask(USAGE, query={"days": "1"})}
-
     def _answer_to_a_correct_call(self, operation: Operation) -> Reply:
         """Make a correct call of this operation, or of one beside it if it would rotate or erase."""
-        if operation is VERIFY:
+        if operation is operations.VERIFY:
             return self.verify(self.unreadable[1])
-        beside = {ROTATE: KEYS, ERASE: PROOF}.get(operation, operation)
-        if beside is INTERPRETATION and self.known_proof != MADE_UP:
+        beside = {operations.ROTATE: operations.KEYS, operations.ERASE: operations.PROOF}.get(operation, operation)
+        if beside is operations.INTERPRETATION and self.known_proof != MADE_UP:
             return self.note
-        query = {"purpose": "verify"} if beside is UPLOADS else None
+        query = {"purpose": "verify"} if beside is operations.UPLOADS else None
         return self.wire.ask(beside, proof_id=self.known_proof, query=query)
 
 

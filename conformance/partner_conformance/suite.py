@@ -114,9 +114,5 @@ def _without_key(each: Check, subject: Subject, end: KeyRefused) -> Result:
         said = "since its rotation the key is refused; it must work for 72 hours"
         return Result(check=each, result=FAILED, said=said, request_ids=end.request_ids)
     return Result(
-        check=each,
-        result=NOT_TRIED,
-        said=end.said,
-        request_ids=end.request_ids,
-        is_key_refused=not is_lost_by_rotation,
+        check=each, result=NOT_TRIED, said=end.said, request_ids=end.request_ids, is_key_refused=not is_lost_by_rotation
     )

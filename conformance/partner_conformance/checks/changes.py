@@ -19,7 +19,7 @@ def endpoints_reading_changes_nothing(service: Subject) -> None:
 
     def read() -> None:
         for operation, call in ((PROOF, {"proof_id": MADE_UP}), (KEYS, {"query": {"limit": "0"}})):
-            service.wire.ask(operation, **call)  # type: ignore[arg-type]  # by name
+            service.wire.ask(operation, **call)
 
     expect_nothing_changes(service, read, _proofs_of(service))
 

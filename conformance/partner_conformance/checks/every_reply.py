@@ -116,15 +116,16 @@ def _all(service: Subject) -> list[Reply]:
 
     A 502, 503 or 504 comes from a proxy or a balancer before the service, and is no answer.
     """
-    _ = (
-        service.health,
-        service.keyless,
-        service.inventory,
-        service.usage,
-        service.listing,
-        service.unknown_proof,
-        service.bad_limit,
-        service.slot,
-        service.unreadable,
-    )
+    for name in (
+        "health",
+        "keyless",
+        "inventory",
+        "usage",
+        "listing",
+        "unknown_proof",
+        "bad_limit",
+        "slot",
+        "unreadable",
+    ):
+        getattr(service, name)
     return [reply for reply in service.wire.replies if reply.status not in _NO_ANSWERS]

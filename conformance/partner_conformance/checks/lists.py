@@ -4,12 +4,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from itertools import groupby
 
-from partner_conformance.assertions import (
-    expect,
-    is_unique,
-    seconds_of,
-    success_members,
-)
+from partner_conformance.assertions import expect, is_unique, seconds_of, success_members
 from partner_conformance.definition import Check, check, made_of
 from partner_conformance.operations import KEYS, PROOFS, Operation
 from partner_conformance.pages import Walk, ids_of, items_of

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from partner_conformance import operations
 from partner_conformance.assertions import (
     expect,
     flag_of,
@@ -14,19 +15,7 @@ from partner_conformance.assertions import (
     text_of,
 )
 from partner_conformance.definition import Check, made_of
-from partner_conformance.operations import (
-    ERASE,
-    HEALTH,
-    INTERPRETATION,
-    KEYS,
-    PROOF,
-    PROOFS,
-    ROTATE,
-    UPLOADS,
-    USAGE,
-    VERIFY,
-    Operation,
-)
+from partner_conformance.operations import Operation
 from partner_conformance.replies import Reply
 from partner_conformance.subject import MOST_POLLS, Subject
 
@@ -34,19 +23,19 @@ _STRING, _BOOLEAN, _SECONDS, _COUNT = "a string", "a boolean", "seconds", "a cou
 Shape = Mapping[str, object]
 _ACCEPTED: Shape = {"proofId": _STRING, "song": _STRING, "issuedAt": _SECONDS}
 SHAPES: Mapping[Operation, Shape] = {
-    HEALTH: {"ok": _BOOLEAN, "version": _STRING, "commit": _STRING, "deployedAt": _SECONDS},
-    KEYS: {"keys": [{"keyId": _STRING, "name": _STRING, "status": _STRING}]},
-    ROTATE: {"apiKey": _STRING, "keyId": _STRING, "name": _STRING, "previousKeyExpiresAt": _SECONDS},
-    USAGE: {
+    operations.HEALTH: {"ok": _BOOLEAN, "version": _STRING, "commit": _STRING, "deployedAt": _SECONDS},
+    operations.KEYS: {"keys": [{"keyId": _STRING, "name": _STRING, "status": _STRING}]},
+    operations.ROTATE: {"apiKey": _STRING, "keyId": _STRING, "name": _STRING, "previousKeyExpiresAt": _SECONDS},
+    operations.USAGE: {
         "plan": {"quotaLimit": "a number", "quotaPeriod": _STRING},
         "days": [{"date": "anything", "used": _COUNT, "remaining": _COUNT}],
     },
-    PROOFS: {"items": [{**_ACCEPTED, "hasFeedback": _BOOLEAN, "classification?": _STRING}]},
-    PROOF: {"song": _STRING, "classification?": _STRING},
-    ERASE: {"proofId": _STRING, "outcome": _STRING, "erasedAt": _SECONDS},
-    INTERPRETATION: {"status": _STRING, "retryAfterSeconds?": _COUNT, "policyVersion?": _STRING},
-    UPLOADS: {"uploadId": _STRING, "url": _STRING, "fields": {}},
-    VERIFY: {
+    operations.PROOFS: {"items": [{**_ACCEPTED, "hasFeedback": _BOOLEAN, "classification?": _STRING}]},
+    operations.PROOF: {"song": _STRING, "classification?": _STRING},
+    operations.ERASE: {"proofId": _STRING, "outcome": _STRING, "erasedAt": _SECONDS},
+    operations.INTERPRETATION: {"status": _STRING, "retryAfterSeconds?": _COUNT, "policyVersion?": _STRING},
+    operations.UPLOADS: {"uploadId": _STRING, "url": _STRING, "fields": {}},
+    operations.VERIFY: {
         "good": _BOOLEAN,
         "verdict": _STRING,
         "classification?": _STRING,
@@ -94,12 +83,12 @@ def expect_members(reply: Reply) -> None:
     with rooted(str(reply.operation)):
         members = reply.document
         _expect_shape(members, SHAPES.get(reply.operation, {}), reply)
-        if reply.operation is VERIFY and members.get("good") is True:
+        if reply.operation is operations.VERIFY and members.get("good") is True:
             _expect_shape(members, _ACCEPTED, reply)
-        credential = members.get("embeddedCredential") if reply.operation is VERIFY else None
+        credential = members.get("embeddedCredential") if reply.operation is operations.VERIFY else None
         is_trusted = isinstance(credential, dict) and credential.get("publiclyTrusted", False) is not False
         expect(not is_trusted, "publiclyTrusted is not false", reply)
-        if reply.operation is INTERPRETATION:
+        if reply.operation is operations.INTERPRETATION:
             status = members.get("status")
             expect(status in _NOTE_STATUSES, f"status is {str(status)[:40]!r}", reply)
             expect(status != "ready" or isinstance(members.get("text"), str), "a ready note has no text", reply)
@@ -116,11 +105,13 @@ def _expect_shape(members: Mapping[str, object], shape: Shape, reply: Reply) -> 
         elif isinstance(kind, dict):
             _expect_shape(object_of(members, name, reply), kind, reply)
         elif kind == "anything":
-            is_there = name in members and (members[name] is not None or reply.operation is VERIFY)
+            is_there = name in members and (members[name] is not None or reply.operation is operations.VERIFY)
             expect(is_there, f"{name} is absent", reply)
         elif kind == _COUNT:
             value = members.get(name)
-            is_digits = isinstance(value, str) and value.isascii() and value.isdigit() and reply.operation is USAGE
+            is_digits = (
+                isinstance(value, str) and value.isascii() and value.isdigit() and reply.operation is operations.USAGE
+            )
             count = 0.0 if is_digits else number_of(members, name, reply)
             expect(count >= 0 and count == int(count), f"{name} is not a count", reply)
         else:

@@ -4,13 +4,7 @@ from partner_conformance.assertions import expect, success_members
 from partner_conformance.operations import KEYS, ROTATE, USAGE
 from partner_conformance.pages import ids_of
 from partner_conformance.replies import NotTried, Reply, Violation
-from partner_conformance.rotating import (
-    replay_needs_its_key,
-    replay_of,
-    rotate_twice_at_once,
-    rotating,
-    rotation_of,
-)
+from partner_conformance.rotating import replay_needs_its_key, replay_of, rotate_twice_at_once, rotating, rotation_of
 from partner_conformance.subject import Subject, a_made_up_key
 
 # Chosen: rotations in a row to cause a 429 in their low lane; more use more of the quota.

@@ -1,12 +1,6 @@
 """POST /partner/keys/rotate: these checks run only if named; the new key is saved to a file."""
 
-from partner_conformance.assertions import (
-    expect,
-    header_number,
-    seconds_of,
-    success_members,
-    text_of,
-)
+from partner_conformance.assertions import expect, header_number, seconds_of, success_members, text_of
 from partner_conformance.checks.verdicts import expect_verdict
 from partner_conformance.operations import KEYS, PROOFS, USAGE
 from partner_conformance.pages import ids_of
@@ -23,7 +17,7 @@ _TOLERANCE_SECONDS = 600
 def rotate_needs_an_idempotency_key(service: Subject) -> None:
     """A rotation without `Idempotency-Key`, or with one of 15 or of 129 characters, is refused with 400."""
     for length in (None, 15, 129):
-        reply = request_rotation(service, length and "x" * length)
+        reply = request_rotation(service, None if length is None else "x" * length)
         service.expect_status(reply, 400, f"with an Idempotency-Key of {length or 'no'} characters")
 
 
