@@ -13,7 +13,7 @@ import click
 import typer
 
 from partner_conformance import CHECKS
-from partner_conformance.untestable import UNTESTABLE
+from partner_conformance.sentences import SENTENCES
 from proofsweep.alerts.events import EVENTS
 from proofsweep.answers.views.views import views
 from proofsweep.endings import EndedBy
@@ -45,7 +45,7 @@ def rendered(text: str) -> str:
         "endpoints": endpoints_table(),
         "silences": markdown_of_unspecified(),
         "checks": "\n".join(checks_table()),
-        "untestable": "\n".join(not_testable()),
+        "sentences": "\n".join(sentences_table()),
         "help": "\n".join(command_pages()),
         "rooms": "\n".join(rooms()),
     }
@@ -129,10 +129,11 @@ def checks_table() -> Iterator[str]:
     yield ""
 
 
-def not_testable() -> Iterator[str]:
-    """Yield a table of the sentences that have no check."""
-    yield "| section | sentence | why not |\n|---|---|---|"
-    yield from (f"| {section} | {sentence} | {reason} |" for section, sentence, reason in UNTESTABLE)
+def sentences_table() -> Iterator[str]:
+    """Yield a table of the contract's sentences, with how many checks each has, or why it has none."""
+    yield "| section | sentence | checks |\n|---|---|---|"
+    for each in SENTENCES:
+        yield f"| {each.section} | {each.text} | {len(each.checks) or f'none: {each.why_not}'} |"
     yield ""
 
 

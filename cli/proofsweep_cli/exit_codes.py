@@ -49,7 +49,7 @@ class ExitCode(IntEnum):
         *(6, "stopped"),
         (
             "stopped: on request, because its window closed (`--until`, `--max-duration`, `--max-calls`), or because "
-            "its Prefect server failed; rows remain"
+            "its Prefect server failed; rows remain; `conformance`: stopped before its last check"
         ),
     )
     KEY_REFUSED = 7, "key refused", "stopped: the key was refused"
@@ -58,7 +58,10 @@ class ExitCode(IntEnum):
         *(9, "another leg is active"),
         "a process works on this run, or on another run of its [catalog](catalogs.md#one-run-of-a-catalog-at-a-time)",
     )
-    NOT_TRIED = 10, "a check was not tried", "`conformance --strict`: no check failed, and some were not tried"
+    NOT_TRIED = (
+        *(10, "a check was not tried"),
+        "`conformance`: no check failed, and one that was named was not tried; with `--strict` any",
+    )
 
 
 def epilog() -> str:

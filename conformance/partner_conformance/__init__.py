@@ -3,33 +3,28 @@
 It has its own strict reader of the wire. It shares no code with the core, which tolerates what the suite must find, and
 none with the sandbox, which is only one more service under test.
 
-To add a check, write a function in the module of its subject in `checks/`. A sentence that cannot be tested goes into
-`untestable.py`.
+To add a check, write a function in the module of its subject in `checks/`, and name it beside its sentence in
+`sentences.txt`, which also says why a sentence cannot be tested.
 """
 
-from partner_conformance.definition import Check, Risk
+from partner_conformance.definition import Risk
 from partner_conformance.inputs import Inputs
-from partner_conformance.replies import KeyRefused, NoAnswer, Violation
+from partner_conformance.results import ADVICE, FAILED, NOT_TRIED, PASSED, Result
 from partner_conformance.subject import Subject
-from partner_conformance.suite import CHECKS, FAILED, NOT_TRIED, PASSED, Result, chosen, matching, most_calls, run
+from partner_conformance.suite import CHECKS, chosen, run
 from partner_conformance.wire import Wire
 
 __all__ = [
+    "ADVICE",
     "CHECKS",
     "FAILED",
     "NOT_TRIED",
     "PASSED",
-    "Check",
     "Inputs",
-    "KeyRefused",
-    "NoAnswer",
     "Result",
     "Risk",
     "Subject",
-    "Violation",
     "Wire",
     "chosen",
-    "matching",
-    "most_calls",
     "run",
 ]

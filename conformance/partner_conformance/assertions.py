@@ -1,6 +1,7 @@
 """Assertions on replies: a failed one raises a Violation with the finding and the request IDs. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from partner_conformance.replies import NoAnswer, Reply, Violation
 
@@ -28,8 +29,19 @@ def success_members(reply: Reply) -> Mapping[str, object]:
     expected = reply.operation.success
     if reply.is_throttled or reply.is_failure:
         raise NoAnswer(f"{reply.operation} repeatedly answered {reply.status}", (reply,))
-    expect(reply.status == expected, f"{reply.operation} answered {reply.status}, not {expected}", reply)
-    return reply.document
+    with rooted(str(reply.operation)):
+        expect(reply.status == expected, f"{reply.operation} answered {reply.status}, not {expected}", reply)
+        return reply.document
+
+
+@contextmanager
+def rooted(root: str) -> Iterator[None]:
+    """Name the root of each finding in a step that many checks share."""
+    try:
+        yield
+    except Violation as violation:
+        violation.root = violation.root or root
+        raise
 
 
 def text_of(members: Mapping[str, object], name: str, reply: Reply) -> str:

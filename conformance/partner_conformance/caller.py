@@ -3,7 +3,7 @@
 import base64
 from collections.abc import Callable, Mapping
 
-from partner_conformance.assertions import expect, object_of, success_members, text_of
+from partner_conformance.assertions import expect, object_of, rooted, success_members, text_of
 from partner_conformance.inputs import Inputs
 from partner_conformance.operations import UPLOADS, VERIFY, Operation
 from partner_conformance.pages import Walk, cursor_of
@@ -22,27 +22,28 @@ class Caller:
         self.wire = wire
         self.inputs = inputs
 
-    def new_slot(self) -> Slot:
+    def new_slot(self, key: str | None = "") -> Slot:
         """Request a slot for verification."""
-        reply = self.wire.ask(UPLOADS, query={"purpose": "verify"})
-        members = success_members(reply)
-        fields = object_of(members, "fields", reply)
-        expect(all(isinstance(value, str) for value in fields.values()), "a form field is not a string", reply)
-        return Slot(
-            upload_id=text_of(members, "uploadId", reply),
-            url=text_of(members, "url", reply),
-            fields={name: str(value) for name, value in fields.items()},
-            reply=reply,
-        )
+        reply = self.wire.ask(UPLOADS, key=key, query={"purpose": "verify"})
+        with rooted(str(UPLOADS)):
+            members = success_members(reply)
+            fields = object_of(members, "fields", reply)
+            expect(all(isinstance(value, str) for value in fields.values()), "a form field is not a string", reply)
+            return Slot(
+                upload_id=text_of(members, "uploadId", reply),
+                url=text_of(members, "url", reply),
+                fields={name: str(value) for name, value in fields.items()},
+                reply=reply,
+            )
 
-    def posted(self, form_of: Callable[[Slot], Form]) -> tuple[Slot, int]:
+    def posted(self, form_of: Callable[[Slot], Form], key: str | None = "") -> tuple[Slot, int]:
         """Request a slot and post a form to it; if the storage fails, repeat it with a fresh slot.
 
         Raises:
             NoAnswer: the storage failed each time.
         """
         for _ in range(_SLOTS):
-            slot = self.new_slot()
+            slot = self.new_slot(key)
             try:
                 status = self.wire.elsewhere.post_form(slot.url, form_of(slot))
             except NoAnswer as error:
@@ -54,10 +55,11 @@ class Caller:
             self.wire.pause()
         raise NoAnswer(said, (slot.reply,))
 
-    def stored(self, audio: bytes) -> str:
+    def stored(self, audio: bytes, key: str | None = "") -> str:
         """Request a slot and fill it with audio; return the uploadId."""
-        slot, status = self.posted(lambda slot: slot.form(audio))
-        expect(is_stored(status), f"the slot answered {status} to a form with all fields and the file", slot.reply)
+        slot, status = self.posted(lambda slot: slot.form(audio), key)
+        with rooted("slot"):
+            expect(is_stored(status), f"the slot answered {status} to a form with all fields and the file", slot.reply)
         return slot.upload_id
 
     def verified(self, audio: bytes, sidecar: bytes | None = None) -> tuple[Reply, str]:

@@ -51,7 +51,21 @@ def check(
 
     def make(function: Callable[[Subject], None]) -> Check:
         sentence = (function.__doc__ or "").strip().splitlines()[0]
-        name = function.__name__.replace("_", "-")
-        return Check(name=name, sentence=sentence, run=function, own_calls=calls, shares=shares, needs=needs, risk=risk)
+        return made_of(function, function.__name__, sentence, calls=calls, shares=shares, needs=needs, risk=risk)
 
     return make
+
+
+def made_of(
+    run: Callable[[Subject], None],
+    name: str,
+    sentence: str,
+    *,
+    calls: int = 0,
+    shares: str = "",
+    needs: tuple[str, ...] = (),
+    risk: Risk = Risk.NONE,
+) -> Check:
+    """Make a check of a function that has no name and sentence of its own."""
+    name = name.replace("_", "-")
+    return Check(name=name, sentence=sentence, run=run, own_calls=calls, shares=shares, needs=needs, risk=risk)

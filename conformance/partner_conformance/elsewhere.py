@@ -1,15 +1,11 @@
 """Calls to other hosts than the API: slots and links. No key is ever sent there."""
 
-import ssl
-from functools import cache
-
 import httpx
 
+from partner_conformance.network import Network, why
 from partner_conformance.replies import NoAnswer
 from partner_conformance.slots import Form
 
-# Chosen, in seconds: far above any normal answer, so that only a hung service is a missing answer.
-TIMEOUTS = httpx.Timeout(60.0, connect=10.0)
 # Chosen: a download ends here. A one-file artifact fits a slot (65 MiB), so a longer one is not wanted.
 _MOST_BYTES = 66 * 1024 * 1024
 
@@ -17,8 +13,8 @@ _MOST_BYTES = 66 * 1024 * 1024
 class Elsewhere:
     """An HTTP client for slots and links, which has never seen a key."""
 
-    def __init__(self) -> None:
-        self._client = httpx.Client(timeout=TIMEOUTS, verify=certificates(), follow_redirects=False, trust_env=False)
+    def __init__(self, network: Network) -> None:
+        self._client = network.client()
 
     def post_form(self, url: str, form: Form) -> int:
         """Post a form to a slot; return the status.
@@ -33,7 +29,7 @@ class Elsewhere:
         try:
             return self._client.post(url, files=parts).status_code
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise NoAnswer(f"the slot cannot be reached ({type(error).__name__})") from None
+            raise NoAnswer(f"the slot cannot be reached ({why(error)})") from None
 
     def download(self, url: str) -> tuple[int, bytes]:
         """Get a link, and follow its redirects; return the status and the bytes.
@@ -50,14 +46,8 @@ class Elsewhere:
                         break
                 return response.status_code, bytes(content)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise NoAnswer(f"the link cannot be reached ({type(error).__name__})") from None
+            raise NoAnswer(f"the link cannot be reached ({why(error)})") from None
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
-
-
-@cache
-def certificates() -> ssl.SSLContext:
-    """Read the system's certificates once, because this is slow."""
-    return ssl.create_default_context()

@@ -17,12 +17,14 @@ class Inputs:
         unregistered_pair: audio and sidecar of an intact pair that is not registered.
         proof: the id of a proof of the key's tenant.
         pending_proof: the id of a proof of the key's tenant that is not issued yet.
+        second_key: another key of the same tenant.
         other_key: a key of another tenant of the same environment.
         other_environment_key: a key of another environment.
         grace_key: a key that was rotated less than 72 hours ago.
         expired_key: a key that was rotated more than 72 hours ago.
         new_key_file: the file for the new key of a rotation.
         erase_proof: the id of a proof of the key's tenant that the suite may erase.
+        erase_pair: audio and sidecar of an accepted pair whose proof the suite may erase.
         slot_seconds: the lifetime of a slot, as stated by the partner.
     """
 
@@ -34,12 +36,14 @@ class Inputs:
     unregistered_pair: tuple[Path, Path] | None = None
     proof: str | None = None
     pending_proof: str | None = None
+    second_key: str | None = None
     other_key: str | None = None
     other_environment_key: str | None = None
     grace_key: str | None = None
     expired_key: str | None = None
     new_key_file: Path | None = None
     erase_proof: str | None = None
+    erase_pair: tuple[Path, Path] | None = None
     slot_seconds: float | None = None
 
     @staticmethod

@@ -48,6 +48,13 @@ class NewKeyFile:
             said = f"{file} cannot be written ({error.strerror})"
             raise NoAnswer(f"{said}: repeat the call with the Idempotency-Key in {self._idempotency_file}") from error
 
+    def put_first(self, secret: str) -> None:
+        """Put a saved secret into the file itself: the one there has been rotated in turn, and is kept beside it."""
+        if secret in self._saved[1:]:
+            newest = self._file.with_name(f"{self._file.name}.{self._saved.index(secret) + 1}")
+            self._file.replace(self._file.with_name(f"{self._file.name}.rotated"))
+            newest.replace(self._file)
+
     def _create_files(self) -> None:
         _write(self._file, "")
         _write(self._idempotency_file, f"{self.idempotency_key}\n")

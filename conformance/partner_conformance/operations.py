@@ -21,10 +21,7 @@ class Operation:
 HEALTH = Operation(method="GET", path="/health", statuses=frozenset({200, 500}), is_public=True)
 KEYS = Operation(method="GET", path="/partner/keys", statuses=frozenset({200, 400, 403, 429, 500}))
 ROTATE = Operation(
-    method="POST",
-    path="/partner/keys/rotate",
-    success=201,
-    statuses=frozenset({201, 400, 403, 409, 429, 500}),
+    method="POST", path="/partner/keys/rotate", success=201, statuses=frozenset({201, 400, 403, 409, 429, 500})
 )
 USAGE = Operation(method="GET", path="/partner/usage", statuses=frozenset({200, 400, 403, 429, 500}))
 PROOFS = Operation(method="GET", path="/proofs", statuses=frozenset({200, 400, 403, 429, 500}))

@@ -27,6 +27,11 @@ class Reply:
         return self.status == 429  # noqa: PLR2004 - the contract's number
 
     @property
+    def is_error(self) -> bool:
+        """Whether this is one of HTTP's errors."""
+        return self.status >= 400  # noqa: PLR2004 - HTTP
+
+    @property
     def is_failure(self) -> bool:
         """Whether the service failed: the contract allows that, so it is no answer."""
         return self.status >= _FIRST_FAILURE_STATUS
@@ -95,11 +100,26 @@ class _EndsEarlyError(Exception):
 
 
 class Violation(_EndsEarlyError):
-    """The service breaks the contract: the finding, and its replies."""
+    """The service breaks the contract: the finding, and its replies.
+
+    A step that many checks share names itself as the `root`: only the first of its findings is a failure.
+    """
+
+    def __init__(self, said: str, replies: Sequence[Reply] = (), *, root: str = "") -> None:
+        super().__init__(said, replies)
+        self.root = root
 
 
 class NotTried(_EndsEarlyError):
     """A check cannot run here: it lacks something."""
+
+
+class OverBudget(NotTried):
+    """A check needs more calls than the budget has left."""
+
+
+class Advice(_EndsEarlyError):
+    """The service reads an open sentence in its own way; this is told, and is no violation."""
 
 
 class NoAnswer(NotTried):

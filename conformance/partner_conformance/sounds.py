@@ -3,6 +3,8 @@
 import secrets
 import struct
 
+from partner_conformance.credentials import chunk_of
+
 # The lowest common rate, for small files.
 _RATE_HZ = 8_000
 # RIFF: the header of a PCM WAV.
@@ -40,10 +42,5 @@ def with_another_letter(sidecar: bytes) -> bytes:
 
 def _samples(audio: bytes) -> tuple[int, int]:
     """Return the offset and the length of a WAV's samples, in bytes."""
-    at = 12
-    while audio[:4] == b"RIFF" and at + 8 <= len(audio):
-        label, length = struct.unpack_from("<4sI", audio, at)
-        if label == b"data":
-            return at + 8, min(length, len(audio) - at - 8)
-        at += 8 + length + length % 2
-    return 0, len(audio)
+    start, end = chunk_of(audio, b"data") or (0, len(audio))
+    return start, end - start

@@ -6,28 +6,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from partner_conformance import sounds
+from partner_conformance import operations, sounds
 from partner_conformance.assertions import expect, objects_of, success_members, text_of
 from partner_conformance.caller import Caller
 from partner_conformance.inputs import Inputs
 from partner_conformance.new_key_file import NewKeyFile
-from partner_conformance.operations import (
-    ASSET,
-    ERASE,
-    HEALTH,
-    INTERPRETATION,
-    KEYS,
-    PROOF,
-    PROOFS,
-    ROTATE,
-    UPLOADS,
-    USAGE,
-    VERIFY,
-    Operation,
-)
+from partner_conformance.operations import Operation
 from partner_conformance.pages import Walk
 from partner_conformance.replies import NoAnswer, NotTried, Reply, Violation
 from partner_conformance.slots import Slot
+from partner_conformance.snapshot import Snapshot
 from partner_conformance.wire import Wire
 
 MADE_UP = "made-up-by-the-conformance-suite"
@@ -37,6 +25,8 @@ MOMENT_SECONDS = 2.0
 _POLL_SECONDS = 2
 _LONGEST_POLL_SECONDS = 5
 MOST_POLLS = 4
+# Chosen: so many statuses are named one by one.
+_FEW = 4
 
 SHARED_CALLS = {"all proofs": 20, "one burst": 600}
 """The most keyed calls for it, once for all checks that share it.
@@ -48,11 +38,24 @@ Chosen: 2,000 proofs in pages of 100; a longer list is not read to its end, to s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rotation:
-    """One completed rotation: its reply, its members, and its time in unix seconds."""
+    """One completed rotation: its reply and members, what was seen before, and its time in unix seconds."""
 
     reply: Reply
     members: Mapping[str, object] = field(repr=False)
+    before: Snapshot = field(repr=False)
     completed_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erasure:
+    """One erasure: its reply, the proof's links, audio and upload from before, and what was seen before and after."""
+
+    reply: Reply
+    links: list[str] = field(repr=False)
+    audio: bytes | None = field(repr=False)
+    upload_id: str = field(repr=False)
+    before: Snapshot = field(repr=False)
+    after: Snapshot = field(repr=False)
 
 
 class Subject(Caller):
@@ -60,11 +63,9 @@ class Subject(Caller):
 
     def __init__(self, wire: Wire, inputs: Inputs) -> None:
         super().__init__(wire, inputs)
-        if inputs.other_key is not None:
-            wire.real_keys.add(inputs.other_key)
+        wire.real_keys |= {key for key in (inputs.other_key, inputs.second_key) if key is not None}
         self.rotation: Rotation | None = None
-        self.erasure: Reply | None = None
-        self.erased_audio: bytes | None = None
+        self.erasure: Erasure | None = None
         self.burst_calls = 0
         self.new_secrets: set[str] = set()
         self.is_key_lost = False
@@ -73,34 +74,37 @@ class Subject(Caller):
     @cached_property
     def health(self) -> Reply:
         """The reply of GET /health, without a key."""
-        return self.wire.ask(HEALTH)
+        return self.wire.ask(operations.HEALTH)
 
     @cached_property
     def moments(self) -> list[dict[Operation, Reply]]:
         """The replies of health and usage at two times, a moment apart."""
-        first = self._health_and_usage()
-        self.wire.wait(MOMENT_SECONDS)
-        return [first, self._health_and_usage()]
+        moments = []
+        for pause in (0.0, MOMENT_SECONDS):
+            self.wire.wait(pause)
+            usage = self.wire.ask(operations.USAGE, query={"days": "1"})
+            moments.append({operations.HEALTH: self.wire.ask(operations.HEALTH), operations.USAGE: usage})
+        return moments
 
     @cached_property
     def inventory(self) -> Reply:
         """The list of keys, without `limit` and `cursor`."""
-        return self.wire.ask(KEYS)
+        return self.wire.ask(operations.KEYS)
 
     @cached_property
     def usage(self) -> Reply:
         """The usage of the default window."""
-        return self.wire.ask(USAGE)
+        return self.wire.ask(operations.USAGE)
 
     @cached_property
     def listing(self) -> Reply:
         """The newest proofs, up to 100."""
-        return self.wire.ask(PROOFS, query={"limit": "100"})
+        return self.wire.ask(operations.PROOFS, query={"limit": "100"})
 
     @cached_property
     def all_proofs(self) -> Walk:
         """The list of proofs in pages of 100, up to 2,000."""
-        return self.walk(PROOFS, {"limit": "100"}, SHARED_CALLS["all proofs"])
+        return self.walk(operations.PROOFS, {"limit": "100"}, SHARED_CALLS["all proofs"])
 
     @cached_property
     def key_ids(self) -> list[str]:
@@ -126,16 +130,24 @@ class Subject(Caller):
             raise NotTried("this key has no proof; name one with --proof")
         return text_of(self.items[0], "proofId", self.listing)
 
+    @property
+    def known_proof(self) -> str:
+        """The id of a proof of this tenant, or a made-up one if it has none or its list has no answer."""
+        try:
+            return self.a_proof
+        except (NotTried, Violation):
+            return MADE_UP
+
     @cached_property
     def record(self) -> Reply:
         """The record of that proof."""
-        return self.wire.ask(PROOF, proof_id=self.a_proof)
+        return self.wire.ask(operations.PROOF, proof_id=self.a_proof)
 
     @cached_property
     def note(self) -> Reply:
         """The interpretation of that proof; a pending note is polled a few times, and not before it says."""
         for _ in range(MOST_POLLS):
-            reply = self.wire.ask(INTERPRETATION, proof_id=self.a_proof)
+            reply = self.wire.ask(operations.INTERPRETATION, proof_id=self.a_proof)
             told = reply.members.get("retryAfterSeconds", _POLL_SECONDS)
             is_short = isinstance(told, int) and 0 <= told <= _LONGEST_POLL_SECONDS
             if reply.members.get("status") != "pending" or not is_short:
@@ -146,17 +158,17 @@ class Subject(Caller):
     @cached_property
     def unknown_proof(self) -> Reply:
         """The reply for an unknown proof."""
-        return self.wire.ask(PROOF, proof_id=MADE_UP)
+        return self.wire.ask(operations.PROOF, proof_id=MADE_UP)
 
     @cached_property
     def keyless(self) -> Reply:
         """The reply to a call without a key."""
-        return self.wire.ask(USAGE, key=None)
+        return self.wire.ask(operations.USAGE, key=None)
 
     @cached_property
     def bad_limit(self) -> Reply:
         """The reply to a list of keys with a `limit` of 0."""
-        return self.wire.ask(KEYS, query={"limit": "0"})
+        return self.wire.ask(operations.KEYS, query={"limit": "0"})
 
     @cached_property
     def slot(self) -> Slot:
@@ -167,6 +179,11 @@ class Subject(Caller):
     def unreadable(self) -> tuple[Reply, str]:
         """The reply for generated audio without a credential, and its uploadId."""
         return self.verified(sounds.silence())
+
+    @property
+    def unreadable_reply(self) -> Reply:
+        """The reply for generated audio without a credential."""
+        return self.unreadable[0]
 
     @cached_property
     def one_file(self) -> bytes:
@@ -210,42 +227,44 @@ class Subject(Caller):
             return
         if reply.is_failure and self._answer_to_a_correct_call(reply.operation).is_failure:
             raise NoAnswer(f"{reply.operation} repeatedly answered {reply.status}", (reply,))
-        wanted = " or ".join(map(str, sorted(expected)))
+        few = len(expected) <= _FEW
+        wanted = " or ".join(map(str, sorted(expected))) if few else f"one of {min(expected)} to {max(expected)}"
         raise Violation(f"{reply.operation} {occasion} answered {reply.status}, not {wanted}", (reply,))
 
     def correct_calls(self) -> list[tuple[Operation, dict[str, Any]]]:
         """Return a correct call of each keyed operation that rotates and erases nothing."""
         by_id = {"proof_id": MADE_UP}
         return [
-            (KEYS, {}),
-            (USAGE, {"query": {"days": "1"}}),
-            (PROOFS, {"query": {"limit": "1"}}),
-            (PROOF, by_id),
-            (ASSET, by_id),
-            (INTERPRETATION, by_id),
-            (UPLOADS, {"query": {"purpose": "verify"}}),
-            (VERIFY, {"body": {"uploadId": self.unreadable[1]}}),
+            (operations.KEYS, {}),
+            (operations.USAGE, {"query": {"days": "1"}}),
+            (operations.PROOFS, {"query": {"limit": "1"}}),
+            (operations.PROOF, by_id),
+            (operations.ASSET, by_id),
+            (operations.INTERPRETATION, by_id),
+            (operations.UPLOADS, {"query": {"purpose": "verify"}}),
+            (operations.VERIFY, {"body": {"uploadId": self.unreadable[1]}}),
         ]
 
     def expect_accepted_everywhere(self, key: str, name: str) -> None:
-        """Expect that no operation refuses this key."""
+        """Expect that no operation refuses this key, and that an accepted credential is so with it too."""
         for operation, call in self.correct_calls():
             reply = self.wire.ask(operation, key=key, **call)
             expect(reply.status != 403, f"{operation} refused {name}", reply)  # noqa: PLR2004 - a refused key
-
-    def _health_and_usage(self) -> dict[Operation, Reply]:
-        return {HEALTH: self.wire.ask(HEALTH), USAGE: self.wire.ask(USAGE, query={"days": "1"})}
+        if self.inputs.one_file is not None:
+            first, upload_id = self.accepted_upload
+            again = self.verify(upload_id, key=key)
+            is_same = again.members.get("verdict") == first.members.get("verdict")
+            expect(is_same or again.is_error, f"{name} gives another verdict for the same audio", first, again)
 
     def _answer_to_a_correct_call(self, operation: Operation) -> Reply:
         """Make a correct call of this operation, or of one beside it if it would rotate or erase."""
-        if operation is VERIFY:
+        if operation is operations.VERIFY:
             return self.verify(self.unreadable[1])
-        beside = {ROTATE: KEYS, ERASE: PROOF}.get(operation, operation)
-        has_proof = self.inputs.proof is not None or bool(self.items)
-        if beside is INTERPRETATION and has_proof:
+        beside = {operations.ROTATE: operations.KEYS, operations.ERASE: operations.PROOF}.get(operation, operation)
+        if beside is operations.INTERPRETATION and self.known_proof != MADE_UP:
             return self.note
-        query = {"purpose": "verify"} if beside is UPLOADS else None
-        return self.wire.ask(beside, proof_id=self.a_proof if has_proof else MADE_UP, query=query)
+        query = {"purpose": "verify"} if beside is operations.UPLOADS else None
+        return self.wire.ask(beside, proof_id=self.known_proof, query=query)
 
 
 def a_made_up_key() -> str:

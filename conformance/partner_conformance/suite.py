@@ -2,78 +2,48 @@
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
-from types import ModuleType
+from importlib import import_module
 
-from partner_conformance.checks import (
-    authentication,
-    binding,
-    erasure,
-    errors,
-    every_reply,
-    health,
-    keys,
-    metering,
-    paging,
-    proof_list,
-    proofs,
-    replays,
-    requests,
-    rotation,
-    tenants,
-    uploads,
-    usage,
-    verdicts,
-    verify,
-)
 from partner_conformance.definition import Check, Risk
 from partner_conformance.inputs import Inputs
-from partner_conformance.replies import KeyRefused, NoAnswer, NotTried, Violation
+from partner_conformance.replies import Advice, KeyRefused, NoAnswer, NotTried, OverBudget, Violation
+from partner_conformance.results import ADVICE, FAILED, NOT_TRIED, PASSED, Result
 from partner_conformance.subject import SHARED_CALLS, Subject
 
-_MODULES: tuple[ModuleType, ...] = (
-    health,
-    authentication,
-    tenants,
-    keys,
-    usage,
-    metering,
-    proof_list,
-    paging,
-    proofs,
-    uploads,
-    verify,
-    requests,
-    verdicts,
-    binding,
-    errors,
-    rotation,
-    replays,
-    erasure,
-    every_reply,  # last, because it reads the replies of all others
+_MODULES = (
+    *("health", "members", "authentication", "lists", "usage", "proofs", "uploads", "verify", "requests"),
+    *("verdicts", "binding", "forgery", "errors", "rotation", "changes", "replays", "erasure"),
+    "every_reply",  # last, because it reads the replies of all others
 )
 
 # Chosen: calls to find out whether the service is down or the key is refused, and to repeat what failed.
 _RESERVE = 20
 
-CHECKS = {each.name: each for module in _MODULES for each in vars(module).values() if isinstance(each, Check)}
+
+def _checks_of(name: str) -> Iterator[Check]:
+    """Yield the checks of a module; a rule of both lists is two checks."""
+    for value in vars(import_module(f"partner_conformance.checks.{name}")).values():
+        yield from (each for each in (value if isinstance(value, tuple) else (value,)) if isinstance(each, Check))
+
+
+CHECKS = {each.name: each for module in _MODULES for each in _checks_of(module)}
 """All checks by name, in the order of their runs."""
 
-PASSED, FAILED, NOT_TRIED = "passed", "failed", "not tried"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """The result of one check; `said` is the finding, or why it was not tried."""
-
-    check: Check
-    result: str
-    said: str = ""
-    request_ids: tuple[str, ...] = ()
-    is_unanswered: bool = False
-    is_key_refused: bool = False
-    seconds: float = 0.0
+_FIRST = (
+    "authentication-1-key-is-taken",
+    "resources-keys-record-fields",
+    "resources-proofs-item-fields",
+    "endpoints-reading-changes-nothing",  # before any record is read
+    "resources-upload-fields",
+    "endpoints-slot-takes-fields-then-file",
+    "endpoints-11-verification-changes-nothing",  # before anything is verified
+    "resources-verify-fields",
+    "verdicts-accepted-one-file-is-valid",
+    "verdicts-accepted-pair-is-valid",
+)
+"""What many checks build on runs first, so that a failure of it is found by its own check."""
 
 
 def matching(pattern: str) -> list[str]:
@@ -100,13 +70,16 @@ def most_calls(checks: Iterable[Check], inputs: Inputs) -> int:
 
 
 def run(checks: Iterable[Check], subject: Subject) -> Iterator[Result]:
-    """Run one check after another."""
-    for each in checks:
+    """Run one check after another; of findings with one root only the first is a failure, and it blocks the others."""
+    ordered = list(checks)
+    ordered.sort(key=lambda each: _FIRST.index(each.name) if each.name in _FIRST else len(_FIRST))
+    roots: dict[str, str] = {}
+    for each in ordered:
         began = time.monotonic()
-        yield replace(_result_of(each, subject), seconds=time.monotonic() - began)
+        yield replace(_result_of(each, subject, roots), seconds=time.monotonic() - began)
 
 
-def _result_of(each: Check, subject: Subject) -> Result:
+def _result_of(each: Check, subject: Subject, roots: dict[str, str]) -> Result:
     missing = subject.inputs.missing(each.needs)
     if missing:
         options = ", ".join(subject.inputs.option(name) for name in missing)
@@ -115,13 +88,20 @@ def _result_of(each: Check, subject: Subject) -> Result:
         each.run(subject)
     except KeyRefused as end:
         return _without_key(each, subject, end)
-    except (Violation, NotTried) as end:
+    except Violation as end:
+        first = roots.setdefault(end.root or each.name, each.name)
+        if first != each.name:
+            said = f"blocked by {first}: {end.said}"
+            return Result(check=each, result=NOT_TRIED, said=said, request_ids=end.request_ids, blocked_by=first)
+        return Result(check=each, result=FAILED, said=end.said, request_ids=end.request_ids)
+    except (Advice, NotTried) as end:
         return Result(
             check=each,
-            result=FAILED if isinstance(end, Violation) else NOT_TRIED,
+            result=ADVICE if isinstance(end, Advice) else NOT_TRIED,
             said=end.said,
             request_ids=end.request_ids,
             is_unanswered=isinstance(end, NoAnswer),
+            is_over_budget=isinstance(end, OverBudget),
         )
     return Result(check=each, result=PASSED)
 
@@ -134,9 +114,5 @@ def _without_key(each: Check, subject: Subject, end: KeyRefused) -> Result:
         said = "since its rotation the key is refused; it must work for 72 hours"
         return Result(check=each, result=FAILED, said=said, request_ids=end.request_ids)
     return Result(
-        check=each,
-        result=NOT_TRIED,
-        said=end.said,
-        request_ids=end.request_ids,
-        is_key_refused=not is_lost_by_rotation,
+        check=each, result=NOT_TRIED, said=end.said, request_ids=end.request_ids, is_key_refused=not is_lost_by_rotation
     )

@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Self
@@ -9,9 +10,10 @@ from urllib.parse import quote
 
 import httpx
 
-from partner_conformance.elsewhere import TIMEOUTS, Elsewhere, certificates
+from partner_conformance.elsewhere import Elsewhere
+from partner_conformance.network import Network, why
 from partner_conformance.operations import KEYS, ROTATE, USAGE, Operation
-from partner_conformance.replies import Headers, KeyRefused, NoAnswer, NotTried, Reply
+from partner_conformance.replies import Headers, KeyRefused, NoAnswer, NotTried, OverBudget, Reply
 from partner_conformance.waits import Lane, Waits
 
 # Chosen: tries of one call. With one, a single failure hides a check's result; more only wait longer.
@@ -41,18 +43,20 @@ class Wire:
         max_wait_seconds: float = 120.0,
         most_calls: int | None = None,
         sleep: Callable[[float], None] = time.sleep,
+        network: Network | None = None,
     ) -> None:
         self.key = key
         self.real_keys = {key}
         self.replies: list[Reply] = []
-        self.keyed_calls = 0
+        self._calls: Counter[str] = Counter()
         self.most_calls = most_calls
-        self.elsewhere = Elsewhere()
+        network = network or Network()
+        self.elsewhere = Elsewhere(network)
         self._base_url = base_url.rstrip("/")
         self._sleep = sleep
         self._waits = Waits(max_wait_seconds, sleep)
         self._refused: dict[str, Reply] = {}
-        self._api = httpx.Client(timeout=TIMEOUTS, verify=certificates(), follow_redirects=False, trust_env=False)
+        self._api = network.client()
 
     def ask(
         self,
@@ -87,6 +91,15 @@ class Wire:
         if reply.status == _FORBIDDEN and secret in self.real_keys and not operation.is_public:
             self._require_accepted(secret or "", reply)
         return reply
+
+    @property
+    def keyed_calls(self) -> int:
+        """The keyed calls so far, with all keys."""
+        return self._calls.total()
+
+    def calls_of(self, key: str) -> int:
+        """Return the calls so far with a key; empty for the wire's own."""
+        return self._calls[key or self.key]
 
     def wait(self, seconds: float) -> None:
         """Wait."""
@@ -137,7 +150,7 @@ class Wire:
         try:
             response = self._api.send(request)
         except httpx.HTTPError as error:
-            raise NoAnswer(f"{operation} has no answer ({type(error).__name__})") from None
+            raise NoAnswer(f"{operation} has no answer: {why(error)}") from None
         self._api.cookies.clear()  # a gateway's cookies are not sent back
         reply = Reply(
             operation=operation,
@@ -152,8 +165,8 @@ class Wire:
         if "x-api-key" not in request.headers:
             return
         if self.most_calls is not None and self.keyed_calls >= self.most_calls:
-            raise NotTried(f"the budget of {self.most_calls} keyed calls is spent")
-        self.keyed_calls += 1
+            raise OverBudget(f"the budget of {self.most_calls} keyed calls is spent")
+        self._calls[request.headers["x-api-key"]] += 1
 
     def _require_accepted(self, secret: str, refused: Reply) -> None:
         """After a 403 ask two operations that every key may call: only if both refuse it too, the key is refused."""

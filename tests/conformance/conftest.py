@@ -1,22 +1,23 @@
 """One sandbox for all tests of this folder, and every input of the suite."""
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import count
+from dataclasses import fields, replace
 from pathlib import Path
-from random import Random
 
-import httpx
 import pytest
 
 import proofsweep_sandbox as sandbox
 from partner_conformance import CHECKS, Inputs, Result, Subject, Wire, run
+from partner_conformance.options import inputs_of, secret_in, with_file
+from partner_conformance.prepare import prepare
 from proofsweep_cli.app import run as run_command
-from proofsweep_sandbox.samples import sounds
 
 from ..mutants.operator import MutantOperator
 
 # The longest lifetime of a slot with any seed: four times the sandbox's default of 900 s.
 SLOT_SECONDS = 4 * 900
+NAMED_BY_FILES = ("", "second_", "other_", "grace_", "expired_", "other_environment_")
+KEY_FILES = dict.fromkeys(f"{name}key_file" for name in NAMED_BY_FILES)
 Given = tuple[str, Inputs]
 Output = tuple[int, str, str]
 Command = Callable[..., Output]
@@ -43,68 +44,22 @@ def operator(running: sandbox.Running) -> Iterator[MutantOperator]:
 
 
 @pytest.fixture(scope="session")
-def wav(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small WAV without any credential."""
-    file = tmp_path_factory.mktemp("wav") / "take.wav"
-    file.write_bytes(sounds.wav(0.05, Random(1)))  # noqa: S311 - a sound, not a secret
-    return file
-
-
-@pytest.fixture(scope="session")
-def furnish(running: sandbox.Running, wav: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Given]:
-    """Make a tenant with three keys, five proofs and `more` of both; return its key, and every input of the suite."""
-    numbers = count()
+def furnish(running: sandbox.Running, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Given]:
+    """Make a tenant with three keys, its proofs and `more` of both; return its key, and every input of the suite."""
 
     def furnish(more: int = 0) -> Given:
-        operator, folder = running.operator, tmp_path_factory.mktemp("given")
-        key, other = operator.add_tenant("the suite's"), operator.add_tenant("another")
-        for _ in range(2 + more):
-            operator.add_key(key.tenant, "one more")
-        audio = folder / "take.wav"
-        audio.write_bytes(wav.read_bytes())
-
-        def issue(name: str, **options: object) -> sandbox.Issued:
-            return operator.issue(audio, folder / name, tenant=key.tenant, **options)  # type: ignore[arg-type]  # an IssueOptions
-
-        operator.move_clock(-3600)
-        spare = issue("spare.wav")
-        for _ in range(more):
-            operator.move_clock(1)
-            issue("old.sidecar", legacy=True)
-        operator.move_clock(3600 - more)
-        one_file, pair = issue("one.wav"), issue("take.sidecar", legacy=True)
-        operator.issue(audio, folder / "theirs.wav", tenant=other.tenant)
-        issue("stranger.sidecar", legacy=True, sealed_by="stranger")
-        inputs = Inputs(
-            sidecar_field="sidecar",
-            one_file=one_file.audio,
-            pair=(pair.audio, folder / "take.sidecar"),
-            proof=one_file.proof_id,
-            pending_proof=issue("pending.wav", pending=True).proof_id,
-            local_seal=issue("device.wav", sealed_by="device", registered=False).audio,
-            unregistered=issue("stranger.wav", sealed_by="stranger").audio,
-            unregistered_pair=(audio, folder / "stranger.sidecar"),
-            other_key=other.api_key,
-            grace_key=rotated(running.base_url, operator, hours=30),
-            expired_key=rotated(running.base_url, operator, hours=80),
-            other_environment_key="sk_elsewhere_0123456789",
-            new_key_file=folder / f"new-key-{next(numbers)}",
-            erase_proof=spare.proof_id,
-            slot_seconds=SLOT_SECONDS,
-        )
-        return key.api_key, inputs
+        folder = tmp_path_factory.mktemp("given") / "given"
+        return given_in(prepare(running.base_url, running.operator_url, folder, more=more))
 
     return furnish
 
 
-def rotated(base_url: str, operator: sandbox.Operator, *, hours: float) -> str:
-    """Return a key of a new tenant that was rotated so many hours ago."""
-    key = operator.add_tenant("rotated").api_key
-    operator.move_clock(-hours * 3600)
-    headers = {"x-api-key": key, "idempotency-key": "0123456789abcdef"}
-    httpx.post(f"{base_url}/partner/keys/rotate", headers=headers, trust_env=False).raise_for_status()
-    operator.move_clock(hours * 3600)
-    return key
+def given_in(file: Path) -> Given:
+    """Return the key and the inputs that a file names."""
+    given = with_file(dict.fromkeys((each.name for each in fields(Inputs)), None) | KEY_FILES | {"inputs": file})
+    key = secret_in(given["key_file"])
+    assert key is not None
+    return key, replace(inputs_of(given), slot_seconds=SLOT_SECONDS)
 
 
 @pytest.fixture(scope="session")

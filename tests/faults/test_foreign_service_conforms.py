@@ -7,24 +7,19 @@ from ..servers.foreign_service import KEY, ForeignService
 NOT_SERVED = "answered 404"
 """The suite's words for operations that the service does not have."""
 ON_PURPOSE = {
-    "resources-health-fields": "a deployment that tells no version",
-    "resources-health-deployed-at-in-seconds": "an ISO string, as in an earlier release",
-    "resources-usage-plan": "a quota that is no number",
-    "resources-usage-days": "a day without `remaining`",
-    "resources-usage-counts": "a day without `remaining`",
+    "resources-health-fields": "a deployment that tells no version, and an ISO string, as in an earlier release",
+    "resources-usage-fields": "a quota that is no number",
     "endpoints-4-usage-tells-the-quota": "usage without the quota's headers",
-    "resources-usage-days-end-today": "days that are all the same, and past",
-    "resources-usage-remaining-is-the-headers": "a day without `remaining`",
-    "limits-quota-counts-a-verification": "days that are all the same, and past",
-    "limits-remaining-is-within-the-limit": "a quota that is no number",
-    "limits-reset-does-not-move": "usage without the quota's headers",
-    "endpoints-slot-refuses-altered-values": "a slot that does not look at the values of the fields",
-    "limits-limit-header-is-the-quota": "usage without the quota's headers",
     "limits-reset-is-when-the-month-ends": "usage without the quota's headers",
-    "endpoints-4-remaining-is-live": "usage without the quota's headers",
+    "resources-usage-remaining-is-the-headers": "usage without the quota's headers",
+    "resources-usage-has-an-entry-for-each-day": "days that are all the same",
+    "resources-usage-days-end-today": "days that are all the same, and past",
+    "limits-quota-counts-each-call-once": "days that are all the same, and past",
+    "endpoints-slot-refuses-altered-values": "a slot that does not look at the values of the fields",
     "errors-7-request-id-on-every-response": "only `x-amzn-requestid` is sent",
-    "errors-7-amzn-request-id-is-the-same": "only `x-amzn-requestid` is sent",
     "endpoints-all-return-json": "no Content-Type",
+    "resources-verify-fields": "an acceptance without `proofId`",
+    "resources-every-timestamp-is-seconds": "a time with a fraction",
     "verdicts-audio-without-a-proof-is-unreadable": "audio without a verdict of its own is `valid`",
 }
 

@@ -20,6 +20,7 @@ from . import (
     verdicts,
 )
 from .definition import Mutant
+from .wild import WILD
 
 _ALL = (
     *keys.MUTANTS,
@@ -35,6 +36,7 @@ _ALL = (
     *binding.MUTANTS,
     *errors.MUTANTS,
     *rotation.MUTANTS,
+    *(each for each in WILD.values() if each.rule),
 )
 
 

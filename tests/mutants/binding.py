@@ -64,19 +64,19 @@ def _altered(_service: Service, _exchange: Exchange, answer: Answer) -> Answer:
 
 MUTANTS = (
     Mutant(
-        rule="verdicts-bit-of-the-first-and-the-last-sample",
+        rule="verdicts-first-and-last-sample-of-a-one-file",
         breaks="the first and the last sample are not bound",
         on=_VERIFY,
         replace_part=ignore_both_ends,
     ),
     Mutant(
-        rule="verdicts-bit-of-the-header-of-a-one-file",
+        rule="verdicts-bytes-around-the-samples-of-a-one-file",
         breaks="the WAV's format is not bound",
         on=_VERIFY,
         replace_part=ignore_the_format,
     ),
     Mutant(
-        rule="verdicts-byte-more-or-less-of-a-one-file",
+        rule="verdicts-bytes-around-the-samples-of-a-one-file",
         breaks="bytes after the end of the RIFF are ignored",
         on=_VERIFY,
         replace_part=ignore_the_tail,
@@ -84,9 +84,9 @@ MUTANTS = (
     *(
         Mutant(rule=rule, breaks="the audio of a pair is not compared", on=_VERIFY, replace_part=accept_any_audio)
         for rule in (
-            "verdicts-bit-of-the-first-and-the-last-byte-of-a-pair",
-            "verdicts-byte-more-or-less-of-a-pair",
-            "verdicts-other-audio-with-a-sidecar",
+            "verdicts-first-and-last-sample-of-a-pair",
+            "verdicts-bytes-around-the-samples-of-a-pair",
+            "verdicts-first-and-last-sample-of-a-pair",
         )
     ),
     Mutant(
@@ -108,7 +108,7 @@ MUTANTS = (
         change_answer=with_verdict("unregistered", "valid"),
     ),
     Mutant(
-        rule="verdicts-audio-of-a-pair-alone",
+        rule="endpoints-11-sidecar-is-not-remembered",
         breaks="the audio of a pair is `valid` without its sidecar",
         on=_VERIFY,
         change_answer=with_verdict("unreadable", "valid"),

@@ -20,7 +20,7 @@ class Mutant:
     """One broken rule, broken by one of four kinds of change.
 
     Attributes:
-        rule: the name of the check that must fail.
+        rule: the name of the check that must fail; empty if no check was written for it.
         breaks: what the service does instead.
         on: the endpoints that break the rule; all of them if empty.
         change_request: changes the request before the service reads it.
@@ -29,8 +29,8 @@ class Mutant:
         change_answer: changes the finished answer, which may be a refusal.
     """
 
-    rule: str
-    breaks: str
+    rule: str = ""
+    breaks: str = ""
     on: tuple[str, ...] = ()
     change_request: RequestChange = lambda request: request
     replace_part: PartReplacement = lambda service: service

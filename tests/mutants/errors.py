@@ -25,13 +25,13 @@ def _in_milliseconds(service: Service, exchange: Exchange, answer: Answer) -> An
 
 MUTANTS = (
     Mutant(
-        rule="errors-1-api-error-of-the-service",
+        rule="errors-1-every-error-is-an-api-error",
         breaks="the 404 of an unknown proof has no `code`",
         on=("proof",),
         change_answer=change_error(lambda members: members.pop("code")),
     ),
     Mutant(
-        rule="errors-1-api-error-of-the-gateway",
+        rule="errors-1-every-error-is-an-api-error",
         breaks="the body of a 403 is no ApiError",
         change_answer=change_error(_without_api_error, 403),
     ),
@@ -51,17 +51,17 @@ MUTANTS = (
         change_answer=set_header("retry-after", None, status=_THROTTLED),
     ),
     Mutant(
-        rule="errors-5-code-on-429",
+        rule="errors-5-a-429-tells-what-to-do",
         breaks="the code of a 429 is `throttled`",
         change_answer=change_error(lambda members: members.update(code="throttled"), _THROTTLED),
     ),
     Mutant(
-        rule="errors-5-retry-after-on-429",
+        rule="errors-5-a-429-tells-what-to-do",
         breaks="a 429 has no `Retry-After`",
         change_answer=set_header("retry-after", None, status=_THROTTLED),
     ),
     Mutant(
-        rule="errors-5-retry-after-on-429",
+        rule="errors-5-a-429-tells-what-to-do",
         breaks="`Retry-After` is a date",
         change_answer=set_header("retry-after", "Sat, 01 May 2027 00:00:00 GMT", status=_THROTTLED),
     ),
@@ -71,7 +71,7 @@ MUTANTS = (
         change_answer=_in_milliseconds,
     ),
     Mutant(
-        rule="errors-5-quota-headers-on-429",
+        rule="errors-5-a-429-tells-what-to-do",
         breaks="a 429 has no `X-RateLimit-Limit`",
         change_answer=set_header("x-ratelimit-limit", None, status=_THROTTLED),
     ),
@@ -97,7 +97,7 @@ MUTANTS = (
         change_answer=set_header("retry-after", "0", status=_THROTTLED),
     ),
     Mutant(
-        rule="errors-7-amzn-request-id-is-the-same",
+        rule="errors-7-request-id-on-every-response",
         breaks="`x-amzn-requestid` is another id",
         change_answer=set_header("x-amzn-requestid", "00000000-0000-4000-8000-000000000000"),
     ),

@@ -62,13 +62,13 @@ MUTANTS = (
         rule="resources-health-fields", breaks="`ok` is a string", on=("health",), change_answer=set_members(ok="yes")
     ),
     Mutant(
-        rule="resources-health-deployed-at-in-seconds",
+        rule="resources-health-fields",
         breaks="`deployedAt` is an ISO string",
         on=("health",),
         change_answer=set_members(deployedAt="2026-01-02T03:04:05Z"),
     ),
     Mutant(
-        rule="resources-health-deployed-at-in-seconds",
+        rule="resources-health-fields",
         breaks="`deployedAt` is in milliseconds",
         on=("health",),
         change_answer=change_success(lambda members: members.update(deployedAt=members["deployedAt"] * 1000)),
@@ -93,12 +93,12 @@ MUTANTS = (
         replace_part=accept_any_key,
     ),
     Mutant(
-        rule="authentication-3-invalid-key-is-403",
+        rule="authentication-3-invalid-key-is-refused-everywhere",
         breaks="an invalid key is answered with 401",
         change_answer=change_status(403, 401),
     ),
     Mutant(
-        rule="authentication-4-listing-is-the-tenants-own",
+        rule="authentication-4-lists-are-the-tenants-own",
         breaks="the proofs of all tenants are listed",
         on=("proofs",),
         replace_part=ignore_tenants,
@@ -122,13 +122,16 @@ MUTANTS = (
         change_request=change_query(_one_at_a_time),
     ),
     Mutant(
-        rule="endpoints-2-cursor-goes-on",
+        rule="endpoints-2-pages-of-any-size-agree",
         breaks="the cursor is ignored",
         on=("keys",),
         change_request=change_query(lambda query: query.pop("cursor", None)),
     ),
     Mutant(
-        rule="endpoints-2-cursor-goes-on", breaks="the cursor skips a key", on=("keys",), replace_part=skip_one_entry
+        rule="endpoints-2-pages-of-any-size-agree",
+        breaks="the cursor skips a key",
+        on=("keys",),
+        replace_part=skip_one_entry,
     ),
     Mutant(
         rule="resources-keys-next-cursor-only-while-more",
@@ -143,31 +146,31 @@ MUTANTS = (
         change_answer=_with_an_empty_last_page,
     ),
     Mutant(
-        rule="endpoints-2-limit-bounds-the-page",
+        rule="endpoints-2-pages-of-any-size-agree",
         breaks="a page has one key more",
         on=("keys",),
         change_request=replace_query_value("limit", "1", "2"),
     ),
     Mutant(
-        rule="limits-page-of-1-and-100-keys",
+        rule="endpoints-2-pages-of-any-size-agree",
         breaks="a page of 100 is refused",
         on=("keys",),
         change_request=replace_query_value("limit", "100", "101"),
     ),
     Mutant(
-        rule="limits-page-of-keys-out-of-bounds-is-400",
+        rule="endpoints-2-limit-out-of-bounds-is-400",
         breaks="a limit of 0 is accepted",
         on=("keys",),
         change_request=replace_query_value("limit", "0", "1"),
     ),
     Mutant(
-        rule="limits-page-of-keys-out-of-bounds-is-400",
+        rule="endpoints-2-limit-out-of-bounds-is-400",
         breaks="a limit of 101 is accepted",
         on=("keys",),
         change_request=replace_query_value("limit", "101", "100"),
     ),
     Mutant(
-        rule="endpoints-2-made-up-cursor",
+        rule="endpoints-2-odd-cursor-is-no-failure",
         breaks="an unknown cursor is answered with 404",
         on=("keys",),
         change_answer=change_status(400, 404, where=lambda exchange: "cursor" in exchange.request.query_params),
@@ -179,6 +182,9 @@ MUTANTS = (
         change_answer=set_header("x-ratelimit-reset", None),
     ),
     Mutant(
-        rule="rotate-new-key-is-listed", breaks="a new key is not listed", on=("keys",), replace_part=hide_newest_key
+        rule="rotate-changes-one-key-alone",
+        breaks="a new key is not listed",
+        on=("keys",),
+        replace_part=hide_newest_key,
     ),
 )

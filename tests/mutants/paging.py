@@ -13,9 +13,9 @@ from .definition import AnswerChange, Mutant
 
 _LISTS = (("keys", "endpoints-2"), ("proofs", "endpoints-5"))
 _NUMBERS = (
-    ("keys", "limit", 100, "limits-page-of-keys-is-a-whole-number"),
-    ("proofs", "limit", 100, "limits-page-of-proofs-is-a-whole-number"),
-    ("usage", "days", 90, "limits-usage-window-is-a-whole-number"),
+    ("keys", "limit", 100, "endpoints-2-limit-out-of-bounds-is-400"),
+    ("proofs", "limit", 100, "endpoints-5-limit-out-of-bounds-is-400"),
+    ("usage", "days", 90, "limits-usage-window-out-of-bounds-is-400"),
 )
 _Query = dict[str, str]
 _used_cursors: set[str] = set()

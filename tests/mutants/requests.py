@@ -54,13 +54,13 @@ MUTANTS = (
         change_answer=change_status(400, 500, where=_has_odd_cursor),
     ),
     Mutant(
-        rule="endpoints-11-body-is-an-object",
+        rule="endpoints-11-malformed-body-is-refused",
         breaks="a list as the body is a failure",
         on=_VERIFY,
         wrap_serve=_failing_for_a_list,
     ),
     Mutant(
-        rule="endpoints-11-sidecar-alone-is-not-good",
+        rule="endpoints-11-unknown-upload-is-not-good",
         breaks="an empty slot with a sidecar is `valid`",
         on=_VERIFY,
         wrap_serve=_valid_without_audio,
@@ -78,7 +78,7 @@ MUTANTS = (
         change_answer=change_status(404, 500),
     ),
     Mutant(
-        rule="endpoints-11-empty-slot-is-not-good",
+        rule="endpoints-11-unknown-upload-is-not-good",
         breaks="an empty slot is a failure",
         on=_VERIFY,
         change_answer=change_status(422, 500),

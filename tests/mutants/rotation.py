@@ -61,13 +61,13 @@ MUTANTS = (
         change_request=change_request_header("idempotency-key", lambda given: given or "0123456789abcdef"),
     ),
     Mutant(
-        rule="rotate-bounds-the-idempotency-key",
+        rule="rotate-needs-an-idempotency-key",
         breaks="15 characters are accepted",
         on=_ROTATE,
         change_request=change_request_header("idempotency-key", lambda given: given and given.ljust(16, "0")),
     ),
     Mutant(
-        rule="rotate-bounds-the-idempotency-key",
+        rule="rotate-needs-an-idempotency-key",
         breaks="129 characters are accepted",
         on=_ROTATE,
         change_request=change_request_header("idempotency-key", lambda given: given and given[:128]),
@@ -85,7 +85,7 @@ MUTANTS = (
         change_answer=change_success(_two_days_earlier),
     ),
     Mutant(
-        rule="rotate-tells-the-quota",
+        rule="rotate-answers-201-with-a-new-key",
         breaks="a rotation has no `X-RateLimit-Limit`",
         on=_ROTATE,
         change_answer=set_header("x-ratelimit-limit", None),
@@ -97,7 +97,7 @@ MUTANTS = (
         change_answer=_with_another_secret,
     ),
     Mutant(
-        rule="rotate-marks-the-replay",
+        rule="rotate-replays-the-same-answer",
         breaks="a replay is not marked",
         on=_ROTATE,
         change_answer=set_header("idempotency-replayed", None),
@@ -109,13 +109,13 @@ MUTANTS = (
         change_answer=change_status(409, 400),
     ),
     Mutant(
-        rule="rotate-old-key-keeps-working",
+        rule="rotate-old-key-works-everywhere",
         breaks="a rotated key is refused at once",
         on=("usage",),
         replace_part=refuse_old_key,
     ),
     Mutant(
-        rule="rotate-new-key-works-on-the-same-plan",
+        rule="rotate-new-key-works-everywhere",
         breaks="the new key is refused",
         on=("usage",),
         replace_part=refuse_new_key,
@@ -127,13 +127,13 @@ MUTANTS = (
         replace_part=refuse_old_key,
     ),
     Mutant(
-        rule="rotate-leaves-other-keys-alone",
+        rule="rotate-changes-one-key-alone",
         breaks="a rotation ends the tenant's other keys",
         on=_ROTATE,
         replace_part=end_other_keys,
     ),
     Mutant(
-        rule="rotate-new-key-id-is-new",
+        rule="rotate-answers-201-with-a-new-key",
         breaks="the new key has the old key's id",
         on=_ROTATE,
         change_answer=_with_the_old_id,
@@ -151,13 +151,16 @@ MUTANTS = (
         change_answer=_with_another_end,
     ),
     Mutant(
-        rule="rotate-first-answer-is-no-replay",
+        rule="rotate-answers-201-with-a-new-key",
         breaks="each answer is marked as a replay",
         on=_ROTATE,
         change_answer=set_header("idempotency-replayed", "true"),
     ),
     Mutant(
-        rule="rotate-replay-makes-no-key", breaks="a replay makes a further key", on=_ROTATE, wrap_serve=_minting_again
+        rule="rotate-refusals-change-nothing",
+        breaks="a replay makes a further key",
+        on=_ROTATE,
+        wrap_serve=_minting_again,
     ),
     Mutant(
         rule="rotate-replay-needs-the-key",
@@ -167,7 +170,7 @@ MUTANTS = (
         replace_part=accept_any_key,
     ),
     Mutant(
-        rule="rotate-idempotency-key-is-exact",
+        rule="rotate-again-is-409",
         breaks="capitals of an Idempotency-Key do not matter",
         on=_ROTATE,
         change_request=change_request_header("idempotency-key", lambda given: given and given.lower()),

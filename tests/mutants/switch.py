@@ -15,6 +15,10 @@ from proofsweep_sandbox.service import Service
 
 from . import MUTANTS
 from .definition import Mutant
+from .right import RIGHT
+from .wild import WILD
+
+_ALL = MUTANTS | WILD | RIGHT
 
 OriginFactory = Callable[[Service], Origin]
 
@@ -44,7 +48,7 @@ class MutantSwitch:
     def _pipeline_for(self, scope: Scope) -> RequestPipeline:
         if self.chosen is None:
             return self._pipeline
-        mutant = MUTANTS[self.chosen]
+        mutant = _ALL[self.chosen]
         routes = self._make_origin(self._service).routes
         endpoint, _ = routes.find(scope["method"], scope["raw_path"].decode("ascii", "replace"))
         is_broken = not mutant.on or endpoint.name in mutant.on

@@ -46,14 +46,14 @@ MUTANTS = (
         change_answer=_quoting_the_key,
     ),
     Mutant(
-        rule="authentication-2-empty-key-is-403",
+        rule="authentication-3-almost-the-key-is-403",
         breaks="an empty key is the first tenant's",
         on=_USAGE,
         change_request=change_request_header("x-api-key", lambda key: "nobody" if key == "" else key),
         replace_part=accept_any_key,
     ),
     Mutant(
-        rule="authentication-2-id-alone-is-not-enough",
+        rule="authentication-2-every-operation-needs-a-key",
         breaks="a proof is read without a key",
         on=("proof",),
         change_request=change_request_header("x-api-key", lambda key: key or "nobody"),
@@ -94,13 +94,13 @@ MUTANTS = (
         replace_part=never_end_grace,
     ),
     Mutant(
-        rule="authentication-4-keys-are-the-tenants-own",
+        rule="authentication-4-lists-are-the-tenants-own",
         breaks="the keys of all tenants are listed",
         on=("keys",),
         replace_part=list_keys_of_all,
     ),
     Mutant(
-        rule="authentication-4-cursor-opens-no-other-list",
+        rule="authentication-4-lists-are-the-tenants-own",
         breaks="a cursor opens its list to every tenant",
         on=("proofs",),
         replace_part=both(share_cursors, ignore_tenants),

@@ -37,7 +37,37 @@ def _an_hour_later(members: Members) -> None:
 
 _VERIFY = ("verify",)
 
+
+def _for_the_owner_alone(service: Service, exchange: Exchange, answer: Answer) -> Answer:
+    def change(members: Members) -> None:
+        if service.proofs.owned(exchange.caller.tenant, str(members.get("proofId"))) is None and members["good"]:
+            members.update(verdict="unregistered", good=False)
+
+    return change_success(change)(service, exchange, answer)
+
+
 MUTANTS = (
+    *(
+        Mutant(
+            rule=rule,
+            breaks=f"what is `{verdict}` is `{other}`",
+            on=_VERIFY,
+            change_answer=with_verdict(verdict, other),
+        )
+        for rule, verdict, other in (
+            ("verdicts-changed-credential-is-tampered", "tampered", "valid"),
+            ("verdicts-signature-of-another-signer-is-tampered", "tampered", "valid"),
+            ("verdicts-truncated-credential-is-unreadable", "unreadable", "valid"),
+            ("verdicts-credential-of-other-audio-is-unreadable", "unreadable", "valid"),
+            ("verdicts-changed-unregistered-credential-is-unreadable", "unreadable", "unregistered"),
+        )
+    ),
+    Mutant(
+        rule="verdicts-alike-for-another-tenant",
+        breaks="a credential is `valid` for its own tenant alone",
+        on=_VERIFY,
+        change_answer=_for_the_owner_alone,
+    ),
     Mutant(
         rule="resources-verify-fields",
         breaks="there is no `verdict`",
@@ -51,16 +81,16 @@ MUTANTS = (
         wrap_serve=_spending_uploads,
     ),
     Mutant(
-        rule="endpoints-11-body-that-is-no-json-is-400",
+        rule="endpoints-11-malformed-body-is-refused",
         breaks="incomplete JSON is answered with 500",
         on=_VERIFY,
         change_answer=change_status(400, 500),
     ),
     Mutant(
-        rule="endpoints-11-upload-id-is-required",
-        breaks="a body without `uploadId` is answered with 422",
+        rule="endpoints-11-malformed-body-is-refused",
+        breaks="a malformed body is answered with 401",
         on=_VERIFY,
-        change_answer=change_status(400, 422),
+        change_answer=change_status(400, 401),
     ),
     Mutant(
         rule="resources-verify-accepted-fields",
@@ -69,22 +99,25 @@ MUTANTS = (
         change_answer=without_members("proofId"),
     ),
     Mutant(
-        rule="resources-verify-issued-at-in-seconds",
+        rule="resources-verify-accepted-fields",
         breaks="`issuedAt` is an ISO string",
         on=_VERIFY,
         change_answer=set_members(issuedAt="2026-01-02T03:04:05Z"),
     ),
     Mutant(
-        rule="resources-issued-at-is-the-same-everywhere",
+        rule="resources-verification-agrees-with-the-list",
         breaks="`issuedAt` is one hour later than in the list",
         on=_VERIFY,
         change_answer=change_success(_an_hour_later),
     ),
     Mutant(
-        rule="resources-grade-members", breaks="the grade is a string", on=_VERIFY, change_answer=set_members(grade="A")
+        rule="resources-verify-accepted-fields",
+        breaks="the grade is a string",
+        on=_VERIFY,
+        change_answer=set_members(grade="A"),
     ),
     Mutant(
-        rule="service-publicly-trusted-stays-false",
+        rule="resources-verify-accepted-fields",
         breaks="`publiclyTrusted` is true",
         on=_VERIFY,
         change_answer=set_members(embeddedCredential={"publiclyTrusted": True}),
@@ -102,7 +135,7 @@ MUTANTS = (
         change_answer=with_verdict("valid", "Valid"),
     ),
     Mutant(
-        rule="verdicts-changed-one-file-is-unreadable",
+        rule="verdicts-first-and-last-sample-of-a-one-file",
         breaks="changed audio is `valid`",
         on=_VERIFY,
         change_answer=with_verdict("unreadable", "valid"),
@@ -114,7 +147,7 @@ MUTANTS = (
         change_answer=with_verdict("valid", "audioChanged"),
     ),
     Mutant(
-        rule="verdicts-changed-audio-of-a-pair",
+        rule="verdicts-first-and-last-sample-of-a-pair",
         breaks="`audioChanged` is spelled `audio_changed`",
         on=_VERIFY,
         change_answer=with_verdict("audioChanged", "audio_changed"),
@@ -138,19 +171,19 @@ MUTANTS = (
         change_answer=with_verdict("unregistered", "valid"),
     ),
     Mutant(
-        rule="endpoints-11-acceptance-repeats-identically",
+        rule="endpoints-11-verify-repeats-identically",
         breaks="a repeated answer has another `song`",
         on=_VERIFY,
         change_answer=change_success(lambda members: "song" in members and members.update(song=token_hex(4))),
     ),
     Mutant(
-        rule="resources-verify-optional-members",
+        rule="resources-verify-accepted-fields",
         breaks="`interpretation` is a string",
         on=_VERIFY,
         change_answer=set_members(interpretation="recorded"),
     ),
     Mutant(
-        rule="resources-song-is-the-same-everywhere",
+        rule="resources-verification-agrees-with-the-list",
         breaks="`song` is in capitals",
         on=_VERIFY,
         change_answer=change_success(
@@ -164,7 +197,7 @@ MUTANTS = (
         change_answer=without_members("issuedAt"),
     ),
     Mutant(
-        rule="resources-issued-at-of-a-pair-is-the-same",
+        rule="resources-verification-of-a-pair-agrees-with-the-list",
         breaks="`issuedAt` is one hour later than in the list",
         on=_VERIFY,
         change_answer=change_success(_an_hour_later),

@@ -4,8 +4,9 @@ from partner_conformance import sounds
 from partner_conformance.assertions import expect, links_in, success_members, text_of
 from partner_conformance.checks.verdicts import expect_verdict
 from partner_conformance.definition import check
-from partner_conformance.operations import ASSET
-from partner_conformance.replies import NotTried, Violation
+from partner_conformance.operations import ASSET, PROOF
+from partner_conformance.replies import Advice, NotTried, Reply, Violation
+from partner_conformance.snapshot import download_wav
 from partner_conformance.subject import Subject
 
 _PAIR = ("pair", "sidecar_field")
@@ -17,64 +18,50 @@ _IN_THE_HEADER = 24
 
 
 @check(calls=4, needs=("one_file",))
-def verdicts_bit_of_the_first_and_the_last_sample(service: Subject) -> None:
+def verdicts_first_and_last_sample_of_a_one_file(service: Subject) -> None:
     """A one-file credential with one bit changed in the first or the last sample is `unreadable`."""
     for place in (0.0, 1.0):
         reply, _ = service.verified(sounds.with_another_sample(service.one_file, place))
         expect_verdict(reply, "unreadable")
 
 
-@check(calls=2, needs=("one_file",))
-def verdicts_bit_of_the_header_of_a_one_file(service: Subject) -> None:
-    """A one-file credential with one bit changed in the WAV's format, such as its rate, is not accepted."""
-    changed = bytearray(service.one_file)
-    changed[_IN_THE_HEADER] ^= 1
-    expect_verdict(service.verified(bytes(changed))[0], "unreadable", "tampered")
+@check(calls=6, needs=_PAIR)
+def verdicts_first_and_last_sample_of_a_pair(service: Subject) -> None:
+    """A legacy pair with one bit changed in the first, the middle or the last sample is `audioChanged`."""
+    audio, sidecar = service.pair
+    for place in (0.0, 0.5, 1.0):
+        expect_verdict(service.verified(sounds.with_another_sample(audio, place), sidecar)[0], "audioChanged")
 
 
-@check(calls=4, needs=("one_file",))
-def verdicts_byte_more_or_less_of_a_one_file(service: Subject) -> None:
-    """A one-file credential with a byte appended, or without its last one, is not accepted."""
-    for audio in (service.one_file + b"\0", service.one_file[:-1]):
-        expect_verdict(service.verified(audio)[0], "unreadable", "tampered")
+@check(calls=6, needs=("one_file",))
+def verdicts_bytes_around_the_samples_of_a_one_file(service: Subject) -> None:
+    """A one-file credential with another rate in its header, a byte more or a byte less is not accepted."""
+    for audio in _with_other_bytes(service.one_file):
+        _expect_exact(service.verified(audio)[0], "unreadable", "tampered")
 
 
 @check(calls=6, needs=_PAIR)
-def verdicts_bit_of_the_first_and_the_last_byte_of_a_pair(service: Subject) -> None:
-    """A legacy pair with one bit changed in the first byte, in the header or in the last byte is `audioChanged`."""
+def verdicts_bytes_around_the_samples_of_a_pair(service: Subject) -> None:
+    """A legacy pair with another rate in its header, a byte more or a byte less is `audioChanged`."""
     audio, sidecar = service.pair
-    for place in (0, _IN_THE_HEADER, -1):
-        changed = bytearray(audio)
-        changed[place] ^= 1
-        expect_verdict(service.verified(bytes(changed), sidecar)[0], "audioChanged")
+    for other in _with_other_bytes(audio):
+        _expect_exact(service.verified(other, sidecar)[0], "audioChanged")
 
 
-@check(calls=4, needs=_PAIR)
-def verdicts_byte_more_or_less_of_a_pair(service: Subject) -> None:
-    """A legacy pair with a byte appended to the audio, or without its last one, is `audioChanged`."""
-    audio, sidecar = service.pair
-    for changed in (audio + b"\0", audio[:-1]):
-        expect_verdict(service.verified(changed, sidecar)[0], "audioChanged")
-
-
-@check(calls=2, needs=_PAIR)
-def verdicts_other_audio_with_a_sidecar(service: Subject) -> None:
-    """Other audio with the sidecar of a pair is `audioChanged`."""
-    expect_verdict(service.verified(sounds.silence(), service.pair[1])[0], "audioChanged")
+@check(calls=4, needs=("one_file", "other_key"))
+def verdicts_alike_for_another_tenant(service: Subject) -> None:
+    """An accepted credential is `valid` also for another tenant: only reading and erasing are the tenant's own."""
+    key = service.inputs.other_key
+    upload_id = service.stored(service.one_file, key=key)
+    reply = service.verify(upload_id, key=key)
+    if success_members(reply).get("verdict") != "valid":
+        raise Advice("a credential of one tenant is not valid for another; the contract limits reads and erasure only")
 
 
 @check(calls=2, needs=("one_file", *_PAIR))
 def endpoints_11_sidecar_chooses_the_pair(service: Subject) -> None:
     """With a sidecar the pair is verified, also if the audio has an accepted one-file credential."""
     expect_verdict(service.verified(service.one_file, service.pair[1])[0], "audioChanged")
-
-
-@check(calls=2, needs=_PAIR)
-def verdicts_audio_of_a_pair_alone(service: Subject) -> None:
-    """The audio of a pair without its sidecar is `unreadable`: it has no readable proof."""
-    if _MANIFEST in service.pair[0]:
-        raise NotTried("the pair's audio has a credential of its own")
-    expect_verdict(service.verified(service.pair[0])[0], "unreadable")
 
 
 @check(calls=3, needs=_PAIR)
@@ -104,18 +91,31 @@ def verdicts_sidecar_without_a_proof(service: Subject) -> None:
         expect_verdict(reply, "unreadable", "tampered")
 
 
-@check(calls=5)
+@check(calls=7)
 def resources_asset_verifies(service: Subject) -> None:
-    """The audio that an asset's link returns is `valid`, with the same proof."""
-    reply = service.wire.ask(ASSET, proof_id=service.a_proof)
-    if reply.status == _NOT_FOUND:
-        raise NotTried("the proof has no one-file artifact; name another one with --proof")
-    downloads = (service.wire.elsewhere.download(link) for link in links_in(success_members(reply)))
-    audio = next((audio for _, audio in downloads if sounds.is_wav(audio)), None)
+    """An asset has a link that returns, without a key, audio that is `valid`, with the same proof."""
+    proof_id = service.a_proof
+    if service.inputs.one_file is not None:
+        proof_id = text_of(success_members(service.accepted), "proofId", service.accepted)
+    reply = service.wire.ask(ASSET, proof_id=proof_id)
+    is_anothers = service.inputs.one_file is None or service.wire.ask(PROOF, proof_id=proof_id).status == _NOT_FOUND
+    if reply.status == _NOT_FOUND and is_anothers:
+        raise NotTried("this key's proof has no one-file artifact; name another one with --proof")
+    audio = download_wav(service, links_in(success_members(reply)))
     if audio is None:
         raise Violation("no link of the answer returns a WAV", (reply,))
     answer, _ = service.verified(audio)
     expect_verdict(answer, "valid")
-    expect(
-        text_of(answer.members, "proofId", answer) == service.a_proof, "the asset is of another proof", reply, answer
-    )
+    expect(text_of(answer.members, "proofId", answer) == proof_id, "the asset is of another proof", reply, answer)
+
+
+def _with_other_bytes(audio: bytes) -> tuple[bytes, bytes, bytes]:
+    header = audio[:_IN_THE_HEADER] + bytes([audio[_IN_THE_HEADER] ^ 1]) + audio[_IN_THE_HEADER + 1 :]
+    return header, audio + b"\0", audio[:-1]
+
+
+def _expect_exact(reply: Reply, *verdicts: str) -> None:
+    """Expect a rejection; that the samples alone are bound is one reading of "exact audio bytes"."""
+    if success_members(reply).get("verdict") == "valid" and reply.members.get("good") is True:
+        raise Advice("the samples alone are bound: another header or length is valid", (reply,))
+    expect_verdict(reply, *verdicts)

@@ -15,21 +15,6 @@ _MANY_SECONDS = 500
 
 
 @check(calls=2)
-def errors_1_api_error_of_the_service(service: Subject) -> None:
-    """An error of the service has `error` and `code`, both strings."""
-    for reply in (service.bad_limit, service.unknown_proof):
-        service.expect_status(reply, range(400, 500), "of a wrong call")
-        expect_api_error(reply)
-
-
-@check(calls=0)
-def errors_1_api_error_of_the_gateway(service: Subject) -> None:
-    """An error of the gateway, for a call without a key, has the same body."""
-    service.expect_status(service.keyless, 403, "without a key")
-    expect_api_error(service.keyless)
-
-
-@check(calls=2)
 def resources_api_error_code_is_stable(service: Subject) -> None:
     """`code` is stable: the same wrong call has the same code twice."""
     again = service.wire.ask(KEYS, query={"limit": "0"})
@@ -40,23 +25,9 @@ def resources_api_error_code_is_stable(service: Subject) -> None:
 
 
 @check(shares="one burst", risk=Risk.SPENDS)
-def errors_5_code_on_429(service: Subject) -> None:
-    """The code of a 429 is `rate_limited`."""
-    reply = _throttled(service)
-    expect_api_error(reply)
-    expect(reply.document.get("code") == "rate_limited", "the code of a 429 is not rate_limited", reply)
-
-
-@check(shares="one burst", risk=Risk.SPENDS)
-def errors_5_retry_after_on_429(service: Subject) -> None:
-    """A 429 has `Retry-After` in whole seconds."""
-    header_number(_throttled(service), "Retry-After")
-
-
-@check(shares="one burst", risk=Risk.SPENDS)
-def errors_5_quota_headers_on_429(service: Subject) -> None:
-    """A 429 has the rate-limit headers."""
-    expect_quota_headers(_throttled(service))
+def errors_5_a_429_tells_what_to_do(service: Subject) -> None:
+    """A 429 has the code `rate_limited`, `Retry-After` in whole seconds, and the rate-limit headers."""
+    expect_throttled(_throttled(service))
 
 
 @check(calls=3, shares="one burst", risk=Risk.SPENDS)
@@ -87,6 +58,14 @@ def errors_5_retry_after_is_in_seconds(service: Subject) -> None:
     after = service.wire.ask(USAGE, query={"days": "1"}, waits=False)
     said = f"Retry-After is {told:.0f}, and after {told / 1_000:.1f} s calls are accepted"
     expect(after.is_throttled, said, reply, after)
+
+
+def expect_throttled(reply: Reply) -> None:
+    """Expect what the contract promises of a 429."""
+    expect_api_error(reply)
+    expect(reply.document.get("code") == "rate_limited", "the code of a 429 is not rate_limited", reply)
+    header_number(reply, "Retry-After")
+    expect_quota_headers(reply)
 
 
 def _throttled(service: Subject) -> Reply:

@@ -1,7 +1,11 @@
 """Rules for every reply: these checks run last, over all replies so far."""
 
-from partner_conformance.assertions import expect, expect_quota_headers, header_number, is_unique
-from partner_conformance.definition import check
+from collections.abc import Callable
+
+from partner_conformance.assertions import expect, expect_api_error, is_unique
+from partner_conformance.checks.errors import expect_throttled
+from partner_conformance.checks.members import expect_members, times_in
+from partner_conformance.definition import Check, check, made_of
 from partner_conformance.operations import HEALTH, ROTATE
 from partner_conformance.replies import NotTried, Reply
 from partner_conformance.subject import Subject
@@ -11,19 +15,69 @@ _CALLS = 8
 _NO_ANSWERS = {502, 503, 504}
 
 
-@check(calls=_CALLS)
-def errors_7_request_id_on_every_response(service: Subject) -> None:
-    """Every response, success or failure, has `X-Request-Id`."""
-    for reply in _all(service):
-        expect(reply.headers.get("X-Request-Id"), f"{reply.operation} answered {reply.status} without one", reply)
+def _of_each(rule: Callable[[Reply], str]) -> Check:
+    """Make a check of a rule that says what is wrong with a reply; nothing if it is right."""
+
+    def run(service: Subject) -> None:
+        for reply in _all(service):
+            said = rule(reply)
+            expect(not said, f"{reply.operation} answered {reply.status} {said}", reply)
+
+    return made_of(run, rule.__name__, (rule.__doc__ or "").strip(), calls=_CALLS)
 
 
-@check(calls=_CALLS)
-def errors_7_amzn_request_id_is_the_same(service: Subject) -> None:
-    """Every response has the same request ID in `x-amzn-requestid`."""
-    for reply in _all(service):
-        otherwise = f"{reply.operation} answered {reply.status} with another x-amzn-requestid, or none"
-        expect(reply.headers.get("x-amzn-requestid") == reply.headers.get("X-Request-Id"), otherwise, reply)
+@_of_each
+def errors_7_request_id_on_every_response(reply: Reply) -> str:
+    """Every response, success or failure, has `X-Request-Id`, and the same ID in `x-amzn-requestid`."""
+    ids = [reply.headers.get(name) for name in ("X-Request-Id", "x-amzn-requestid")]
+    return "" if ids[0] and ids[0] == ids[1] else "with another x-amzn-requestid" if ids[0] else "without X-Request-Id"
+
+
+@_of_each
+def resources_every_reply_has_its_members(reply: Reply) -> str:
+    """Every success has its members with their types, also on later pages and after an action."""
+    if reply.status == reply.operation.success:
+        expect_members(reply)
+    return ""
+
+
+@_of_each
+def resources_every_timestamp_is_seconds(reply: Reply) -> str:
+    """Every timestamp, wherever it is, is unix time in whole seconds."""
+    wrong = (name for name, value in times_in(reply.members) if value is not None and type(value) is not int)
+    return "".join(f"with {name} that is no whole number" for name in list(wrong)[:1])
+
+
+@_of_each
+def errors_2_code_is_a_slug(reply: Reply) -> str:
+    """`code` is a stable slug: it has no white space and is not the message."""
+    code = reply.members.get("code") if reply.is_error else None
+    is_text = isinstance(code, str) and (not code or any(each.isspace() for each in code))
+    return "with a text as its code, not a slug" if is_text else ""
+
+
+@_of_each
+def errors_1_every_error_is_an_api_error(reply: Reply) -> str:
+    """Every error, of the service and of the gateway, has the body of an ApiError."""
+    if reply.is_error:
+        expect_api_error(reply)
+    return ""
+
+
+@_of_each
+def endpoints_all_return_json(reply: Reply) -> str:
+    """Every response is JSON, and its content type says so."""
+    kind = (reply.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
+    is_json = kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))
+    _ = reply.document
+    return "" if is_json else f"as {kind[:60] or 'nothing'}"
+
+
+@_of_each
+def endpoints_answer_with_documented_statuses(reply: Reply) -> str:
+    """Every response has a status that the contract lists for its endpoint."""
+    is_listed = not reply.operation.statuses or reply.status in reply.operation.statuses
+    return "" if is_listed else "which is not listed for it"
 
 
 @check(calls=_CALLS)
@@ -37,15 +91,6 @@ def errors_7_request_ids_differ(service: Subject) -> None:
 
 
 @check(calls=_CALLS)
-def errors_2_code_is_a_slug(service: Subject) -> None:
-    """`code` is a stable slug: it has no white space and is not the message."""
-    for reply in _all(service):
-        code = reply.members.get("code")
-        if reply.status >= 400 and isinstance(code, str):  # noqa: PLR2004 - HTTP's errors
-            expect(code and not any(each.isspace() for each in code), "code is a text, not a slug", reply)
-
-
-@check(calls=_CALLS)
 def authentication_1_no_answer_holds_a_key(service: Subject) -> None:
     """No answer but that of a rotation contains the secret of a key."""
     secrets = [*service.wire.real_keys, *service.new_secrets]
@@ -56,34 +101,6 @@ def authentication_1_no_answer_holds_a_key(service: Subject) -> None:
         expect(not is_told, f"{reply.operation} answered {reply.status} with the secret of a key", reply)
 
 
-@check(calls=_CALLS)
-def errors_1_every_error_is_an_api_error(service: Subject) -> None:
-    """Every error has the body of an ApiError."""
-    for reply in _all(service):
-        if reply.status >= 400:  # noqa: PLR2004 - HTTP's errors
-            texts = [reply.document.get(name) for name in ("error", "code")]
-            has_both = all(isinstance(text, str) and text for text in texts)
-            expect(has_both, f"{reply.operation} answered {reply.status} without error and code", reply)
-
-
-@check(calls=_CALLS)
-def endpoints_all_return_json(service: Subject) -> None:
-    """Every response is JSON, and its content type says so."""
-    for reply in _all(service):
-        kind = (reply.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
-        is_json = kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))
-        expect(is_json, f"{reply.operation} answered {reply.status} as {kind[:60] or 'nothing'}", reply)
-        _ = reply.document
-
-
-@check(calls=_CALLS)
-def endpoints_answer_with_documented_statuses(service: Subject) -> None:
-    """Every response has a status that the contract lists for its endpoint."""
-    for reply in _all(service):
-        is_listed = not reply.operation.statuses or reply.status in reply.operation.statuses
-        expect(is_listed, f"{reply.operation} answered {reply.status}, which is not listed for it", reply)
-
-
 @check(calls=0)
 def errors_5_429s_that_were_met(service: Subject) -> None:
     """Every 429 so far has the code `rate_limited`, `Retry-After` and the rate-limit headers."""
@@ -91,9 +108,7 @@ def errors_5_429s_that_were_met(service: Subject) -> None:
     if not met:
         raise NotTried("no call was throttled; name the errors-5 checks to cause it")
     for reply in met:
-        expect(reply.document.get("code") == "rate_limited", "the code of a 429 is not rate_limited", reply)
-        header_number(reply, "Retry-After")
-        expect_quota_headers(reply)
+        expect_throttled(reply)
 
 
 def _all(service: Subject) -> list[Reply]:
@@ -101,15 +116,16 @@ def _all(service: Subject) -> list[Reply]:
 
     A 502, 503 or 504 comes from a proxy or a balancer before the service, and is no answer.
     """
-    _ = (
-        service.health,
-        service.keyless,
-        service.inventory,
-        service.usage,
-        service.listing,
-        service.unknown_proof,
-        service.bad_limit,
-        service.slot,
-        service.unreadable,
-    )
+    for name in (
+        "health",
+        "keyless",
+        "inventory",
+        "usage",
+        "listing",
+        "unknown_proof",
+        "bad_limit",
+        "slot",
+        "unreadable",
+    ):
+        getattr(service, name)
     return [reply for reply in service.wire.replies if reply.status not in _NO_ANSWERS]

@@ -1,17 +1,10 @@
 """The replay of a completed rotation, and at last the lane of rotation (contract, Endpoints 3)."""
 
 from partner_conformance.assertions import expect, success_members
-from partner_conformance.operations import KEYS, USAGE
+from partner_conformance.operations import KEYS, ROTATE, USAGE
 from partner_conformance.pages import ids_of
 from partner_conformance.replies import NotTried, Reply, Violation
-from partner_conformance.rotating import (
-    idempotency_key_of,
-    replay_needs_its_key,
-    replay_of,
-    request_rotation,
-    rotating,
-    rotation_of,
-)
+from partner_conformance.rotating import replay_needs_its_key, replay_of, rotate_twice_at_once, rotating, rotation_of
 from partner_conformance.subject import Subject, a_made_up_key
 
 # Chosen: rotations in a row to cause a 429 in their low lane; more use more of the quota.
@@ -22,36 +15,12 @@ _LANE_ROUNDS = 3
 
 @rotating(calls=2)
 def rotate_replays_the_same_answer(service: Subject) -> None:
-    """The same `Idempotency-Key` within 24 hours replays the answer: 201 and the same members."""
+    """The same `Idempotency-Key` replays the answer: 201, the same members, and `idempotency-replayed: true`."""
     first, again = rotation_of(service), replay_of(service)
     members = success_members(again)
     for name in ("apiKey", "keyId", "name", "previousKeyExpiresAt"):
         expect(members.get(name) == first.members.get(name), f"the replay has another {name}", first.reply, again)
-
-
-@rotating(calls=2)
-def rotate_marks_the_replay(service: Subject) -> None:
-    """A replay has the header `idempotency-replayed: true`."""
-    again = replay_of(service)
-    success_members(again)
     expect(again.headers.get("idempotency-replayed") == "true", "the replay has no idempotency-replayed: true", again)
-
-
-@rotating(calls=1)
-def rotate_first_answer_is_no_replay(service: Subject) -> None:
-    """The first answer to a rotation is not marked as a replay."""
-    first = rotation_of(service).reply
-    expect(first.headers.get("idempotency-replayed") != "true", "the first answer is marked as a replay", first)
-
-
-@rotating(calls=4)
-def rotate_replay_makes_no_key(service: Subject) -> None:
-    """A replay makes no further key."""
-    rotation_of(service)
-    before = service.wire.ask(KEYS)
-    replay_of(service)
-    after = service.wire.ask(KEYS)
-    expect(set(ids_of(before)) == set(ids_of(after)), "the replay has changed the list of keys", before, after)
 
 
 @rotating(calls=2)
@@ -61,14 +30,25 @@ def rotate_replay_needs_the_key(service: Subject) -> None:
         service.expect_status(replay_needs_its_key(service, key), 403, "with the Idempotency-Key and no valid key")
 
 
-@rotating(calls=2)
-def rotate_idempotency_key_is_exact(service: Subject) -> None:
-    """An Idempotency-Key with other capitals is another one: refused with 409."""
+@rotating(4, "grace_key")
+def rotate_other_tenant_gets_no_replay(service: Subject) -> None:
+    """The Idempotency-Key of one tenant replays nothing to another one, whose key is rotated already: 409."""
     rotation_of(service)
-    other = idempotency_key_of(service).swapcase()
-    if other == idempotency_key_of(service):
-        raise NotTried("the Idempotency-Key has no letter")
-    service.expect_status(request_rotation(service, other), 409, "with other capitals in the Idempotency-Key")
+    theirs = replay_needs_its_key(service, service.inputs.grace_key)
+    service.expect_status(theirs, 409, "with another tenant's Idempotency-Key, of a rotated key,")
+
+
+@rotating(calls=6)
+def rotate_simultaneous_rotations_make_one_key(service: Subject) -> None:
+    """The new key can be rotated; two simultaneous rotations with one Idempotency-Key make at most one key."""
+    new = str(rotation_of(service).members["apiKey"])
+    before = set(ids_of(service.wire.ask(KEYS)))
+    replies = rotate_twice_at_once(service, new)
+    for reply in replies:
+        service.expect_status(reply, {201, 409, 429}, "of the new key, twice at once,")
+    expect(any(reply.status == ROTATE.success for reply in replies), "the new key cannot be rotated", *replies)
+    made = set(ids_of(service.wire.ask(KEYS))) - before
+    expect(len(made) <= 1, f"{len(made)} keys were made", *replies)
 
 
 @rotating(calls=1 + _LANE_ROUNDS * (_MOST_REPLAYS + 2))

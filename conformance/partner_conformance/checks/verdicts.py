@@ -24,25 +24,10 @@ def verdicts_accepted_one_file_is_valid(service: Subject) -> None:
     expect_verdict(service.accepted, "valid")
 
 
-@check(calls=2, needs=("one_file",))
-def verdicts_changed_one_file_is_unreadable(service: Subject) -> None:
-    """A one-file credential with one changed sample is `unreadable`."""
-    reply, _ = service.verified(sounds.with_another_sample(service.one_file))
-    expect_verdict(reply, "unreadable")
-
-
 @check(calls=2, needs=("pair", "sidecar_field"))
 def verdicts_accepted_pair_is_valid(service: Subject) -> None:
     """An accepted legacy pair is `valid`."""
     expect_verdict(service.accepted_pair, "valid")
-
-
-@check(calls=2, needs=("pair", "sidecar_field"))
-def verdicts_changed_audio_of_a_pair(service: Subject) -> None:
-    """A legacy pair with one changed byte of audio is `audioChanged`."""
-    audio, sidecar = service.pair
-    reply, _ = service.verified(sounds.with_another_sample(audio), sidecar)
-    expect_verdict(reply, "audioChanged")
 
 
 @check(calls=2, needs=("pair", "sidecar_field"))
