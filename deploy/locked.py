@@ -1,5 +1,5 @@
 # ruff: noqa: INP001 - a script, no package
-"""Print the needed entries of requirements.lock, with hashes: `python deploy/locked.py product`, or `… build`.
+"""Print the needed entries of requirements.lock, with hashes: `python deploy/locked.py product`, `… build`, or an extra's name.
 
 The lock holds the developers' packages too. Each entry names the packages that need it. This script starts from the
 packages that pyproject.toml names, and follows these names to all their dependencies.
@@ -16,9 +16,11 @@ NEEDED_BY = re.compile(r"#\s+(?:via )?([a-z0-9._-]+)$", re.MULTILINE)
 
 
 def wanted(what: str) -> set[str]:
-    """Give the packages that pyproject.toml names: those of the `product`, or those to `build` it."""
+    """Give the packages that pyproject.toml names: those of the `product`, those to `build` it, or those of an extra."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    requirements = project["project"]["dependencies"] if what == "product" else project["build-system"]["requires"]
+    extras = project["project"]["optional-dependencies"]
+    both = {"product": project["project"]["dependencies"], "build": project["build-system"]["requires"]}
+    requirements = (extras | both)[what]
     return {re.split(r"[\[<>=!~; ]", requirement)[0].lower().replace("_", "-") for requirement in requirements}
 
 
