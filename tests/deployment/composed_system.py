@@ -19,6 +19,14 @@ RESULTS = "proofsweep/sandbox"
 """The results store's bucket and prefix."""
 
 
+def verdicts_in(files: S3FileSystem) -> list[dict[str, Any]]:
+    """Read all verdicts in the results store of a trial."""
+    if files.get_file_info(f"{RESULTS}/verdicts").type == FileType.NotFound:
+        return []
+    table = pyarrow.dataset.dataset(f"{RESULTS}/verdicts", format="parquet", filesystem=files).to_table()
+    return list(table.to_pylist())
+
+
 @dataclass(slots=True)
 class ComposedSystem:
     """The running services, a client of the Prefect server's API, and the store's files."""
@@ -73,7 +81,4 @@ class ComposedSystem:
 
     def verdicts(self) -> list[dict[str, Any]]:
         """Read all verdicts in the store."""
-        if self.files.get_file_info(f"{RESULTS}/verdicts").type == FileType.NotFound:
-            return []
-        table = pyarrow.dataset.dataset(f"{RESULTS}/verdicts", format="parquet", filesystem=self.files).to_table()
-        return list(table.to_pylist())
+        return verdicts_in(self.files)
