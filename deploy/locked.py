@@ -1,5 +1,5 @@
 # ruff: noqa: INP001 - a script, no package
-"""Print the needed entries of requirements.lock, with hashes: `python deploy/locked.py product`, `… build`, or an extra's name.
+"""Print the needed entries of requirements.lock, with hashes: `python deploy/locked.py product`, `… build`, or an extra.
 
 The lock holds the developers' packages too. Each entry names the packages that need it. This script starts from the
 packages that pyproject.toml names, and follows these names to all their dependencies.
@@ -16,7 +16,7 @@ NEEDED_BY = re.compile(r"#\s+(?:via )?([a-z0-9._-]+)$", re.MULTILINE)
 
 
 def wanted(what: str) -> set[str]:
-    """Give the packages that pyproject.toml names: those of the `product`, those to `build` it, or those of an extra."""
+    """Give the packages that pyproject.toml names: those of the `product`, to `build` it, or of an extra."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     extras = project["project"]["optional-dependencies"]
     both = {"product": project["project"]["dependencies"], "build": project["build-system"]["requires"]}

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-# ruff: noqa: INP001 - a script, no package
+
 """An S3-compatible store over one folder: OpenStack Swift with one disk, as one container or one command.
 
     store.py FOLDER [--port 7070] [--listen 127.0.0.1]
 
-ROOT_ACCESS_KEY and ROOT_SECRET_KEY are the login of its one user. Swift checks signatures and writes each object through
-to the disk before it answers. It is five processes: one each for accounts, containers and objects, one that repeats
-what was begun and removes what was deleted, and the proxy, which speaks S3. Everything is imported once, before the
-processes fork. The ports of the inner three are drawn anew at each start, and bound before the rings that name them
-are written; what is kept does not depend on them.
+ROOT_ACCESS_KEY and ROOT_SECRET_KEY are the login of its one user. Swift checks signatures, and has written an object to
+the disk when it answers. It is five processes: one each for accounts, containers and objects, one that repeats what was
+begun and removes what was deleted, and the proxy, which speaks S3. Everything is imported once, before the processes
+fork. The ports of the inner three are drawn anew at each start, and bound before the rings that name them are written;
+what is kept does not depend on them.
 """
 
 import argparse

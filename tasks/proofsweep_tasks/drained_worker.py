@@ -1,8 +1,8 @@
 """Run a worker whose end waits for its flow runs: `python -m proofsweep_tasks.drained_worker PROGRAM [ARGUMENT …]`.
 
-A worker of Prefect ends within two seconds of SIGTERM and does not wait for its flow runs. Then a container is removed, or
-a systemd unit is cleared, and the flow runs die in the middle of a call; Prefect shows them as Running. This parent
-passes SIGTERM to the flow runs first, waits until each has ended, and only then asks the worker to end.
+A worker of Prefect ends within two seconds of SIGTERM and does not wait for its flow runs. Then the container ends, or
+the systemd unit, and the flow runs die in the middle of a call; Prefect shows them as Running. This parent passes
+SIGTERM to the flow runs first, waits until each has ended, and only then asks the worker to end.
 """
 
 import os

@@ -11,6 +11,7 @@ import pytest
 
 import proofsweep_sandbox as sandbox
 
+from ..deployment.composed_system import quick_crashes
 from .running_composition import RunningComposition
 
 SERVERS = ("postgres", "prefect", "store", "sandbox", "worker")
@@ -39,7 +40,7 @@ def slow_night(running: RunningComposition, folder: Path, seed: int, seconds: fl
 
 
 def assert_whole(running: RunningComposition, seen: int, to_send: int) -> None:
-    """Let later nights finish the catalog; each file that can be sent was verified once, and its answer is in the store."""
+    """Let later nights finish the catalog; each file that can be sent is verified once and has its answer."""
     running.operator.clear_faults()
     answered: list[str] = []
 
@@ -151,10 +152,12 @@ def test_a_stopped_worker_lets_its_run_end(running: RunningComposition, tmp_path
 @pytest.mark.timeout(900)
 def test_a_killed_worker_is_started_again(running: RunningComposition, tmp_path: Path) -> None:
     """The engine starts a worker that was killed with its run; a later run takes over, and verifies nothing twice."""
-    _, seen, to_send = slow_night(running, tmp_path / "samples", seed=43, seconds=30)
+    flow_run, seen, to_send = slow_night(running, tmp_path / "samples", seed=43, seconds=30)
     process = json.loads(running.run("docker", "inspect", running.containers()["worker"]["ID"]))[0]["State"]["Pid"]
 
-    running.compose("exec", "--no-TTY", "worker", "sh", "-c", "kill -KILL -1 || true")
+    with quick_crashes(running.api):
+        running.run("docker", "compose", "exec", "--no-TTY", "worker", "sh", "-c", "kill -KILL -1 || true")
+        assert running.ended(flow_run)["state_name"] == "Crashed"
 
     running.wait_for(lambda: running.is_healthy("worker"))
     again = json.loads(running.run("docker", "inspect", running.containers()["worker"]["ID"]))[0]["State"]["Pid"]

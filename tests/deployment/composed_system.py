@@ -2,7 +2,8 @@
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,18 @@ def verdicts_in(files: S3FileSystem) -> list[dict[str, Any]]:
         return []
     table = pyarrow.dataset.dataset(f"{RESULTS}/verdicts", format="parquet", filesystem=files).to_table()
     return list(table.to_pylist())
+
+
+@contextmanager
+def quick_crashes(api: httpx.Client) -> Iterator[None]:
+    """Let the automation that is registered crash a flow run after ten seconds without heartbeat, not 12 minutes."""
+    automations = api.post("/automations/filter", json={}).raise_for_status().json()
+    (crash,) = (each for each in automations if "without heartbeat" in each["name"])
+    usual = {name: crash[name] for name in ("name", "description", "enabled", "actions", "trigger")}
+    soon = usual | {"trigger": usual["trigger"] | {"within": 10}}
+    api.put(f"/automations/{crash['id']}", json=soon).raise_for_status()
+    yield
+    api.put(f"/automations/{crash['id']}", json=usual).raise_for_status()
 
 
 @dataclass(slots=True)
