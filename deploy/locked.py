@@ -1,5 +1,5 @@
 # ruff: noqa: INP001 - a script, no package
-"""Print the needed entries of requirements.lock, with hashes: `python deploy/locked.py product`, `… build`, or an extra.
+"""Print needed entries of requirements.lock, with hashes: `python deploy/locked.py product`, `… build`, or an extra.
 
 The lock holds the developers' packages too. Each entry names the packages that need it. This script starts from the
 packages that pyproject.toml names, and follows these names to all their dependencies.

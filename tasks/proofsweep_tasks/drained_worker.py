@@ -22,7 +22,7 @@ def main() -> int:
     asked = _Asked()
     worker = subprocess.Popen(sys.argv[1:])  # noqa: S603 - the person's own command
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, asked.receive)
+        signal.signal(number, _ask_once)
     try:
         code = worker.wait()
     except _StopAsked:
@@ -36,17 +36,11 @@ class _StopAsked(BaseException):
     """Somebody asks the worker to end."""
 
 
-class _Asked:
-    """Raises at the first signal; others change nothing, as the flow runs are on their way to their end."""
-
-    def __init__(self) -> None:
-        self._before = False
-
-    def receive(self, _number: int, _frame: object) -> None:
-        """Raise once."""
-        if not self._before:
-            self._before = True
-            raise _StopAsked
+def _ask_once(_number: int, _frame: object) -> None:
+    """Raise; later signals change nothing, as the flow runs are on their way to their end."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda _number, _frame: None)
+    raise _StopAsked
 
 
 def _let_flow_runs_end(worker: int) -> None:

@@ -10,9 +10,10 @@ import os
 import socket
 import sys
 import threading
+from importlib import import_module
 from pathlib import Path
 
-import store
+store = import_module("store")  # of deploy/, which is no package
 
 
 def main() -> None:
