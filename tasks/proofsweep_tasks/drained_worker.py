@@ -19,7 +19,6 @@ _LOOK_SECONDS = 0.1
 
 def main() -> int:
     """Run the program until it ends or SIGTERM asks for that; give its exit code, as a shell would."""
-    asked = _Asked()
     worker = subprocess.Popen(sys.argv[1:])  # noqa: S603 - the person's own command
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _ask_once)

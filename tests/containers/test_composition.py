@@ -5,6 +5,7 @@ The tests build on one another in their order, as the days of one installation d
 
 import json
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -105,8 +106,8 @@ def test_the_nightly_deployment_runs_by_its_schedule(running: RunningComposition
 
     (first, *_) = reversed(running.flow_runs("nightly", "COMPLETED"))
     assert first["auto_scheduled"]
-    runs = {row["run_id"] for row in running.verdicts() if "/catalog/" in f"/{row['audio_path']}"}
-    assert len([row for row in running.verdicts() if row["run_id"] in runs]) == 60
+    rows = Counter(row["run_id"] for row in running.verdicts())
+    assert rows.most_common(1)[0][1] == 60
 
 
 @pytest.mark.timeout(600)
