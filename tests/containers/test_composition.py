@@ -40,7 +40,7 @@ def slow_night(running: RunningComposition, folder: Path, seed: int, seconds: fl
     return flow_run["id"], seen, sum(sample.verdict is not None for sample in samples)
 
 
-def assert_whole(running: RunningComposition, seen: int, to_send: int) -> None:
+def assert_whole(running: RunningComposition, seen: int, to_send: int, *, lost: bool = False) -> None:
     """Let later nights finish the catalog; each file that can be sent is verified once and has its answer."""
     running.operator.clear_faults()
     answered: list[str] = []
@@ -52,7 +52,8 @@ def assert_whole(running: RunningComposition, seen: int, to_send: int) -> None:
         return len(answered) >= to_send
 
     running.wait_for(is_whole)
-    assert sorted(answered) == sorted(running.verified(seen))
+    if not lost:  # an answer that the partner's own restart cut off on its way is asked for again
+        assert sorted(answered) == sorted(running.verified(seen))
     assert len(answered) == to_send
 
 
@@ -131,7 +132,7 @@ def test_a_run_outlasts_servers_that_restart(
         running.compose("restart", service)
         running.wait_for(lambda service=service: running.is_healthy(service))  # type: ignore[misc]
 
-    assert_whole(running, seen, to_send)
+    assert_whole(running, seen, to_send, lost="sandbox" in services)
     assert running.ended(flow_run)["state_name"] != "Crashed"
 
 
