@@ -1,23 +1,23 @@
-# Two images: `store`, an S3 gateway over a folder, and `proofsweep`, which holds all of our own programs.
-
-# The gateway's own image, with a folder that it can write to without being root.
-FROM ghcr.io/versity/versitygw:v1.8.0@sha256:30292fc2eeacc67a36993b01f7a7a5e3361a19cced0e80c1d71cfa2a4b0a2499 AS store
-USER root
-RUN mkdir -p /srv/store && chown 10001:10001 /srv/store
-COPY --chmod=555 deploy/with-secrets /usr/local/bin/with-secrets
-USER 10001:10001
-ENTRYPOINT ["with-secrets", "/usr/local/bin/versitygw"]
-CMD ["--port", ":7070", "--health", "/health", "posix", "/srv/store"]
-HEALTHCHECK CMD ["wget", "-q", "-O", "/dev/null", "http://127.0.0.1:7070/health"]
-
+# Two images: `store`, an S3-compatible store over a folder, and `proofsweep`, which holds all of our own programs.
 
 FROM python:3.11.15-slim-bookworm AS build
-ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_NO_COMPILE=1 PIP_ROOT_USER_ACTION=ignore PYTHONDONTWRITEBYTECODE=1
 WORKDIR /build
 COPY pyproject.toml README.md requirements.lock ./
 COPY deploy/locked.py deploy/locked.py
-# Install only the locked packages that the product needs, without the developers' packages. Check each hash.
-RUN python deploy/locked.py build >build.lock && python deploy/locked.py product aws azure gcp sandbox >product.lock
+# Install only the locked packages that an image needs, without the developers' packages. Check each hash.
+RUN python deploy/locked.py build >build.lock \
+    && python deploy/locked.py store >store.lock \
+    && python deploy/locked.py product aws azure gcp sandbox >product.lock
+
+
+FROM build AS store-packages
+RUN python -m venv --without-pip /app \
+    && pip --python /app install --no-deps --require-hashes --only-binary :all: --requirement store.lock \
+    && pip --python /app check
+
+
+FROM build AS packages
 RUN pip install --no-deps --require-hashes --requirement build.lock
 RUN python -m venv --without-pip /app \
     && pip --python /app install --no-deps --require-hashes --only-binary :all: --requirement product.lock
@@ -30,28 +30,49 @@ COPY tasks tasks
 RUN pip wheel --no-index --no-deps --no-build-isolation --wheel-dir wheels . \
     && pip --python /app install --no-index --no-deps wheels/proofsweep-*.whl \
     && pip --python /app check
+# What nothing here uses: the packages' own tests, headers, and Arrow's Flight.
+RUN cd /app/lib/python3.11/site-packages \
+    && rm -rf numpy/tests numpy/*/tests pandas/tests pyarrow/tests pyarrow/include pyarrow/src pyarrow/*flight*
 
 
-FROM python:3.11.15-slim-bookworm AS proofsweep
+FROM python:3.11.15-slim-bookworm AS base
+RUN groupadd --gid 10001 proofsweep \
+    && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /var/lib/proofsweep proofsweep
+# Compiled files are made where they are used, once in each container, and are no part of an image.
+ENV PATH=/app/bin:$PATH \
+    PYTHONPYCACHEPREFIX=/tmp/compiled \
+    PYTHONUNBUFFERED=1 \
+    HOME=/tmp
+
+
+FROM base AS store
+LABEL org.opencontainers.image.title="proofsweep-store" \
+    org.opencontainers.image.description="OpenStack Swift over one folder, with its S3 API"
+RUN install -d -o 10001 -g 10001 /srv/store
+COPY --from=store-packages /app /app
+COPY --chmod=555 deploy/with-secrets deploy/store.py /app/bin/
+ENV PYTHONWARNINGS=ignore
+USER 10001:10001
+ENTRYPOINT ["with-secrets"]
+CMD ["store.py", "/srv/store", "--listen", "0.0.0.0", "--port", "7070"]
+HEALTHCHECK CMD ["python", "-c", "from urllib.request import urlopen; urlopen('http://127.0.0.1:7070/healthcheck', timeout=3)"]
+
+
+FROM base AS proofsweep
 LABEL org.opencontainers.image.title="proofsweep" \
     org.opencontainers.image.description="Batch verification of credentialed audio: server, worker and sandbox"
-RUN groupadd --gid 10001 proofsweep \
-    && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /var/lib/proofsweep proofsweep \
-    && install -d -o 10001 -g 10001 /var/lib/proofsweep /var/lib/proofsweep/catalog /var/lib/proofsweep/ingest \
-        /var/lib/sandbox /var/lib/prefect
-COPY --from=build /app /app
+RUN cd /var/lib \
+    && install -d -o 10001 -g 10001 proofsweep proofsweep/accepted proofsweep/catalog proofsweep/ingest proofsweep/letters \
+        proofsweep/quarantine sandbox prefect
+COPY --from=packages /app /app
 COPY --chmod=555 deploy/with-secrets deploy/register deploy/automations.py /app/bin/
 COPY --chmod=444 prefect.yaml /var/lib/proofsweep/prefect.yaml
-ENV PATH=/app/bin:$PATH \
-    PYTHONDONTWRITEBYTECODE=1 \
-    PYTHONUNBUFFERED=1 \
-    HOME=/tmp \
-    PREFECT_HOME=/tmp/prefect \
+ENV PREFECT_HOME=/tmp/prefect \
     PREFECT_SERVER_ANALYTICS_ENABLED=false \
     DO_NOT_TRACK=1 \
     PREFECT_LOGGING_EXTRA_LOGGERS=proofsweep
 WORKDIR /var/lib/proofsweep
 USER 10001:10001
 ENTRYPOINT ["with-secrets"]
-CMD ["prefect", "worker", "start", "--pool", "proofsweep", "--type", "process", "--with-healthcheck"]
+CMD ["python", "-m", "proofsweep_tasks.drained_worker", "prefect", "worker", "start", "--pool", "proofsweep", "--type", "process", "--with-healthcheck"]
 HEALTHCHECK CMD ["python", "-c", "from urllib.request import urlopen; urlopen('http://127.0.0.1:8080/health', timeout=3)"]

@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo unit test soak check format lock release bench up down clean
+.PHONY: help demo unit test soak check format lock release bench up down containers clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
@@ -69,6 +69,10 @@ up: ## start everything in containers: server, worker, store; the sandbox only w
 
 down: ## stop the containers; their volumes stay
 	@docker compose down --remove-orphans
+
+containers: $(READY) ## build the images and run docker-compose.yml for real, as root on Debian; ten minutes, more the first time
+	@tests/containers/with-engine timeout --kill-after 30 2400 \
+		$(BIN)/pytest --quiet --exitfirst --numprocesses 0 --capture=no -rs tests/containers
 
 clean: ## remove everything that was made here, with the environment
 	@rm -rf $(VENV) build dist *.egg-info tests/servers/*/node_modules .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

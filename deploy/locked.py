@@ -1,5 +1,7 @@
 # ruff: noqa: INP001 - a script, no package
-"""Print the needed entries of requirements.lock, with hashes: `python deploy/locked.py product [EXTRA …]`, or `build`.
+"""Print the needed entries of requirements.lock, with hashes: `python deploy/locked.py product aws`.
+
+Each argument is `product`, `build` or an extra of pyproject.toml.
 
 The lock holds the developers' packages too. Each entry names the packages that need it. This script starts from the
 packages that pyproject.toml names, and follows these names to all their dependencies.
@@ -15,14 +17,16 @@ PACKAGE = re.compile(r"^([a-z0-9._-]+)==[^\n]*(?:\n[ ]+[^\n]*)*", re.MULTILINE)
 NEEDED_BY = re.compile(r"#\s+(?:via )?([a-z0-9._-]+)$", re.MULTILINE)
 
 
-def wanted(what: str, extras: list[str]) -> set[str]:
-    """Return the packages that pyproject.toml names: those of the `product` with extras, or those to `build` it."""
+def wanted(*names: str) -> set[str]:
+    """Return the packages that pyproject.toml names: of the `product`, to `build` it, or of extras."""
     pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    project, known = pyproject["project"], pyproject["project"]["optional-dependencies"]
-    if unknown := set(extras) - known.keys():
-        raise SystemExit(f"pyproject.toml has no extra {', '.join(sorted(unknown))}; it has {', '.join(sorted(known))}")
-    requirements = project["dependencies"] if what == "product" else pyproject["build-system"]["requires"]
-    requirements = [*requirements, *(each for extra in extras for each in known[extra])]
+    project, extras = pyproject["project"], pyproject["project"]["optional-dependencies"]
+    known = extras | {"product": project["dependencies"], "build": pyproject["build-system"]["requires"]}
+    if unknown := set(names) - known.keys():
+        raise SystemExit(
+            f"pyproject.toml has no extra {', '.join(sorted(unknown))}; it has {', '.join(sorted(extras))}"
+        )
+    requirements = [each for name in names for each in known[name]]
     return {re.split(r"[\[<>=!~; ]", requirement)[0].lower().replace("_", "-") for requirement in requirements}
 
 
@@ -41,4 +45,4 @@ def locked(names: set[str], lock: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(locked(wanted(sys.argv[1], sys.argv[2:]), (ROOT / "requirements.lock").read_text()))
+    sys.stdout.write(locked(wanted(*sys.argv[1:]), (ROOT / "requirements.lock").read_text()))

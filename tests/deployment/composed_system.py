@@ -3,7 +3,7 @@
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,26 @@ from .native_compose import Composition
 ENDED = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
 RESULTS = "proofsweep/sandbox"
 """The results store's bucket and prefix."""
+
+
+def verdicts_in(files: S3FileSystem) -> list[dict[str, Any]]:
+    """Read all verdicts in the results store of a trial."""
+    if files.get_file_info(f"{RESULTS}/verdicts").type == FileType.NotFound:
+        return []
+    table = pyarrow.dataset.dataset(f"{RESULTS}/verdicts", format="parquet", filesystem=files).to_table()
+    return list(table.to_pylist())
+
+
+@contextmanager
+def quick_crashes(api: httpx.Client) -> Iterator[None]:
+    """Let the automation that is registered crash a flow run after ten seconds without heartbeat, not four minutes."""
+    automations = api.post("/automations/filter", json={}).raise_for_status().json()
+    (crash,) = (each for each in automations if "without heartbeat" in each["name"])
+    usual = {name: crash[name] for name in ("name", "description", "enabled", "actions", "trigger")}
+    soon = usual | {"trigger": usual["trigger"] | {"within": 10}}
+    api.put(f"/automations/{crash['id']}", json=soon).raise_for_status()
+    yield
+    api.put(f"/automations/{crash['id']}", json=usual).raise_for_status()
 
 
 @dataclass(slots=True)
@@ -73,10 +93,7 @@ class ComposedSystem:
 
     def verdicts(self) -> list[dict[str, Any]]:
         """Read all verdicts in the store."""
-        if self.files.get_file_info(f"{RESULTS}/verdicts").type == FileType.NotFound:
-            return []
-        table = pyarrow.dataset.dataset(f"{RESULTS}/verdicts", format="parquet", filesystem=self.files).to_table()
-        return list(table.to_pylist())
+        return verdicts_in(self.files)
 
 
 def _descendants(process: int) -> Iterator[int]:

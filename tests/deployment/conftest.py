@@ -5,7 +5,6 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import httpx
 import pytest
@@ -14,9 +13,6 @@ from pyarrow.fs import S3FileSystem
 from .composed_system import ComposedSystem
 from .native_compose import ROOT, Composition
 from .postgres import serving
-
-if TYPE_CHECKING:
-    from ..servers.buckets import S3Server
 
 
 @pytest.fixture(scope="session")
@@ -32,15 +28,15 @@ def made_secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="package")  # its processes poll, and would for the rest of the tests
-def composed(
-    tmp_path_factory: pytest.TempPathFactory, made_secrets: Path, moto: "S3Server"
-) -> Iterator[ComposedSystem]:
-    """Database, server, bucket, sandbox with samples, deployments and worker; moto is the store."""
+def composed(tmp_path_factory: pytest.TempPathFactory, made_secrets: Path) -> Iterator[ComposedSystem]:
+    """Database, server, store with its bucket, sandbox with samples, deployments and worker."""
     folder = tmp_path_factory.mktemp("composed")
     parts = Composition(folder, {})
-    parts.ports["7070"] = moto.url.rpartition(":")[2]
     store = S3FileSystem(
-        endpoint_override=moto.url, access_key=moto.access_key, secret_key=moto.secret_key, region=moto.region
+        endpoint_override=f"http://127.0.0.1:{parts.ports['7070']}",
+        access_key=(made_secrets / "store-access-key").read_text().strip(),
+        secret_key=(made_secrets / "store-secret-key").read_text().strip(),
+        region="us-east-1",
     )
     (folder / "secrets").symlink_to(made_secrets)
     login = base64.b64encode((made_secrets / "prefect-login").read_bytes().strip()).decode()
@@ -66,7 +62,7 @@ def composed(
         )
         system = ComposedSystem(parts, api, store)
         stack.callback(lambda: [parts.stop(name) for name in reversed(list(parts.processes))])
-        system.start("prefect", "sandbox")
+        system.start("prefect", "store", "sandbox")
         assert parts.run("bucket") == 0, parts.output("bucket")
         assert parts.run("samples") == 0, parts.output("samples")
         assert parts.run("deployments") == 0, parts.output("deployments")

@@ -18,8 +18,8 @@ from ..servers.free_ports import free_ports
 
 ROOT = Path(__file__).parents[2]
 PORTS = ("4200", "5432", "7070", "8080", "8725", "8726", "8727")
-FOLDERS = ("/run/secrets", "/var/lib/prefect", "/var/lib/proofsweep", "/var/lib/sandbox", "/tmp")  # noqa: S108 - a container's
-VARIABLE = re.compile(r"\$\$|\$\{(\w+)(?::-([^}]*))?\}")
+FOLDERS = ("/run/secrets", "/srv/store", "/var/lib/prefect", "/var/lib/proofsweep", "/var/lib/sandbox", "/tmp")  # noqa: S108 - a container's
+VARIABLE = re.compile(r"\$\$|\$\{(\w+)(?::-([^}]*)|:\?[^}]*)?\}")
 
 
 REAL = ("docker-compose.yml",)
@@ -104,6 +104,7 @@ class Composition:
         own = {
             variable: "127.0.0.1" if variable.endswith("_HOST") and value in self.services else self.adapted(str(value))
             for variable, value in self.services[name].get("environment", {}).items()
+            if value is not None  # passed on only if `.env` sets it
         }
         return image | own
 

@@ -10,12 +10,17 @@ import pytest
 import yaml
 
 from proofsweep.settings import load_settings
+from proofsweep.settings.ingest_settings import IngestSettings
 from proofsweep.settings.sections import PaceSettings
 
 from .native_compose import PORTS, REAL, ROOT, TRIAL, read_compose
 
-COMPOSE = read_compose({})
+SECRETS = {"SECRETS_FOLDER": "deploy/secrets"}
+"""What `make up` leaves in `.env`."""
+COMPOSE = read_compose(SECRETS)
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+OURS = {"proofsweep", "proofsweep-store"}
+SERVICES_OF_REAL = read_compose(SECRETS, REAL)["services"]
 ONE_SHOT = {"bucket", "deployments", "samples"}
 PINNED = re.compile(r"[\w./-]+:v?\d+\.\d+(\.\d+)?(-[a-z]+)?(@sha256:[0-9a-f]{64})?")
 
@@ -40,10 +45,12 @@ def test_foreign_images_are_pinned(name: str) -> None:
     """An image that is pulled has an exact version; our own images are built from this checkout."""
     service = SERVICES[name]
 
-    if "build" in service:
-        assert service["image"] in {"proofsweep", "proofsweep-store"}
-    else:
-        assert PINNED.fullmatch(service["image"])
+    assert service["image"] in OURS or PINNED.fullmatch(service["image"])
+
+
+def test_each_image_is_built_once() -> None:
+    """Several services that build one image would build it several times."""
+    assert sorted(it["image"] for it in SERVICES.values() if "build" in it) == sorted(OURS)
 
 
 @each_service
@@ -55,7 +62,7 @@ def test_services_are_confined(name: str) -> None:
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
     assert set(service["deploy"]["resources"]["limits"]) == {"cpus", "memory"}
-    if "build" not in service:  # the user of ours is set in the Dockerfile
+    if service["image"] not in OURS:  # the user of ours is set in the Dockerfile
         assert re.fullmatch(r"[1-9]\d+:[1-9]\d+", service["user"])
 
 
@@ -120,15 +127,25 @@ def test_a_real_catalog_is_a_folder_of_the_host() -> None:
 
     worker = read_compose(own, REAL)["services"]["worker"]
 
+    assert "ingest:/var/lib/proofsweep/ingest:rw" in worker["volumes"]
     assert "/music:/var/lib/proofsweep/catalog:ro" in worker["volumes"]
     assert worker["environment"]["PROOFSWEEP_SERVICE__BASE_URL"] == "https://partner.example/v1"
 
 
+def test_what_a_person_sets_for_ingest_reaches_the_worker() -> None:
+    """Each setting of ingest is passed on, but not those of `ingest --watch` alone."""
+    passed = {name for name, value in SERVICES_OF_REAL["worker"]["environment"].items() if value is None}
+
+    assert passed == {
+        f"PROOFSWEEP_INGEST__{name.upper()}" for name in IngestSettings.model_fields if name != "watch_seconds"
+    }
+
+
 def test_a_real_run_has_nothing_of_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without docker-compose.sandbox.yml, no service, key, catalog, wire name or rate of the sandbox is there."""
-    real = read_compose({"PROOFSWEEP_SERVICE__BASE_URL": "https://partner.example/v1"}, REAL)
+    real = read_compose(SECRETS | {"PROOFSWEEP_SERVICE__BASE_URL": "https://partner.example/v1"}, REAL)
     for name, value in real["services"]["worker"]["environment"].items():
-        if name.startswith("PROOFSWEEP_"):
+        if name.startswith("PROOFSWEEP_") and value is not None:
             monkeypatch.setenv(name, value)
     monkeypatch.setenv("PROOFSWEEP_SERVICE__ENVIRONMENT", "production")
 
@@ -159,11 +176,13 @@ def test_a_trial_keeps_to_itself() -> None:
         "AWS_ENDPOINT_URL": "https://s3.example",
     }
 
-    trial = read_compose(own | {"PROOFSWEEP_SERVICE__BASE_URL": "https://partner.example/v1"}, TRIAL)
+    trial = read_compose(SECRETS | own | {"PROOFSWEEP_SERVICE__BASE_URL": "https://partner.example/v1"}, TRIAL)
 
     worker = trial["services"]["worker"]
     assert worker["environment"]["PROOFSWEEP_SERVICE__BASE_URL"] == "http://sandbox:8725/v1"
     assert worker["environment"]["PROOFSWEEP_RESULTS__URL"] == "s3://proofsweep/sandbox"
     assert worker["environment"]["AWS_ENDPOINT_URL"] == "http://store:7070"
-    assert {volume.split(":")[0] for volume in worker["volumes"]} == {"sample-catalog", "sample-ingest"}
+    assert {volume.split(":")[0] for volume in worker["volumes"]} == {
+        f"sample-{name}" for name in ("catalog", "ingest", "accepted", "quarantine", "letters")
+    }
     assert trial["secrets"]["partner-key"]["file"] == "deploy/secrets/sandbox-key"

@@ -3,7 +3,6 @@
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +13,7 @@ import proofsweep_sandbox as sandbox
 
 from ..servers.alert_receivers import Webhook, webhook
 from ..worlds.waiting import wait_for
-from .composed_system import RESULTS, ComposedSystem
+from .composed_system import RESULTS, ComposedSystem, quick_crashes
 from .native_compose import ROOT
 
 FILES = 60
@@ -54,18 +53,6 @@ def to_send(composed: ComposedSystem, operator: sandbox.Operator) -> int:
     shutil.rmtree(folder)
     samples = sandbox.write_catalog(folder, operator, files=FILES, seed=5)
     return sum(sample.verdict is not None for sample in samples)
-
-
-@contextmanager
-def quick_crashes(composed: ComposedSystem) -> Iterator[None]:
-    """Let the automation that is registered crash a flow run after ten seconds without heartbeat, not 12 minutes."""
-    automations = composed.api.post("/automations/filter", json={}).raise_for_status().json()
-    (crash,) = (each for each in automations if "without heartbeat" in each["name"])
-    usual = {name: crash[name] for name in ("name", "description", "enabled", "actions", "trigger")}
-    soon = usual | {"trigger": usual["trigger"] | {"within": 10}}
-    composed.api.put(f"/automations/{crash['id']}", json=soon).raise_for_status()
-    yield
-    composed.api.put(f"/automations/{crash['id']}", json=usual).raise_for_status()
 
 
 def begin_night(composed: ComposedSystem, operator: sandbox.Operator) -> str:
@@ -114,7 +101,7 @@ def night_without_server(composed: ComposedSystem, operator: sandbox.Operator) -
 def night_without_worker(composed: ComposedSystem, operator: sandbox.Operator) -> dict[str, Any]:
     """Kill the worker with its flow run in the middle of a run; another worker is given the same flow run."""
     operator.add_fault("uploads", "hang", after=UNDISTURBED)
-    with quick_crashes(composed):
+    with quick_crashes(composed.api):
         flow_run = night_until_answers(composed, operator, UNDISTURBED)
         composed.kill("worker")
         assert composed.ended(flow_run)["state_name"] == "Crashed"

@@ -65,7 +65,7 @@ def up(checkout: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
 
 def write_key(checkout: Path) -> None:
     """Put a partner's key where a person puts it."""
-    (checkout / "deploy" / "secrets").mkdir()
+    (checkout / "deploy" / "secrets").mkdir(exist_ok=True)
     (checkout / "deploy" / "secrets" / "partner-key").write_text("pk_1\n")
 
 
@@ -80,7 +80,9 @@ def test_a_trial_needs_no_settings(checkout: Path, lines: str) -> None:
     started = up(checkout)
 
     assert started.returncode == 0
-    assert "--file docker-compose.yml --file docker-compose.sandbox.yml up" in started.stdout
+    assert "compose up --build --detach --remove-orphans" in started.stdout
+    assert "COMPOSE_FILE=docker-compose.yml:docker-compose.sandbox.yml\n" in (checkout / ".env").read_text()
+    assert set(lines.splitlines()) <= set((checkout / ".env").read_text().splitlines())
 
 
 @pytest.mark.parametrize("line", [f"{URL}=https://partner.example/v1", f"  export {URL}='https://partner.example/v1'"])
@@ -92,9 +94,25 @@ def test_beside_a_real_key_the_sandbox_does_not_start(checkout: Path, line: str)
     started = up(checkout)
 
     assert started.returncode == 0
-    assert "sandbox" not in started.stdout.replace("deploy/secrets/sandbox-key", "")
-    assert "--file docker-compose.yml up --build --detach --remove-orphans" in started.stdout
+    assert "compose up --build --detach --remove-orphans" in started.stdout
+    assert "COMPOSE_FILE=docker-compose.yml\n" in (checkout / ".env").read_text()
     assert up(checkout, **{URL: "https://partner.example/v1"}).returncode == 0
+
+
+def test_a_trial_becomes_real_and_a_choice_of_files_stays(checkout: Path) -> None:
+    """Each start leaves what Compose reads; a person's own COMPOSE_FILE and all other lines are kept."""
+    up(checkout)
+    (checkout / ".env").write_text((checkout / ".env").read_text() + f"{URL}=https://partner.example/v1\n")
+    write_key(checkout)
+    up(checkout)
+    real = (checkout / ".env").read_text().splitlines()
+    (checkout / ".env").write_text("\n".join([*real[:-1], "COMPOSE_FILE=docker-compose.yml:ours.yml"]) + "\n")
+    up(checkout)
+
+    assert sorted(real) == sorted(
+        ["SECRETS_FOLDER=deploy/secrets", f"{URL}=https://partner.example/v1", "COMPOSE_FILE=docker-compose.yml"]
+    )
+    assert "COMPOSE_FILE=docker-compose.yml:ours.yml" in (checkout / ".env").read_text().splitlines()
 
 
 @pytest.mark.parametrize("has_key", [True, False])

@@ -181,7 +181,7 @@ def swift(folder: Path) -> Iterator[S3Server]:
     """OpenStack Swift: it checks signatures and regions; of several creates at once more than one may win."""
     need(find_spec("swift"), "OpenStack Swift, which the developers' packages bring on Linux")
     need(_keeps_attributes(folder), "a file system with extended attributes under the tests' temporary folder")
-    environment = os.environ | {"PYTHONPATH": str(HERE), "PYTHONWARNINGS": "ignore"}
+    environment = os.environ | {"PYTHONPATH": str(HERE.parents[1] / "deploy"), "PYTHONWARNINGS": "ignore"}
     environment["SWIFT_PAGE_KEYS"] = str(PAGE_KEYS)
     cluster = folder / "cluster"
     cluster.mkdir()
