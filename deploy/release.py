@@ -74,7 +74,7 @@ class Locked(NamedTuple):
 def entries_of_lock() -> list[Locked]:
     """Return the locked packages of an installation with all extras."""
     known = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    lock = locked(wanted("product", sorted(known.keys() - {"dev"})), (ROOT / "requirements.lock").read_text())
+    lock = locked(wanted("product", *sorted(known.keys() - {"dev", "store"})), (ROOT / "requirements.lock").read_text())
     return [Locked(each[1], re.split(r"[= ;]+", each[0])[1], users_in(each[0])) for each in PACKAGE.finditer(lock)]
 
 

@@ -12,7 +12,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 BOUNDS = {"fastapi", "sqlalchemy"}
 """Declared only to limit the version that another dependency may use."""
 
-EXTRAS = {name: parts for name, parts in PROJECT["optional-dependencies"].items() if name != "dev"}
+OPTIONAL = PROJECT["optional-dependencies"]
+EXTRAS = {name: parts for name, parts in OPTIONAL.items() if name not in {"dev", "store"}}
 IMPORTED_BY_OTHERS = {"boto3"}
 """Declared since another dependency imports it where it is installed: obstore, for the profiles of `~/.aws`."""
 
@@ -47,9 +48,14 @@ def test_what_is_imported_is_declared_and_the_reverse() -> None:
     assert imported_by(PACKAGES) - BROUGHT == declared - BOUNDS - IMPORTED_BY_OTHERS
 
 
+def test_the_extra_of_the_composition_is_what_its_store_imports() -> None:
+    """It is a script beside the wheel."""
+    assert names_of(OPTIONAL["store"]) <= imported_by(["deploy"])
+
+
 def test_what_only_tests_and_benchmarks_import_is_declared_for_developers() -> None:
     """No import of a test depends on what another package happens to install."""
-    declared = names_of(PROJECT["dependencies"]) | names_of(chain(*PROJECT["optional-dependencies"].values()))
+    declared = names_of(PROJECT["dependencies"]) | names_of(chain(*OPTIONAL.values()))
 
     assert imported_by(["tests", "benchmarks"]) - declared == set()
 
