@@ -34,7 +34,7 @@ RUN pip wheel --no-index --no-deps --no-build-isolation --wheel-dir wheels . \
 # What nothing here uses: the packages' own tests and headers, Arrow's Flight, and compiled files that some wheels bring.
 RUN cd /app/lib/python3.11/site-packages \
     && rm -rf numpy/tests numpy/*/tests pyarrow/tests pyarrow/include pyarrow/src pyarrow/*flight* \
-    && find . -name __pycache__ -prune -exec rm -rf {} +
+    && find /app -name __pycache__ -prune -exec rm -rf {} +
 
 
 FROM python:3.11.15-slim-bookworm AS base
