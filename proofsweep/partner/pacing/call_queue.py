@@ -13,6 +13,8 @@ from enum import IntEnum
 
 from proofsweep.model.exchanges import Call, Exchange, may_be_outage
 from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit, UploadLimit
+from proofsweep.partner.pacing.kept_pace import KeptPace, LaneShare, LaneUse
+from proofsweep.partner.pacing.lane_member import LaneReport
 from proofsweep.partner.pacing.lane_model import Sent
 from proofsweep.partner.pacing.pacer import Pacer
 
@@ -97,16 +99,18 @@ class CallQueue:
         limit: None where no concurrency limit is looked for.
         in_flight: calls in flight.
         is_held: only the calls of a control go.
-        slot_gap_seconds: the least time between two new slots, to leave the lane to others; 0 for none.
+        pacer: learns the rate alone, or keeps to a part of it where other processes are known to use the lane.
     """
 
     def __init__(self, pacer: Pacer, limit: ConcurrencyLimit | None = None) -> None:
-        self.pacer = pacer
+        self.pacer: Pacer | KeptPace = pacer
         self.limit = limit
         self.in_flight = 0
         self.is_held = False
-        self.slot_gap_seconds = 0.0
-        self._last_slot_at = -math.inf
+        self._own_pacer = pacer
+        self._use = LaneUse()
+        self._told_until = -math.inf
+        self._refused = 0
         self._queues: tuple[deque[Ticket], ...] = tuple(deque() for _ in Priority)
         self._slots: dict[Hashable, float] = {}
         self._slot_seconds = 1.0
@@ -150,25 +154,23 @@ class CallQueue:
         ticket = self.first()
         if ticket is None or (self.is_held and ticket.priority is not Priority.CONTROL):
             return None
-        if ticket.priority is Priority.NEW_SLOT and (now < self._slot_due_at or self._slots_are_enough(now)):
+        if ticket.priority is Priority.NEW_SLOT and self._slots_are_enough(now):
             return None
         return ticket
 
     def wake_at(self, now: float) -> float:
         """Return the time at which the next call may go; infinite when it must wait for another to end."""
-        if self.head(now) is not None:
-            return self.pacer.next_at
-        return self._slot_due_at if now < self._slot_due_at else math.inf
+        return math.inf if self.head(now) is None else self.pacer.next_at
 
     def take_next(self, now: float) -> Ticket | None:
         """Let the next call go, if it may go now."""
-        ticket = None if now < self.pacer.next_at else self.head(now)
-        if ticket is None:
+        ticket, is_due = self.head(now), now >= self.pacer.next_at
+        if ticket is None or not is_due:
+            self._use.waits = self._use.waits or ticket is not None
             return None
         ticket.sent = self.pacer.send(now)  # first: if this fails, the call still waits
+        self._use.sent()
         self._queues[ticket.priority].popleft()
-        if ticket.priority is Priority.NEW_SLOT:
-            self._last_slot_at = now
         if not self.in_flight:
             self._stalls.began(now)
         self.in_flight += 1
@@ -185,6 +187,7 @@ class CallQueue:
     def was_answered(self, ticket: Ticket, now: float) -> None:
         """Take note that a call is over, and was not throttled."""
         self._close(ticket, now)
+        self._use.let_in += 1
         if self.limit is not None:
             self.limit.was_admitted(ticket.in_flight)
 
@@ -192,9 +195,16 @@ class CallQueue:
         """Take note that an upload is over; 0 bytes if it brought nothing."""
         self._uploads.ended(holder, size_bytes, seconds, now)
 
+    def pause(self, now: float, pause_seconds: float) -> None:
+        """Hold all calls back for so long, as the service asks."""
+        self._told_until = max(self._told_until, now + pause_seconds)
+        self.pacer.pause(now, pause_seconds)
+
     def was_throttled(self, ticket: Ticket, now: float, pause_seconds: float) -> None:
         """Take note of a 429, and pause all calls for so long."""
         self.drop(ticket.holder if ticket.is_for_slot else None, ticket, now)
+        self._told_until = max(self._told_until, now + pause_seconds)
+        self._refused += 1
         was_unlimited = self.most_at_once == math.inf
         if ticket.sent is None or (self.limit is not None and self.limit.was_refused(ticket.in_flight, now)):
             self.pacer.pause(now, pause_seconds)
@@ -215,16 +225,33 @@ class CallQueue:
         if self.pacer.learned_rate is None:
             self.pacer = Pacer(rate)
 
+    def take_share(self, share: LaneShare | None, now: float) -> None:
+        """Keep to a part of the lane; None where no other process uses it, and the pacer learns again."""
+        before = self.pacer
+        if share is None and isinstance(before, KeptPace):
+            self.pacer = self._own_pacer if before.share.bucket is None else Pacer.of(before.share.bucket)
+        elif share is not None and isinstance(before, KeptPace):
+            before.take(share, now)
+        elif share is not None and isinstance(before, Pacer):
+            self._own_pacer, self.pacer = before, KeptPace(share)
+        self.pacer.pause(now, before.opens_at - now)
+
+    def lane_report(self, now: float) -> LaneReport:
+        """Return what is known of the lane, and what was sent since the last report."""
+        use, self._use = self._use, LaneUse()
+        pacer = self.pacer
+        return LaneReport(
+            bucket=pacer.bucket if isinstance(pacer, Pacer) and pacer.learned_rate is not None else None,
+            use=use,
+            pause_seconds=max(0.0, self._told_until - now),
+            refused=self._refused,
+        )
+
     def _close(self, ticket: Ticket, now: float) -> None:
         if not ticket.is_over:
             self.in_flight -= 1
             self._stalls.ended(now)
         ticket.is_over = True
-
-    @property
-    def _slot_due_at(self) -> float:
-        """The time from which a new slot may be requested: only new work yields, slots in hand are used."""
-        return self._last_slot_at + self.slot_gap_seconds
 
     def _slots_are_enough(self, now: float) -> bool:
         enough = _SPARE_SLOTS + _SLOTS_PER_CALL * self.pacer.pace * self._slot_seconds

@@ -143,7 +143,7 @@ class Dispatcher:
                 self._queue.was_throttled(ticket, now, pause_seconds)
             else:
                 self._queue.drop(None, ticket, now)
-                self._queue.pacer.pause(now, pause_seconds)
+                self._queue.pause(now, pause_seconds)
             status = self._status()
             is_lost = self._health.told_to_wait(exchange.call, wait_seconds, now)
         if status.most != before.most or (status.rate != before.rate and status.rate_change is not RateChange.THE_SAME):
