@@ -101,12 +101,11 @@ def _endless(need: float | None) -> float:
     return float("inf") if need is None else need
 
 
-def keeper_of(present: str, members: Mapping[str, Member]) -> str:
-    """Name the process that finds the rate for all: the present one, unless another has more than twice its rate."""
-    fastest = max(members, key=lambda token: (members[token].rate, token), default="")
-    if present in members and members[present].rate * 2 >= members[fastest].rate:
+def keeper_of(present: str, members: Mapping[str, Member], *, is_known: bool) -> str:
+    """Name the process that finds the rate for all: the present one, but to search for it one that has much to do."""
+    if present in members and (is_known or members[present].need is None):
         return present
-    return fastest
+    return max(members, key=lambda token: (members[token].need is None, members[token].rate, token), default="")
 
 
 def days_kept(spent: Mapping[str, int], today: str, days: Iterable[str]) -> dict[str, int]:

@@ -88,8 +88,10 @@ class KeptPace:
         self.opens_at = max(self.opens_at, now + pause_seconds)
 
     def throttled(self, _sent: Sent, now: float, pause_seconds: float) -> None:
-        """Pause after a 429."""
+        """Pause after a 429, and go on at another moment: calls of processes that go at the same one are too many."""
         self.pause(now, pause_seconds)
+        # What is beyond the millisecond is as good as chance.
+        self._next_at = self.opens_at + now * 1_000 % 1.0 / self.share.rate
 
     def search_again(self, _sent: Sent, _now: float) -> None:
         """Leave the search for a rate to a process that is alone."""

@@ -31,6 +31,8 @@ _CHANGE, _LEAST_CHANGE = 0.25, 1.0
 _WAITING_RATE = 0.1
 # Chosen: a process that is not held back may need so much more soon: a part, and calls per second.
 _SPARE_NEED, _LEAST_NEED = 1.3, 0.5
+# Chosen: what shows whether a process is held back: calls, or else seconds.
+_CALLS_OF_NEED, _LONGEST_SECONDS_OF_NEED = 10, 30.0
 # Chosen: over which time the calls let in are averaged.
 _LET_IN_SECONDS = 4.0
 # Chosen: the part of its fair rate that a process takes at once, before the others have made room.
@@ -108,7 +110,7 @@ class LaneMember:
         self._used.held_back += use.held_back
         self._used.waits = use.waits
         seconds = now - self._used_since
-        if seconds >= LEASE_SECONDS:
+        if seconds >= LEASE_SECONDS and (self._used.calls >= _CALLS_OF_NEED or seconds >= _LONGEST_SECONDS_OF_NEED):
             needed = _SPARE_NEED * self._used.calls / seconds + _LEAST_NEED
             self._need = None if self._used.is_hungry else needed
             self._used, self._used_since = LaneUse(), now
@@ -121,7 +123,7 @@ class LaneMember:
         is_keeper = lane.keeper == self.token or not others
         bucket = self._kept(lane, others, now, is_refused=is_refused) if is_keeper else lane.bucket
         members = others | {self.token: self._as_member(bucket, others)}
-        keeper = keeper_of(lane.keeper if is_keeper or lane.keeper in others else "", members)
+        keeper = keeper_of(lane.keeper, members, is_known=bucket is not None)
         share = None
         if others and (bucket is not None or keeper != self.token):
             yields = any(each.priority < self.priority and each.need is None for each in others.values())
@@ -152,7 +154,7 @@ class LaneMember:
         return Lane(
             bucket=bucket,
             learned_at=lane.learned_at,
-            keeper=keeper_of("", members),
+            keeper=keeper_of(lane.keeper, members, is_known=bucket is not None),
             members=members,
             spent=spent,
         )
