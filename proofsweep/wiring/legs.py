@@ -4,7 +4,7 @@ import math
 import os
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
@@ -12,22 +12,22 @@ from functools import partial
 from proofsweep import __version__
 from proofsweep.contract.verdicts import Verdict
 from proofsweep.files.locations import path_of
-from proofsweep.ingest.watched_folder import yield_to_ingest
+from proofsweep.model import layout
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.items import Mode
+from proofsweep.model.lane import LanePriority
 from proofsweep.model.outcomes import Finished
 from proofsweep.model.runs import INGEST, Plan
 from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.verdicts import RowContext
 from proofsweep.settings import Settings
-from proofsweep.store.claims import LaneClaim
 from proofsweep.store.journal import Journal
+from proofsweep.store.lanes import LaneObject
 from proofsweep.store.legs import Legs
 from proofsweep.store.operations import recovered_sidecars
 from proofsweep.store.past_answers import PastAnswers
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.store import open_store
-from proofsweep.store.watches import ingest_store
+from proofsweep.store.store import Store, open_store
 from proofsweep.verify.budget.budget import LAST_PROBE_CALLS
 from proofsweep.verify.budget.budget_guard import BudgetGuard
 from proofsweep.verify.control.calls import ControlCalls
@@ -38,6 +38,7 @@ from proofsweep.verify.item.duplicates import DuplicateCache
 from proofsweep.verify.item.verify_item import VerifyContext
 from proofsweep.verify.leg.audit_trail import AuditTrail
 from proofsweep.verify.leg.heartbeat import Heartbeat
+from proofsweep.verify.leg.lane_sharing import LaneSharing
 from proofsweep.verify.leg.leg_context import LegContext, RemainingItems
 from proofsweep.verify.leg.leg_session import LegRequest, claimed_leg, leg_session, plan_to_work_on, settle_last_leg
 from proofsweep.verify.leg.note_leg import last_rate
@@ -119,14 +120,16 @@ def claimed_next_leg(
             abort=engine.abort,
         )
         engine.dispatcher.remember(remembered_rate(engine))
-        with claimed_leg(request) as (number, facts):
-            handle = _handle_of(settings, run_id, number, bounds, options)
-            budget = BudgetGuard(
-                bounds, engine.partner.for_control(), engine.stop, utc_now, settings.bounds.ask_seconds
-            )
-            engine.leg = leg = build_context(handle, engine, budget, is_claimant=True)
-        with leg_session(request, facts, leg):
-            yield handle, leg
+        sharing = lane_sharing(engine, request.plan, bounds.daily_calls)
+        with sharing.shared():
+            with claimed_leg(request) as (number, facts):
+                handle = _handle_of(settings, run_id, number, bounds, options)
+                budget = BudgetGuard(
+                    bounds, engine.partner.for_control(), engine.stop, utc_now, settings.bounds.ask_seconds, day=sharing
+                )
+                engine.leg = leg = build_context(handle, engine, budget, is_claimant=True)
+            with leg_session(request, facts, leg):
+                yield handle, leg
     finally:
         engine.leg = None
         close_engines()
@@ -153,6 +156,7 @@ def _anywhere(settings: Settings) -> Settings:
     return settings.model_copy(
         update={
             "results": settings.results.model_copy(update={"url": open_store(settings.results.url).url}),
+            "pace": settings.pace.model_copy(update={"lane_url": _lane_store(settings).url}),
             "service": settings.service.model_copy(update=service),
         }
     )
@@ -191,7 +195,6 @@ def build_context(handle: LegHandle, engine: Engine, budget: BudgetGuard, *, is_
             stop=stop,
             store_outage_seconds=retry.breaker_seconds,
             is_claimant=is_claimant,
-            on_beat=_look_for_ingest(plan, engine, legs),
         ),
         counters=trail.counters,
         row_context=RowContext(plan.run_id, handle.leg, plan.environment, recovered, legs.epoch(handle.leg)),
@@ -199,14 +202,23 @@ def build_context(handle: LegHandle, engine: Engine, budget: BudgetGuard, *, is_
     )
 
 
-def _look_for_ingest(plan: Plan, engine: Engine, legs: Legs) -> Callable[[], None]:
-    """Return what a leg does at each heartbeat: a sweep yields to new files, and these yield to nobody."""
-    if plan.catalog_kind == INGEST:
-        return lambda: None
-    store = ingest_store(engine.settings.results.url)
-    return lambda: yield_to_ingest(
-        LaneClaim(store, engine.key_fingerprint), engine.settings.pace.floor_rate, engine.dispatcher, legs.now()
+def lane_sharing(engine: Engine, plan: Plan, daily_calls: int | None = None) -> LaneSharing:
+    """Return this process's part in the lane of the key in use: new files go first."""
+    settings = engine.settings
+    folder = layout.lane_folder(engine.key_fingerprint, settings.service.base_url)
+    return LaneSharing(
+        lane=LaneObject(_lane_store(settings), folder),
+        dispatcher=engine.dispatcher,
+        clock=utc_now,
+        priority=LanePriority.INGEST if plan.catalog_kind == INGEST else LanePriority.VERIFY,
+        floor_rate=settings.pace.floor_rate,
+        remember_seconds=timedelta(days=settings.pace.remember_days).total_seconds(),
+        daily_calls=daily_calls,
     )
+
+
+def _lane_store(settings: Settings) -> Store:
+    return open_store(settings.pace.lane_url or settings.results.url, "store of the lane")
 
 
 def _verify_context(handle: LegHandle, engine: Engine, plan: Plan) -> VerifyContext:
@@ -282,9 +294,12 @@ def _begin(handle: LegHandle, is_over: IsOver, read_block: ReadBlock | None) -> 
     leg = build_context(handle, engine, budget, is_claimant=False)
     refuse_missing_catalog(leg.plan)
     engine.dispatcher.remember(remembered_rate(engine, handle.processes))
+    stack = ExitStack()
+    stack.callback(engine.close)
+    stack.enter_context(lane_sharing(engine, leg.plan).shared())
     drain_seconds = engine.settings.bounds.drain_seconds
     process = WorkerProcess(leg=leg, budget=budget, is_over=is_over, abort=engine.abort, drain_seconds=drain_seconds)
-    return process, engine.close
+    return process, stack.close
 
 
 def _share_of(settings: Settings, processes: int) -> Settings:

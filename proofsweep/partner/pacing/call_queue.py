@@ -99,6 +99,7 @@ class CallQueue:
         limit: None where no concurrency limit is looked for.
         in_flight: calls in flight.
         is_held: only the calls of a control go.
+        refused: calls answered with 429.
         pacer: learns the rate alone, or keeps to a part of it where other processes are known to use the lane.
     """
 
@@ -110,7 +111,7 @@ class CallQueue:
         self._own_pacer = pacer
         self._use = LaneUse()
         self._told_until = -math.inf
-        self._refused = 0
+        self.refused = 0
         self._queues: tuple[deque[Ticket], ...] = tuple(deque() for _ in Priority)
         self._slots: dict[Hashable, float] = {}
         self._slot_seconds = 1.0
@@ -164,6 +165,8 @@ class CallQueue:
 
     def take_next(self, now: float) -> Ticket | None:
         """Let the next call go, if it may go now."""
+        if isinstance(self.pacer, KeptPace) and now > self.pacer.share.until:
+            self.take_share(None, now)
         ticket, is_due = self.head(now), now >= self.pacer.next_at
         if ticket is None or not is_due:
             self._use.waits = self._use.waits or ticket is not None
@@ -204,7 +207,7 @@ class CallQueue:
         """Take note of a 429, and pause all calls for so long."""
         self.drop(ticket.holder if ticket.is_for_slot else None, ticket, now)
         self._told_until = max(self._told_until, now + pause_seconds)
-        self._refused += 1
+        self.refused += 1
         was_unlimited = self.most_at_once == math.inf
         if ticket.sent is None or (self.limit is not None and self.limit.was_refused(ticket.in_flight, now)):
             self.pacer.pause(now, pause_seconds)
@@ -225,6 +228,11 @@ class CallQueue:
         if self.pacer.learned_rate is None:
             self.pacer = Pacer(rate)
 
+    @property
+    def share(self) -> LaneShare | None:
+        """This process's part of a lane that others use too; None where none are known."""
+        return self.pacer.share if isinstance(self.pacer, KeptPace) else None
+
     def take_share(self, share: LaneShare | None, now: float) -> None:
         """Keep to a part of the lane; None where no other process uses it, and the pacer learns again."""
         before = self.pacer
@@ -244,7 +252,7 @@ class CallQueue:
             bucket=pacer.bucket if isinstance(pacer, Pacer) and pacer.learned_rate is not None else None,
             use=use,
             pause_seconds=max(0.0, self._told_until - now),
-            refused=self._refused,
+            refused=self.refused,
         )
 
     def _close(self, ticket: Ticket, now: float) -> None:

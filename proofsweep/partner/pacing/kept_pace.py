@@ -17,10 +17,12 @@ class LaneShare:
     Attributes:
         rate: calls per second that are this process's part.
         bucket: what the whole lane is taken for.
+        until: the monotonic time until which it holds; what is not renewed by then is not known any more.
         yields: a more urgent process goes first.
     """
 
     rate: float
+    until: float = math.inf
     bucket: TokenBucket | None = None
     yields: bool = False
 

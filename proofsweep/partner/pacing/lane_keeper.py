@@ -19,7 +19,7 @@ _SHORT_ONES = 3
 _FIRST_PART, _LAST_PART = 0.98, 1.01
 # The quiet time: the longer of both, up to the third; short at first, and in a lane that is narrower than it was.
 _QUIET_SECONDS, _QUIET_CALLS, _MOST_QUIET_SECONDS = 45.0, 400.0, 240.0
-_FIRST_QUIET_SECONDS = 10.0
+_FIRST_QUIET_SECONDS, _FIRST_QUIET_CALLS = 10.0, 80.0
 _NARROW_SHARE, _NARROW_PART = 0.7, 5.0
 # The excess with which growth begins, and how fast it doubles.
 _FIRST_EXCESS, _DOUBLING_SECONDS = 0.01, 8.0
@@ -75,7 +75,8 @@ class LaneKeeper:
         quiet = min(_MOST_QUIET_SECONDS, max(_QUIET_SECONDS, _QUIET_CALLS / self.rate))
         if self.rate < _NARROW_SHARE * self._widest:
             quiet /= _NARROW_PART
-        quiet = min(quiet, _FIRST_QUIET_SECONDS * math.exp2(self._calm))
+        first = max(_FIRST_QUIET_SECONDS, _FIRST_QUIET_CALLS / self.rate)
+        quiet = min(quiet, first * math.exp2(self._calm))
         if self._tried_seconds <= quiet:
             return _FIRST_PART + (_LAST_PART - _FIRST_PART) * self._tried_seconds / quiet
         doublings = min(30.0, (self._tried_seconds - quiet) / _DOUBLING_SECONDS)

@@ -31,8 +31,9 @@ _CHANGE, _LEAST_CHANGE = 0.25, 1.0
 _WAITING_RATE = 0.1
 # Chosen: a process that is not held back may need so much more soon: a part, and calls per second.
 _SPARE_NEED, _LEAST_NEED = 1.3, 0.5
-# Chosen: what shows whether a process is held back: calls, or else seconds.
+# Chosen: what shows whether a process is held back: calls, or else seconds; and calls that show that it now is.
 _CALLS_OF_NEED, _LONGEST_SECONDS_OF_NEED = 10, 30.0
+_CALLS_OF_HUNGER = 2
 # Chosen: over which time the calls let in are averaged.
 _LET_IN_SECONDS = 4.0
 # Chosen: the part of its fair rate that a process takes at once, before the others have made room.
@@ -110,10 +111,18 @@ class LaneMember:
         self._used.held_back += use.held_back
         self._used.waits = use.waits
         seconds = now - self._used_since
-        if seconds >= LEASE_SECONDS and (self._used.calls >= _CALLS_OF_NEED or seconds >= _LONGEST_SECONDS_OF_NEED):
+        if self._is_need_clear(seconds):
             needed = _SPARE_NEED * self._used.calls / seconds + _LEAST_NEED
             self._need = None if self._used.is_hungry else needed
             self._used, self._used_since = LaneUse(), now
+
+    def _is_need_clear(self, seconds: float) -> bool:
+        """Whether the calls of so many seconds show what this process needs; soonest if it needs more than it said."""
+        used = self._used
+        if used.is_hungry and self._need is not None and used.calls + used.waits >= _CALLS_OF_HUNGER:
+            return True
+        is_enough = used.calls >= _CALLS_OF_NEED or not (used.calls or used.waits)
+        return seconds >= LEASE_SECONDS and (is_enough or seconds >= _LONGEST_SECONDS_OF_NEED)
 
     def meet(self, lane: Lane, now: float, *, day: str = "", epoch_seconds: float = 0.0) -> Meeting:
         """Return this process's part of a lane, and what to write there."""
@@ -127,7 +136,7 @@ class LaneMember:
         share = None
         if others and (bucket is not None or keeper != self.token):
             yields = any(each.priority < self.priority and each.need is None for each in others.values())
-            share = LaneShare(rate=members[self.token].rate, bucket=bucket, yields=yields)
+            share = LaneShare(rate=members[self.token].rate, bucket=bucket, until=now + GONE_SECONDS, yields=yields)
         met = Meeting(share=share, pause_seconds=pause_seconds)
         if not self._is_news(lane, members[self.token], bucket, keeper, now):
             return met
@@ -210,9 +219,7 @@ class LaneMember:
             spends=self.spends,
         )
 
-    def _kept(
-        self, lane: Lane, others: dict[str, Member], now: float, *, is_refused: bool
-    ) -> TokenBucket | None:
+    def _kept(self, lane: Lane, others: dict[str, Member], now: float, *, is_refused: bool) -> TokenBucket | None:
         """Return what the keeper takes the lane for."""
         own = self._known_report.bucket
         if not others or (lane.bucket is None and own is None):

@@ -30,7 +30,9 @@ def test_every_kind_has_its_event() -> None:
 
 def test_every_flow_is_in_the_list() -> None:
     """A new flow is told of from its first day."""
-    named = [re.findall(r'name="([a-z-]+)"', path.read_text()) for path in (ROOT / "flows" / "proofsweep_flows").glob("*.py")]
+    named = [
+        re.findall(r'name="([a-z-]+)"', path.read_text()) for path in (ROOT / "flows" / "proofsweep_flows").glob("*.py")
+    ]
 
     assert {name for names in named for name in names} == set(FLOWS)
 
