@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
 
 import typer
 from rich.console import Console

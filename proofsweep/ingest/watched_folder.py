@@ -2,11 +2,10 @@
 
 import os
 import posixpath
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,7 @@ from proofsweep.answers.letters import LetterEntry, write_letters
 from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.preflight import SizeLimits
 from proofsweep.catalog.row_choice import RowChoice
-from proofsweep.errors import CatalogError, ConfigError, ResultsError
+from proofsweep.errors import CatalogError, ConfigError
 from proofsweep.files.files import Files
 from proofsweep.files.locations import is_bucket, one_line, path_of
 from proofsweep.files.moves import Moves
@@ -28,11 +27,9 @@ from proofsweep.ingest.move_batches import BatchDisposal
 from proofsweep.ingest.records import Records
 from proofsweep.model.ingest import IngestRules, watch_id
 from proofsweep.model.items import ManifestRow
-from proofsweep.model.runs import ClockReading, Plan
+from proofsweep.model.runs import Plan
 from proofsweep.model.selection import Selection
 from proofsweep.model.tables.columns import Row
-from proofsweep.partner.pacing.dispatcher import Dispatcher
-from proofsweep.store.claims import LaneClaim
 from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import Store

@@ -37,6 +37,7 @@ class Member:
         let_in: calls per second that the service has let in for it lately.
         need: calls per second that it can use; None for as many as it gets.
         beat: counts what it wrote; it is alive while this grows.
+        seconds: for how long it has been one.
         pause_seconds: what was left then of a pause that the service has asked it for.
         refused: calls answered with 429 since it began.
         spends: whether it ends at a day's bound, and so has a part of what is left of the day.
@@ -47,6 +48,7 @@ class Member:
     let_in: float = 0.0
     need: float | None = None
     beat: int = 0
+    seconds: float = 0.0
     pause_seconds: float = 0.0
     refused: int = 0
     spends: bool = False

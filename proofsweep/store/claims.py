@@ -7,11 +7,8 @@ from datetime import UTC, datetime
 
 from proofsweep.errors import NameTaken, RunIsActive
 from proofsweep.model import layout
-from proofsweep.model.runs import ClockReading, is_fresh
-from proofsweep.store.lease import read_sign, write_sign
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)

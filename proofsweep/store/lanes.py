@@ -5,7 +5,7 @@ and nothing is needed: all of them may be deleted at any time.
 """
 
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 from pydantic import TypeAdapter
 
@@ -26,7 +26,7 @@ class LaneObject:
     store: Store
     folder: str
     number: int = 0
-    _seen: Lane = Lane()
+    _seen: Lane = field(default_factory=Lane)
 
     def latest(self) -> Lane:
         """List the objects and read the last one; an empty lane if there is none, or if it cannot be understood."""

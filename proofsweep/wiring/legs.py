@@ -6,28 +6,24 @@ import secrets
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from functools import partial
 
 from proofsweep import __version__
 from proofsweep.contract.verdicts import Verdict
 from proofsweep.files.locations import path_of
-from proofsweep.model import layout
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.items import Mode
-from proofsweep.model.lane import LanePriority
 from proofsweep.model.outcomes import Finished
 from proofsweep.model.runs import INGEST, Plan
 from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.verdicts import RowContext
 from proofsweep.settings import Settings
 from proofsweep.store.journal import Journal
-from proofsweep.store.lanes import LaneObject
 from proofsweep.store.legs import Legs
 from proofsweep.store.operations import recovered_sidecars
 from proofsweep.store.past_answers import PastAnswers
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.store import Store, open_store
+from proofsweep.store.store import open_store
 from proofsweep.verify.budget.budget import LAST_PROBE_CALLS
 from proofsweep.verify.budget.budget_guard import BudgetGuard
 from proofsweep.verify.control.calls import ControlCalls
@@ -38,10 +34,8 @@ from proofsweep.verify.item.duplicates import DuplicateCache
 from proofsweep.verify.item.verify_item import VerifyContext
 from proofsweep.verify.leg.audit_trail import AuditTrail
 from proofsweep.verify.leg.heartbeat import Heartbeat
-from proofsweep.verify.leg.lane_sharing import LaneSharing
 from proofsweep.verify.leg.leg_context import LegContext, RemainingItems
 from proofsweep.verify.leg.leg_session import LegRequest, claimed_leg, leg_session, plan_to_work_on, settle_last_leg
-from proofsweep.verify.leg.note_leg import last_rate
 from proofsweep.verify.leg.worker_process import (
     Close,
     GrantedBudget,
@@ -54,6 +48,7 @@ from proofsweep.verify.leg.worker_process import (
     refuse_other_version,
 )
 from proofsweep.wiring.engines import Engine, ReadBlock, build_engine, close_engines, say_if_fewer, utc_now
+from proofsweep.wiring.lanes import lane_sharing, lane_store, remembered_rate
 from proofsweep.wiring.runs import bounds_for, canaries_for
 from proofsweep.wiring.stores import results_for
 
@@ -135,13 +130,6 @@ def claimed_next_leg(
         close_engines()
 
 
-def remembered_rate(engine: Engine, processes: int = 1) -> float | None:
-    """Return the rate with which a leg begins, or a process's share of it; None if no earlier leg has learned one."""
-    settings, since = engine.settings, utc_now() - timedelta(days=engine.settings.pace.remember_days)
-    rate = last_rate(results_for(settings), settings.service.base_url, engine.key_fingerprint, since)
-    return None if rate is None else rate / processes
-
-
 def _handle_of(settings: Settings, run_id: str, leg: int, bounds: Bounds, options: LegOptions) -> LegHandle:
     dedupe = settings.catalog.dedupe if options.dedupe is None else options.dedupe
     return LegHandle(
@@ -156,7 +144,7 @@ def _anywhere(settings: Settings) -> Settings:
     return settings.model_copy(
         update={
             "results": settings.results.model_copy(update={"url": open_store(settings.results.url).url}),
-            "pace": settings.pace.model_copy(update={"lane_url": _lane_store(settings).url}),
+            "pace": settings.pace.model_copy(update={"lane_url": lane_store(settings).url}),
             "service": settings.service.model_copy(update=service),
         }
     )
@@ -200,25 +188,6 @@ def build_context(handle: LegHandle, engine: Engine, budget: BudgetGuard, *, is_
         row_context=RowContext(plan.run_id, handle.leg, plan.environment, recovered, legs.epoch(handle.leg)),
         in_doubt_before=legs.in_doubt_before(handle.leg),
     )
-
-
-def lane_sharing(engine: Engine, plan: Plan, daily_calls: int | None = None) -> LaneSharing:
-    """Return this process's part in the lane of the key in use: new files go first."""
-    settings = engine.settings
-    folder = layout.lane_folder(engine.key_fingerprint, settings.service.base_url)
-    return LaneSharing(
-        lane=LaneObject(_lane_store(settings), folder),
-        dispatcher=engine.dispatcher,
-        clock=utc_now,
-        priority=LanePriority.INGEST if plan.catalog_kind == INGEST else LanePriority.VERIFY,
-        floor_rate=settings.pace.floor_rate,
-        remember_seconds=timedelta(days=settings.pace.remember_days).total_seconds(),
-        daily_calls=daily_calls,
-    )
-
-
-def _lane_store(settings: Settings) -> Store:
-    return open_store(settings.pace.lane_url or settings.results.url, "store of the lane")
 
 
 def _verify_context(handle: LegHandle, engine: Engine, plan: Plan) -> VerifyContext:

@@ -27,8 +27,9 @@ _MOST_PAUSE_SECONDS = 120.0
 _WORTH_TELLING = 0.03
 # Chosen: changes of what the service lets in that can wait: a part, and calls per second.
 _CHANGE, _LEAST_CHANGE = 0.25, 1.0
-# Chosen: calls per second of a process while another one looks for the rate.
-_WAITING_RATE = 0.1
+# Chosen: calls per second of a process while another one looks for the rate, and how long that may take. After it, the
+# lane seems to be wider than all of them need.
+_WAITING_RATE, _SEARCH_SECONDS = 0.1, 15.0
 # Chosen: a process that is not held back may need so much more soon: a part, and calls per second.
 _SPARE_NEED, _LEAST_NEED = 1.3, 0.5
 # Chosen: what shows whether a process is held back: calls, or else seconds; and calls that show that it now is.
@@ -83,6 +84,7 @@ class LaneMember:
     floor_rate: float
     spends: bool = False
     _report: LaneReport | None = None
+    _since: float = math.inf
     _noted_at: float | None = None
     _let_in: float = 0.0
     _need: float | None = None
@@ -102,6 +104,7 @@ class LaneMember:
     def note(self, report: LaneReport, now: float) -> None:
         """Take note of what this process knows; then meet the others."""
         self._report, use = report, report.use
+        self._since = min(self._since, now)
         if self._noted_at is not None and now > self._noted_at:
             passed = now - self._noted_at
             self._let_in += (use.let_in / passed - self._let_in) * -math.expm1(-passed / _LET_IN_SECONDS)
@@ -131,10 +134,11 @@ class LaneMember:
         others = {token: lane.members[token] for token in self._heard}
         is_keeper = lane.keeper == self.token or not others
         bucket = self._kept(lane, others, now, is_refused=is_refused) if is_keeper else lane.bucket
-        members = others | {self.token: self._as_member(bucket, others)}
+        members = others | {self.token: self._as_member(bucket, others, now)}
         keeper = keeper_of(lane.keeper, members, is_known=bucket is not None)
         share = None
-        if others and (bucket is not None or keeper != self.token):
+        is_searched = keeper != self.token and members[keeper].seconds < _SEARCH_SECONDS
+        if others and (bucket is not None or is_searched):
             yields = any(each.priority < self.priority and each.need is None for each in others.values())
             share = LaneShare(rate=members[self.token].rate, bucket=bucket, until=now + GONE_SECONDS, yields=yields)
         met = Meeting(share=share, pause_seconds=pause_seconds)
@@ -200,7 +204,7 @@ class LaneMember:
         if own is not None and own.beat == beat:
             self._spent_before = max(self._spent_before, spent)
 
-    def _as_member(self, bucket: TokenBucket | None, others: dict[str, Member]) -> Member:
+    def _as_member(self, bucket: TokenBucket | None, others: dict[str, Member], now: float) -> Member:
         """Return this process with its fair rate, as far as the others have left room for it."""
         rate = _WAITING_RATE
         if bucket is not None:
@@ -214,6 +218,7 @@ class LaneMember:
             let_in=self._let_in,
             need=self._need,
             beat=self._beat + 1,
+            seconds=now - self._since,
             pause_seconds=self._known_report.pause_seconds,
             refused=self._known_report.refused,
             spends=self.spends,

@@ -219,7 +219,8 @@ class BudgetGuard:
         if shortage is Shortage.CALLS:
             return f"Of the {bounds.max_calls:,} calls that it was given, none are left for another file."
         if shortage is Shortage.DAY:
-            return f"Of the {bounds.daily_calls or 0:,} calls that the key may make in a UTC day, none are left for another file."
+            daily = bounds.daily_calls or 0
+            return f"Of the {daily:,} calls that the key may make in a UTC day, none are left for another file."
         left_at_the_end = max(0, left - self._budget.owed)
         when = reset_clause(self._budget.reset, self._clock())
         return f"Calls left in the key's quota: {left_at_the_end:,}, reserved: {bounds.reserve:,}; {when}."
