@@ -9,6 +9,9 @@ from enum import IntEnum
 
 # chosen: the part of a class's rate that is kept for the less urgent ones, so that none of them stands still.
 _KEPT_SHARE = 0.15
+# chosen: within which time the slots that a less urgent process has in hand should be used. The contract states no
+# lifetime of a slot.
+_SLOT_SECONDS = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,7 @@ class Member:
         seconds: for how long it has been one.
         pause_seconds: what was left then of a pause that the service has asked it for.
         refused: calls answered with 429 since it began.
+        slots: that it has in hand.
         spends: whether it ends at a day's bound, and so has a part of what is left of the day.
     """
 
@@ -51,6 +55,7 @@ class Member:
     seconds: float = 0.0
     pause_seconds: float = 0.0
     refused: int = 0
+    slots: int = 0
     spends: bool = False
 
 
@@ -76,12 +81,14 @@ class Lane:
 def fair_rates(rate: float, members: Mapping[str, Member], floor_rate: float) -> dict[str, float]:
     """Divide a rate by need: the more urgent first, those alike evenly.
 
-    Each less urgent one keeps the floor rate, as far as all of them together have a small part.
+    Each less urgent one keeps the floor rate, and what its slots in hand need, which are short-lived; all of them
+    together as far as that is a small part.
     """
     rates: dict[str, float] = {}
     for priority in sorted({member.priority for member in members.values()}):
-        later = sum(member.priority > priority for member in members.values())
-        kept = min(later * floor_rate, _KEPT_SHARE * rate)
+        later = [member for member in members.values() if member.priority > priority]
+        wanted = sum(max(floor_rate, member.slots / _SLOT_SECONDS) for member in later)
+        kept = min(wanted, _KEPT_SHARE * rate)
         needs = {token: member.need for token, member in members.items() if member.priority == priority}
         given = _divided(rate - kept, needs)
         rates |= given

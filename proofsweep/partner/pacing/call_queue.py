@@ -216,6 +216,7 @@ class CallQueue:
             use=use,
             pause_seconds=max(0.0, self._told_until - now),
             refused=self.refused,
+            slots=len(self._slots),
         )
 
     def _close(self, ticket: Ticket, now: float) -> None:

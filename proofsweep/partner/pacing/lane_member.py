@@ -50,6 +50,7 @@ class LaneReport:
         use: its calls since the last report.
         pause_seconds: what is left of a pause that the service has asked it for.
         refused: calls answered with 429 since the process began.
+        slots: that it has in hand.
         spent: keyed calls since the process began.
     """
 
@@ -57,6 +58,7 @@ class LaneReport:
     use: LaneUse
     pause_seconds: float = 0.0
     refused: int = 0
+    slots: int = 0
     spent: int = 0
 
 
@@ -221,6 +223,7 @@ class LaneMember:
             seconds=now - self._since,
             pause_seconds=self._known_report.pause_seconds,
             refused=self._known_report.refused,
+            slots=self._known_report.slots,
             spends=self.spends,
         )
 

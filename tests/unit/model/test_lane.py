@@ -40,6 +40,13 @@ def test_many_floor_rates_leave_most_of_a_narrow_lane_to_new_files() -> None:
     assert sum(rates.values()) == pytest.approx(2.0)
 
 
+def test_slots_in_hand_are_used_before_they_are_old() -> None:
+    """A sweep that goes after new files may have many of them."""
+    members = {"new": member(INGEST), "a": Member(priority=VERIFY, rate=1.0, slots=300)}
+
+    assert fair_rates(200.0, members, 1.0) == pytest.approx({"new": 180.0, "a": 20.0})
+
+
 def test_the_one_that_finds_the_rate_stays_the_same() -> None:
     """A search is left to one that has much to do; and one that is gone is followed by another."""
     members = {"a": member(need=0.5), "b": member()}
