@@ -37,7 +37,7 @@ def files_in(world: ForeignWorld, seconds: float) -> float:
 def test_a_sweep_goes_on_at_its_floor_rate_until_the_claim_ends(
     bare_world: ForeignWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It begins one file a second, which is two calls, when its slots in hand are used; then it is as fast as before."""
+    """It begins one file a second, which is two calls, when its slots in hand are used; then it is fast again."""
     monkeypatch.setenv("PROOFSWEEP_PACE__FLOOR_RATE", str(FLOOR_RATE))
     monkeypatch.setenv("PROOFSWEEP_PACE__FIRST_RATE", "60")
     for call in ("uploads", "verify"):
