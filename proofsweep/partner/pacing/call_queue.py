@@ -200,7 +200,7 @@ class CallQueue:
         """Keep to a part of the lane; None where no other process uses it, and the pacer learns again."""
         before = self.pacer
         if share is None and isinstance(before, KeptPace):
-            self.pacer = self._own_pacer if before.share.bucket is None else Pacer.of(before.share.bucket)
+            self.pacer = self._own_pacer if before.share.bucket is None else Pacer(before.share.bucket.rate)
         elif share is not None and isinstance(before, KeptPace):
             before.take(share, now)
         elif share is not None and isinstance(before, Pacer):

@@ -104,13 +104,6 @@ class Pacer:
         self._held_seconds = self._doublings = 0.0
         self._credit = self._level = self.bucket.burst
 
-    @classmethod
-    def of(cls, bucket: TokenBucket) -> "Pacer":
-        """Go on in a lane that is known, without a search."""
-        pacer = cls(bucket.rate)
-        pacer._model.bucket, pacer._is_searching = bucket, False
-        return pacer
-
     @property
     def bucket(self) -> TokenBucket:
         """The token bucket that the lane is taken for."""
