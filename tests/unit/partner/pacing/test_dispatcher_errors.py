@@ -96,7 +96,7 @@ class Leg:
         self.ahead_seconds += 5.0
         self.answer(Call.VERIFY, "a", self.call(Call.VERIFY, "a"), 429)
         self.dispatcher.remember(50.0)
-        self.dispatcher.yield_to(None)
+        self.dispatcher.meet(None, 0.0)
         self.answer(Call.VERIFY, "a", self.call(Call.VERIFY, "a"))
         self.stop.pull(RunMustStop("Ctrl-C.", ended_by="cancelled"))
 
