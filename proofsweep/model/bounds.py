@@ -28,6 +28,11 @@ class Bounds:
     reserve: int = 0
     daily_calls: int | None = None
 
+    @property
+    def most_calls(self) -> int | None:
+        """Return the most keyed calls of a leg within one UTC day; None for any number."""
+        return min((calls for calls in (self.max_calls, self.daily_calls) if calls is not None), default=None)
+
 
 def left_of(bounds: Bounds, calls: int, now: datetime) -> Bounds | None:
     """Return the limits of a second leg after one that made so many calls; None if nothing is left for it."""
