@@ -122,7 +122,8 @@ def claimed_next_leg(
             with claimed_leg(request) as (number, facts):
                 handle = _handle_of(settings, run_id, number, bounds, options)
                 control, ask_seconds = engine.partner.for_control(), settings.bounds.ask_seconds
-                budget = BudgetGuard(bounds, control, engine.stop, utc_now, ask_seconds, day=sharing)
+                day = None if bounds.daily_calls is None else sharing
+                budget = BudgetGuard(bounds, control, engine.stop, utc_now, ask_seconds, day=day)
                 engine.leg = leg = build_context(handle, engine, budget, is_claimant=True)
             with leg_session(request, facts, leg):
                 yield handle, leg
