@@ -5,10 +5,11 @@ ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_NO_COMPILE=1 PIP_ROOT
 WORKDIR /build
 COPY pyproject.toml README.md requirements.lock ./
 COPY deploy/locked.py deploy/locked.py
-# Install only the locked packages that an image needs, without the developers' packages. Check each hash.
+# Install only the locked packages that an image needs, without the developers' packages. Check each hash. `gcp` brings
+# what opens every kind of bucket; `aws` would add the profiles of ~/.aws, which no container has.
 RUN python deploy/locked.py build >build.lock \
     && python deploy/locked.py store >store.lock \
-    && python deploy/locked.py product aws azure gcp sandbox >product.lock
+    && python deploy/locked.py product gcp sandbox >product.lock
 
 
 FROM build AS store-packages
@@ -30,9 +31,10 @@ COPY tasks tasks
 RUN pip wheel --no-index --no-deps --no-build-isolation --wheel-dir wheels . \
     && pip --python /app install --no-index --no-deps wheels/proofsweep-*.whl \
     && pip --python /app check
-# What nothing here uses: the packages' own tests, headers, and Arrow's Flight.
+# What nothing here uses: the packages' own tests and headers, Arrow's Flight, and compiled files that some wheels bring.
 RUN cd /app/lib/python3.11/site-packages \
-    && rm -rf numpy/tests numpy/*/tests pandas/tests pyarrow/tests pyarrow/include pyarrow/src pyarrow/*flight*
+    && rm -rf numpy/tests numpy/*/tests pyarrow/tests pyarrow/include pyarrow/src pyarrow/*flight* \
+    && find . -name __pycache__ -prune -exec rm -rf {} +
 
 
 FROM python:3.11.15-slim-bookworm AS base
