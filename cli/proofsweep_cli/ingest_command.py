@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
 
 import typer
 from rich.console import Console
@@ -75,7 +74,7 @@ def ingest(
             while True:
                 with stop_told(settings):
                     one_pass = watched.one_pass(letters)
-                    code = _verified(one_pass.runs(), watched.ahead_of_sweeps, request)
+                    code = _verified(one_pass.runs(), watched.refuse_if_lost, request)
                     code = max(code, _told(watched.path, one_pass.report, request))
                 if not watch or code in _LAST_PASS or STOP_ASKED.is_set():
                     return code
@@ -86,13 +85,12 @@ def ingest(
             return code
 
 
-def _verified(
-    run_ids: Iterable[str], ahead_of_sweeps: Callable[[], AbstractContextManager[None]], request: RunRequest
-) -> ExitCode:
+def _verified(run_ids: Iterable[str], refuse_if_lost: Callable[[], None], request: RunRequest) -> ExitCode:
     """Verify the runs of a pass; give the highest exit code that applies."""
     code = ExitCode.ACCEPTED
     for run_id in run_ids:
-        with prefect_api() as server, ahead_of_sweeps():
+        refuse_if_lost()
+        with prefect_api() as server:
             run_leg(run_id, request, server)
         run = request.run_status(run_id)
         code = max(code, code_of_run(run))

@@ -81,8 +81,8 @@ def _make_pass(
     with watching as watched:
         one_pass = watched.one_pass(letters)
         for run_id in one_pass.runs():
-            with watched.ahead_of_sweeps():
-                state = verify_catalog(run_id=run_id, config=config, results=results, return_state=True)
+            watched.refuse_if_lost()
+            state = verify_catalog(run_id=run_id, config=config, results=results, return_state=True)
             if not state.is_completed() or (state.name != "Completed" and stopped is None):
                 stopped = State(type=state.type, name=state.name, message=state.message)
         scope, path = alert_scope(settings), watched.path

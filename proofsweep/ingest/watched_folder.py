@@ -2,11 +2,10 @@
 
 import os
 import posixpath
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,7 @@ from proofsweep.answers.letters import LetterEntry, write_letters
 from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.preflight import SizeLimits
 from proofsweep.catalog.row_choice import RowChoice
-from proofsweep.errors import CatalogError, ConfigError, ResultsError
+from proofsweep.errors import CatalogError, ConfigError
 from proofsweep.files.files import Files
 from proofsweep.files.locations import is_bucket, one_line, path_of
 from proofsweep.files.moves import Moves
@@ -28,11 +27,9 @@ from proofsweep.ingest.move_batches import BatchDisposal
 from proofsweep.ingest.records import Records
 from proofsweep.model.ingest import IngestRules, watch_id
 from proofsweep.model.items import ManifestRow
-from proofsweep.model.runs import ClockReading, Plan
+from proofsweep.model.runs import Plan
 from proofsweep.model.selection import Selection
 from proofsweep.model.tables.columns import Row
-from proofsweep.partner.pacing.dispatcher import Dispatcher
-from proofsweep.store.claims import LaneClaim
 from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import Store
@@ -49,34 +46,11 @@ class PassClaim:
 
     lease: Lease
     number: int = 0
-    _lane: LaneClaim | None = None
-    _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    @contextmanager
-    def ahead_of_sweeps(self, lane: LaneClaim) -> Iterator[None]:
-        """Have the sweeps with the same key yield to the work inside.
-
-        Raises:
-            RunIsActive: another process has taken the folder over, because this one seemed dead.
-        """
+    def refuse_if_lost(self) -> None:
+        """Raise RunIsActive if another process has taken the folder over, because this one seemed dead."""
         if self.lease.is_superseded(self.number):
             raise self.lease.active_error(self.lease.last())
-        lane.renew(self.lease.now())
-        with self._lock:
-            self._lane = lane
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._lane = None
-            with suppress(ResultsError):  # then it is stale soon
-                lane.release()
-
-    def renew_lane(self) -> None:
-        """Renew the claim on the lane, if the sweeps are to yield now."""
-        with self._lock:
-            if self._lane is not None:
-                self._lane.renew(self.lease.now())
 
 
 @contextmanager
@@ -88,17 +62,8 @@ def claimed_folder(lease: Lease, facts: Row | None = None) -> Iterator[PassClaim
         ResultsError: the store cannot be used.
     """
     claim = PassClaim(lease)
-    with sole_process(lease, claim.renew_lane, facts) as claim.number:
+    with sole_process(lease, facts) as claim.number:
         yield claim
-
-
-def yield_to_ingest(lane: LaneClaim, floor_rate: float, dispatcher: Dispatcher, now: ClockReading) -> None:
-    """Keep a sweep to its floor rate while a pass with new files uses the same key; called at each heartbeat.
-
-    Raises:
-        ResultsError: the claim cannot be read.
-    """
-    dispatcher.yield_to(floor_rate if lane.is_held(now) else None)
 
 
 _BUSY = "This folder is being worked on by {holder}."
@@ -116,7 +81,6 @@ class IngestContext:
         by_release: whether the releases of a batch are moved by their own verdicts.
         acknowledgements: the form in which the senders of deliveries are told what became of them; None tells nothing.
         party: our own DPID, for them.
-        lane: opens the claim on the lane of the key in use.
         open_catalog: opens a folder.
         plan: plans a run, with an ID, of a part of the folder.
     """
@@ -134,7 +98,6 @@ class IngestContext:
     supplier_tag: str
     letter_texts: LetterTexts
     limits: SizeLimits
-    lane: Callable[[], LaneClaim]
     open_catalog: Callable[[str], Catalog]
     plan: Callable[[Catalog, str], Plan]
     clock: Callable[[], datetime]
@@ -154,13 +117,9 @@ class WatchedFolder:
     claim: PassClaim
     disposal: Disposal
 
-    def ahead_of_sweeps(self) -> AbstractContextManager[None]:
-        """Have the sweeps with the same key yield to the work inside.
-
-        Raises:
-            RunIsActive: another process has taken the folder over.
-        """
-        return self.claim.ahead_of_sweeps(self.context.lane())
+    def refuse_if_lost(self) -> None:
+        """Raise RunIsActive if another process has taken the folder over."""
+        self.claim.refuse_if_lost()
 
     def one_pass(self, letters: str | None = None) -> IngestPass:
         """Begin a pass; `letters` is the folder in which letters to the suppliers are written."""

@@ -123,6 +123,13 @@ class PaceSettings(Section):
     # calls per second that a sweep keeps for new files while an ingest pass uses the same key.
     floor_rate: Annotated[float, Field(gt=0)] = 1.0
     longest_pause_seconds: Seconds = 120.0
+    # folder or bucket URL where processes with the same key share its lane; None for the results store.
+    lane_url: Annotated[str, Field(min_length=1)] | None = None
+
+    @field_validator("lane_url")
+    @classmethod
+    def _has_no_credentials(cls, url: str | None) -> str | None:
+        return None if url is None else _without_credentials(url)
 
 
 class BoundsSettings(Section):
@@ -134,6 +141,8 @@ class BoundsSettings(Section):
 
     reserve: Annotated[int, Field(ge=0)] = 0  # calls of the quota that are left to other users of the key
     max_calls: Annotated[int, Field(ge=1)] | None = None
+    # keyed calls of a UTC day that all processes with the key make together, if they share its lane.
+    daily_calls: Annotated[int, Field(ge=1)] | None = None
     until: Readable | None = None
     max_duration: Readable | None = None
     # time between two probes of the headroom; each is a call (contract, Versioning 7: five minutes).

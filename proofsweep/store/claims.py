@@ -1,4 +1,4 @@
-"""Claims: the one leg that works on a catalog, and the passes with new files that go first in the lane of a key."""
+"""Claims: the one leg that works on a catalog."""
 
 import json
 from collections.abc import Callable
@@ -7,11 +7,8 @@ from datetime import UTC, datetime
 
 from proofsweep.errors import NameTaken, RunIsActive
 from proofsweep.model import layout
-from proofsweep.model.runs import ClockReading, is_fresh
-from proofsweep.store.lease import read_sign, write_sign
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,28 +74,3 @@ class CatalogClaims:
             return str(found["run_id"]), int(found["leg"])
         except (ValueError, TypeError, KeyError):
             return "", 0
-
-
-@dataclass(frozen=True, slots=True)
-class LaneClaim:
-    """The sign of passes on the lane of one key; all share it, and it is fresh while one of them renews it."""
-
-    store: Store
-    fingerprint: str
-
-    def renew(self, now: ClockReading) -> None:
-        """Write that new files are verified now."""
-        write_sign(self.store, self._name, now)
-
-    def release(self) -> None:
-        """Write that the new files are verified."""
-        self.store.delete(self._name)
-
-    def is_held(self, now: ClockReading) -> bool:
-        """Whether the sign was renewed in the last 30 s."""
-        last = read_sign(self.store, self._name)
-        return last is not None and is_fresh(last, now)
-
-    @property
-    def _name(self) -> str:
-        return f"lanes/{self.fingerprint}.json"

@@ -270,10 +270,10 @@ def _text_of(path: str) -> str:
 
 
 @contextmanager
-def sole_process(lease: Lease, on_beat: Callable[[], None] = lambda: None, facts: Row | None = None) -> Iterator[int]:
+def sole_process(lease: Lease, facts: Row | None = None) -> Iterator[int]:
     """Hold the next term of a lease for the work inside, and yield its number; RunIsActive if another process holds it.
 
-    `on_beat` is called with each heartbeat. `facts` are what another process must know if this one is killed.
+    `facts` are what another process must know if this one is killed.
     """
     number = lease.last_inactive() + 1
     lease.claim(number, facts)
@@ -282,7 +282,6 @@ def sole_process(lease: Lease, on_beat: Callable[[], None] = lambda: None, facts
         while not over.wait(HEARTBEAT_SECONDS):
             with suppress(ResultsError):
                 lease.beat(number)
-                on_beat()
 
     try:
         with background_thread("lease", keep):

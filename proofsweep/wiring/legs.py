@@ -4,15 +4,13 @@ import math
 import os
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from functools import partial
 
 from proofsweep import __version__
 from proofsweep.contract.verdicts import Verdict
 from proofsweep.files.locations import path_of
-from proofsweep.ingest.watched_folder import yield_to_ingest
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.items import Mode
 from proofsweep.model.outcomes import Finished
@@ -20,14 +18,12 @@ from proofsweep.model.runs import INGEST, Plan
 from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.verdicts import RowContext
 from proofsweep.settings import Settings
-from proofsweep.store.claims import LaneClaim
 from proofsweep.store.journal import Journal
 from proofsweep.store.legs import Legs
 from proofsweep.store.operations import recovered_sidecars
 from proofsweep.store.past_answers import PastAnswers
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store
-from proofsweep.store.watches import ingest_store
 from proofsweep.verify.budget.budget import LAST_PROBE_CALLS
 from proofsweep.verify.budget.budget_guard import BudgetGuard
 from proofsweep.verify.control.calls import ControlCalls
@@ -40,7 +36,6 @@ from proofsweep.verify.leg.audit_trail import AuditTrail
 from proofsweep.verify.leg.heartbeat import Heartbeat
 from proofsweep.verify.leg.leg_context import LegContext, RemainingItems
 from proofsweep.verify.leg.leg_session import LegRequest, claimed_leg, leg_session, plan_to_work_on, settle_last_leg
-from proofsweep.verify.leg.note_leg import last_rate
 from proofsweep.verify.leg.worker_process import (
     Close,
     GrantedBudget,
@@ -54,6 +49,7 @@ from proofsweep.verify.leg.worker_process import (
 )
 from proofsweep.wiring.engines import Engine, build_engine, close_engines, say_if_fewer, utc_now
 from proofsweep.wiring.key_sources import ReadBlock
+from proofsweep.wiring.lanes import lane_sharing, lane_store, remembered_rate
 from proofsweep.wiring.runs import bounds_for, canaries_for
 from proofsweep.wiring.stores import results_for
 
@@ -121,23 +117,19 @@ def claimed_next_leg(
             abort=engine.abort,
         )
         engine.dispatcher.remember(remembered_rate(engine))
-        with claimed_leg(request) as (number, facts):
-            handle = _handle_of(settings, run_id, number, bounds, options)
-            control, ask_seconds = engine.partner.for_control(), settings.bounds.ask_seconds
-            budget = BudgetGuard(bounds, control, engine.stop, utc_now, ask_seconds)
-            engine.leg = leg = build_context(handle, engine, budget, is_claimant=True)
-        with leg_session(request, facts, leg):
-            yield handle, leg
+        sharing = lane_sharing(engine, request.plan, bounds.daily_calls)
+        with sharing.shared():
+            with claimed_leg(request) as (number, facts):
+                handle = _handle_of(settings, run_id, number, bounds, options)
+                control, ask_seconds = engine.partner.for_control(), settings.bounds.ask_seconds
+                day = None if bounds.daily_calls is None else sharing
+                budget = BudgetGuard(bounds, control, engine.stop, utc_now, ask_seconds, day=day)
+                engine.leg = leg = build_context(handle, engine, budget, is_claimant=True)
+            with leg_session(request, facts, leg):
+                yield handle, leg
     finally:
         engine.leg = None
         close_engines()
-
-
-def remembered_rate(engine: Engine, processes: int = 1) -> float | None:
-    """Return the rate with which a leg begins, or a process's share of it; None if no earlier leg has learned one."""
-    settings, since = engine.settings, utc_now() - timedelta(days=engine.settings.pace.remember_days)
-    rate = last_rate(results_for(settings), settings.service.base_url, engine.key_fingerprint, since)
-    return None if rate is None else rate / processes
 
 
 def _handle_of(settings: Settings, run_id: str, leg: int, bounds: Bounds, options: LegOptions) -> LegHandle:
@@ -153,6 +145,7 @@ def _anywhere(settings: Settings) -> Settings:
     return settings.model_copy(
         update={
             "results": settings.results.model_copy(update={"url": open_store(settings.results.url).url}),
+            "pace": settings.pace.model_copy(update={"lane_url": lane_store(settings).url}),
             "service": settings.service.model_copy(update=service),
         }
     )
@@ -191,21 +184,10 @@ def build_context(handle: LegHandle, engine: Engine, budget: BudgetGuard, *, is_
             stop=stop,
             store_outage_seconds=retry.breaker_seconds,
             is_claimant=is_claimant,
-            on_beat=_look_for_ingest(plan, engine, legs),
         ),
         counters=trail.counters,
         row_context=RowContext(plan.run_id, handle.leg, plan.environment, recovered, legs.epoch(handle.leg)),
         in_doubt_before=legs.in_doubt_before(handle.leg),
-    )
-
-
-def _look_for_ingest(plan: Plan, engine: Engine, legs: Legs) -> Callable[[], None]:
-    """Return what a leg does at each heartbeat: a sweep yields to new files, and these yield to nobody."""
-    if plan.catalog_kind == INGEST:
-        return lambda: None
-    store = ingest_store(engine.settings.results.url)
-    return lambda: yield_to_ingest(
-        LaneClaim(store, engine.key_fingerprint), engine.settings.pace.floor_rate, engine.dispatcher, legs.now()
     )
 
 
@@ -282,9 +264,12 @@ def _begin(handle: LegHandle, is_over: IsOver, read_block: ReadBlock | None) -> 
     leg = build_context(handle, engine, budget, is_claimant=False)
     refuse_missing_catalog(leg.plan)
     engine.dispatcher.remember(remembered_rate(engine, handle.processes))
+    stack = ExitStack()
+    stack.callback(engine.close)
+    stack.enter_context(lane_sharing(engine, leg.plan).shared())
     drain_seconds = engine.settings.bounds.drain_seconds
     process = WorkerProcess(leg=leg, budget=budget, is_over=is_over, abort=engine.abort, drain_seconds=drain_seconds)
-    return process, engine.close
+    return process, stack.close
 
 
 def _share_of(settings: Settings, processes: int) -> Settings:

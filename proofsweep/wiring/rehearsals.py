@@ -19,7 +19,7 @@ from proofsweep.verify.rehearsal.play import Night
 from proofsweep.verify.rehearsal.rehearse import Tonight, rehearse
 from proofsweep.wiring.engines import engine_for, utc_now
 from proofsweep.wiring.key_sources import ReadBlock
-from proofsweep.wiring.legs import remembered_rate
+from proofsweep.wiring.lanes import remembered_rate
 from proofsweep.wiring.stores import results_for
 
 

@@ -18,7 +18,6 @@ from proofsweep.ingest.watched_folder import IngestContext, WatchedFolder
 from proofsweep.model.ingest import IngestRules, PassReport
 from proofsweep.model.selection import ALL_ROWS, Selection
 from proofsweep.settings import Settings, environment
-from proofsweep.store.claims import LaneClaim
 from proofsweep.store.watches import ingest_store
 from proofsweep.wiring.catalogs import catalog_for, supplier_tag
 from proofsweep.wiring.engines import build_engine, engine_for, limits_for, utc_now
@@ -180,7 +179,6 @@ def watched_folder(
         supplier_tag=ingest.supplier_tag,
         letter_texts=letter_texts(settings.letters.texts),
         limits=limits_for(settings),
-        lane=partial(lane_claim, settings, read_block),
         open_catalog=partial(catalog_for, settings, selection=selection),
         plan=lambda catalog, run_id: plan_listed(settings, catalog, read_block, selection=selection, run_id=run_id),
         clock=utc_now,
@@ -191,11 +189,6 @@ def watched_folder(
 def given_up_items(settings: Settings) -> set[str]:
     """Return the items of all watched folders that no pass tries again; ResultsError if the store cannot be read."""
     return folders.given_up_items(ingest_store(settings.results.url), _rules(settings))
-
-
-def lane_claim(settings: Settings, read_block: ReadBlock | None) -> LaneClaim:
-    """Return the claim of ingest passes on the lane of the key in use."""
-    return LaneClaim(ingest_store(settings.results.url), engine_for(settings, read_block).key_fingerprint)
 
 
 def _rules(settings: Settings) -> IngestRules:

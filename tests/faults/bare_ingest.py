@@ -32,8 +32,8 @@ def make_pass(folder: str, step: str = "0", when: str = "never") -> int:
     try:
         with watched_folder(load_settings(), folder, None) as watched:
             for run_id in watched.one_pass(str(Path(folder).parent / "letters")).runs():
-                with watched.ahead_of_sweeps():
-                    verify(run_id)
+                watched.refuse_if_lost()
+                verify(run_id)
     except RunIsActive:
         return ANOTHER_IS_ACTIVE
     return 0

@@ -13,46 +13,11 @@ from enum import IntEnum
 
 from proofsweep.model.exchanges import Call, Exchange, may_be_outage
 from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit, UploadLimit
+from proofsweep.partner.pacing.kept_pace import KeptPace, LaneShare, LaneUse
+from proofsweep.partner.pacing.lane_member import LaneReport
 from proofsweep.partner.pacing.lane_model import Sent
 from proofsweep.partner.pacing.pacer import Pacer
-
-# All chosen, and checked together in benchmarks/simulation.
-# Calls in flight from which silence counts.
-_LEAST_IN_FLIGHT = 4
-# The silence before any gap is known.
-_FIRST_GAP_SECONDS = 1.0
-# How often and how much the usual gap grows or shrinks: only one gap in 45 is longer. More often: stalls are usual.
-_GROWTH = 1.25
-_SHRINKING = 0.995
-# A stall is so many times the usual gap, and so many seconds, at least.
-_GAPS = 1.5
-_LEAST_SECONDS = 0.1
-# A longer silence is no stall: calls may hang, and must not hold back others.
-_LONGEST_SECONDS = 10.0
-
-
-@dataclass(slots=True)
-class StallGuard:
-    """Watches the time between two answers."""
-
-    _usual_gap: float = _FIRST_GAP_SECONDS
-    _quiet_since: float = -math.inf
-
-    def began(self, now: float) -> None:
-        """Take note that a call goes while no other is in flight."""
-        self._quiet_since = now
-
-    def ended(self, now: float) -> None:
-        """Take note that a call is over."""
-        self._usual_gap *= _GROWTH if now - self._quiet_since > self._usual_gap else _SHRINKING
-        self._quiet_since = now
-
-    def is_stalled(self, now: float, in_flight: int) -> bool:
-        """Whether no more calls should go until one of those in flight is over."""
-        silence = now - self._quiet_since
-        is_unusual = _GAPS * self._usual_gap + _LEAST_SECONDS < silence < _LONGEST_SECONDS
-        return in_flight >= _LEAST_IN_FLIGHT and is_unusual
-
+from proofsweep.partner.pacing.stall_guard import StallGuard
 
 # All chosen, and checked together in benchmarks/simulation: goodput and the age of slots.
 # Slots beyond what the rate needs.
@@ -97,16 +62,19 @@ class CallQueue:
         limit: None where no concurrency limit is looked for.
         in_flight: calls in flight.
         is_held: only the calls of a control go.
-        slot_gap_seconds: the least time between two new slots, to leave the lane to others; 0 for none.
+        refused: calls answered with 429.
+        pacer: learns the rate alone, or keeps to a part of it where other processes are known to use the lane.
     """
 
     def __init__(self, pacer: Pacer, limit: ConcurrencyLimit | None = None) -> None:
-        self.pacer = pacer
+        self.pacer: Pacer | KeptPace = pacer
         self.limit = limit
         self.in_flight = 0
         self.is_held = False
-        self.slot_gap_seconds = 0.0
-        self._last_slot_at = -math.inf
+        self._own_pacer = pacer
+        self._use = LaneUse()
+        self._told_until = -math.inf
+        self.refused = 0
         self._queues: tuple[deque[Ticket], ...] = tuple(deque() for _ in Priority)
         self._slots: dict[Hashable, float] = {}
         self._slot_seconds = 1.0
@@ -150,25 +118,25 @@ class CallQueue:
         ticket = self.first()
         if ticket is None or (self.is_held and ticket.priority is not Priority.CONTROL):
             return None
-        if ticket.priority is Priority.NEW_SLOT and (now < self._slot_due_at or self._slots_are_enough(now)):
+        if ticket.priority is Priority.NEW_SLOT and self._slots_are_enough(now):
             return None
         return ticket
 
     def wake_at(self, now: float) -> float:
         """Return the time at which the next call may go; infinite when it must wait for another to end."""
-        if self.head(now) is not None:
-            return self.pacer.next_at
-        return self._slot_due_at if now < self._slot_due_at else math.inf
+        return math.inf if self.head(now) is None else self.pacer.next_at
 
     def take_next(self, now: float) -> Ticket | None:
         """Let the next call go, if it may go now."""
-        ticket = None if now < self.pacer.next_at else self.head(now)
-        if ticket is None:
+        if isinstance(self.pacer, KeptPace) and now > self.pacer.share.until:
+            self.take_share(None, now)
+        ticket, is_due = self.head(now), now >= self.pacer.next_at
+        if ticket is None or not is_due:
+            self._use.waits = self._use.waits or ticket is not None
             return None
         ticket.sent = self.pacer.send(now)  # first: if this fails, the call still waits
+        self._use.sent()
         self._queues[ticket.priority].popleft()
-        if ticket.priority is Priority.NEW_SLOT:
-            self._last_slot_at = now
         if not self.in_flight:
             self._stalls.began(now)
         self.in_flight += 1
@@ -185,6 +153,7 @@ class CallQueue:
     def was_answered(self, ticket: Ticket, now: float) -> None:
         """Take note that a call is over, and was not throttled."""
         self._close(ticket, now)
+        self._use.let_in += 1
         if self.limit is not None:
             self.limit.was_admitted(ticket.in_flight)
 
@@ -192,9 +161,16 @@ class CallQueue:
         """Take note that an upload is over; 0 bytes if it brought nothing."""
         self._uploads.ended(holder, size_bytes, seconds, now)
 
+    def pause(self, now: float, pause_seconds: float) -> None:
+        """Hold all calls back for so long, as the service asks."""
+        self._told_until = max(self._told_until, now + pause_seconds)
+        self.pacer.pause(now, pause_seconds)
+
     def was_throttled(self, ticket: Ticket, now: float, pause_seconds: float) -> None:
         """Take note of a 429, and pause all calls for so long."""
         self.drop(ticket.holder if ticket.is_for_slot else None, ticket, now)
+        self._told_until = max(self._told_until, now + pause_seconds)
+        self.refused += 1
         was_unlimited = self.most_at_once == math.inf
         if ticket.sent is None or (self.limit is not None and self.limit.was_refused(ticket.in_flight, now)):
             self.pacer.pause(now, pause_seconds)
@@ -212,19 +188,42 @@ class CallQueue:
 
     def remember(self, rate: float) -> None:
         """Begin with a rate that the lane had before, unless a 429 has shown a newer one."""
-        if self.pacer.learned_rate is None:
+        if self.pacer.learned_rate is None and isinstance(self.pacer, Pacer):
             self.pacer = Pacer(rate)
+
+    @property
+    def share(self) -> LaneShare | None:
+        """This process's part of a lane that others use too; None where none are known."""
+        return self.pacer.share if isinstance(self.pacer, KeptPace) else None
+
+    def take_share(self, share: LaneShare | None, now: float) -> None:
+        """Keep to a part of the lane; None where no other process uses it, and the pacer learns again."""
+        before = self.pacer
+        if share is None and isinstance(before, KeptPace):
+            self.pacer = self._own_pacer if before.share.bucket is None else Pacer(before.share.bucket.rate)
+        elif share is not None and isinstance(before, KeptPace):
+            before.take(share, now)
+        elif share is not None and isinstance(before, Pacer):
+            self._own_pacer, self.pacer = before, KeptPace(share)
+        self.pacer.pause(now, before.opens_at - now)
+
+    def lane_report(self, now: float) -> LaneReport:
+        """Return what is known of the lane, and what was sent since the last report."""
+        use, self._use = self._use, LaneUse()
+        pacer = self.pacer
+        return LaneReport(
+            bucket=pacer.bucket if isinstance(pacer, Pacer) and pacer.learned_rate is not None else None,
+            use=use,
+            pause_seconds=max(0.0, self._told_until - now),
+            refused=self.refused,
+            slots=len(self._slots),
+        )
 
     def _close(self, ticket: Ticket, now: float) -> None:
         if not ticket.is_over:
             self.in_flight -= 1
             self._stalls.ended(now)
         ticket.is_over = True
-
-    @property
-    def _slot_due_at(self) -> float:
-        """The time from which a new slot may be requested: only new work yields, slots in hand are used."""
-        return self._last_slot_at + self.slot_gap_seconds
 
     def _slots_are_enough(self, now: float) -> bool:
         enough = _SPARE_SLOTS + _SLOTS_PER_CALL * self.pacer.pace * self._slot_seconds

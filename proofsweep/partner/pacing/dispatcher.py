@@ -6,13 +6,14 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from proofsweep.contract.limits import CALLS_PER_ITEM
 from proofsweep.endings import EndedBy
 from proofsweep.errors import RunMustStop
 from proofsweep.model.exchanges import Call, Exchange
 from proofsweep.partner.pacing.call_queue import CallQueue, Priority, ServiceHealth, Ticket
+from proofsweep.partner.pacing.kept_pace import LaneShare
+from proofsweep.partner.pacing.lane_member import LaneReport
 from proofsweep.partner.pacing.lane_model import RateChange
 from proofsweep.partner.stop import StopSwitch
 
@@ -38,7 +39,8 @@ class LaneStatus:
     is_outage: bool = False  # a control came out wrong, and only controls go
     pause_seconds: float = field(default=0.0, compare=False)  # what is left of the pause that the service asked for
     uploads: int = 0  # files whose bytes are on their way
-    yields: bool = False  # new files of others go first
+    yields: bool = False  # a more urgent process goes first
+    is_shared: bool = field(default=False, compare=False)  # other processes are known to use it too
 
 
 class Dispatcher:
@@ -67,6 +69,7 @@ class Dispatcher:
         self._make_room = make_room
         self._lock = threading.Lock()
         self._is_broken = False
+        self._spent = 0  # keyed calls
         self._waiting: dict[Ticket, threading.Condition] = {}
 
     def wait_turn(self, call: Call, holder: Hashable, *, is_retry: bool = False, is_control: bool = False) -> Ticket:
@@ -103,6 +106,7 @@ class Dispatcher:
         """Take note of an exchange; a 429 of GET /partner/usage changes nothing here: it may have its own lane."""
         with self._locked():
             now = self.clock()
+            self._spent += exchange.is_charged
             if ticket is not None and not exchange.is_throttled:
                 self._queue.was_answered(ticket, now)
             elif exchange.call is Call.USAGE:
@@ -143,7 +147,7 @@ class Dispatcher:
                 self._queue.was_throttled(ticket, now, pause_seconds)
             else:
                 self._queue.drop(None, ticket, now)
-                self._queue.pacer.pause(now, pause_seconds)
+                self._queue.pause(now, pause_seconds)
             status = self._status()
             is_lost = self._health.told_to_wait(exchange.call, wait_seconds, now)
         if status.most != before.most or (status.rate != before.rate and status.rate_change is not RateChange.THE_SAME):
@@ -163,11 +167,28 @@ class Dispatcher:
             with self._locked():
                 self._queue.remember(rate)
 
-    def yield_to(self, floor_rate: float | None) -> None:
-        """Keep new files to so many calls per second, while others go first; None ends that."""
+    def lane_report(self) -> LaneReport:
+        """Return what this process knows of the lane, and what it did since the last report."""
         with self._locked():
-            self._queue.slot_gap_seconds = 0.0 if floor_rate is None else CALLS_PER_ITEM / floor_rate
+            return replace(self._queue.lane_report(self.clock()), spent=self._spent)
+
+    def meet(self, share: LaneShare | None, pause_seconds: float) -> None:
+        """Keep to a part of the lane, and to the pause of another process; None finds the lane alone."""
+        with self._locked():
+            now = self.clock()
+            self._queue.take_share(share, now)
+            self._queue.pacer.pause(now, pause_seconds)
             self._serve()
+
+    @property
+    def spent(self) -> int:
+        """How many keyed calls this process has made; read without a lock."""
+        return self._spent
+
+    @property
+    def refused(self) -> int:
+        """How many calls were answered with 429; read without a lock."""
+        return self._queue.refused
 
     def status(self) -> LaneStatus:
         """Return what is known of the lane."""
@@ -190,7 +211,7 @@ class Dispatcher:
                 raise
 
     def _status(self) -> LaneStatus:
-        pacer, most = self._queue.pacer, self._queue.most_at_once
+        pacer, most, share = self._queue.pacer, self._queue.most_at_once, self._queue.share
         at_once = int(most) if most < math.inf else None
         return LaneStatus(
             rate=pacer.learned_rate,
@@ -199,7 +220,8 @@ class Dispatcher:
             is_outage=self._queue.is_held,
             pause_seconds=max(0.0, pacer.opens_at - self.clock()),
             uploads=self._queue.uploads,
-            yields=self._queue.slot_gap_seconds > 0.0,
+            yields=share is not None and share.yields,
+            is_shared=share is not None,
         )
 
     def _serve(self) -> None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import pairwise
 
+from proofsweep.model.lane import TokenBucket
+
 # Steps of the search for a rate, which halve its error.
 _BISECTIONS = 15
 # The shortest stretch, so that calls at one instant have a finite rate.
@@ -112,14 +114,6 @@ class CycleRecorder:
 
 # Chosen: the weight of the likely size.
 _LIKELY_BURST_WEIGHT = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class TokenBucket:
-    """Gains `rate` tokens per second, holds at most `burst`, and gives one to each call that it lets through."""
-
-    rate: float
-    burst: float
 
 
 def fit(cycles: Sequence[Cycle], likely_burst: float, least_burst: float = 1.0) -> TokenBucket:

@@ -13,6 +13,7 @@ then only growth that goes through proves a rate. Where they are by chance, thei
 import math
 from dataclasses import replace
 
+from proofsweep.model.lane import TokenBucket
 from proofsweep.partner.pacing.lane_model import (
     Circumstances,
     Cycle,
@@ -20,7 +21,6 @@ from proofsweep.partner.pacing.lane_model import (
     LaneModel,
     RateChange,
     Sent,
-    TokenBucket,
     joined,
 )
 from proofsweep.partner.pacing.refusals import FIRST_QUIET_SECONDS, ChanceTest, Contention, Refusals, quiet_seconds

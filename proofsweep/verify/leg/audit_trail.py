@@ -49,7 +49,8 @@ class Counters:
         rates = [lane.rate for lane in there if lane.rate is not None]
         most = [lane.most for lane in there if lane.most is not None]
         return LaneStatus(
-            rate=sum(rates) if rates else None,
+            # Of a lane that they share, each knows the whole rate.
+            rate=None if not rates else max(rates) if any(lane.is_shared for lane in there) else sum(rates),
             most=sum(most) if most else None,
             rate_change=None,
             is_outage=any(lane.is_outage for lane in there),

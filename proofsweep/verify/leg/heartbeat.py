@@ -28,7 +28,6 @@ class Heartbeat:
     Attributes:
         store_outage_seconds: how long the results store may fail before the leg ends.
         is_claimant: whether this process claimed the leg; else it only keeps its journal, and gives no sign of life.
-        on_beat: called at each heartbeat; ResultsError counts as a store that fails.
         look_for_stop: called every second; ResultsError counts as a store that fails.
         progress: returns what the heartbeats tell of the work; None before there is something to tell.
         is_settling: whether the leg's work is over, and its last rows are being written.
@@ -42,7 +41,6 @@ class Heartbeat:
     stop: StopSwitch
     store_outage_seconds: float
     is_claimant: bool = True
-    on_beat: Callable[[], None] = lambda: None
     look_for_stop: Callable[[], None] = lambda: None
     progress: Callable[[], LegProgress | None] = lambda: None
     is_settling: bool = False
@@ -102,7 +100,6 @@ class Heartbeat:
                 self._beat()
                 if self.legs.is_superseded(self.leg):
                     self.stop.pull(RunMustStop("Another process took this leg over.", ended_by=EndedBy.ERROR))
-                self.on_beat()
             self.trail.write_unattributed()
             self.journal.flush()
             self.progress()  # so that its rates are over the last minute, also between two heartbeats

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from statistics import fmean, median
 
+from proofsweep.model.lane import TokenBucket
 from proofsweep.model.observed import ObservedLane
 from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit
-from proofsweep.partner.pacing.lane_model import Cycle, TokenBucket
+from proofsweep.partner.pacing.lane_model import Cycle
 from proofsweep.verify.rehearsal.seen_call import SeenCall
 
 # The stretch over which the fastest traffic is counted. Chosen: longer than a burst of calls, shorter than a sample.

@@ -9,7 +9,7 @@ from proofsweep.errors import CatalogError, ConfigError, RunIsActive, UsageError
 from proofsweep.ingest.watched_folder import WatchedFolder
 from proofsweep.model.selection import Selection
 from proofsweep.settings import load_settings
-from proofsweep.wiring.watching import lane_claim, watched_folder
+from proofsweep.wiring.watching import watched_folder
 
 
 @pytest.fixture(autouse=True)
@@ -28,8 +28,7 @@ def test_an_empty_folder_is_watched_by_one_process(tmp_path: Path) -> None:
         assert list(watched.one_pass().runs()) == []
         with pytest.raises(RunIsActive), watched_folder(load_settings(), str(tmp_path / "in"), None):
             pass
-        with watched.ahead_of_sweeps():
-            assert (tmp_path / "results" / "_ingest" / "lanes").exists()
+        watched.refuse_if_lost()
 
 
 @pytest.mark.parametrize("target", ["in/ok", "in", "."])
@@ -68,14 +67,6 @@ def test_a_condition_that_cannot_be_used_is_refused_before_the_folder_is_claimed
         pass
 
     assert not (tmp_path / "results").exists()
-
-
-def test_the_lane_is_that_of_the_key(tmp_path: Path) -> None:
-    """A sweep with the same key and store finds the same claim."""
-    claim = lane_claim(load_settings(), None)
-
-    assert claim.store.url == str(tmp_path / "results" / "_ingest")
-    assert len(claim.fingerprint) == 12
 
 
 def _watched() -> AbstractContextManager[WatchedFolder]:

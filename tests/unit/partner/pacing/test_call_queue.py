@@ -202,34 +202,6 @@ def test_what_a_small_concurrency_limit_taught_of_the_rate_is_forgotten() -> Non
     assert answered > 0.9 * 30 * 3 / 0.75
 
 
-def test_new_slots_keep_a_gap_while_others_go_first() -> None:
-    """Work in hand goes on, so that no slot gets old; the next new slot is due one gap after the last."""
-    queue = fast_queue()
-    queue.slot_gap_seconds = 2.0
-    for priority in (Priority.NEW_SLOT, Priority.NEW_SLOT, Priority.OTHER, Priority.RETRIED_SLOT):
-        queue.enter(priority, object())
-
-    order = [ticket.priority for ticket in served(queue, now=10.0)]
-
-    assert order == [Priority.OTHER, Priority.RETRIED_SLOT, Priority.NEW_SLOT]
-    assert math.isclose(queue.wake_at(10.1), 12.002)
-    assert queue.take_next(11.9) is None
-    assert queue.take_next(12.01) is not None
-
-
-def test_without_a_gap_new_slots_go_as_before() -> None:
-    """The end of the yielding lets those that waited go at once."""
-    queue = fast_queue()
-    queue.slot_gap_seconds = 60.0
-    for _ in range(3):
-        queue.enter(Priority.NEW_SLOT, object())
-    assert len(served(queue)) == 1
-
-    queue.slot_gap_seconds = 0.0
-
-    assert len(served(queue, now=2.0)) == 2
-
-
 def test_controls_go_before_all_others_and_also_while_those_are_held() -> None:
     """What others wait for is asked first."""
     queue = fast_queue()

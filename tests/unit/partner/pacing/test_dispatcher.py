@@ -15,6 +15,7 @@ from proofsweep.errors import RunMustStop
 from proofsweep.model.exchanges import Call, Exchange, Failure
 from proofsweep.partner.pacing.call_queue import FAILURES_IN_A_ROW, CallQueue, ServiceHealth, Ticket
 from proofsweep.partner.pacing.dispatcher import Dispatcher, LaneStatus
+from proofsweep.partner.pacing.kept_pace import LaneShare
 from proofsweep.partner.pacing.lane_model import RateChange
 from proofsweep.partner.pacing.pacer import Pacer
 from proofsweep.partner.stop import StopSwitch
@@ -264,18 +265,38 @@ def test_a_connection_that_breaks_is_no_answer(world: World) -> None:
     assert world.stop.reason is not None
 
 
-def test_new_files_keep_to_a_floor_rate_while_others_go_first(world: World) -> None:
-    """A file takes two calls, so its slot is requested at half of the rate; None ends it for those that wait."""
-    world.dispatcher.yield_to(0.02)
+def test_a_part_of_the_lane_is_kept_to_until_it_is_the_whole(world: World) -> None:
+    """The next call waits for its turn; without others it goes at once."""
+    world.dispatcher.meet(LaneShare(rate=0.02), 0.0)
     world.dispatcher.wait_turn(Call.UPLOADS, "a")
     waiting = in_thread(lambda: world.dispatcher.wait_turn(Call.UPLOADS, "b"))
-    world.dispatcher.wait_turn(Call.VERIFY, "c")
     assert waiting.is_alive()
+    assert world.dispatcher.status().is_shared
 
-    world.dispatcher.yield_to(None)
+    world.dispatcher.meet(None, 0.0)
 
     waiting.join(timeout=10)
     assert not waiting.is_alive()
+    assert not world.dispatcher.status().is_shared
+
+
+def test_a_part_that_is_not_renewed_is_kept_no_longer(world: World) -> None:
+    """A store that is away must not slow the calls."""
+    world.dispatcher.meet(LaneShare(rate=0.02, until=world.dispatcher.clock() + 11.0), 0.0)
+    world.dispatcher.wait_turn(Call.UPLOADS, "a")
+
+    world.ahead_seconds += 12.0
+
+    world.dispatcher.wait_turn(Call.UPLOADS, "b")
+    world.dispatcher.wait_turn(Call.UPLOADS, "c")
+
+
+def test_a_pause_of_another_process_is_everybodys(world: World) -> None:
+    """It is not told on as if it were our own."""
+    world.dispatcher.meet(None, 30.0)
+
+    assert world.dispatcher.status().pause_seconds > 29.0
+    assert world.dispatcher.lane_report().pause_seconds == 0.0
 
 
 def hold_with_waiting(world: World, calls: int) -> tuple[list[Ticket], list[threading.Thread]]:

@@ -88,7 +88,7 @@ class Leg:
             self.answer(Call.VERIFY, item, self.call(Call.VERIFY, item))
 
     def meet_everything(self) -> None:
-        """Find a concurrency limit and then a rate, look for others, and end the leg by Ctrl-C."""
+        """Find a concurrency limit and then a rate, be told to wait, meet others, and end the leg by Ctrl-C."""
         tickets = [self.call(Call.VERIFY, number) for number in range(4)]
         self.answer(Call.VERIFY, 3, tickets.pop(), 429)
         for number, ticket in enumerate(tickets):
@@ -96,7 +96,9 @@ class Leg:
         self.ahead_seconds += 5.0
         self.answer(Call.VERIFY, "a", self.call(Call.VERIFY, "a"), 429)
         self.dispatcher.remember(50.0)
-        self.dispatcher.yield_to(None)
+        self.answer(Call.USAGE, "a", None, 429)
+        self.dispatcher.lane_report()
+        self.dispatcher.meet(None, 0.0)
         self.answer(Call.VERIFY, "a", self.call(Call.VERIFY, "a"))
         self.stop.pull(RunMustStop("Ctrl-C.", ended_by="cancelled"))
 

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from proofsweep.partner.pacing.lane_model import Circumstances, Cycle, LaneModel, RateChange, TokenBucket
+from proofsweep.model.lane import TokenBucket
+from proofsweep.partner.pacing.lane_model import Circumstances, Cycle, LaneModel, RateChange
 
 REGULAR = Circumstances(
     is_first=False,

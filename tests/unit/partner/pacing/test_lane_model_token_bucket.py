@@ -2,7 +2,8 @@
 
 import pytest
 
-from proofsweep.partner.pacing.lane_model import Cycle, TokenBucket, fit
+from proofsweep.model.lane import TokenBucket
+from proofsweep.partner.pacing.lane_model import Cycle, fit
 
 LANE = TokenBucket(rate=20.0, burst=10.0)
 

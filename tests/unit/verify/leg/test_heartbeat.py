@@ -227,18 +227,6 @@ def test_nothing_begins_while_a_write_is_unanswered(
     assert leg.heartbeat.store_is_well
 
 
-def test_what_is_done_at_each_heartbeat_is_done_with_it(leg: Leg) -> None:
-    """A sweep looks whether it must yield, as often as it says that it is alive."""
-    calls: list[float] = []
-    leg.heartbeat.on_beat = lambda: calls.append(leg.journal.now)
-    leg.journal.seconds = 1.0
-
-    for _ in range(25):
-        leg.heartbeat.write()
-
-    assert len(calls) == leg.store.heartbeats == 2
-
-
 def test_a_heartbeat_tells_how_far_the_leg_is(leg: Leg) -> None:
     """Any process that reaches the store can read it."""
     leg.heartbeat.progress = lambda: LegProgress(rows=5, counts={"accepted": 2})

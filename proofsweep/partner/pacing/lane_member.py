@@ -1,0 +1,264 @@
+"""What one process makes of the lane that it shares: its part, and what it tells the others. Pure.
+
+The calls per second that all keep to are never more than the lane's: a process takes more only after the others have
+told that they keep to less. One of them, the keeper, finds the rate of the lane from what all tell. A process that is
+alone learns it as if nobody shared anything, and the others wait while it searches.
+"""
+
+import math
+from dataclasses import dataclass, field, replace
+
+from proofsweep.model.lane import Lane, LanePriority, Member, TokenBucket, days_kept, fair_rates, keeper_of
+from proofsweep.partner.pacing.kept_pace import LaneShare, LaneUse
+from proofsweep.partner.pacing.lane_keeper import LaneKeeper
+
+# Chosen: how often a member tells that it is alive.
+LEASE_SECONDS = 5.0
+# Chosen: how often it looks at what the others have told. At twice, more calls go out in another process's pause.
+LOOK_SECONDS = 1.0
+# Chosen: a member that tells nothing for so long is gone: two leases, and a second for the way.
+GONE_SECONDS = 11.0
+# Chosen: a shorter pause is over before the others hear of it.
+LEAST_PAUSE_SECONDS = 0.5
+
+# Chosen: the longest pause of another process that counts. A longer one ends the leg of the process that was told.
+_MOST_PAUSE_SECONDS = 120.0
+# Chosen: changes of a rate by a smaller part can wait for the next lease.
+_WORTH_TELLING = 0.03
+# Chosen: changes of what the service lets in that can wait: a part, and calls per second.
+_CHANGE, _LEAST_CHANGE = 0.25, 1.0
+# Chosen: calls per second of a process while another one looks for the rate, and how long that may take. After it, the
+# lane seems to be wider than all of them need.
+_WAITING_RATE, _SEARCH_SECONDS = 0.1, 15.0
+# Chosen: a process that is not held back may need so much more soon: a part, and calls per second.
+_SPARE_NEED, _LEAST_NEED = 1.3, 0.5
+# Chosen: what shows whether a process is held back: calls, or else seconds; and calls that show that it now is.
+_CALLS_OF_NEED, _LONGEST_SECONDS_OF_NEED = 10, 30.0
+_CALLS_OF_HUNGER = 2
+# Chosen: over which time the calls let in are averaged.
+_LET_IN_SECONDS = 4.0
+# Chosen: the part of its fair rate that a process takes at once, before the others have made room.
+_AT_ONCE = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneReport:
+    """What a process knows itself.
+
+    Attributes:
+        bucket: what its pacer takes the whole lane for; None while that is not known.
+        use: its calls since the last report.
+        pause_seconds: what is left of a pause that the service has asked it for.
+        refused: calls answered with 429 since the process began.
+        slots: that it has in hand.
+        spent: keyed calls since the process began.
+    """
+
+    bucket: TokenBucket | None
+    use: LaneUse
+    pause_seconds: float = 0.0
+    refused: int = 0
+    slots: int = 0
+    spent: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meeting:
+    """What a look at the lane brings.
+
+    Attributes:
+        share: this process's part; None if it is to find the lane alone.
+        pause_seconds: how long the service has asked another process to wait.
+        news: what to write; None if nothing is worth telling.
+    """
+
+    share: LaneShare | None
+    pause_seconds: float = 0.0
+    news: Lane | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class LaneMember:
+    """One process in the lane; times are seconds of its own monotonic clock, and no other clock is compared with it."""
+
+    token: str
+    priority: LanePriority
+    floor_rate: float
+    spends: bool = False
+    _report: LaneReport | None = None
+    _since: float = math.inf
+    _noted_at: float | None = None
+    _let_in: float = 0.0
+    _need: float | None = None
+    _used: LaneUse = field(default_factory=LaneUse)
+    _used_since: float | None = None
+    _heard: dict[str, tuple[int, float, int]] = field(default_factory=dict)
+    _looked_at: float = -math.inf
+    _beat: int = 0
+    _told: Member | None = None
+    _told_at: float = -math.inf
+    _paused_until: float = -math.inf
+    _keeper: LaneKeeper | None = None
+    _refused_before: int = 0
+    _spent_before: int = 0
+    _telling: tuple[int, int] = (0, 0)
+
+    def note(self, report: LaneReport, now: float) -> None:
+        """Take note of what this process knows; then meet the others."""
+        self._report, use = report, report.use
+        self._since = min(self._since, now)
+        if self._noted_at is not None and now > self._noted_at:
+            passed = now - self._noted_at
+            self._let_in += (use.let_in / passed - self._let_in) * -math.expm1(-passed / _LET_IN_SECONDS)
+        self._noted_at = now
+        self._used_since = now if self._used_since is None else self._used_since
+        self._used.calls += use.calls
+        self._used.held_back += use.held_back
+        self._used.waits = use.waits
+        seconds = now - self._used_since
+        if self._is_need_clear(seconds):
+            needed = _SPARE_NEED * self._used.calls / seconds + _LEAST_NEED
+            self._need = None if self._used.is_hungry else needed
+            self._used, self._used_since = LaneUse(), now
+
+    def _is_need_clear(self, seconds: float) -> bool:
+        """Whether the calls of so many seconds show what this process needs; soonest if it needs more than it said."""
+        used = self._used
+        if used.is_hungry and self._need is not None and used.calls + used.waits >= _CALLS_OF_HUNGER:
+            return True
+        is_enough = used.calls >= _CALLS_OF_NEED or not (used.calls or used.waits)
+        return seconds >= LEASE_SECONDS and (is_enough or seconds >= _LONGEST_SECONDS_OF_NEED)
+
+    def meet(self, lane: Lane, now: float, *, day: str = "", epoch_seconds: float = 0.0) -> Meeting:
+        """Return this process's part of a lane, and what to write there."""
+        pause_seconds, is_refused = self._hear(lane, now)
+        self._confirm(lane)
+        others = {token: lane.members[token] for token in self._heard}
+        is_keeper = lane.keeper == self.token or not others
+        bucket = self._kept(lane, others, now, is_refused=is_refused) if is_keeper else lane.bucket
+        members = others | {self.token: self._as_member(bucket, others, now)}
+        keeper = keeper_of(lane.keeper, members, is_known=bucket is not None)
+        share = None
+        is_searched = keeper != self.token and members[keeper].seconds < _SEARCH_SECONDS
+        if others and (bucket is not None or is_searched):
+            yields = any(each.priority < self.priority and each.need is None for each in others.values())
+            share = LaneShare(rate=members[self.token].rate, bucket=bucket, until=now + GONE_SECONDS, yields=yields)
+        met = Meeting(share=share, pause_seconds=pause_seconds)
+        if not self._is_news(lane, members[self.token], bucket, keeper, now):
+            return met
+        spent = days_kept(lane.spent, day, sorted(lane.spent)[-2:])
+        spent[day] = spent.get(day, 0) + self._known_report.spent - self._spent_before
+        learned_at = epoch_seconds if is_keeper else lane.learned_at
+        return replace(
+            met, news=Lane(bucket=bucket, learned_at=learned_at, keeper=keeper, members=members, spent=spent)
+        )
+
+    def told(self, lane: Lane, now: float) -> None:
+        """Take note that a lane was written."""
+        self._told, self._told_at = lane.members[self.token], now
+        self._paused_until = now + self._told.pause_seconds
+        self._confirm(lane)
+
+    def leave(self, lane: Lane, *, day: str = "") -> Lane:
+        """Return the lane without this process, with all that it has spent."""
+        self._confirm(lane)
+        members = {token: member for token, member in lane.members.items() if token != self.token}
+        spent = dict(lane.spent)
+        spent[day] = spent.get(day, 0) + self._known_report.spent - self._spent_before
+        bucket = self._known_report.bucket if lane.keeper == self.token else lane.bucket
+        return Lane(
+            bucket=bucket,
+            learned_at=lane.learned_at,
+            keeper=keeper_of(lane.keeper, members, is_known=bucket is not None),
+            members=members,
+            spent=spent,
+        )
+
+    def left_of_day(self, lane: Lane, daily_calls: int, day: str, spent: int) -> int:
+        """Return how many calls this process may still make on a day: its part of what all have left."""
+        spenders = sum(member.spends for token, member in lane.members.items() if token != self.token) + 1
+        left = daily_calls - lane.spent.get(day, 0) - (spent - self._spent_before)
+        return max(0, left // spenders)
+
+    @property
+    def _known_report(self) -> LaneReport:
+        assert self._report is not None, "note comes first"  # noqa: S101
+        return self._report
+
+    def _hear(self, lane: Lane, now: float) -> tuple[float, bool]:
+        """Take note of who is alive, and return the longest pause that is news, and whether a call was refused."""
+        pause_seconds, is_refused, before = 0.0, False, self._heard
+        since_look, self._looked_at, self._heard = now - self._looked_at, now, {}
+        for token, member in lane.members.items():
+            beat, heard_at, refused = before.get(token, (-1, now, member.refused))
+            if token == self.token or (beat == member.beat and now - heard_at > GONE_SECONDS):
+                continue
+            if beat != member.beat:
+                heard_at = now
+                pause_seconds = max(pause_seconds, member.pause_seconds - since_look)
+            is_refused = is_refused or member.refused > refused
+            self._heard[token] = (member.beat, heard_at, member.refused)
+        return min(_MOST_PAUSE_SECONDS, pause_seconds), is_refused
+
+    def _confirm(self, lane: Lane) -> None:
+        """Take note of calls that stand in the lane, also if the answer to that write was lost."""
+        own, (beat, spent) = lane.members.get(self.token), self._telling
+        if own is not None and own.beat == beat:
+            self._spent_before = max(self._spent_before, spent)
+
+    def _as_member(self, bucket: TokenBucket | None, others: dict[str, Member], now: float) -> Member:
+        """Return this process with its fair rate, as far as the others have left room for it."""
+        rate = _WAITING_RATE
+        if bucket is not None:
+            wanted = others | {self.token: Member(priority=self.priority, rate=0.0, need=self._need)}
+            fair = fair_rates(bucket.rate, wanted, self.floor_rate)[self.token]
+            room = bucket.rate - sum(member.rate for member in others.values())
+            rate = min(fair, max(room, _AT_ONCE * fair))
+        return Member(
+            priority=self.priority,
+            rate=rate,
+            let_in=self._let_in,
+            need=self._need,
+            beat=self._beat + 1,
+            seconds=now - self._since,
+            pause_seconds=self._known_report.pause_seconds,
+            refused=self._known_report.refused,
+            slots=self._known_report.slots,
+            spends=self.spends,
+        )
+
+    def _kept(self, lane: Lane, others: dict[str, Member], now: float, *, is_refused: bool) -> TokenBucket | None:
+        """Return what the keeper takes the lane for."""
+        own = self._known_report.bucket
+        if not others or (lane.bucket is None and own is None):
+            self._keeper = None
+            return own
+        known = lane.bucket or own or TokenBucket(_WAITING_RATE, 1.0)
+        if self._keeper is None:
+            self._keeper = LaneKeeper(known.rate if own is None else own.rate)
+        is_refused = is_refused or self._known_report.refused > self._refused_before
+        self._refused_before = self._known_report.refused
+        let_in = self._let_in + sum(member.let_in for member in others.values())
+        return TokenBucket(self._keeper.look(now, let_in, is_refused=is_refused), known.burst)
+
+    def _is_news(self, lane: Lane, own: Member, bucket: TokenBucket | None, keeper: str, now: float) -> bool:
+        """Whether something has changed that the others should know before the next lease."""
+        told = self._told if self.token in lane.members else None
+        is_news = (
+            told is None
+            or now - self._told_at >= LEASE_SECONDS
+            or own.refused != told.refused
+            or _differ(own.rate, told.rate)
+            or abs(own.let_in - told.let_in) > max(_LEAST_CHANGE, _CHANGE * own.let_in)
+            or now + own.pause_seconds > max(now, self._paused_until) + LEAST_PAUSE_SECONDS
+            or (keeper == self.token != lane.keeper)
+            or _differ(0.0 if bucket is None else bucket.rate, 0.0 if lane.bucket is None else lane.bucket.rate)
+        )
+        if is_news:
+            self._beat += 1
+            self._telling = (self._beat, self._known_report.spent)
+        return is_news
+
+
+def _differ(one: float, other: float) -> bool:
+    return abs(one - other) > _WORTH_TELLING * max(one, other)

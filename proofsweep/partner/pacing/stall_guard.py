@@ -1,0 +1,41 @@
+"""Whether the way to the service stands still: calls in flight, and no answer for long. Pure."""
+
+import math
+from dataclasses import dataclass
+
+# All chosen, and checked together in benchmarks/simulation.
+# Calls in flight from which silence counts.
+_LEAST_IN_FLIGHT = 4
+# The silence before any gap is known.
+_FIRST_GAP_SECONDS = 1.0
+# How often and how much the usual gap grows or shrinks: only one gap in 45 is longer. More often: stalls are usual.
+_GROWTH = 1.25
+_SHRINKING = 0.995
+# A stall is so many times the usual gap, and so many seconds, at least.
+_GAPS = 1.5
+_LEAST_SECONDS = 0.1
+# A longer silence is no stall: calls may hang, and must not hold back others.
+_LONGEST_SECONDS = 10.0
+
+
+@dataclass(slots=True)
+class StallGuard:
+    """Watches the time between two answers."""
+
+    _usual_gap: float = _FIRST_GAP_SECONDS
+    _quiet_since: float = -math.inf
+
+    def began(self, now: float) -> None:
+        """Take note that a call goes while no other is in flight."""
+        self._quiet_since = now
+
+    def ended(self, now: float) -> None:
+        """Take note that a call is over."""
+        self._usual_gap *= _GROWTH if now - self._quiet_since > self._usual_gap else _SHRINKING
+        self._quiet_since = now
+
+    def is_stalled(self, now: float, in_flight: int) -> bool:
+        """Whether no more calls should go until one of those in flight is over."""
+        silence = now - self._quiet_since
+        is_unusual = _GAPS * self._usual_gap + _LEAST_SECONDS < silence < _LONGEST_SECONDS
+        return in_flight >= _LEAST_IN_FLIGHT and is_unusual

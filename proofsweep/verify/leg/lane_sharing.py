@@ -1,0 +1,138 @@
+"""Share a lane with the other processes that use the key: a thread beside the work, which never waits for it.
+
+What is shared is advice. While the store is slow or away, the last part holds for some seconds; then the process finds
+the lane alone, as without a store.
+"""
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from proofsweep.errors import ResultsError
+from proofsweep.model.lane import Lane, LanePriority
+from proofsweep.partner.pacing.dispatcher import Dispatcher
+from proofsweep.partner.pacing.lane_member import LEASE_SECONDS, LOOK_SECONDS, LaneMember
+from proofsweep.store.lanes import LaneObject
+
+# Chosen: how soon a 429 of this process is told.
+_POLL_SECONDS = 0.25
+# Chosen: how often a write that another process's came before is tried again, at once.
+_TRIES = 4
+# Chosen: how long the work waits for its first part at most, and the end for the thread.
+_FIRST_SECONDS, _LAST_SECONDS = 2.0, 5.0
+
+
+@dataclass(slots=True, kw_only=True)
+class LaneSharing:
+    """One process's part in a lane.
+
+    Attributes:
+        remember_seconds: how long a rate that was learned is a first guess.
+        daily_calls: keyed calls of a UTC day that all may make together; None for any number.
+    """
+
+    lane: LaneObject
+    dispatcher: Dispatcher
+    clock: Callable[[], datetime]
+    priority: LanePriority
+    floor_rate: float
+    remember_seconds: float
+    daily_calls: int | None = None
+    _member: LaneMember = field(init=False)
+    _listed_at: float | None = None
+    _looked_at: float = 0.0
+    _refused: int = 0
+    _has_met: threading.Event = field(default_factory=threading.Event)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _left: tuple[str, int, int] | None = None  # the day, its calls left for this process, and what was spent then
+
+    def __post_init__(self) -> None:
+        self._member = LaneMember(
+            token=secrets.token_hex(6),
+            priority=self.priority,
+            floor_rate=self.floor_rate,
+            spends=self.daily_calls is not None,
+        )
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        """Share the lane during the work inside."""
+        over = threading.Event()
+        thread = threading.Thread(target=self._keep, args=(over,), name="lane", daemon=True)
+        thread.start()
+        self._has_met.wait(_FIRST_SECONDS)
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join(_LAST_SECONDS)  # a store that is away must not hold the end up
+
+    def look(self) -> None:
+        """Exchange news with the others now, if the store can be used."""
+        with suppress(ResultsError), self._lock:
+            self._exchange()
+        self._has_met.set()
+
+    def left_of_day(self) -> int | None:
+        """Return how many calls this process may still make today, as far as it knows; None for any number."""
+        if self.daily_calls is None:
+            return None
+        day, left, spent = self._left or ("", 0, 0)
+        spent_now = self.dispatcher.spent
+        return max(0, left - (spent_now - spent) if day == self._today else self.daily_calls - spent_now)
+
+    @property
+    def _today(self) -> str:
+        return self.clock().date().isoformat()
+
+    def _keep(self, over: threading.Event) -> None:
+        self.look()
+        while not over.wait(_POLL_SECONDS):
+            is_news = self.dispatcher.refused != self._refused
+            if is_news or time.monotonic() - self._looked_at >= LOOK_SECONDS:
+                self.look()
+        with suppress(ResultsError), self._lock:
+            self._leave()
+
+    def _exchange(self) -> None:
+        """Look at the lane, take this process's part of it, and tell what is news."""
+        now = self._looked_at = self.dispatcher.clock()
+        report = self.dispatcher.lane_report()
+        self._refused = report.refused
+        self._member.note(report, now)
+        is_first, lane = self._listed_at is None, self._read(now)
+        if is_first and lane.bucket is not None and self._is_young(lane.learned_at):
+            self.dispatcher.remember(lane.bucket.rate)
+        day = self._today
+        for _ in range(_TRIES):
+            met = self._member.meet(lane, now, day=day, epoch_seconds=self.clock().timestamp())
+            if met.news is None:
+                break
+            if self.lane.tell(met.news):
+                self._member.told(met.news, now)
+                lane = met.news
+                break
+            lane = self.lane.latest()
+        self.dispatcher.meet(met.share, met.pause_seconds)
+        if self.daily_calls is not None:
+            self._left = (day, self._member.left_of_day(lane, self.daily_calls, day, report.spent), report.spent)
+
+    def _read(self, now: float) -> Lane:
+        """Read what is new; and list the objects with each lease, so that a process that slept finds the last one."""
+        if self._listed_at is not None and now - self._listed_at < LEASE_SECONDS:
+            return self.lane.newer()
+        self._listed_at = now
+        return self.lane.latest()
+
+    def _is_young(self, learned_at: float) -> bool:
+        return abs(self.clock().timestamp() - learned_at) <= self.remember_seconds
+
+    def _leave(self) -> None:
+        self._member.note(self.dispatcher.lane_report(), self.dispatcher.clock())
+        for _ in range(_TRIES):
+            if self.lane.tell(self._member.leave(self.lane.latest(), day=self._today)):
+                break
