@@ -60,7 +60,7 @@ class _SlowFirst(LoadFileScheduling):
         file = Path(super()._split_scope(nodeid))
         if file.stem == "test_ten_nights":
             return nodeid
-        is_composed = file.stem in {"test_composed_system", "test_five_nights"}
+        is_composed = file.stem in {"test_composed_system", "test_five_nights", "test_two_days"}
         return str(file.parent if is_composed or file.parent.name == "buckets" else file)
 
 
