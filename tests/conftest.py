@@ -49,6 +49,10 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 2
 
 
+_COMPOSED = {"test_composed_system", "test_five_nights", "test_stopped_worker", "test_two_days"}
+"""Files whose tests use the composed system."""
+
+
 class _SlowFirst(LoadFileScheduling):
     """Gives each file to one worker, in the order of `testpaths`.
 
@@ -60,7 +64,7 @@ class _SlowFirst(LoadFileScheduling):
         file = Path(super()._split_scope(nodeid))
         if file.stem == "test_ten_nights":
             return nodeid
-        is_composed = file.stem in {"test_composed_system", "test_five_nights", "test_two_days"}
+        is_composed = file.stem in _COMPOSED
         return str(file.parent if is_composed or file.parent.name == "buckets" else file)
 
 
