@@ -100,6 +100,8 @@ App = Callable[[Environ, Callable[..., object]], Iterable[bytes]]
 
 LOGINS: dict[str, str] = {}
 """The secret key of each access key; it is in no file of the configuration."""
+STRANGERS: set[str] = set()
+"""Those of them who own nothing, and read what is public."""
 
 
 class AccountCache:
@@ -139,8 +141,8 @@ def add_logins(settings: Mapping[str, str], **_: str) -> Callable[[App], App]:
         logins = make(app)
         for access_key, secret_key in LOGINS.items():
             account = f"AUTH_{access_key.split(':')[0]}" if ":" in access_key else ACCOUNT
-            user = {"key": secret_key, "url": f"$HOST/v1/{account}", "groups": [".admin"]}
-            logins.users[access_key] = user
+            groups = [] if access_key in STRANGERS else [".admin"]
+            logins.users[access_key] = {"key": secret_key, "url": f"$HOST/v1/{account}", "groups": groups}
         found: App = logins
         return found
 

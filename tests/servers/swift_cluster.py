@@ -20,6 +20,7 @@ def main() -> None:
     """Serve until the standard input ends."""
     os.fsync = os.fdatasync = lambda _: None  # no test is about a power cut
     store.LOGINS |= {"tests:owner": "secret+of/the-owner", "tests:stranger": "secret+of/the-stranger"}
+    store.STRANGERS.add("tests:stranger")
     entrance = socket.create_server(("127.0.0.1", 0), backlog=4096)
     print(f"http://127.0.0.1:{entrance.getsockname()[1]}", flush=True)  # noqa: T201 -- connections wait in the backlog
     threading.Thread(target=_end_with_stdin, daemon=True).start()
