@@ -1,6 +1,6 @@
 """Two days of three partners, many catalogs and two workers: parts are killed at random, and nobody touches anything.
 
-An hour is some seconds. `make soak` takes an hour for the two days, with twenty catalogs.
+An hour is some seconds. `make soak` takes an hour for the two days, with 21 catalogs.
 """
 
 import os
@@ -20,16 +20,10 @@ from .two_days import TwoDays, two_days
 
 SOAK_SECONDS = float(os.environ.get("PROOFSWEEP_SOAK_TWO_DAYS_SECONDS", "0"))
 SEED = int(os.environ.get("PROOFSWEEP_SOAK_SEED", "11"))
-HOUR_SECONDS = SOAK_SECONDS / 48 or 6.0
-HOURS = 48 if SOAK_SECONDS else 24
-SIZES = {"catalogs": 7, "files": 40} if SOAK_SECONDS else {"catalogs": 2, "files": 26}
-"""Catalogs of each of the three partners, and their files."""
-
-TOLD_OF = {
-    "rows_remain": {"quota", "window", "interrupted"},
-    "outage": {"breaker"},
-    "key_refused": {"key_refused"},
-}
+HOURS = 48
+HOUR_SECONDS = SOAK_SECONDS / HOURS
+SIZES = {"catalogs": 7, "files": 40} if SOAK_SECONDS >= 1_800 else {"catalogs": 2, "files": 26}
+"""Catalogs of each of the three partners, and their files; a machine starts some forty flow runs in five minutes."""
 
 
 @pytest.fixture
@@ -54,10 +48,10 @@ def assert_overview_is_right(days: TwoDays) -> None:
     for catalog, least in before.items():
         line = lines.get(catalog)
         if line is None or line["covered"] is None:
-            assert least == 0, (catalog, least, line)
+            assert least == 0, f"{catalog}: {least} answered, shown as {line}"
         else:
             answered = line["covered"] - line["ineligible"]
-            assert least <= answered <= after[catalog], (catalog, least, line, after[catalog])
+            assert least <= answered <= after[catalog], f"{catalog}: {least} to {after[catalog]}, shown as {line}"
             assert line["account"] in catalog
     assert {key["account"] for key in shown["keys"]} <= {each.name for each in days.partners}
 
@@ -117,6 +111,7 @@ def assert_alerts_are_true_and_told_once(days: TwoDays) -> None:
             assert run in ends, (title, message)
 
 
+@pytest.mark.skipif(not SOAK_SECONDS, reason="takes as long as PROOFSWEEP_SOAK_TWO_DAYS_SECONDS says: make soak")
 @pytest.mark.timeout(SOAK_SECONDS + 900)
 def test_nobody_has_to_touch_anything_for_two_days(days: TwoDays) -> None:
     """Each file has one answer, only what a kill cut off is verified again, and alerts and overview are true."""
