@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from proofsweep.model.progress import LegProgress
-from proofsweep.store import active_legs
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
@@ -99,7 +98,7 @@ def test_a_run_that_has_ended_needs_no_stop(legs: Legs, capsys: pytest.CaptureFi
 def test_a_killed_leg_is_named(legs: Legs, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Its process is gone, and `resume` goes on."""
     legs.claim(1)
-    monkeypatch.setattr(active_legs, "is_gone", lambda _claim: True)
+    monkeypatch.setattr("proofsweep.store.lease.is_gone", lambda _claim: True)
 
     assert stop(legs, RUN) == 0
 

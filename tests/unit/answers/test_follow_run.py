@@ -101,7 +101,7 @@ def test_the_following_ends_when_another_leg_has_gone_on(legs: Legs) -> None:
 
 def test_the_following_ends_with_the_process(legs: Legs, monkeypatch: pytest.MonkeyPatch) -> None:
     """On its own machine that is known at once."""
-    steps = Steps({1: lambda: monkeypatch.setattr(stored, "is_gone", lambda _claim: True)})
+    steps = Steps({1: lambda: monkeypatch.setattr("proofsweep.store.lease.is_gone", lambda _claim: True)})
 
     assert len(list(heartbeats_of(legs.results, opened(legs), steps.waiting))) == 1
 
@@ -166,7 +166,7 @@ def test_a_run_that_nobody_works_on_needs_no_stop(legs: Legs) -> None:
 
 def test_a_killed_leg_cannot_be_stopped(legs: Legs, monkeypatch: pytest.MonkeyPatch) -> None:
     """How the run stands says so."""
-    monkeypatch.setattr(stored, "is_gone", lambda _claim: True)
+    monkeypatch.setattr("proofsweep.store.lease.is_gone", lambda _claim: True)
 
     stopped = stop_run(legs.results, legs.run_id, 60.0, Steps().waiting)
 
