@@ -25,6 +25,7 @@ _ALL = {
     "bucket_copy": "--objects 4 --mebibytes 1 --workers 2 --rounds 1",
     "lanes": "--seeds 1 --only 'R2 B2'",
     "lane_in_real_time": "--seconds 16",
+    "lane_of_processes": "--seconds 30 --processes 2",
     "night": "--rows 60 --rate 100",
     "prefect_tasks": "--files 20",
     "processes": "--rows 200 --processes 1",
