@@ -173,10 +173,13 @@ class Dispatcher:
             return replace(self._queue.lane_report(self.clock()), spent=self._spent)
 
     def meet(self, share: LaneShare | None, pause_seconds: float) -> None:
-        """Keep to a part of the lane, and to the pause of another process; None finds the lane alone."""
+        """Keep to a part of the lane, and to the pause of another process; None finds the lane alone.
+
+        A process that ends keeps to no part: it has seconds for what is begun, and asks for nothing new.
+        """
         with self._locked():
             now = self.clock()
-            self._queue.take_share(share, now)
+            self._queue.take_share(share if self.stop.reason is None else None, now)
             self._queue.pacer.pause(now, pause_seconds)
             self._serve()
 
@@ -251,6 +254,8 @@ class Dispatcher:
         return is_over and self.stop.reason is not None
 
     def _check_stop(self, ticket: Ticket) -> None:
+        if self.stop.reason is not None:  # what is begun ends at this process's own pace, or its calls were for nothing
+            self._queue.take_share(None, self.clock())
         wait_seconds = self._queue.pacer.next_at - self.clock()
         if ticket.priority is not Priority.OTHER or wait_seconds > _DRAIN_SECONDS or self._is_abandoned:
             self.stop.check()
