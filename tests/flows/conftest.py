@@ -83,10 +83,12 @@ def working(world: SandboxWorld) -> Iterator[None]:
     command = [sys.executable, "-m", "prefect", "worker", "start", "--pool", world.folder.name, "--type", "process"]
     with (world.folder / "worker.txt").open("a") as log:
         worker = subprocess.Popen(command, stdout=log, stderr=log)
-    yield
-    worker.terminate()
     try:
-        worker.wait(timeout=30)
-    except subprocess.TimeoutExpired:
-        worker.kill()
-        worker.wait()
+        yield
+    finally:
+        worker.terminate()
+        try:
+            worker.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            worker.kill()
+            worker.wait()

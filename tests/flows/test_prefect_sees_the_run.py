@@ -13,20 +13,22 @@ from ..worlds.waiting import wait_for
 
 
 def test_the_run_its_log_lines_and_its_summary_are_in_prefect(
-    world: SandboxWorld, samples: Samples, prefect_url: str
+    world: SandboxWorld, samples: Samples, api: httpx.Client
 ) -> None:
     """The events are log lines of the flow run, and the summary is its artifact."""
     world.run("verify", world.manifest(samples.files[:12]))
 
     (leg,) = world.legs()
-    with httpx.Client(base_url=prefect_url, trust_env=False) as prefect:
-        flow_run = prefect.get(f"/flow_runs/{leg['flow_run_id']}").json()
-        mine = {"flow_run_id": {"any_": [leg["flow_run_id"]]}}
-        logs = prefect.post("/logs/filter", json={"logs": mine}).json()
-        artifacts = prefect.post("/artifacts/filter", json={"artifacts": mine}).json()
+    flow_run = api.get(f"/flow_runs/{leg['flow_run_id']}").json()
+    mine = {"flow_run_id": {"any_": [leg["flow_run_id"]]}}
+    artifacts = api.post("/artifacts/filter", json={"artifacts": mine}).json()
+
+    def lines() -> list[str]:
+        return [line["message"] for line in api.post("/logs/filter", json={"logs": mine}).json()]
+
     assert flow_run["state_name"] == "Completed"
     assert flow_run["parameters"]["run_id"] == leg["run_id"]
-    assert any("leg_opened" in line["message"] for line in logs)
+    wait_for(lambda: any("leg_opened" in line for line in lines()), lines)
     assert [artifact["key"] for artifact in artifacts] == ["proofsweep-summary"]
     assert "12 of 12 rows finished" in artifacts[0]["data"]
 

@@ -14,9 +14,11 @@ PAUSE_PER_QUESTION = 9
 LONGEST_PAUSE_SECONDS = 0.5
 
 
-def wait_for(holds: Callable[[], object], explain: Callable[[], object] = lambda: "") -> None:
+def wait_for(
+    holds: Callable[[], object], explain: Callable[[], object] = lambda: "", seconds: float = LONGEST_WAIT_SECONDS
+) -> None:
     """Return soon after a condition holds; if it never does, fail with what `explain` gives."""
-    deadline = time.monotonic() + LONGEST_WAIT_SECONDS
+    deadline = time.monotonic() + seconds
     while True:
         asked_at = time.monotonic()
         if holds():
