@@ -9,6 +9,9 @@ the disk when it answers. It is five processes: one each for accounts, container
 begun and removes what was deleted, and the proxy, which speaks S3. Everything is imported once, before the processes
 fork. The ports of the inner three are drawn anew at each start, and bound before the rings that name them are written;
 what is kept does not depend on them.
+
+Swift by itself promises less than S3. Here an object is in the listings when it is answered, and of several creates of
+one name exactly one succeeds: claims and resumed runs rely on both.
 """
 
 import argparse
@@ -19,15 +22,22 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 import eventlet
 import eventlet.wsgi
+from eventlet.semaphore import Semaphore
+from swift.account.server import AccountController
 from swift.common import utils
 from swift.common.middleware import tempauth
 from swift.common.ring import RingBuilder
+from swift.common.swob import Request, Response
 from swift.common.wsgi import SwiftHttpProtocol, get_hub, loadapp
+from swift.container.backend import ContainerBroker
 from swift.container.replicator import ContainerReplicator
+from swift.container.server import ContainerController
 from swift.obj.replicator import ObjectReplicator
+from swift.obj.server import ObjectController
 from swift.obj.updater import ObjectUpdater
 
 STORAGE = ("account", "container", "object")
@@ -35,6 +45,9 @@ ACCOUNT = "AUTH_store"
 
 # Between two rounds over the disk. Chosen: an entry of a listing that could not be written waits no longer than this.
 UPKEEP_SECONDS = 60
+
+# Chosen: a disk that is this slow has failed, and a request is answered with an error. Below the proxy's own patience.
+LISTING_SECONDS = 30
 
 # The hash of a name is its place on the disk: never change this, or nothing that is kept is found.
 SWIFT_CONF = """
@@ -50,13 +63,16 @@ mount_check = false
 fallocate_reserve = 0
 bind_ip = 127.0.0.1
 bind_port = {port}
+conn_timeout = {patience}
+node_timeout = {patience}
+container_update_timeout = {patience}
 log_level = WARNING
 
 [pipeline:main]
 pipeline = {name}-server
 
 [app:{name}-server]
-use = egg:swift#{name}
+paste.app_factory = store:{name}_server
 """
 
 # The proxy adds the rest to its pipeline.
@@ -102,6 +118,43 @@ LOGINS: dict[str, str] = {}
 """The secret key of each access key; it is in no file of the configuration."""
 STRANGERS: set[str] = set()
 """Those of them who own nothing, and read what is public."""
+
+
+class Containers(ContainerController):
+    """Containers whose listings are never out of date: Swift would give an old one while another request writes."""
+
+    def _get_container_broker(self, *where: str, **how: object) -> ContainerBroker:
+        in_time = {"pending_timeout": LISTING_SECONDS, "stale_reads_ok": False}
+        return super()._get_container_broker(*where, **how | in_time)
+
+
+class Objects(ObjectController):
+    """Objects of which each is created once: Swift would let several creates of a name see that it is free."""
+
+    def __init__(self, conf: Mapping[str, object]) -> None:
+        super().__init__(conf)
+        self._turns: WeakValueDictionary[str, Semaphore] = WeakValueDictionary()
+
+    @utils.public
+    def PUT(self, request: Request) -> Response:  # noqa: N802 - Swift finds a method by the request's
+        """Write an object, one at a time of each name."""
+        with self._turns.setdefault(request.path, Semaphore()):
+            return super().PUT(request)
+
+
+def account_server(settings: Mapping[str, str], **more: str) -> AccountController:
+    """Make the server of accounts, for its configuration."""
+    return AccountController({**settings, **more})
+
+
+def container_server(settings: Mapping[str, str], **more: str) -> Containers:
+    """Make the server of containers, for its configuration."""
+    return Containers({**settings, **more})
+
+
+def object_server(settings: Mapping[str, str], **more: str) -> Objects:
+    """Make the server of objects, for its configuration."""
+    return Objects({**settings, **more})
 
 
 class AccountCache:
@@ -179,7 +232,8 @@ def _configure(conf: Path, devices: Path, ports: Mapping[str, int]) -> None:
     (conf / "swift.conf").write_text(SWIFT_CONF)
     utils.set_swift_dir(str(conf))
     for name, port in ports.items():
-        (conf / f"{name}.conf").write_text(STORAGE_CONF.format(conf=conf, devices=devices, name=name, port=port))
+        facts = {"conf": conf, "devices": devices, "name": name, "port": port, "patience": LISTING_SECONDS}
+        (conf / f"{name}.conf").write_text(STORAGE_CONF.format(**facts))
         builder = RingBuilder(part_power=0, replicas=1, min_part_hours=0)
         disk = {"region": 1, "zone": 1, "weight": 1.0, "ip": "127.0.0.1", "port": port, "device": "disk"}
         builder.add_dev(disk)

@@ -58,8 +58,8 @@ def test_second_create_of_a_name_is_refused(store: Store) -> None:
     assert store.read(NAME) == b"first"
 
 
-def test_one_of_many_creates_wins_and_its_content_is_whole(store: Store, place: Bucket | Path) -> None:
-    """Of sixteen creates at once one wins; if the store's creates are not atomic, more may, and one content stays."""
+def test_one_of_many_creates_wins_and_its_content_is_whole(store: Store) -> None:
+    """Of sixteen creates at once one wins."""
     start = Barrier(16)
 
     def create(number: int) -> bytes | None:
@@ -75,8 +75,7 @@ def test_one_of_many_creates_wins_and_its_content_is_whole(store: Store, place: 
         won = [content for content in racers.map(create, range(16)) if content is not None]
 
     assert store.read(NAME) in won
-    if not isinstance(place, Bucket) or place.creates_once:
-        assert len(won) == 1
+    assert len(won) == 1
 
 
 def test_reader_sees_an_object_whole_or_not_at_all(store: Store) -> None:

@@ -1,4 +1,4 @@
-"""Buckets at real servers: the URL, the environment variables that lead to it, and whether its creates are atomic."""
+"""Buckets at real servers: the URL, and the environment variables that lead to it."""
 
 import base64
 import hashlib
@@ -36,13 +36,11 @@ class Bucket:
         url: as a command takes it.
         environment: the variables that lead to it, credentials included.
         store: the tests' own client.
-        creates_once: of several creates of a name at once, exactly one wins.
     """
 
     url: str
     environment: Mapping[str, str]
     store: obstore.store.ObjectStore
-    creates_once: bool
 
     def put(self, key: str, content: bytes) -> None:
         """Make an object or replace it."""
@@ -80,7 +78,6 @@ class S3Server:
     access_key: str
     secret_key: str
     region: str
-    creates_once: bool
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -115,7 +112,7 @@ class S3Server:
             secret_access_key=self.secret_key,
             client_options={"allow_http": True},
         )
-        return Bucket(url=f"s3://{name}", environment=self.environment(), store=store, creates_once=self.creates_once)
+        return Bucket(url=f"s3://{name}", environment=self.environment(), store=store)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +145,7 @@ class AzureServer:
             "AZURE_STORAGE_ENDPOINT": self.url,
             "AZURE_ALLOW_HTTP": "true",
         }
-        return Bucket(url=f"az://{name}", environment=environment, store=store, creates_once=True)
+        return Bucket(url=f"az://{name}", environment=environment, store=store)
 
     def _create(self, name: str) -> None:
         """Make a container with a request that is signed here: no library of ours can."""
@@ -178,7 +175,7 @@ def _boto(url: str, region: str, access_key: str, secret_key: str) -> Any:  # no
 
 @contextmanager
 def swift(folder: Path) -> Iterator[S3Server]:
-    """OpenStack Swift: it checks signatures and regions; of several creates at once more than one may win."""
+    """The store of the composition, OpenStack Swift: it checks signatures and regions."""
     need(find_spec("swift"), "OpenStack Swift, which the developers' packages bring on Linux")
     need(_keeps_attributes(folder), "a file system with extended attributes under the tests' temporary folder")
     environment = os.environ | {"PYTHONPATH": str(HERE.parents[1] / "deploy"), "PYTHONWARNINGS": "ignore"}
@@ -191,7 +188,6 @@ def swift(folder: Path) -> Iterator[S3Server]:
             access_key="tests:owner",
             secret_key="secret+of/the-owner",
             region="north-1",
-            creates_once=False,
         )
 
 
@@ -205,7 +201,6 @@ def moto(folder: Path) -> Iterator[S3Server]:
             access_key="an-access-key",
             secret_key="secret+of/moto",
             region="us-east-1",
-            creates_once=True,
         )
 
 
