@@ -14,14 +14,14 @@ from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import IndexedRuns
 
 # The form of what is kept: another version of this program makes it anew.
-_FORM = 1
+_FORM = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogCoverage:
-    """A row of the view `coverage`, by the run that listed the catalog."""
+    """A row of the view `coverage`, with the identity of its catalog."""
 
-    newest_run_id: str
+    identity: str
     files: int
     covered: int
     rejected: int
@@ -36,7 +36,7 @@ class CatalogCoverage:
 
 
 def coverage_of(results: Results, environment: str, index: IndexedRuns) -> Mapping[str, CatalogCoverage]:
-    """Return the coverage of the catalogs of an environment, by the run that listed each; from the store if it can be.
+    """Return the coverage of the catalogs of an environment by their identity, from the store if it can be.
 
     It changes when a run is planned, a leg ends, rows are pruned or redacted: by the first reader, it is made anew.
     """
@@ -47,7 +47,7 @@ def coverage_of(results: Results, environment: str, index: IndexedRuns) -> Mappi
         document = {"state": state, "catalogs": [asdict(row) for row in rows]}
         with suppress(ResultsError):  # a reader may have no right to write
             results.store.replace(name, json.dumps(document).encode())
-    return {row.newest_run_id: row for row in rows}
+    return {row.identity: row for row in rows}
 
 
 def _state_of(results: Results, environment: str, index: IndexedRuns) -> str:
@@ -68,7 +68,9 @@ def _kept(content: bytes | None, state: str) -> list[CatalogCoverage] | None:
 def _asked(results: Results, environment: str) -> list[CatalogCoverage]:
     names = ", ".join(CatalogCoverage.__slots__)
     with answering(results, environment, "coverage") as connection:
-        found = connection.execute(f"SELECT {names} FROM coverage").fetchall()  # noqa: S608 - our own names
+        identities = "SELECT identity, run_id AS newest_run_id FROM store.plans"
+        query = f"SELECT {names} FROM coverage JOIN ({identities}) USING (newest_run_id)"  # noqa: S608 - our own names
+        found = connection.execute(query).fetchall()
     rows = [dict(zip(CatalogCoverage.__slots__, row, strict=True)) for row in found]
     for row in rows:
         row["oldest_open_reject"] = None if row["oldest_open_reject"] is None else row["oldest_open_reject"].isoformat()

@@ -101,14 +101,13 @@ def _catalogs(
 ) -> Iterator[CatalogLine]:
     """Yield a line for each catalog that the account has a run of, by name."""
     runs = [run for run in index.newest_first() if run.plan.environment == account.environment]
-    listed = {run.plan.identity: run.plan.run_id for run in newest_listings(runs).values()}
-    coverage = coverage_of(results, account.environment, index) if listed else {}
+    coverage = coverage_of(results, account.environment, index) if newest_listings(runs) else {}
     last: dict[str, RunRecord] = {}
     for run in runs:
         if not run.is_superseded:
             last.setdefault(run.plan.identity, run)
     for identity, run in sorted(last.items()):
-        yield _catalog_line(account, run, coverage.get(listed.get(identity, "")), legs.get(run.plan.run_id))
+        yield _catalog_line(account, run, coverage.get(identity), legs.get(run.plan.run_id))
 
 
 def _catalog_line(
