@@ -30,12 +30,14 @@ from eventlet.semaphore import Semaphore
 from swift.account.server import AccountController
 from swift.common import utils
 from swift.common.middleware import tempauth
+from swift.common.request_helpers import OBJECT_SYSMETA_CONTAINER_UPDATE_OVERRIDE_PREFIX
 from swift.common.ring import RingBuilder
 from swift.common.swob import Request, Response
 from swift.common.wsgi import SwiftHttpProtocol, get_hub, loadapp
 from swift.container.backend import ContainerBroker
 from swift.container.replicator import ContainerReplicator
 from swift.container.server import ContainerController
+from swift.obj.diskfile import DiskFileManager, read_metadata
 from swift.obj.replicator import ObjectReplicator
 from swift.obj.server import ObjectController
 from swift.obj.updater import ObjectUpdater
@@ -45,6 +47,9 @@ ACCOUNT = "AUTH_store"
 
 # Between two rounds over the disk. Chosen: an entry of a listing that could not be written waits no longer than this.
 UPKEEP_SECONDS = 60
+
+# Chosen: what was written so long before the last end is in its listing, or waits in a file to be written there.
+RECENT_SECONDS = 600
 
 # Chosen: a disk that is this slow has failed, and a request is answered with an error. Below the proxy's own patience.
 LISTING_SECONDS = 30
@@ -250,6 +255,33 @@ def _speak_http(conf: Path, sock: socket.socket) -> None:
     eventlet.wsgi.server(eventlet.greenio.GreenSocket(sock), loadapp(str(conf)), **how)
 
 
+def _overrides(metadata: Mapping[str, str]) -> dict[str, str]:
+    """Return what a listing says of an object of several parts in the place of the object's own facts."""
+    prefix = OBJECT_SYSMETA_CONTAINER_UPDATE_OVERRIDE_PREFIX
+    cells = {key.lower(): value for key, value in metadata.items()}
+    return {f"x-{key.removeprefix(prefix)}": value for key, value in cells.items() if key.startswith(prefix)}
+
+
+def _relist(devices: Path, policy: int = 0) -> None:
+    """Let the updater write again what was written last: a kill may have come between an object and its listing."""
+    files = (path for path in (devices / "disk" / "objects").rglob("*") if path.suffix in {".data", ".ts"})
+    written = {path: utils.Timestamp(path.stem) for path in files}
+    since = max(map(float, written.values()), default=0.0) - RECENT_SECONDS
+    disk = DiskFileManager({"devices": str(devices), "mount_check": "false"}, utils.get_logger({}))
+    for path, at in written.items():
+        if at < since:
+            continue
+        metadata = read_metadata(str(path))
+        account, container, name = utils.split_path(metadata["name"], 3, 3, rest_with_last=True)
+        headers = {"x-timestamp": at.internal, "X-Backend-Storage-Policy-Index": str(policy)}
+        if path.suffix == ".data":
+            headers |= {"x-size": metadata["Content-Length"], "x-content-type": metadata["Content-Type"]}
+            headers |= {"x-etag": metadata["ETag"]} | _overrides(metadata)
+        update = {"op": "PUT" if path.suffix == ".data" else "DELETE", "headers": headers, "db_state": None}
+        update |= {"account": account, "container": container, "obj": name}
+        disk.pickle_async_update("disk", account, container, name, update, at, policy)
+
+
 def _keep_up(conf: Path, devices: Path, ports: Mapping[str, int]) -> None:
     """Repeat what a listing lacks, and remove what was deleted a week ago; for ever."""
     eventlet.hubs.use_hub(get_hub())
@@ -261,10 +293,11 @@ def _keep_up(conf: Path, devices: Path, ports: Mapping[str, int]) -> None:
         ObjectReplicator(common | {"bind_port": str(ports["object"])}),
         ContainerReplicator(common | {"bind_port": str(ports["container"])}),
     )
+    _relist(devices)
     while True:
-        time.sleep(UPKEEP_SECONDS)
         for one in rounds:
             one.run_once()
+        time.sleep(UPKEEP_SECONDS)
 
 
 def main() -> None:

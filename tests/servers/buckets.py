@@ -181,7 +181,7 @@ def swift(folder: Path) -> Iterator[S3Server]:
     environment = os.environ | {"PYTHONPATH": str(HERE.parents[1] / "deploy"), "PYTHONWARNINGS": "ignore"}
     environment["SWIFT_PAGE_KEYS"] = str(PAGE_KEYS)
     cluster = folder / "cluster"
-    cluster.mkdir()
+    cluster.mkdir(exist_ok=True)
     with launched([sys.executable, HERE / "swift_cluster.py", cluster], folder / "swift.log", environment) as url:
         yield S3Server(
             url=url,
