@@ -5,8 +5,10 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pyarrow.dataset
@@ -29,15 +31,33 @@ def verdicts_in(files: S3FileSystem) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def quick_crashes(api: httpx.Client) -> Iterator[None]:
-    """Let the automation that is registered crash a flow run after ten seconds without heartbeat, not four minutes."""
+def quick_crashes(api: httpx.Client, flow_run: str) -> Iterator[None]:
+    """Let the registered automation crash this flow run after ten seconds without heartbeat, not four minutes.
+
+    The flow run is dead, and what it sent before the automation was changed does not count: its last heartbeat is sent
+    again. Others live, and their heartbeats are a minute apart.
+    """
     automations = api.post("/automations/filter", json={}).raise_for_status().json()
     (crash,) = (each for each in automations if "without heartbeat" in each["name"])
     usual = {name: crash[name] for name in ("name", "description", "enabled", "actions", "trigger")}
-    soon = usual | {"trigger": usual["trigger"] | {"within": 10}}
+    mine = {"match": {"prefect.resource.id": f"prefect.flow-run.{flow_run}"}}
+    soon = usual | {"trigger": usual["trigger"] | mine | {"within": 10}}
     api.put(f"/automations/{crash['id']}", json=soon).raise_for_status()
+    api.post("/events", json=[_heartbeat(api, flow_run)]).raise_for_status()
     yield
     api.put(f"/automations/{crash['id']}", json=usual).raise_for_status()
+
+
+def _heartbeat(api: httpx.Client, flow_run: str) -> dict[str, Any]:
+    flow = api.get(f"/flow_runs/{flow_run}").raise_for_status().json()["flow_id"]
+    named = {"prefect.resource.role": "flow", "prefect.resource.name": "verify-catalog"}
+    return {
+        "id": str(uuid4()),
+        "occurred": datetime.now(UTC).isoformat(),
+        "event": "prefect.flow-run.heartbeat",
+        "resource": {"prefect.resource.id": f"prefect.flow-run.{flow_run}"},
+        "related": [named | {"prefect.resource.id": f"prefect.flow.{flow}"}],
+    }
 
 
 @dataclass(slots=True)

@@ -101,9 +101,9 @@ def night_without_server(composed: ComposedSystem, operator: sandbox.Operator) -
 def night_without_worker(composed: ComposedSystem, operator: sandbox.Operator) -> dict[str, Any]:
     """Kill the worker with its flow run in the middle of a run; another worker is given the same flow run."""
     operator.add_fault("uploads", "hang", after=UNDISTURBED)
-    with quick_crashes(composed.api):
-        flow_run = night_until_answers(composed, operator, UNDISTURBED)
-        composed.kill("worker")
+    flow_run = night_until_answers(composed, operator, UNDISTURBED)
+    composed.kill("worker")
+    with quick_crashes(composed.api, flow_run):
         assert composed.ended(flow_run)["state_name"] == "Crashed"
     operator.clear_faults()
     patience = {"PROOFSWEEP_RETRY__BREAKER_SECONDS": "2", "PROOFSWEEP_RETRY__LONGEST_WAIT_SECONDS": "0.5"}
