@@ -34,10 +34,11 @@ _MOST_BODY_BYTES = 2 * 1024 * 1024
 _IDLE_SECONDS = 5.0
 # Addresses that are parsed once. Chosen: a run has some ten of its own.
 _CACHED_ADDRESSES = 256
-_UNUSABLE_URL = (httpx.InvalidURL, UnicodeError, OverflowError)  # the last two: for impossible host names and ports
+_UNUSABLE_URL = (httpx.InvalidURL, UnicodeError)  # the second one: for impossible host names
 _NOT_CONNECTED = (httpcore.ConnectError, httpcore.ConnectTimeout, httpcore.ProxyError, httpcore.UnsupportedProtocol)
 _NEVER_SENT = (*_NOT_CONNECTED, *_UNUSABLE_URL)
 _SCHEMES = ("http", "https")
+_HIGHEST_PORT = 65_535
 _SUCCESSES = range(200, 300)
 _STORAGE_ID_HEADERS = ("x-amz-request-id", "x-ms-request-id", "x-guploader-uploadid", "x-request-id")
 
@@ -207,6 +208,8 @@ def _address(address: str, params: tuple[tuple[str, str | int], ...]) -> _Addres
     url = httpx.URL(address, params=dict(params)) if params else httpx.URL(address)
     if url.scheme not in _SCHEMES:
         raise httpcore.UnsupportedProtocol("no http or https")
+    if (url.port or 0) > _HIGHEST_PORT:  # the system would take the lowest 16 bits, and reach somebody else
+        raise httpx.InvalidURL("no such port")
     without_user = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
     return _Address(without_user, url.scheme, url.host, url.netloc)
 

@@ -34,11 +34,12 @@ def crash_automations(most_times: int) -> Iterator[AutomationCore]:
     """Yield what sees that a flow run is dead, runs it again, at most so many times, or gives it up."""
     beat, crashed, gone = _events("heartbeat"), _events(CRASHED), _events(GONE)
     again = _events("Scheduled", "AwaitingRetry", "Running")
+    lives = again | _events(*END_STATES) - {*crashed, *gone, *_events(ABANDONED)}  # it may end after all
     silent = _change(CRASHED, "No heartbeat: the worker or its machine is gone.")
     dead = _change(GONE, "It crashed, and its worker has told all that it knows.")
     given_up = _change(ABANDONED, "It crashed, and is not run again.")
     yield _of_silence("crash flow runs without heartbeat", beat, beat | _events(*END_STATES), _SILENT_FOR, silent)
-    yield _of_silence("see that crashed flow runs are gone", crashed, again, _REPORTED_WITHIN, dead)
+    yield _of_silence("see that crashed flow runs are gone", crashed, lives, _REPORTED_WITHIN, dead)
     counts = [str(count) for count in range(most_times + 1)]  # 0: it died before it had begun
     yield AutomationCore(
         name="proofsweep: run crashed flow runs again",
@@ -54,7 +55,7 @@ def crash_automations(most_times: int) -> Iterator[AutomationCore]:
         # Named Scheduled, since one that no worker takes then becomes Late, and is told.
         actions=[ChangeFlowRunState(state=StateType.SCHEDULED, name="Scheduled", message="It crashed: run again.")],
     )
-    yield _of_silence("give up crashed flow runs", gone, again, _RUN_AGAIN_WITHIN, given_up)
+    yield _of_silence("give up crashed flow runs", gone, lives, _RUN_AGAIN_WITHIN, given_up)
 
 
 def _of_silence(

@@ -147,9 +147,9 @@ def test_the_run_of_a_machine_that_is_gone_is_finished_by_another_worker(
             related=[flow | {"prefect.resource.id": f"prefect.flow.{run_of(api, flow_run)['flow_id']}"}],
         )
 
-        wait_until(world, api, flow_run, *AGAIN)
+        wait_until(world, api, flow_run, "Running", "Crashed")
+        client.delete_automation(made)  # the second try lives, and its heartbeats are further apart
         wait_until(world, api, flow_run, *AGAIN, "Running", "Completed")
-        client.delete_automation(made)
 
     assert sorted(row["manifest_row"] for row in world.rows()) == list(range(ROWS))
     assert world.charged <= 2 * (ROWS + IN_FLIGHT) + 8  # probes of the quota
@@ -169,3 +169,34 @@ def test_a_run_that_crashes_again_is_given_up(
     wait_until(world, api, flow_run, *AGAIN, "Running", "Crashed", "Gone")
     wait_until(world, api, flow_run, *AGAIN, "Running", "Crashed", "Gone", "Abandoned")
     assert run_of(api, flow_run)["run_count"] == 2
+
+
+def test_a_run_that_ends_after_all_is_not_gone(
+    api: httpx.Client, deployment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its machine was out of reach, and it went on; one that crashed after it, and did not end, is gone."""
+    monkeypatch.setenv("PREFECT_API_URL", str(api.base_url).rstrip("/"))
+    from prefect import get_client  # noqa: PLC0415 - Prefect reads its settings on import
+
+    from proofsweep_tasks.crash_automations import crash_automations  # noqa: PLC0415
+
+    def moved_to(flow_run: str, state: str) -> str:
+        asked = {"state": {"type": state.upper(), "name": state}, "force": True}
+        api.post(f"/flow_runs/{flow_run}/set_state", json=asked).raise_for_status()
+        return flow_run
+
+    def begun() -> str:
+        asked = {"state": {"type": "RUNNING", "name": "Running"}}
+        answer = api.post(f"/deployments/{deployment}/create_flow_run", json=asked)
+        return str(answer.raise_for_status().json()["id"])
+
+    _, gone, *_ = crash_automations(1)
+    gone.trigger.within = timedelta(seconds=10)
+    with get_client(sync_client=True) as client:
+        made = client.create_automation(gone)
+        ended = moved_to(moved_to(begun(), "Crashed"), "Completed")
+        dead = moved_to(begun(), "Crashed")
+        wait_for(lambda: states_of(api, dead)[-1] == "Gone", lambda: states_of(api, dead))
+        client.delete_automation(made)
+
+    assert states_of(api, ended)[-1] == "Completed"

@@ -221,7 +221,7 @@ def test_a_slot_without_tls_is_refused_under_a_base_url_with_tls(
     assert storage.received == []
 
 
-@pytest.mark.parametrize("url", ["http://a..b/", "http://[", "ftp://host/x", "relative", "http://127.0.0.1:99999/"])
+@pytest.mark.parametrize("url", ["http://a..b/", "http://[", "ftp://host/x", "relative"])
 def test_a_slot_with_an_unusable_url_is_spent(client: Client, slot: UploadResponse, audio: Bytes, url: str) -> None:
     """A bad URL is a failure of that slot, and not of this program."""
     broken = UploadResponse.model_validate(slot.model_dump(by_alias=True) | {"url": url})
@@ -231,6 +231,21 @@ def test_a_slot_with_an_unusable_url_is_spent(client: Client, slot: UploadRespon
 
     assert client.facts() == [("slot", None, "connection")]
     assert client.exchanges[0].bytes_sent is None
+
+
+def test_a_port_that_cannot_be_is_not_taken_for_another(
+    client: Client, slot: UploadResponse, audio: Bytes, storage: ScriptedServer
+) -> None:
+    """A system takes the lowest 16 bits of a port's number; the audio does not go there."""
+    host, _, port = storage.url.rpartition(":")
+    url = f"{host}:{int(port) + 65_536}/"
+    broken = UploadResponse.model_validate(slot.model_dump(by_alias=True) | {"url": url})
+
+    with pytest.raises(SlotSpent):
+        client.partner.fill_slot(broken, audio)
+
+    assert client.facts() == [("slot", None, "connection")]
+    assert storage.received == []
 
 
 def test_each_attempt_sends_the_audio_from_its_start(storage: ScriptedServer, answer: Write, fill: Fill) -> None:
