@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from pyarrow.fs import S3FileSystem
+import pyarrow as pa
+from pyarrow.fs import FileSelector, S3FileSystem
 
 import proofsweep_sandbox as sandbox
 
-from ..deployment.composed_system import ENDED, verdicts_in
+from ..deployment.composed_system import ENDED, RESULTS, verdicts_in
 from ..deployment.native_compose import ROOT
 from ..worlds.waiting import wait_for
 
@@ -90,10 +91,22 @@ class RunningComposition:
         self.wait_for(has_ended)
         return found
 
+    @cached_property
+    def store(self) -> S3FileSystem:
+        """The objects of the store."""
+        keys = {"access_key": self.secret("store-access-key"), "secret_key": self.secret("store-secret-key")}
+        return S3FileSystem(endpoint_override="http://127.0.0.1:7070", region="us-east-1", **keys)
+
     def verdicts(self) -> list[dict[str, Any]]:
         """Read all verdicts in the store."""
-        keys = {"access_key": self.secret("store-access-key"), "secret_key": self.secret("store-secret-key")}
-        return verdicts_in(S3FileSystem(endpoint_override="http://127.0.0.1:7070", region="us-east-1", **keys))
+        return verdicts_in(self.store)
+
+    def journalled(self) -> set[str]:
+        """Return the request IDs of the verify calls whose rows a kill cannot lose any more."""
+        found = self.store.get_file_info(FileSelector(f"{RESULTS}/_runs", recursive=True))
+        segments = [each.path for each in found if "/journal/" in each.path and each.base_name.startswith("verdicts-")]
+        tables = [pa.ipc.open_stream(self.store.open_input_stream(path)).read_all() for path in segments]
+        return {str(request) for table in tables for request in table["verify_request_id"].to_pylist()}
 
     def files_in(self, name: str) -> set[str]:
         """Return the files below a folder of the worker, but not those of the program."""

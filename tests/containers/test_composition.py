@@ -157,6 +157,7 @@ def test_a_killed_worker_is_started_again(running: RunningComposition, tmp_path:
     process = json.loads(running.run("docker", "inspect", running.containers()["worker"]["ID"]))[0]["State"]["Pid"]
 
     flow_run, seen, to_send = slow_night(running, tmp_path / "samples", seed=43, seconds=30)
+    running.wait_for(lambda: set(running.verified(seen)) <= running.journalled())  # within a second
     running.run("docker", "compose", "exec", "--no-TTY", "worker", "sh", "-c", "kill -KILL -1 || true")
     with quick_crashes(running.api, flow_run):
         assert running.ended(flow_run)["state_type"] == "CRASHED"
