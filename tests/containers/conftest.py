@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import proofsweep_sandbox as sandbox
+
 from .running_composition import RunningComposition, checkout
 
 
@@ -32,10 +34,12 @@ def running(unused_checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     folder = tmp_path_factory.mktemp("used") / "proofsweep"
     checkout(folder)
     (folder / "prefect.yaml").write_text(every_minute((unused_checkout / "prefect.yaml").read_text()))
-    composition = RunningComposition(folder)
-    composition.run("make", "up")
-    yield composition
-    composition.run("make", "down")
+    with sandbox.Operator("http://127.0.0.1:8727") as operator:
+        composition = RunningComposition(folder, operator)
+        composition.run("make", "up")
+        yield composition
+        composition.run("make", "down")
+        composition.api.close()
 
 
 @pytest.hookimpl(wrapper=True)

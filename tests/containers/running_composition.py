@@ -5,7 +5,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ class RunningComposition:
     """The containers of one checkout."""
 
     folder: Path
-    operator: sandbox.Operator = field(default_factory=lambda: sandbox.Operator("http://127.0.0.1:8727"))
+    operator: sandbox.Operator
 
     def run(self, *command: str) -> str:
         """Run a command in the checkout; give what it prints."""
