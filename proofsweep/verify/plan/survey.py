@@ -22,8 +22,15 @@ from proofsweep.verify.plan.deep_look import NO_LOOK, DeepLook, LookCounts, Look
 UNSENT_KEY = ["item_id", "audio_version", "sidecar_version", "reason", "outcome"]
 """What tells whether a row that cannot be sent is as it was."""
 
+_OF_CONTENT = (Reason.NOT_WAV, Reason.UNLISTED_FORMAT)
+"""Reasons that the content of a file gives: it has them for as long as it stays the same version."""
+_MAY_BE_SENT = ""
+"""Stands for the reason of a row that is sent unless its content says otherwise."""
+
 # chosen: files that a person looks at to see what is meant.
 _NAMED_FILES = 6
+# chosen: of more rows to send nobody asks whether each turned out before to be no audio that can be; 8 bytes each.
+_MOST_REPEATED = 100_000
 
 
 @dataclass(slots=True)
@@ -38,7 +45,7 @@ class Survey:
         examples: of each reason, what is wrong with the first row.
         declared: rows to send of which a digest or the size is declared, and compared before a verdict is asked for.
         deep_look: what looks into files showed; all zero if none was opened.
-        unsent: what identifies each row that cannot be sent, with its reason; empty if another row can be.
+        keys: what identifies each row, with the reason for which it cannot be sent; empty if very many can be.
         sizes: of each row to send, the audio's size, in the order of the catalog; None if nobody keeps them.
     """
 
@@ -55,7 +62,7 @@ class Survey:
     examples: dict[str, str] = field(default_factory=dict)
     declared: int = 0
     deep_look: LookCounts = field(default_factory=LookCounts)
-    unsent: "array[int]" = field(default_factory=lambda: array("q"), repr=False)
+    keys: "array[int]" = field(default_factory=lambda: array("q"), repr=False)
     sizes: "array[int] | None" = field(default=None, repr=False)
 
     def note(self, looked: LookedInto, slot_bytes: int) -> None:
@@ -73,11 +80,10 @@ class Survey:
             self.examples.setdefault(reason, item.ineligible.detail)
             if item.ineligible.reason is Reason.AMBIGUOUS_SIDECAR and len(self.ambiguous) < _NAMED_FILES:
                 self.ambiguous.append(printable(item.audio))
-            if not self.eligible:
-                self.unsent.append(_unsent_key(item.item_id, item.audio_version, item.sidecar_version, reason))
+            self._note_key(item, reason)
             return
         self.eligible += 1
-        del self.unsent[:]
+        self._note_key(item, _MAY_BE_SENT)
         doubt = judge_name(audio_format, item.mode)
         if doubt is not None:
             self.doubtful[str(doubt.reason)] += 1
@@ -86,6 +92,12 @@ class Survey:
         self.declared += bool(item.declared)
         if self.sizes is not None:
             self.sizes.append(size)
+
+    def _note_key(self, item: WorkItem, reason: str) -> None:
+        if self.eligible <= _MOST_REPEATED:
+            self.keys.append(_key(item.item_id, item.audio_version, item.sidecar_version, reason))
+        else:
+            del self.keys[:]
 
 
 def survey_catalog(catalog: Catalog, limits: SizeLimits, look: DeepLook = NO_LOOK) -> Survey:
@@ -152,7 +164,10 @@ def refuse_hopeless(survey: Survey, catalog: Catalog) -> None:
 
 
 def refuse_repeated(survey: Survey, catalog: Catalog, before: Callable[[], Iterable[pa.Table]]) -> None:
-    """Refuse to plan rows of which none can be sent, each for the reason that its last run gave.
+    """Refuse to plan rows of which none can be sent, each for the reason that an earlier run gave.
+
+    A file that an earlier run has opened, and found to be of a format that cannot be sent, is one while its version
+    stays the same.
 
     Args:
         survey: of the rows that are due.
@@ -162,21 +177,25 @@ def refuse_repeated(survey: Survey, catalog: Catalog, before: Callable[[], Itera
     Raises:
         NothingDue: they are as they were; nobody learns anything from another run.
     """
-    if survey.eligible or not survey.items:
+    if not survey.keys:
         return
     known = HashedItems.of_hashes(array("q", (key for table in before() for key in _keys_in(table))))
-    if all(known.has_hash(key) for key in survey.unsent):
+    if all(known.has_hash(key) for key in survey.keys):
         rows = f"rows that cannot be sent, each for the same reason as before: {survey.items:,}"
         raise NothingDue(f"{catalog.location}: nothing is due; {rows}", skipped=catalog.skipped + survey.items)
 
 
 def _keys_in(table: pa.Table) -> Iterator[int]:
     unsent = table.filter(pc.field("outcome") == "ineligible")
-    columns = (unsent[name].to_pylist() for name in UNSENT_KEY[:-1])
-    return starmap(_unsent_key, zip(*columns, strict=True))
+    is_lasting = pc.field("reason").isin(_OF_CONTENT) & pc.field("audio_version").is_valid()
+    lasting = unsent.filter(is_lasting)
+    lasting = lasting.set_column(lasting.column_names.index("reason"), "reason", pa.repeat(_MAY_BE_SENT, len(lasting)))
+    for rows in (unsent, lasting):
+        columns = (rows[name].to_pylist() for name in UNSENT_KEY[:-1])
+        yield from starmap(_key, zip(*columns, strict=True))
 
 
-def _unsent_key(item_id: str, audio_version: str | None, sidecar_version: str | None, reason: str) -> int:
+def _key(item_id: str, audio_version: str | None, sidecar_version: str | None, reason: str) -> int:
     return hash((item_id, audio_version, sidecar_version, reason))
 
 

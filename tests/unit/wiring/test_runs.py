@@ -185,7 +185,7 @@ def test_rows_that_could_not_be_sent_are_no_run_of_their_own_again(settings: Set
         audio.write_bytes(b"")
     first = plan_catalog(settings, catalog, selection=selection)
     assert first.reasons == {"empty": 3}
-    publish_unsent(results_for(settings), first)
+    publish(results_for(settings), first, *3 * ["empty"])
 
     with pytest.raises(NothingDue, match="rows that cannot be sent, each for the same reason as before: 3"):
         plan_catalog(settings, catalog, selection=selection)
@@ -199,16 +199,40 @@ def test_rows_that_could_not_be_sent_are_no_run_of_their_own_again(settings: Set
     assert plan_catalog(settings, catalog, selection=selection).eligible == 1
 
 
-def publish_unsent(results: Results, plan: Plan) -> None:
-    """Publish a run of items that cannot be sent, as its leg does."""
+def test_a_file_that_was_no_wav_is_no_run_of_its_own_again(settings: Settings, catalog: str) -> None:
+    """It is sent until its content is seen; another version, or a file that nobody has seen, makes a run."""
+    selection, audio = Selection(max_age="30d"), sorted(Path(catalog).iterdir())
+    first = plan_catalog(settings, catalog, selection=selection)
+    assert first.eligible == 3
+    publish(results_for(settings), first, "unlisted_format", "not_wav")
+    assert plan_catalog(settings, catalog, selection=selection).items == 3  # the third has no outcome
+    publish(results_for(settings), first, "unlisted_format", "not_wav", "not_wav", leg=2)
+
+    with pytest.raises(NothingDue, match="rows that cannot be sent, each for the same reason as before: 3"):
+        plan_catalog(settings, catalog, selection=selection)
+    assert plan_catalog(settings, catalog).items == 3
+    audio[0].write_bytes(WAV + WAV)
+    assert plan_catalog(settings, catalog, selection=selection).items == 3
+
+
+def test_damage_is_looked_at_again(settings: Settings, catalog: str) -> None:
+    """What a delivery declares may be corrected, so it is due like a file that failed."""
+    selection = Selection(max_age="30d")
+    first = plan_catalog(settings, catalog, selection=selection)
+    publish(results_for(settings), first, *3 * ["damaged_in_delivery"])
+
+    assert plan_catalog(settings, catalog, selection=selection).items == 3
+
+
+def publish(results: Results, plan: Plan, *reasons: str, leg: int = 1) -> None:
+    """Publish a leg in which the first items turned out to be such that they cannot be sent."""
     verdicts = [
-        verdict(plan, 1, item.manifest_row)
+        verdict(plan, leg, item.manifest_row)
         | {"item_id": item.item_id, "audio_version": item.audio_version, "sidecar_version": item.sidecar_version}
-        | {"outcome": "ineligible", "accepted": False, "verdict": None, "reason": item.ineligible.reason}
-        for item in results.items(plan)
-        if item.ineligible is not None
+        | {"outcome": "ineligible", "accepted": False, "verdict": None, "reason": reason}
+        for item, reason in zip(results.items(plan), reasons, strict=False)
     ]
-    results.create_part(layout.verdicts_name(plan.run_id, plan.run_date, 0, 1), "verdicts", verdicts)
+    results.create_part(layout.verdicts_name(plan.run_id, plan.run_date, 0, leg), "verdicts", verdicts)
 
 
 def test_canaries_are_those_of_the_settings(settings: Settings, change: Change, tmp_path: Path) -> None:
