@@ -33,8 +33,7 @@ _RUN_AGAIN_WITHIN = timedelta(seconds=30)
 def crash_automations(most_times: int) -> Iterator[AutomationCore]:
     """Yield what sees that a flow run is dead, runs it again, at most so many times, or gives it up."""
     beat, crashed, gone = _events("heartbeat"), _events(CRASHED), _events(GONE)
-    again = _events("Scheduled", "AwaitingRetry", "Running")
-    lives = again | _events(*END_STATES) - {*crashed, *gone, *_events(ABANDONED)}  # it may end after all
+    lives = _events("Scheduled", "AwaitingRetry", "Running", *{*END_STATES} - {CRASHED, ABANDONED})  # it may end yet
     silent = _change(CRASHED, "No heartbeat: the worker or its machine is gone.")
     dead = _change(GONE, "It crashed, and its worker has told all that it knows.")
     given_up = _change(ABANDONED, "It crashed, and is not run again.")
