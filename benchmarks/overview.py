@@ -1,9 +1,10 @@
 """Time `proofsweep overview` on a bucket of a busy year: `python -m benchmarks.overview [--catalogs 20 --nights 400]`.
 
 Each of the catalogs has so many nights: the first and the last verified all of its files, each other one a twentieth.
-The store is in moto's S3 on this machine, filled as runs leave it, with its index and its snapshot. Each figure is the
-median of a process of its own, its start included; that of CPU holds if others work on this machine. The first overview
-after a leg has ended works out the coverage, later ones read it. The ratio is to `proofsweep runs` on the same store.
+The store is in OpenStack Swift on this machine, filled as runs leave it, with its index and its snapshot. Each figure
+is the median of a process of its own, its start included; that of CPU holds if others work on this machine. The first
+overview after a leg has ended works out the coverage, later ones read it. The ratio is to `proofsweep runs` on the same
+store.
 """
 
 import argparse
@@ -32,10 +33,12 @@ from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
 from proofsweep.store.snapshot import Snapshot
 from proofsweep.verify.leg.note_leg import note_leg, note_run
-from tests.servers.buckets import Bucket, moto
+from tests.servers import buckets
+from tests.servers.buckets import Bucket, swift
 
 _URL = "https://partner.example/v1"
 _PUTS_AT_ONCE = 16
+_PAGE_KEYS = 1_000  # as S3 has them; the tests have shorter pages
 
 
 def night_of(catalog: int, at: datetime, rows: int) -> Plan:
@@ -102,13 +105,14 @@ def _cpu_of_children() -> float:
 
 def main() -> None:
     """Fill a bucket, and time the commands."""
+    buckets.PAGE_KEYS = _PAGE_KEYS
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--catalogs", type=int, default=20)
     parser.add_argument("--nights", type=int, default=400)
     parser.add_argument("--files", type=int, default=2_000, help="of a catalog")
     parser.add_argument("--rounds", type=int, default=3)
     chosen = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch, moto(Path(scratch)) as server:
+    with tempfile.TemporaryDirectory() as scratch, swift(Path(scratch)) as server:
         store, bucket, config = Path(scratch, "store"), server.new_bucket(), Path(scratch, "config.toml")
         store.mkdir()
         config.write_text(f'[service]\nbase_url = "{_URL}"\nenvironment = "production"\n')
