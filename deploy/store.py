@@ -29,6 +29,7 @@ import eventlet.wsgi
 from eventlet.semaphore import Semaphore
 from swift.account.server import AccountController
 from swift.common import utils
+from swift.common.exceptions import DiskFileNotExist
 from swift.common.middleware import tempauth
 from swift.common.request_helpers import OBJECT_SYSMETA_CONTAINER_UPDATE_OVERRIDE_PREFIX
 from swift.common.ring import RingBuilder
@@ -264,14 +265,17 @@ def _overrides(metadata: Mapping[str, str]) -> dict[str, str]:
 
 def _relist(devices: Path, policy: int = 0) -> None:
     """Let the updater write again what was written last: a kill may have come between an object and its listing."""
-    files = (path for path in (devices / "disk" / "objects").rglob("*") if path.suffix in {".data", ".ts"})
-    written = {path: utils.Timestamp(path.stem) for path in files}
+    found = (Path(folder, name) for folder, _, names in os.walk(devices / "disk" / "objects") for name in names)
+    written = {path: utils.Timestamp(path.stem) for path in found if path.suffix in {".data", ".ts"}}
     since = max(map(float, written.values()), default=0.0) - RECENT_SECONDS
     disk = DiskFileManager({"devices": str(devices), "mount_check": "false"}, utils.get_logger({}))
     for path, at in written.items():
         if at < since:
             continue
-        metadata = read_metadata(str(path))
+        try:
+            metadata = read_metadata(str(path))
+        except DiskFileNotExist:  # it was replaced meanwhile, and what took its place is listed
+            continue
         account, container, name = utils.split_path(metadata["name"], 3, 3, rest_with_last=True)
         headers = {"x-timestamp": at.internal, "X-Backend-Storage-Policy-Index": str(policy)}
         if path.suffix == ".data":
