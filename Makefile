@@ -58,7 +58,7 @@ lock: $(READY) ## update requirements.lock from pyproject.toml
 		--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
 		--output-file requirements.lock pyproject.toml
 
-release: $(READY) ## build both distributions, an SBOM, all licences and checksums into dist/, from the last commit
+release: $(READY) ## build the distribution, an SBOM, all licences and checksums into dist/, from the last commit
 	@$(BIN)/python deploy/release.py dist
 
 bench: $(READY) ## measure the figures of docs/performance.md; about ten minutes
@@ -79,10 +79,10 @@ clean: ## remove everything that was made here, with the environment
 	@rm -rf $(VENV) build dist *.egg-info tests/servers/*/node_modules .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(READY): pyproject.toml conformance/pyproject.toml requirements.lock
+$(READY): pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit("proofsweep needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	@echo "Making $(VENV) (once; a minute or two)"
 	@$(PYTHON) -m venv --clear $(VENV)
 	@$(PIP) --no-deps --require-hashes --requirement requirements.lock
-	@$(PIP) --no-deps --no-build-isolation --editable . --editable ./conformance
+	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@

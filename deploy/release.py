@@ -1,7 +1,7 @@
 # ruff: noqa: INP001, S603, S607 - a script, no package, which starts git, tar and hatchling
 """Build a release of the last commit: `python deploy/release.py FOLDER`.
 
-Sources and wheels of both distributions, `sbom.json` (CycloneDX: what a full installation is made of), `licences.txt`,
+Source and wheel, `sbom.json` (CycloneDX: what a full installation is made of), `licences.txt`,
 and `SHA256SUMS`. Two builds of a commit are equal byte by byte: all times are the commit's, all versions the lock's.
 """
 
@@ -38,9 +38,8 @@ def build(folder: Path) -> None:
         sources, made = Path(scratch, "sources"), Path(scratch, "made")
         sources.mkdir()
         subprocess.run(["tar", "--extract"], cwd=sources, input=git("archive", commit), check=True)
-        for project in (sources, sources / "conformance"):
-            command = [sys.executable, "-m", "hatchling", "build", "--directory", made]
-            subprocess.run(command, cwd=project, env=os.environ | {"SOURCE_DATE_EPOCH": seconds}, check=True)
+        command = [sys.executable, "-m", "hatchling", "build", "--directory", made]
+        subprocess.run(command, cwd=sources, env=os.environ | {"SOURCE_DATE_EPOCH": seconds}, check=True)
         entries = entries_of_lock()
         sbom = sbom_of(entries, commit, datetime.fromtimestamp(int(seconds), UTC))
         (made / "sbom.json").write_text(sbom, encoding="utf-8")

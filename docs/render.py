@@ -9,11 +9,6 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 
-import click
-import typer
-
-from partner_conformance import CHECKS
-from partner_conformance.sentences import SENTENCES
 from proofsweep.alerts.events import EVENTS
 from proofsweep.answers.views.views import views
 from proofsweep.endings import EndedBy
@@ -21,14 +16,12 @@ from proofsweep.model.reasons import REASONS
 from proofsweep.model.tables import probes, snapshot
 from proofsweep.model.tables.columns import Column
 from proofsweep.model.tables.registry import TABLES
-from proofsweep_cli.app import whole_app
 from proofsweep_cli.endpoints import endpoints_table
 from proofsweep_cli.exit_codes import exit_codes_table
 from proofsweep_sandbox.unspecified import markdown_of_unspecified
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
-WIDTH = 100
 
 
 def rendered(text: str) -> str:
@@ -44,9 +37,6 @@ def rendered(text: str) -> str:
         "alerts": alerts_table(),
         "endpoints": endpoints_table(),
         "silences": markdown_of_unspecified(),
-        "checks": "\n".join(checks_table()),
-        "sentences": "\n".join(sentences_table()),
-        "help": "\n".join(command_pages()),
         "rooms": "\n".join(rooms()),
     }
     for name, content in blocks.items():
@@ -119,39 +109,6 @@ def rooms() -> Iterator[str]:
             yield f"{name:<12}{documented.splitlines()[0]}"
         yield ""
     yield "```\n"
-
-
-def checks_table() -> Iterator[str]:
-    """Yield a table of the checks."""
-    yield "| check | the contract's sentence |\n|---|---|"
-    for name, check in CHECKS.items():
-        yield f"| `{name}` | {check.sentence} |"
-    yield ""
-
-
-def sentences_table() -> Iterator[str]:
-    """Yield a table of the contract's sentences, with how many checks each has, or why it has none."""
-    yield "| section | sentence | checks |\n|---|---|---|"
-    for each in SENTENCES:
-        yield f"| {each.section} | {each.text} | {len(each.checks) or f'none: {each.why_not}'} |"
-    yield ""
-
-
-def command_pages() -> Iterator[str]:
-    """Yield each command's help as a section of Markdown."""
-    root = typer.main.get_command(whole_app())
-    for path, command in commands("proofsweep", root):
-        context = click.Context(command, info_name=path, terminal_width=WIDTH)
-        command.rich_markup_mode = None  # plain text, without the terminal's boxes
-        text = "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
-        yield f"### {path}\n\n```\n{text}\n```\n"
-
-
-def commands(path: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
-    """Walk through a command and what is below it."""
-    yield path, command
-    for name, below in getattr(command, "commands", {}).items():
-        yield from commands(f"{path} {name}", below)
 
 
 def main(arguments: list[str]) -> int:

@@ -55,7 +55,6 @@ _MODULES = {
     "proofs": "proofsweep_cli.proofs_commands",
     "interpretations": "proofsweep_cli.interpretations_command",
     "sandbox": "proofsweep_cli.sandbox_commands",
-    "conformance": "proofsweep_cli.conformance_command",
 }
 """The module of each command. Only the named one is imported, so that each starts quickly."""
 

@@ -37,7 +37,6 @@ LINES = {
     "interpretations": (
         "Ask for the process notes of accepted proofs that have no ready one, and keep them in `interpretations`."
     ),
-    "conformance": "Check a service against the contract from outside, sentence by sentence.",
     "alerts": "Tell somebody of what needs a person.",
     "keys": "List and rotate the partner's API keys.",
     "proofs": "List, inspect and recover the proofs that the service holds.",

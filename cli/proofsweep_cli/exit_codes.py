@@ -33,7 +33,7 @@ class ExitCode(IntEnum):
     REJECTED = (
         *(3, "some rejected or ineligible"),
         (
-            "finished; some rows are rejected or ineligible; `conformance`: a check failed; `alerts check`: something "
+            "finished; some rows are rejected or ineligible; `alerts check`: something "
             "needs a person; `diff`: something got worse; `audit`: something is wrong"
         ),
     )
@@ -41,7 +41,7 @@ class ExitCode(IntEnum):
         *(4, "some failed"),
         (
             "finished; some rows got no verdict; `ingest`: files could not be moved, or letters not be written; "
-            "`conformance`: some checks got no answer; `alerts`: a receiver did not take a message"
+            "`alerts`: a receiver did not take a message"
         ),
     )
     QUOTA = 5, "quota", "stopped: the quota is spent or reserved; rows remain"
@@ -49,7 +49,7 @@ class ExitCode(IntEnum):
         *(6, "stopped"),
         (
             "stopped: on request, because its window closed (`--until`, `--max-duration`, `--max-calls`), or because "
-            "its Prefect server failed; rows remain; `conformance`: stopped before its last check"
+            "its Prefect server failed; rows remain"
         ),
     )
     KEY_REFUSED = 7, "key refused", "stopped: the key was refused"
@@ -57,10 +57,6 @@ class ExitCode(IntEnum):
     ACTIVE = (
         *(9, "another leg is active"),
         "a process works on this run, or on another run of its [catalog](catalogs.md#one-run-of-a-catalog-at-a-time)",
-    )
-    NOT_TRIED = (
-        *(10, "a check was not tried"),
-        "`conformance`: no check failed, and one that was named was not tried; with `--strict` any",
     )
 
 

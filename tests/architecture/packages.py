@@ -4,5 +4,5 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 CORE = {"cli": "proofsweep_cli", "flows": "proofsweep_flows", "tasks": "proofsweep_tasks", "proofsweep": "proofsweep"}
-PACKAGES = CORE | {"sandbox": "proofsweep_sandbox", "conformance": "partner_conformance"}
+PACKAGES = CORE | {"sandbox": "proofsweep_sandbox"}
 """All that have code."""

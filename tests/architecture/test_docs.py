@@ -13,7 +13,7 @@ MOST_WORDS = 20
 
 LINK = re.compile(r"\[[^]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```.*?^```$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
-NAMED_PATH = re.compile(r"`((?:proofsweep|cli|flows|tasks|sandbox|conformance|configs|tests|docs)/[\w/.]*)`")
+NAMED_PATH = re.compile(r"`((?:proofsweep|cli|flows|tasks|sandbox|configs|tests|docs)/[\w/.]*)`")
 NAMED_IN_CODE = re.compile(r"`([a-z]+(?:_[a-z]+)+|_?[A-Z]+(?:_[A-Z]+)*|[A-Z][a-z]+(?:[A-Z][a-z]+)*)`")
 REPLACED = re.compile(
     r"\b(desk|sitting|pulse|allowance|ledger|tally|tallie|glance|passed over|volley|testimony|witness|storm)(e?s)?\b",
@@ -76,7 +76,7 @@ def test_the_glossary_stays_small() -> None:
 def test_what_contributing_names_is_in_the_code() -> None:
     """A path or a name that moved takes its page with it."""
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    folders = ("proofsweep", "cli", "flows", "tasks", "sandbox", "conformance", "docs")
+    folders = ("proofsweep", "cli", "flows", "tasks", "sandbox", "docs")
     code = "\n".join(file.read_text(encoding="utf-8") for name in folders for file in (ROOT / name).rglob("*.py"))
 
     assert [path for path in NAMED_PATH.findall(page) if not (ROOT / path).exists()] == []

@@ -17,8 +17,6 @@ BREAKS = [
     ("program", "proofsweep/store/store.py", "import proofsweep_tasks"),
     ("program", "proofsweep/wiring/engines.py", "import proofsweep_sandbox"),
     ("program", "sandbox/proofsweep_sandbox/wire.py", "import proofsweep"),
-    ("program", "conformance/partner_conformance/wire.py", "import proofsweep"),
-    ("program", "sandbox/proofsweep_sandbox/wire.py", "import partner_conformance"),
     ("program", "tasks/proofsweep_tasks/upload_then_verify.py", "import proofsweep_flows"),
     ("program", "flows/proofsweep_flows/verify_catalog.py", "import proofsweep_cli"),
     ("core", "proofsweep/partner/partner.py", "import proofsweep.store.store"),
@@ -49,7 +47,6 @@ BREAKS = [
     ("commands", "cli/proofsweep_cli/plan_command.py", "import proofsweep.verify.plan.survey"),
     ("commands", "cli/proofsweep_cli/runs_commands.py", "import proofsweep.store.legs"),
     ("sandbox", "tasks/proofsweep_tasks/fan_out.py", "import proofsweep_sandbox"),
-    ("sandbox", "flows/proofsweep_flows/verify_catalog.py", "import partner_conformance"),
     ("settings", "proofsweep/verify/plan/plan_run.py", "import proofsweep.settings"),
 ]
 

@@ -12,10 +12,9 @@ from .packages import PACKAGES, ROOT
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Build the wheels of both distributions."""
+    """Build the wheel."""
     folder = tmp_path_factory.mktemp("wheels")
-    for project in (ROOT, ROOT / "conformance"):
-        run([sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)], cwd=project)
+    run([sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)], cwd=ROOT)
     return {wheel.name.partition("-")[0]: wheel for wheel in folder.iterdir()}
 
 
@@ -78,11 +77,6 @@ def test_every_package_of_the_wheel_begins_with_its_name(wheels: dict[str, Path]
         "proofsweep_sandbox",
         "proofsweep_tasks",
     }
-
-
-def test_the_two_wheels_share_no_package(wheels: dict[str, Path]) -> None:
-    """Each can be installed, updated and removed without the other."""
-    assert tops(wheels["partner_conformance"]) == {"partner_conformance"}
 
 
 def test_the_wheel_has_the_modules_of_the_checkout(installed: Path, wheels: dict[str, Path]) -> None:

@@ -41,7 +41,6 @@ COMMANDS = (
     "diff",
     "prune",
     "sandbox",
-    "conformance",
 )
 SUBCOMMANDS = ("sandbox issue", "sandbox samples")
 
@@ -119,7 +118,7 @@ def test_an_empty_block_is_filled_once() -> None:
     assert spec.loader is not None
     render = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(render)
-    empty = "<!-- generated: runs -->\n<!-- end -->\nand more\n<!-- generated: help -->\n<!-- end -->\n"
+    empty = "<!-- generated: runs -->\n<!-- end -->\nand more\n"
 
     filled = render.rendered(empty)
 

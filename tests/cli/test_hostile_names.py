@@ -117,16 +117,6 @@ def test_doctor(shown: Callable[..., str], folder: Path, workdir: Path) -> None:
     shown("doctor", "--json")
 
 
-@pytest.mark.usefixtures("hostile_partner")
-def test_conformance(shown: Callable[..., str], running: sandbox.Running, workdir: Path) -> None:
-    """What the service sent instead of the right answer is quoted."""
-    key = ("--key-file", workdir.parent / "key")
-
-    assert "keyed calls" in shown("conformance", "--base-url", running.base_url, *key)
-    shown("conformance", "--base-url", running.base_url, *key, "--json")
-    shown("conformance", "--only", HOSTILE[0])
-
-
 def test_sandbox(shown: Callable[..., str], running: sandbox.Running, folder: Path, workdir: Path) -> None:
     """It writes files with the names of the operator's own."""
     operator = ("--operator", running.operator_url)

@@ -9,8 +9,8 @@ import pytest
 
 from proofsweep.extras import MODULES
 
-OTHERS = {"botocore", "dask", "distributed", "narwhals", "numpy", "partner_conformance"}
-"""What the extras bring with them, and what is a distribution of its own: a core installation has none of these."""
+OTHERS = {"botocore", "dask", "distributed", "narwhals", "numpy"}
+"""What the extras bring with them: a core installation has none of these."""
 
 HIDING = f"""
 import sys
@@ -133,11 +133,3 @@ def test_a_core_installation_answers(finished_run: str, workdir: Path) -> None:
     assert finished_run
     assert {name: each.stderr for name, each in ended.items() if each.returncode == 1} == {}
     assert not any("pip install" in each.stderr for each in ended.values())
-
-
-def test_the_suite_of_the_contract_is_named_where_it_is_missing(tmp_path: Path) -> None:
-    """It is a distribution of its own, and no extra: an index may have another one of its name."""
-    done = proofsweep("conformance", "--list", folder=tmp_path)
-
-    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
-    assert "needs partner-conformance, which is not installed" in done.stderr

@@ -10,7 +10,7 @@ import pytest
 Command = Callable[..., CompletedProcess[str]]
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("cli", "configs", "conformance", "docs", "flows", "proofsweep", "sandbox", "tasks")
+FOLDERS = ("cli", "configs", "docs", "flows", "proofsweep", "sandbox", "tasks")
 CLAIM = re.compile(
     r"\bAI[-\s]*free\b|\bfree\s+of\s+AI\b|\b(not|no|without|zero)\s+AI\b|\bhuman[-\s]made\b|\bmade\s+by\s+(a\s+)?humans?\b"
     r"|\b100\s*%\s*human\b|\bgenuinely\s+human\b",
