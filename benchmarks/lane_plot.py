@@ -1,8 +1,7 @@
 """Draw calls per second in one lane, for the pacer and for another client.
 
 Run from the checkout: `python -m benchmarks.lane_plot [FILE.svg] [--lane NAME] [--beside CLIENT]`. Without a file it
-only prints how many calls of each client were refused. This makes the pictures of docs/rate-control.md: the usual one,
-and with `--lane "R40, 1 % at random" --beside "AWS adaptive retry mode"` the one of a noisy lane.
+only prints how many calls of each client were refused. It makes the picture of docs/rate-control.md.
 """
 
 import argparse
