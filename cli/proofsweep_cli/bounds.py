@@ -12,7 +12,6 @@ def print_bounds(out: Console, bounds: Bounds, now: datetime) -> None:
     """Print the bounds, with the closing time in UTC and in local time; UsageError if the window is closed already."""
     parts = [] if bounds.closes_at is None else [f"at {_instant_text(bounds.closes_at)}"]
     parts += [] if bounds.max_calls is None else [f"after {bounds.max_calls:,} calls"]
-    parts += [] if bounds.daily_calls is None else [f"after {bounds.daily_calls:,} calls of the key in a UTC day"]
     parts += [f"with {bounds.reserve:,} calls of the quota left"] if bounds.reserve else []
     refuse_closed_window(bounds, now)
     if parts:

@@ -20,18 +20,11 @@ class Bounds:
         max_calls: keyed calls of the leg, its probes of the quota included; None for any number.
         closes_at: the instant from which no new item begins; None for never.
         reserve: calls of the quota that are left to other users of the key.
-        daily_calls: keyed calls of a UTC day that all processes with the key make together; None for any number.
     """
 
     max_calls: int | None = None
     closes_at: datetime | None = None
     reserve: int = 0
-    daily_calls: int | None = None
-
-    @property
-    def most_calls(self) -> int | None:
-        """Return the most keyed calls of a leg within one UTC day; None for any number."""
-        return min((calls for calls in (self.max_calls, self.daily_calls) if calls is not None), default=None)
 
 
 def left_of(bounds: Bounds, calls: int, now: datetime) -> Bounds | None:

@@ -182,7 +182,7 @@ def _rows_short(need: Need, quota: Quota, cost: float) -> int | None:
 
 
 def _rows_beyond_calls(need: Need, bounds: Bounds, calls_of_row: float) -> int:
-    if (most := bounds.most_calls) is None:
+    if (most := bounds.max_calls) is None:
         return 0
     return max(0, need.eligible - int(max(0, most - _PROBES_OF_A_LEG) / calls_of_row))
 

@@ -3,7 +3,7 @@
 What is shared is advice: a process that cannot read or write it finds its part of the lane alone.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -44,7 +44,6 @@ class Member:
         pause_seconds: what was left then of a pause that the service has asked it for.
         refused: calls answered with 429 since it began.
         slots: that it has in hand.
-        spends: whether it ends at a day's bound, and so has a part of what is left of the day.
     """
 
     priority: int
@@ -56,7 +55,6 @@ class Member:
     pause_seconds: float = 0.0
     refused: int = 0
     slots: int = 0
-    spends: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,14 +66,12 @@ class Lane:
         learned_at: when the rate was last learned, in epoch seconds of the machine that did.
         keeper: the token of the process that finds the rate for all.
         members: by their tokens.
-        spent: keyed calls by UTC day.
     """
 
     bucket: TokenBucket | None = None
     learned_at: float = 0.0
     keeper: str = ""
     members: Mapping[str, Member] = field(default_factory=dict)
-    spent: Mapping[str, int] = field(default_factory=dict)
 
 
 def fair_rates(rate: float, members: Mapping[str, Member], floor_rate: float) -> dict[str, float]:
@@ -115,8 +111,3 @@ def keeper_of(present: str, members: Mapping[str, Member], *, is_known: bool) ->
     if present in members and (is_known or members[present].need is None):
         return present
     return max(members, key=lambda token: (members[token].need is None, members[token].rate, token), default="")
-
-
-def days_kept(spent: Mapping[str, int], today: str, days: Iterable[str]) -> dict[str, int]:
-    """Return the counts of some days and of today; those of other days are forgotten."""
-    return {day: count for day, count in spent.items() if day in {today, *days}}

@@ -141,8 +141,6 @@ class BoundsSettings(Section):
 
     reserve: Annotated[int, Field(ge=0)] = 0  # calls of the quota that are left to other users of the key
     max_calls: Annotated[int, Field(ge=1)] | None = None
-    # keyed calls of a UTC day that all processes with the key make together, if they share its lane.
-    daily_calls: Annotated[int, Field(ge=1)] | None = None
     until: Readable | None = None
     max_duration: Readable | None = None
     # time between two probes of the headroom; each is a call (contract, Versioning 7: five minutes).

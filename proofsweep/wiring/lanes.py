@@ -21,7 +21,7 @@ def remembered_rate(engine: Engine, processes: int = 1) -> float | None:
     return None if rate is None else rate / processes
 
 
-def lane_sharing(engine: Engine, plan: Plan, daily_calls: int | None = None) -> LaneSharing:
+def lane_sharing(engine: Engine, plan: Plan) -> LaneSharing:
     """Return this process's part in the lane of the key in use: new files go first."""
     settings = engine.settings
     folder = layout.lane_folder(engine.key_fingerprint, settings.service.base_url)
@@ -32,7 +32,6 @@ def lane_sharing(engine: Engine, plan: Plan, daily_calls: int | None = None) -> 
         priority=LanePriority.INGEST if plan.catalog_kind == INGEST else LanePriority.VERIFY,
         floor_rate=settings.pace.floor_rate,
         remember_seconds=timedelta(days=settings.pace.remember_days).total_seconds(),
-        daily_calls=daily_calls,
     )
 
 

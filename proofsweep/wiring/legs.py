@@ -117,13 +117,11 @@ def claimed_next_leg(
             abort=engine.abort,
         )
         engine.dispatcher.remember(remembered_rate(engine))
-        sharing = lane_sharing(engine, request.plan, bounds.daily_calls)
-        with sharing.shared():
+        with lane_sharing(engine, request.plan).shared():
             with claimed_leg(request) as (number, facts):
                 handle = _handle_of(settings, run_id, number, bounds, options)
                 control, ask_seconds = engine.partner.for_control(), settings.bounds.ask_seconds
-                day = None if bounds.daily_calls is None else sharing
-                budget = BudgetGuard(bounds, control, engine.stop, utc_now, ask_seconds, day=day)
+                budget = BudgetGuard(bounds, control, engine.stop, utc_now, ask_seconds)
                 engine.leg = leg = build_context(handle, engine, budget, is_claimant=True)
             with leg_session(request, facts, leg):
                 yield handle, leg

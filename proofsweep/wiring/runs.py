@@ -65,7 +65,6 @@ def bounds_for(
     return Bounds(
         reserve=usual.reserve if reserve is None else reserve,
         max_calls=usual.max_calls if max_calls is None else max_calls,
-        daily_calls=usual.daily_calls,
         closes_at=closing_of(until, max_duration, utc_now(), get_localzone()),
     )
 

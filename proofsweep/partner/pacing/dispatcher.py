@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from proofsweep.endings import EndedBy
 from proofsweep.errors import RunMustStop
@@ -69,7 +69,6 @@ class Dispatcher:
         self._make_room = make_room
         self._lock = threading.Lock()
         self._is_broken = False
-        self._spent = 0  # keyed calls
         self._waiting: dict[Ticket, threading.Condition] = {}
 
     def wait_turn(self, call: Call, holder: Hashable, *, is_retry: bool = False, is_control: bool = False) -> Ticket:
@@ -106,7 +105,6 @@ class Dispatcher:
         """Take note of an exchange; a 429 of GET /partner/usage changes nothing here: it may have its own lane."""
         with self._locked():
             now = self.clock()
-            self._spent += exchange.is_charged
             if ticket is not None and not exchange.is_throttled:
                 self._queue.was_answered(ticket, now)
             elif exchange.call is Call.USAGE:
@@ -170,7 +168,7 @@ class Dispatcher:
     def lane_report(self) -> LaneReport:
         """Return what this process knows of the lane, and what it did since the last report."""
         with self._locked():
-            return replace(self._queue.lane_report(self.clock()), spent=self._spent)
+            return self._queue.lane_report(self.clock())
 
     def meet(self, share: LaneShare | None, pause_seconds: float) -> None:
         """Keep to a part of the lane, and to the pause of another process; None finds the lane alone.
@@ -182,11 +180,6 @@ class Dispatcher:
             self._queue.take_share(share if self.stop.reason is None else None, now)
             self._queue.pacer.pause(now, pause_seconds)
             self._serve()
-
-    @property
-    def spent(self) -> int:
-        """How many keyed calls this process has made; read without a lock."""
-        return self._spent
 
     @property
     def refused(self) -> int:

@@ -8,7 +8,7 @@ alone learns it as if nobody shared anything, and the others wait while it searc
 import math
 from dataclasses import dataclass, field, replace
 
-from proofsweep.model.lane import Lane, LanePriority, Member, TokenBucket, days_kept, fair_rates, keeper_of
+from proofsweep.model.lane import Lane, LanePriority, Member, TokenBucket, fair_rates, keeper_of
 from proofsweep.partner.pacing.kept_pace import LaneShare, LaneUse
 from proofsweep.partner.pacing.lane_keeper import LaneKeeper
 
@@ -51,7 +51,6 @@ class LaneReport:
         pause_seconds: what is left of a pause that the service has asked it for.
         refused: calls answered with 429 since the process began.
         slots: that it has in hand.
-        spent: keyed calls since the process began.
     """
 
     bucket: TokenBucket | None
@@ -59,7 +58,6 @@ class LaneReport:
     pause_seconds: float = 0.0
     refused: int = 0
     slots: int = 0
-    spent: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +82,6 @@ class LaneMember:
     token: str
     priority: LanePriority
     floor_rate: float
-    spends: bool = False
     _report: LaneReport | None = None
     _since: float = math.inf
     _noted_at: float | None = None
@@ -100,8 +97,6 @@ class LaneMember:
     _paused_until: float = -math.inf
     _keeper: LaneKeeper | None = None
     _refused_before: int = 0
-    _spent_before: int = 0
-    _telling: tuple[int, int] = (0, 0)
 
     def note(self, report: LaneReport, now: float) -> None:
         """Take note of what this process knows; then meet the others."""
@@ -129,10 +124,9 @@ class LaneMember:
         is_enough = used.calls >= _CALLS_OF_NEED or not (used.calls or used.waits)
         return seconds >= LEASE_SECONDS and (is_enough or seconds >= _LONGEST_SECONDS_OF_NEED)
 
-    def meet(self, lane: Lane, now: float, *, day: str = "", epoch_seconds: float = 0.0) -> Meeting:
+    def meet(self, lane: Lane, now: float, *, epoch_seconds: float = 0.0) -> Meeting:
         """Return this process's part of a lane, and what to write there."""
         pause_seconds, is_refused = self._hear(lane, now)
-        self._confirm(lane)
         others = {token: lane.members[token] for token in self._heard}
         is_keeper = lane.keeper == self.token or not others
         bucket = self._kept(lane, others, now, is_refused=is_refused) if is_keeper else lane.bucket
@@ -146,39 +140,24 @@ class LaneMember:
         met = Meeting(share=share, pause_seconds=pause_seconds)
         if not self._is_news(lane, members[self.token], bucket, keeper, now):
             return met
-        spent = days_kept(lane.spent, day, sorted(lane.spent)[-2:])
-        spent[day] = spent.get(day, 0) + self._known_report.spent - self._spent_before
         learned_at = epoch_seconds if is_keeper else lane.learned_at
-        return replace(
-            met, news=Lane(bucket=bucket, learned_at=learned_at, keeper=keeper, members=members, spent=spent)
-        )
+        return replace(met, news=Lane(bucket=bucket, learned_at=learned_at, keeper=keeper, members=members))
 
     def told(self, lane: Lane, now: float) -> None:
         """Take note that a lane was written."""
         self._told, self._told_at = lane.members[self.token], now
         self._paused_until = now + self._told.pause_seconds
-        self._confirm(lane)
 
-    def leave(self, lane: Lane, *, day: str = "") -> Lane:
-        """Return the lane without this process, with all that it has spent."""
-        self._confirm(lane)
+    def leave(self, lane: Lane) -> Lane:
+        """Return the lane without this process."""
         members = {token: member for token, member in lane.members.items() if token != self.token}
-        spent = dict(lane.spent)
-        spent[day] = spent.get(day, 0) + self._known_report.spent - self._spent_before
         bucket = self._known_report.bucket if lane.keeper == self.token else lane.bucket
         return Lane(
             bucket=bucket,
             learned_at=lane.learned_at,
             keeper=keeper_of(lane.keeper, members, is_known=bucket is not None),
             members=members,
-            spent=spent,
         )
-
-    def left_of_day(self, lane: Lane, daily_calls: int, day: str, spent: int) -> int:
-        """Return how many calls this process may still make on a day: its part of what all have left."""
-        spenders = sum(member.spends for token, member in lane.members.items() if token != self.token) + 1
-        left = daily_calls - lane.spent.get(day, 0) - (spent - self._spent_before)
-        return max(0, left // spenders)
 
     @property
     def _known_report(self) -> LaneReport:
@@ -200,12 +179,6 @@ class LaneMember:
             self._heard[token] = (member.beat, heard_at, member.refused)
         return min(_MOST_PAUSE_SECONDS, pause_seconds), is_refused
 
-    def _confirm(self, lane: Lane) -> None:
-        """Take note of calls that stand in the lane, also if the answer to that write was lost."""
-        own, (beat, spent) = lane.members.get(self.token), self._telling
-        if own is not None and own.beat == beat:
-            self._spent_before = max(self._spent_before, spent)
-
     def _as_member(self, bucket: TokenBucket | None, others: dict[str, Member], now: float) -> Member:
         """Return this process with its fair rate, as far as the others have left room for it."""
         rate = _WAITING_RATE
@@ -224,7 +197,6 @@ class LaneMember:
             pause_seconds=self._known_report.pause_seconds,
             refused=self._known_report.refused,
             slots=self._known_report.slots,
-            spends=self.spends,
         )
 
     def _kept(self, lane: Lane, others: dict[str, Member], now: float, *, is_refused: bool) -> TokenBucket | None:
@@ -256,7 +228,6 @@ class LaneMember:
         )
         if is_news:
             self._beat += 1
-            self._telling = (self._beat, self._known_report.spent)
         return is_news
 
 

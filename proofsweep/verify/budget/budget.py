@@ -40,11 +40,10 @@ class Shortage(StrEnum):
 
     CALLS = "window"
     QUOTA = "quota"
-    DAY = "day"
 
     @property
     def ended_by(self) -> EndedBy:
-        """How it ends a leg: a day that is over for calls is a window that has closed."""
+        """How it ends a leg."""
         return EndedBy.QUOTA if self is Shortage.QUOTA else EndedBy.WINDOW
 
 
@@ -60,14 +59,12 @@ class Budget:
         spent: keyed calls of this leg.
         granted: calls that worker processes may still make; they are owed too.
         reset: when the quota resets, by the last snapshot.
-        day_left: keyed calls that this process may still make today; None for any number.
     """
 
     bounds: Bounds = field(default_factory=Bounds)
     spent: int = 0
     granted: int = 0
     reset: datetime | None = None
-    day_left: int | None = None
     _owed: dict[int, set[Call]] = field(default_factory=dict)
     _headroom: int | None = None
     _snapshot_at: float = 0.0
@@ -122,7 +119,6 @@ class Budget:
         """Return how many more calls worker processes may be granted; None for any number."""
         bounds, kept = self.bounds, self.owed + LAST_PROBE_CALLS + self.is_probe_due
         left = [] if bounds.max_calls is None else [bounds.max_calls - self.spent - kept]
-        left += [] if self.day_left is None else [self.day_left - kept]
         if self._headroom is not None:
             theirs = self._others_per_second * max(0.0, now - self._snapshot_at) + bounds.reserve
             left.append(int((self._headroom - theirs) / self._cost) - self._since_snapshot - kept)
@@ -147,8 +143,6 @@ class Budget:
         needed = self.owed + calls
         if self.bounds.max_calls is not None and self.spent + needed > self.bounds.max_calls:
             return Shortage.CALLS
-        if self.day_left is not None and needed > self.day_left:
-            return Shortage.DAY
         if self._headroom is None:
             return None
         left_at_the_end = self._headroom - others - cost * (self._since_snapshot + needed)

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from datetime import datetime
-from typing import Protocol
 
 from proofsweep.endings import EndedBy
 from proofsweep.errors import CallFailed, RunMustStop
@@ -18,18 +17,6 @@ from proofsweep.text import reset_clause
 from proofsweep.verify.budget.budget import CALLS_OF_A_FILE, CALLS_OF_A_PROOF, Budget, Shortage
 
 _NO_ROW = -1
-
-
-class DayBound(Protocol):
-    """Knows what is left of the calls that all processes with a key may make in a UTC day."""
-
-    def left_of_day(self) -> int | None:
-        """Return how many calls this process may still make today; None for any number."""
-        ...
-
-    def look(self) -> None:
-        """Ask the others what they have spent."""
-        ...
 
 
 class BudgetGuard:
@@ -44,11 +31,8 @@ class BudgetGuard:
         probe_seconds: float = math.inf,
         *,
         uptime: Callable[[], float] = time.monotonic,
-        day: DayBound | None = None,
     ) -> None:
         """Take the leg's bounds; `probe_seconds` is the time between two probes of the quota.
-
-        `day` knows what is left of the calls of a day, which other processes spend too.
 
         A window closes by the wall clock, `clock`. All else is decided by `uptime`, which never jumps.
         """
@@ -58,7 +42,6 @@ class BudgetGuard:
         self._stop = stop
         self._clock = clock
         self._uptime = uptime
-        self._day = day
         self._lock = threading.RLock()
         self._probing = threading.Lock()
         self._ran_out: RunMustStop | None = None
@@ -93,9 +76,6 @@ class BudgetGuard:
         if shortage is Shortage.QUOTA:
             with self._probing:
                 shortage = self._begin_after_probe(row, calls)
-        elif shortage is Shortage.DAY:
-            with self._probing:
-                shortage = self._begin_after_news(row, calls)
         elif shortage is not None:
             self._run_out(shortage)
         return shortage is None
@@ -165,18 +145,8 @@ class BudgetGuard:
         with self._lock:
             return self._budget.grantable(self._uptime())
 
-    def _begin_after_news(self, row: int, calls: AbstractSet[Call]) -> Shortage | None:
-        """Ask for this process's part of what is now left of the day, before the leg gives up."""
-        if self._day is not None and self._ran_out is None:
-            self._day.look()
-        if (shortage := self._begin(row, calls)) is not None:
-            self._run_out(shortage)
-        return shortage
-
     def _begin(self, row: int, calls: AbstractSet[Call]) -> Shortage | None:
-        day_left = None if self._day is None else self._day.left_of_day()
         with self._lock:
-            self._budget.day_left = day_left
             shortage = self._budget.shortage(self._uptime(), calls)
             if shortage is None:
                 self._budget.begin(row, calls)
@@ -218,9 +188,6 @@ class BudgetGuard:
         bounds, left = self._budget.bounds, self._budget.left or 0
         if shortage is Shortage.CALLS:
             return f"Of the {bounds.max_calls:,} calls that it was given, none are left for another file."
-        if shortage is Shortage.DAY:
-            daily = bounds.daily_calls or 0
-            return f"Of the {daily:,} calls that the key may make in a UTC day, none are left for another file."
         left_at_the_end = max(0, left - self._budget.owed)
         when = reset_clause(self._budget.reset, self._clock())
         return f"Calls left in the key's quota: {left_at_the_end:,}, reserved: {bounds.reserve:,}; {when}."

@@ -32,7 +32,6 @@ class LaneSharing:
 
     Attributes:
         remember_seconds: how long a rate that was learned is a first guess.
-        daily_calls: keyed calls of a UTC day that all may make together; None for any number.
     """
 
     lane: LaneObject
@@ -41,22 +40,15 @@ class LaneSharing:
     priority: LanePriority
     floor_rate: float
     remember_seconds: float
-    daily_calls: int | None = None
     _member: LaneMember = field(init=False)
     _listed_at: float | None = None
     _looked_at: float = 0.0
     _refused: int = 0
     _has_met: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _left: tuple[str, int, int] | None = None  # the day, its calls left for this process, and what was spent then
 
     def __post_init__(self) -> None:
-        self._member = LaneMember(
-            token=secrets.token_hex(6),
-            priority=self.priority,
-            floor_rate=self.floor_rate,
-            spends=self.daily_calls is not None,
-        )
+        self._member = LaneMember(token=secrets.token_hex(6), priority=self.priority, floor_rate=self.floor_rate)
 
     @contextmanager
     def shared(self) -> Iterator[None]:
@@ -77,18 +69,6 @@ class LaneSharing:
             self._exchange()
         self._has_met.set()
 
-    def left_of_day(self) -> int | None:
-        """Return how many calls this process may still make today, as far as it knows; None for any number."""
-        if self.daily_calls is None:
-            return None
-        day, left, spent = self._left or ("", 0, 0)
-        spent_now = self.dispatcher.spent
-        return max(0, left - (spent_now - spent) if day == self._today else self.daily_calls - spent_now)
-
-    @property
-    def _today(self) -> str:
-        return self.clock().date().isoformat()
-
     def _keep(self, over: threading.Event) -> None:
         self.look()
         while not over.wait(_POLL_SECONDS):
@@ -107,9 +87,8 @@ class LaneSharing:
         is_first, lane = self._listed_at is None, self._read(now)
         if is_first and lane.bucket is not None and self._is_young(lane.learned_at):
             self.dispatcher.remember(lane.bucket.rate)
-        day = self._today
         for _ in range(_TRIES):
-            met = self._member.meet(lane, now, day=day, epoch_seconds=self.clock().timestamp())
+            met = self._member.meet(lane, now, epoch_seconds=self.clock().timestamp())
             if met.news is None:
                 break
             if self.lane.tell(met.news):
@@ -118,8 +97,6 @@ class LaneSharing:
                 break
             lane = self.lane.latest()
         self.dispatcher.meet(met.share, met.pause_seconds)
-        if self.daily_calls is not None:
-            self._left = (day, self._member.left_of_day(lane, self.daily_calls, day, report.spent), report.spent)
 
     def _read(self, now: float) -> Lane:
         """Read what is new; and list the objects with each lease, so that a process that slept finds the last one."""
@@ -134,5 +111,5 @@ class LaneSharing:
     def _leave(self) -> None:
         self._member.note(self.dispatcher.lane_report(), self.dispatcher.clock())
         for _ in range(_TRIES):
-            if self.lane.tell(self._member.leave(self.lane.latest(), day=self._today)):
+            if self.lane.tell(self._member.leave(self.lane.latest())):
                 break

@@ -129,13 +129,3 @@ def test_a_second_leg_has_what_the_first_one_left(
     bounds = Bounds(max_calls=max_calls, closes_at=None if closes is None else utc(closes))
 
     assert left_of(bounds, 7, utc("11-20T21:00")) == left
-
-
-@pytest.mark.parametrize(
-    ("max_calls", "daily_calls", "most"), [(None, None, None), (7, None, 7), (None, 9, 9), (7, 9, 7), (9, 7, 7)]
-)
-def test_the_calls_of_a_leg_and_of_a_day_bound_it_together(
-    max_calls: int | None, daily_calls: int | None, most: int | None
-) -> None:
-    """The smaller one counts."""
-    assert Bounds(max_calls=max_calls, daily_calls=daily_calls).most_calls == most

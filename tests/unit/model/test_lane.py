@@ -2,7 +2,7 @@
 
 import pytest
 
-from proofsweep.model.lane import LanePriority, Member, days_kept, fair_rates, keeper_of
+from proofsweep.model.lane import LanePriority, Member, fair_rates, keeper_of
 
 INGEST, VERIFY = LanePriority.INGEST, LanePriority.VERIFY
 
@@ -55,10 +55,3 @@ def test_the_one_that_finds_the_rate_stays_the_same() -> None:
     assert keeper_of("a", members, is_known=False) == "b"
     assert keeper_of("gone", members, is_known=True) == "b"
     assert keeper_of("gone", {}, is_known=True) == ""
-
-
-def test_old_days_are_forgotten() -> None:
-    """The count of today stays, whatever other machines take for today."""
-    spent = {"2026-11-23": 1, "2026-11-24": 2, "2026-11-25": 3}
-
-    assert days_kept(spent, "2026-11-23", ["2026-11-25"]) == {"2026-11-23": 1, "2026-11-25": 3}

@@ -9,7 +9,6 @@ from proofsweep.partner.pacing.kept_pace import LaneUse
 from proofsweep.partner.pacing.lane_member import GONE_SECONDS, LaneMember, LaneReport, Meeting
 
 LANE = TokenBucket(20.0, 10.0)
-DAY = "2026-11-25"
 
 
 def report(bucket: TokenBucket | None = LANE, **more: float) -> LaneReport:
@@ -20,13 +19,13 @@ def report(bucket: TokenBucket | None = LANE, **more: float) -> LaneReport:
 class Process:
     """A process, and the time by its own clock."""
 
-    def __init__(self, token: str, priority: LanePriority = LanePriority.VERIFY, *, spends: bool = False) -> None:
-        self.member = LaneMember(token=token, priority=priority, floor_rate=1.0, spends=spends)
+    def __init__(self, token: str, priority: LanePriority = LanePriority.VERIFY) -> None:
+        self.member = LaneMember(token=token, priority=priority, floor_rate=1.0)
 
     def look(self, lane: Lane, now: float, told: LaneReport | None = None) -> tuple[Meeting, Lane]:
         """Look at the lane, and return it as it is afterwards."""
         self.member.note(told or report(), now)
-        met = self.member.meet(lane, now, day=DAY)
+        met = self.member.meet(lane, now)
         if met.news is None:
             return met, lane
         self.member.told(met.news, now)
@@ -98,18 +97,17 @@ def test_a_process_that_tells_nothing_any_more_is_dropped() -> None:
 
 
 def test_a_process_that_was_dropped_because_it_slept_comes_back() -> None:
-    """Its calls are counted once."""
+    """With its part, by its next look."""
     first, second = Process("a"), Process("b")
-    _, lane = first.look(Lane(), 0.0, report(spent=10))
+    _, lane = first.look(Lane(), 0.0, report())
     _, lane = second.look(lane, 0.0)
     for second_ in range(30):
         _, lane = second.look(lane, float(second_))
     assert "a" not in lane.members
 
-    _, lane = first.look(lane, 40.0, report(spent=15))
+    _, lane = first.look(lane, 40.0, report())
 
     assert "a" in lane.members
-    assert lane.spent == {DAY: 15}
 
 
 def test_a_pause_is_everybodys_and_no_longer_than_it_was_told() -> None:
@@ -152,48 +150,24 @@ def test_others_wait_for_a_search_but_not_for_long() -> None:
     assert met.share is None
 
 
-def test_calls_are_counted_though_the_answer_to_a_write_was_lost() -> None:
-    """The next look finds them there, and does not count them again."""
-    process = Process("a")
-    process.member.note(report(spent=7), 0.0)
-    met = process.member.meet(Lane(), 0.0, day=DAY)
-    assert met.news is not None
-
-    _, lane = process.look(met.news, 6.0, report(spent=9))
-
-    assert lane.spent == {DAY: 9}
-
-
 def test_a_write_that_was_not_made_is_made_again() -> None:
     """Another process was first."""
     process = Process("a")
-    process.member.note(report(spent=7), 0.0)
-    process.member.meet(Lane(), 0.0, day=DAY)
+    process.member.note(report(), 0.0)
+    process.member.meet(Lane(), 0.0)
 
-    _, lane = process.look(Lane(members={"b": Member(priority=1, rate=1.0)}), 1.0, report(spent=9))
+    _, lane = process.look(Lane(members={"b": Member(priority=1, rate=1.0)}), 1.0, report())
 
-    assert lane.spent == {DAY: 9}
-
-
-def test_each_has_its_part_of_what_is_left_of_the_day() -> None:
-    """What it has spent and not told is taken off; a process that ends at no bound has no part."""
-    first, second, third = Process("a", spends=True), Process("b", spends=True), Process("c")
-    lane = settled(first, second, third)
-    lane = replace(lane, spent={DAY: 900})
-
-    assert first.member.left_of_day(lane, 1_000, DAY, 0) == 50
-    assert first.member.left_of_day(lane, 1_000, DAY, 20) == 40
-    assert first.member.left_of_day(lane, 800, DAY, 0) == 0
-    assert first.member.left_of_day(lane, 1_000, "2026-11-26", 0) == 500
+    assert set(lane.members) == {"a", "b"}
 
 
-def test_one_that_leaves_tells_its_calls_and_makes_room() -> None:
+def test_one_that_leaves_makes_room() -> None:
     """The others keep what it knew."""
     first, second = Process("a"), Process("b")
     lane = settled(first, second)
-    first.member.note(report(spent=12), 21.0)
+    first.member.note(report(), 21.0)
 
-    lane = first.member.leave(lane, day=DAY)
+    lane = first.member.leave(lane)
 
-    assert (list(lane.members), lane.spent, lane.keeper) == (["b"], {DAY: 12}, "b")
+    assert (list(lane.members), lane.keeper) == (["b"], "b")
     assert lane.bucket is not None

@@ -230,15 +230,3 @@ def test_a_run_right_after_a_reset_waits_a_moment(passed_seconds: int | None, wa
 
     assert seconds_after_reset(reset, NOW, 0.4) == wait_seconds
     assert seconds_after_reset(reset, NOW, 0.0) == 0.0
-
-
-def test_a_day_without_calls_lets_no_item_begin() -> None:
-    """A leg ends as if its window had closed; calls of items in flight and of the last probe are kept."""
-    budget = Budget(day_left=5)
-    assert budget.shortage() is None
-    budget.begin(1)
-
-    assert budget.grantable() == 2
-    budget.day_left = 4
-    assert budget.shortage() is Shortage.DAY
-    assert Shortage.DAY.ended_by == "window"

@@ -23,7 +23,7 @@ FOLDER = "_lanes/a"
 NOW = datetime(2026, 11, 25, 23, 0, tzinfo=UTC)
 
 
-def sharing(store: Store, daily_calls: int | None = None) -> LaneSharing:
+def sharing(store: Store) -> LaneSharing:
     """Return one process's part in a lane of 20 calls a second."""
     return LaneSharing(
         lane=LaneObject(store, FOLDER),
@@ -32,7 +32,6 @@ def sharing(store: Store, daily_calls: int | None = None) -> LaneSharing:
         priority=LanePriority.VERIFY,
         floor_rate=1.0,
         remember_seconds=3_600.0,
-        daily_calls=daily_calls,
     )
 
 
@@ -85,22 +84,6 @@ def test_a_store_that_does_not_answer_holds_nothing_up_for_long(tmp_path: Path) 
 
     assert time.monotonic() - began < 15.0
     SlowStore.answers.set()
-
-
-@pytest.mark.parametrize(("daily_calls", "expected"), [(None, (None, None)), (100, (100, 50))])
-def test_what_is_left_of_the_day_is_shared_by_those_that_are_bound(
-    tmp_path: Path, daily_calls: int | None, expected: tuple[int | None, int | None]
-) -> None:
-    """As far as each knows."""
-    store = FolderStore(tmp_path)
-    one, other = sharing(store, daily_calls), sharing(store, daily_calls)
-    one.look()
-    before = one.left_of_day()
-
-    other.look()
-    one.look()
-
-    assert (before, one.left_of_day()) == expected
 
 
 def test_a_rate_that_was_learned_is_a_first_guess_for_the_next(tmp_path: Path) -> None:
