@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo unit test soak check format lock release bench up down containers clean
+.PHONY: help demo unit test soak check format lock bench up down containers clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
@@ -57,9 +57,6 @@ lock: $(READY) ## update requirements.lock from pyproject.toml
 	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --extra dev --generate-hashes \
 		--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
 		--output-file requirements.lock pyproject.toml
-
-release: $(READY) ## build the distribution, an SBOM, all licences and checksums into dist/, from the last commit
-	@$(BIN)/python deploy/release.py dist
 
 bench: $(READY) ## measure the figures of docs/performance.md; about ten minutes
 	@$(BIN)/python -m benchmarks
