@@ -5,11 +5,11 @@ ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_NO_COMPILE=1 PIP_ROOT
 WORKDIR /build
 COPY pyproject.toml README.md requirements.lock ./
 COPY deploy/locked.py deploy/locked.py
-# Install only the locked packages that an image needs, without the developers' packages. Check each hash. `gcp` brings
-# what opens every kind of bucket; `aws` would add the profiles of ~/.aws, which no container has.
+# Install only the locked packages that an image needs, without the developers' packages. Check each hash. The extra
+# `aws` would add the profiles of ~/.aws, which no container has.
 RUN python deploy/locked.py build >build.lock \
     && python deploy/locked.py store >store.lock \
-    && python deploy/locked.py product gcp sandbox >product.lock
+    && python deploy/locked.py product sandbox >product.lock
 
 
 FROM build AS store-packages

@@ -53,6 +53,11 @@ class ConfigError(UsageError):
     """A setting is missing or malformed, or contradicts another."""
 
 
+def missing_extra(what: str, extra: str) -> ConfigError:
+    """Return the error of something whose packages, of an extra of this distribution, are not installed."""
+    return ConfigError(f"{what} needs packages that are not installed: pip install 'proofsweep[{extra}]'.")
+
+
 class CatalogError(UsageError):
     """The catalog cannot be read as one."""
 

@@ -20,7 +20,6 @@ import pyarrow as pa
 
 from proofsweep.answers.views.views import NAMES
 from proofsweep.errors import ResultsError
-from proofsweep.extras import require
 from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.probes import read_probes
@@ -197,10 +196,8 @@ class ResultsStore:
             `store.pandas("latest_answer").groupby("outcome").size()`
 
         Raises:
-            ConfigError: pandas, the extra `pandas`, is not installed.
             ResultsError: as `table` does.
         """
-        require("A pandas frame", "pandas")
         import pandas as pd  # noqa: PLC0415 - a caller that needs only Arrow does not load pandas
 
         # mypy does not narrow a name by the keys of a dictionary.

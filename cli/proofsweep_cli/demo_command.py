@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -11,7 +12,7 @@ import typer
 from rich.console import Console
 
 from proofsweep import results
-from proofsweep.extras import require
+from proofsweep.errors import missing_extra
 from proofsweep.wiring.runs import plan_catalog
 from proofsweep_cli.demo_folder import DemoFolder
 from proofsweep_cli.embedded_server import EmbeddedServer, prefect_api
@@ -43,7 +44,8 @@ def demo(
 
     Examples: `proofsweep demo --files 200 --folder /tmp/demo` · `proofsweep demo --ddex`
     """
-    require("The demo's partner service", "sandbox")
+    if find_spec("c2pa") is None:
+        raise missing_extra("The demo's partner service", "sandbox")
     out = console()
     demo_folder = DemoFolder(folder)
     _ignore_environment_settings()

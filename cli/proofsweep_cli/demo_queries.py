@@ -6,7 +6,6 @@ import duckdb
 from rich.console import Console
 
 from proofsweep import results
-from proofsweep.extras import is_installed
 
 _SQL = """\
 SELECT mode, verdict, count(*) AS files,
@@ -34,13 +33,12 @@ def show_delivery(out: Console, store: Path) -> None:
 
 
 def show_queries(out: Console, store: Path) -> None:
-    """Query a results store with DuckDB, and with pandas if it is installed; print each query and its result."""
+    """Query a results store with DuckDB, and with pandas; print each query and its result."""
     sql = _SQL.format(store=str(store).replace("'", "''"))
     _show(out, "DuckDB", sql, str(duckdb.sql(sql)))
-    if is_installed("pandas"):
-        expression = _PANDAS.format(store=str(store))
-        frame = eval(expression, {"results": results})  # noqa: S307 - our own text, as it is printed
-        _show(out, "pandas", expression, frame.to_string())
+    expression = _PANDAS.format(store=str(store))
+    frame = eval(expression, {"results": results})  # noqa: S307 - our own text, as it is printed
+    _show(out, "pandas", expression, frame.to_string())
 
 
 def _show(out: Console, title: str, query: str, result: str) -> None:

@@ -5,6 +5,7 @@ import os
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
 from typing import Literal
@@ -12,8 +13,7 @@ from typing import Literal
 import httpx
 import typer
 
-from proofsweep.errors import ConfigError
-from proofsweep.extras import require
+from proofsweep.errors import ConfigError, missing_extra
 from proofsweep.new_file import new_file
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.screen import console
@@ -64,7 +64,8 @@ def sandbox(
     """
     if context.invoked_subcommand is not None:
         return None
-    require("The sandbox", "sandbox")
+    if find_spec("c2pa") is None:
+        raise missing_extra("The sandbox", "sandbox")
     ports = (port, storage_port, operator_port)
     _require_home_and_ports(home, ports)
     options = SandboxOptions(home=home, silences=silences, evolve=evolve)

@@ -14,8 +14,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 import pyarrow as pa
 
-from proofsweep.errors import ResultsError, UsageError
-from proofsweep.extras import require
+from proofsweep.errors import ResultsError, UsageError, missing_extra
 from proofsweep.model.tables.columns import FLAG, INT, STATUS, TEXT, TIME
 from proofsweep.text import printable
 
@@ -151,7 +150,10 @@ def _is_complete(kind: str, split: SplitResult) -> bool:
 def _failure_of(module: str) -> type[Exception]:
     """Return the base of a driver's errors; ConfigError if it is not installed."""
     if module == "psycopg":
-        require("A table of PostgreSQL", "postgresql")
+        try:
+            import_module(module)
+        except ImportError as error:
+            raise missing_extra("A table of PostgreSQL", "postgresql") from error
     failure: type[Exception] = import_module(module).Error
     return failure
 

@@ -4,7 +4,6 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from proofsweep.extras import require
 from proofsweep.files.local_files import LocalFiles, outside_catalog
 from proofsweep.files.locations import is_bucket, is_within
 from proofsweep.files.source import Folder, OpenFile, Source
@@ -54,7 +53,6 @@ class Files:
     @property
     def buckets(self) -> "BucketFiles":
         """The source of bucket URLs alone, wherever they lie."""
-        require("A bucket", "aws", "gcp", "azure")
         from proofsweep.files.bucket_files import BucketFiles  # noqa: PLC0415 - only for buckets, which few have
 
         with self._lock:

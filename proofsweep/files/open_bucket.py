@@ -1,5 +1,6 @@
 """Open a bucket of any kind, S3, Google or Azure, as its cloud's usual configuration says; and name its failures."""
 
+import os
 import re
 from dataclasses import dataclass
 from datetime import timedelta
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from obstore import exceptions
 from obstore.store import AzureStore, GCSStore, S3Store
 
+from proofsweep.errors import missing_extra
 from proofsweep.files.locations import root_and_key
 
 if TYPE_CHECKING:
@@ -145,13 +147,20 @@ class AwsCredentials:
 
 
 def aws_credentials() -> AwsCredentials | None:
-    """Find AWS credentials as its tools do; None without boto3 or any; ValueError if a profile does not exist."""
+    """Find AWS credentials as its tools do; None without boto3 or any.
+
+    Raises:
+        ConfigError: `AWS_PROFILE` names a profile, and boto3 is not installed.
+        ValueError: the profile does not exist.
+    """
     try:
         from botocore.exceptions import (  # type: ignore[import-untyped]  # noqa: PLC0415 - an extra, slow to import
             BotoCoreError,
         )
         from obstore.auth.boto3 import Boto3CredentialProvider  # noqa: PLC0415
-    except ImportError:
+    except ImportError as error:
+        if "AWS_PROFILE" in os.environ:
+            raise missing_extra("AWS_PROFILE", "aws") from error
         return None
     try:
         return AwsCredentials(Boto3CredentialProvider(ttl=_KEPT))

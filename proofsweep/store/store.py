@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NoReturn, Protocol, TypeGuard, TypeVar
 from pydantic import TypeAdapter
 
 from proofsweep.errors import CatalogError, NameTaken, ResultsError
-from proofsweep.extras import require
 from proofsweep.files.locations import BUCKET_SCHEMES, is_bucket, path_of
 from proofsweep.store.folder_store import FolderStore
 
@@ -85,7 +84,6 @@ def open_store(url: str, called: str = "results store") -> Store:
     if scheme == "file":
         return FolderStore(Path(rest).absolute(), called)
     if is_bucket(url):
-        require("A bucket", "aws", "gcp", "azure")
         from proofsweep.store.bucket_store import BucketStore  # noqa: PLC0415 - only for buckets, which few have
 
         try:

@@ -9,8 +9,7 @@ from urllib.parse import urlsplit
 from prefect.settings import PREFECT_API_URL
 from prefect.task_runners import TaskRunner
 
-from proofsweep.errors import ConfigError
-from proofsweep.extras import require
+from proofsweep.errors import ConfigError, missing_extra
 from proofsweep.verify.leg.worker_process import SHARDS_AT_ONCE
 
 Runner = TaskRunner[Any]
@@ -30,9 +29,11 @@ def started_runner(kind: str, processes: int | None, address: str | None) -> Ite
     if kind == "threads":
         yield None
         return
-    require("runner = 'dask'", "dask")
-    from dask.system import CPU_COUNT  # noqa: PLC0415 - an extra
-    from prefect_dask.task_runners import DaskTaskRunner  # noqa: PLC0415 - the same
+    try:
+        from dask.system import CPU_COUNT  # noqa: PLC0415 - an extra
+        from prefect_dask.task_runners import DaskTaskRunner  # noqa: PLC0415 - the same
+    except ImportError as error:
+        raise missing_extra("runner = 'dask'", "dask") from error
 
     if address is not None:
         _refuse_local_server(address, PREFECT_API_URL.value() or "")

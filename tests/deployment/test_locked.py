@@ -61,7 +61,7 @@ def test_an_extra_that_there_is_not_is_refused() -> None:
     with pytest.raises(subprocess.CalledProcessError) as refused:
         chosen("product", "reports")
 
-    assert refused.value.stderr.startswith("pyproject.toml has no extra reports; it has aws, azure")
+    assert refused.value.stderr.startswith("pyproject.toml has no extra reports; it has aws, dask")
 
 
 def test_the_wheel_is_built_with_what_is_locked() -> None:

@@ -10,13 +10,15 @@ from datetime import UTC, datetime
 from markupsafe import Markup
 
 from proofsweep.answers.report.nights import NightResult
-from proofsweep.extras import require
+from proofsweep.errors import missing_extra
 from proofsweep.model.tables.columns import Row
 from proofsweep.text import printable
 
-require("A page with charts", "report")
-import altair as alt  # noqa: E402 - the line above says what to do where it is missing
-import vl_convert  # noqa: E402 - the same
+try:
+    import altair as alt
+    import vl_convert
+except ImportError as error:
+    raise missing_extra("A page with charts", "report") from error
 
 # A phone's screen is 390 pixels wide; the rest are axes.
 _WIDTH, _HEIGHT = 300, 130

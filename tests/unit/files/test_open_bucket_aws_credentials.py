@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.errors import ConfigError
 from proofsweep.files.open_bucket import aws_credentials
 
 
@@ -33,6 +34,16 @@ def test_a_profile_that_does_not_exist_is_an_error(monkeypatch: pytest.MonkeyPat
 
 def test_without_boto3_there_are_no_credentials_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Obstore then looks in the environment by itself."""
+    monkeypatch.delenv("AWS_PROFILE", raising=False)
     monkeypatch.setitem(sys.modules, "obstore.auth.boto3", None)
 
     assert aws_credentials() is None
+
+
+def test_a_profile_needs_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line says what to install."""
+    monkeypatch.setenv("AWS_PROFILE", "label")
+    monkeypatch.setitem(sys.modules, "obstore.auth.boto3", None)
+
+    with pytest.raises(ConfigError, match=r"^AWS_PROFILE needs packages .*: pip install 'proofsweep\[aws\]'\.$"):
+        aws_credentials()
