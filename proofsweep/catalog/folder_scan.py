@@ -242,7 +242,7 @@ class FolderScan:
         """Look into a file that shares a sidecar's name with others; one that cannot be read may need it."""
         try:
             with open_audio(posixpath.join(folder.location, name), self._source) as audio:
-                can_be_pair = judge_content(audio.audio_format, Mode.LEGACY_PAIR, audio.content_guess) is None
+                can_be_pair = judge_content(audio.audio_format, Mode.LEGACY_PAIR, audio.unlisted) is None
                 return can_be_pair and not audio.has_credential()
         except SourceError as error:
             return error.reason != Reason.OUTSIDE_CATALOG

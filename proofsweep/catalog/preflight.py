@@ -8,7 +8,6 @@ import json
 from dataclasses import dataclass
 
 from proofsweep.contract.limits import SLOT_BYTES
-from proofsweep.model.content_guess import UNKNOWN_CONTENT, ContentGuess
 from proofsweep.model.declared import Declared
 from proofsweep.model.formats import AudioFormat
 from proofsweep.model.items import (
@@ -111,23 +110,23 @@ def judge_declared_size(facts: FileFacts, declared: Declared | None) -> Ineligib
     )
 
 
-def judge_content(audio_format: AudioFormat, mode: Mode, guess: ContentGuess = UNKNOWN_CONTENT) -> Ineligible | None:
+def judge_content(audio_format: AudioFormat, mode: Mode, unlisted: str | None = None) -> Ineligible | None:
     """Return why this content cannot be sent in this mode; None if it can.
 
     Contract, What the service does: one-file delivery is WAV/BWF only; AIFF, CAF, MP3 and M4A use the legacy pair.
-    RF64 and BW64 are large WAV files, and the service decides about them. It also decides about a pair whose audio may
-    be one of these formats, because the sidecar may have been made for these exact bytes.
+    RF64 and BW64 are large WAV files, and the service decides about them. It also decides about a pair whose format is
+    not known, because the sidecar may have been made for these exact bytes.
 
     Args:
         audio_format: recognised from the content.
         mode: how the credential is delivered.
-        guess: what content of unknown format seems to be.
+        unlisted: the name of audio of unknown format, if it is audio that the contract does not list.
     """
-    named = guess.words if audio_format is AudioFormat.UNKNOWN else audio_format.upper()
+    is_unknown = audio_format is AudioFormat.UNKNOWN
+    named = (unlisted or "not a known audio format") if is_unknown else audio_format.upper()
     if mode is Mode.ONE_FILE:
         return None if audio_format in _ONE_FILE_FORMATS else _not_a_wav(audio_format, named)
-    may_be_audio = audio_format is AudioFormat.UNKNOWN and not guess.is_other
-    if audio_format in _PAIR_FORMATS or may_be_audio:
+    if audio_format in _PAIR_FORMATS or (is_unknown and unlisted is None):
         return None
     return Ineligible(
         Reason.UNLISTED_FORMAT,

@@ -11,8 +11,7 @@ from proofsweep.errors import SourceError
 from proofsweep.files.local_files import LocalFiles
 from proofsweep.files.source import OpenFile, Source
 from proofsweep.files.wav_credential import Credential, credential_in
-from proofsweep.model.content_guess import ContentGuess, guess_content
-from proofsweep.model.formats import HEAD_BYTES, AudioFormat, format_of, tag_bytes
+from proofsweep.model.formats import HEAD_BYTES, AudioFormat, format_of, tag_bytes, unlisted_audio
 from proofsweep.model.items import FileFacts
 from proofsweep.model.reasons import Reason
 
@@ -33,7 +32,7 @@ class AudioFile:
 
     Attributes:
         audio_format: judged by the content.
-        content_guess: what the content seems to be if its format is unknown.
+        unlisted: the name of audio that the contract does not list; None for other content.
         facts: size and version when it was opened.
         sha256: hex digest of the bytes of the last whole pass over `chunks`; None before one.
         declared: the algorithm and the hex digest that the file must have; None if none is declared, or once it was
@@ -47,7 +46,7 @@ class AudioFile:
         self.facts: FileFacts = file.facts()
         front, tagged = _front(file)
         self.audio_format: AudioFormat = format_of(front, tagged=tagged)
-        self.content_guess: ContentGuess = guess_content(front)
+        self.unlisted: str | None = unlisted_audio(front)
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the whole file in pieces, from its start and at most `facts.size_bytes` in all.
@@ -118,11 +117,6 @@ class AudioFile:
     def _credential(self, carriers: Collection[str]) -> Credential:
         return credential_in(partial(_read_up_to, self._file), self.facts.size_bytes, carriers)
 
-    @property
-    def requests(self) -> int:
-        """How many requests to a bucket reading it has cost."""
-        return self._file.requests
-
     def is_cut_short(self) -> bool:
         """Return whether a RIFF or IFF header promises more bytes than there are: the rest may still be on its way."""
         head = _read_up_to(self._file, _CHUNK_HEADER_BYTES)
@@ -174,7 +168,7 @@ def read_sidecar(location: str, most_bytes: int, source: Source = _LOCAL) -> byt
 def is_audio(file: OpenFile) -> bool:
     """Judge by the first bytes, or by those after a tag at the start, whether the content is audio of any format."""
     front, tagged = _front(file)
-    return format_of(front, tagged=tagged) is not AudioFormat.UNKNOWN or guess_content(front).is_audio
+    return format_of(front, tagged=tagged) is not AudioFormat.UNKNOWN or unlisted_audio(front) is not None
 
 
 def _front(file: OpenFile) -> tuple[bytes, bool]:

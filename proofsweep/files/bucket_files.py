@@ -123,7 +123,6 @@ class BucketFile(OpenFile):
         return iter(found.stream(min_chunk_size=PIECE_BYTES))
 
     def _get(self, options: "GetOptions") -> "GetResult":
-        self.requests += 1
         found = obstore.get(self._store, self._key, options=options)
         self._etag = found.meta["e_tag"]
         return found

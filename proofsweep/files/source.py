@@ -26,13 +26,7 @@ class Folder:
 
 
 class OpenFile(Protocol):
-    """One open file, so that all reads are of the same one. Leaving its `with` block closes it.
-
-    Attributes:
-        requests: to a bucket, since it was opened; 0 for a local file.
-    """
-
-    requests: int = 0
+    """One open file, so that all reads are of the same one. Leaving its `with` block closes it."""
 
     def facts(self) -> FileFacts:
         """Return the facts of what is read; those of a local file now, since it may change while it is open."""

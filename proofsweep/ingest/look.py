@@ -222,7 +222,7 @@ class Look:
             with open_audio(row.audio or "", self.files) as audio:
                 if audio.is_cut_short():
                     return False
-                can_be_pair = judge_content(audio.audio_format, Mode.LEGACY_PAIR, audio.content_guess) is None
+                can_be_pair = judge_content(audio.audio_format, Mode.LEGACY_PAIR, audio.unlisted) is None
                 return row.sidecar is not None or audio.has_credential(self.rules.credential_chunks) or not can_be_pair
         except SourceError:
             return True  # its row will say why

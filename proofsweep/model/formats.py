@@ -1,5 +1,7 @@
 """Recognise an audio format by a file's first bytes, never by its name. Pure."""
 
+import re
+from collections.abc import Mapping
 from enum import StrEnum
 
 # Bytes that `format_of` needs from the front of a file. Chosen: an MP3 needs its longest frame and the next header,
@@ -32,7 +34,7 @@ _CHUNKED = {
 }
 _MAGIC = {b"caff": AudioFormat.CAF, b"fLaC": AudioFormat.FLAC, b"OggS": AudioFormat.OGG}
 
-UNLISTED_AUDIO = {
+_UNLISTED = {
     b"wvpk": "WavPack",
     b"DSD ": "DSF",
     b"FRM8": "DSDIFF",
@@ -51,6 +53,13 @@ UNLISTED_AUDIO = {
     b"\x7f\xfe\x80\x01": "DTS",
 }
 """Audio that the contract does not list, by the bytes with which it begins."""
+_OTHER_LAYERS: Mapping[int | None, str] = {
+    0: "AAC without a container",
+    1: "MPEG audio of layer I",
+    2: "MPEG audio of layer II",
+}
+_NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_UTF_16_MARK = b"\xff\xfe"
 
 _PICTURE_BRANDS = frozenset({b"avif", b"avis", b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"})
 
@@ -120,11 +129,16 @@ def mpeg_layer(frame: bytes) -> int | None:
 
 
 def unlisted_audio(head: bytes) -> str | None:
-    """Name the audio that the contract does not list and that begins here, by magic bytes or frames; else None."""
-    for start, words in UNLISTED_AUDIO.items():
+    """Name the audio that the contract does not list and that begins here, by magic bytes or frames; else None.
+
+    Text may begin with the same letters, and UTF-16 with the same byte order mark; it is no audio.
+    """
+    for start, words in _UNLISTED.items():
         if head.startswith(start):
-            return words
-    return "AC-3" if _is_ac3(head) else None
+            return words if _NO_TEXT.search(head) else None
+    if head.startswith(_UTF_16_MARK):
+        return None
+    return "AC-3" if _is_ac3(head) else _OTHER_LAYERS.get(mpeg_layer(head))
 
 
 def _format_after_tag(rest: bytes) -> AudioFormat:

@@ -208,7 +208,7 @@ class ItemWork:
         unfit = judge_size(audio.facts, limits.audio(mode)) or judge_declared_size(audio.facts, self._item.declared)
         if unfit is not None:
             return unfit
-        unfit = judge_content(audio.audio_format, mode, audio.content_guess)
+        unfit = judge_content(audio.audio_format, mode, audio.unlisted)
         may_be_damage = unfit is None or audio.audio_format is AudioFormat.UNKNOWN
         is_read_first = audio.facts.size_bytes <= READ_FIRST_BYTES and not is_bucket(self._item.audio)
         if may_be_damage and is_read_first:

@@ -7,7 +7,6 @@ import pytest
 
 from proofsweep.catalog.preflight import SizeLimits, judge_content, judge_listing, judge_name, work_item_of
 from proofsweep.contract.limits import SLOT_BYTES
-from proofsweep.model.content_guess import ContentGuess
 from proofsweep.model.declared import Declared
 from proofsweep.model.formats import AudioFormat
 from proofsweep.model.items import FileFacts, ManifestRow, Mode
@@ -88,10 +87,10 @@ BY_PAIR_ONLY = {AudioFormat.AIFF, AudioFormat.CAF, AudioFormat.MP3, AudioFormat.
 
 @pytest.mark.parametrize("audio_format", AudioFormat)
 def test_each_mode_has_its_formats(audio_format: AudioFormat) -> None:
-    """One-file delivery is WAV/BWF; a pair may have four more formats, or content that may be one of them."""
+    """One-file delivery is WAV/BWF; a pair may have four more formats, or content of no known format."""
     alone = judge_content(audio_format, Mode.ONE_FILE)
     paired = judge_content(audio_format, Mode.LEGACY_PAIR)
-    other = judge_content(AudioFormat.UNKNOWN, Mode.LEGACY_PAIR, ContentGuess("a PDF document", is_other=True))
+    other = judge_content(AudioFormat.UNKNOWN, Mode.LEGACY_PAIR, "WavPack")
 
     listed = audio_format in ONE_FILE | BY_PAIR_ONLY
     expected_alone = None if audio_format in ONE_FILE else Reason.NOT_WAV if listed else Reason.UNLISTED_FORMAT
@@ -99,7 +98,7 @@ def test_each_mode_has_its_formats(audio_format: AudioFormat) -> None:
     passes = listed or audio_format is AudioFormat.UNKNOWN
     assert (paired.reason if paired else None) == (None if passes else Reason.UNLISTED_FORMAT)
     assert other is not None
-    assert "a PDF document" in other.detail
+    assert "WavPack" in other.detail
 
 
 def test_a_row_without_audio_becomes_an_item_too() -> None:

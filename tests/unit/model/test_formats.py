@@ -81,6 +81,44 @@ def test_frames_of_ac3_are_measured_by_rate_and_bitrate(codes: int, size: int) -
     assert unlisted_audio(frame + b"\0\0" + frame) is None
 
 
+AC3_FRAME = b"\x0b\x77\x00\x00\x14\x40" + bytes(762)
+"""192 kbit/s at 48 kHz: 768 bytes."""
+EAC3_FRAME = b"\x0b\x77\x01\x7f\x34\x86" + bytes(762)
+
+
+@pytest.mark.parametrize(
+    ("front", "words"),
+    [
+        (b"wvpk\x80\x01\x00\x00\x10\x04", "WavPack"),
+        (b"DSD \x1c\x00\x00\x00\x00\x00\x00\x00", "DSF"),
+        (b"FRM8\x00\x00\x00\x00\x00\x01\x00\x00DSD FVER", "DSDIFF"),
+        (b"MPCKSH\x0f\x01\x02", "Musepack"),
+        (b"MP+\x07\x5a\x01\x00\x00", "Musepack"),
+        (b"TTA1\x01\x00\x02\x00\x10\x00", "True Audio (TTA)"),
+        (b"MAC \x96\x0f\x00\x00\x34\x00", "Monkey's Audio"),
+        (b"\x1aE\xdf\xa3\x9fB\x86\x81\x01", "Matroska or WebM"),
+        (AC3_FRAME, "AC-3"),
+        (AC3_FRAME * 2, "AC-3"),
+        (EAC3_FRAME * 2, "AC-3"),
+        (b"\xff\xf1\x50\x80", "AAC without a container"),
+        (b"\xff\xfd\x84\x04", "MPEG audio of layer II"),
+        (AC3_FRAME[:5], None),
+        (AC3_FRAME + b"no second frame", None),
+        (b"\x0b\x77\x00\x00\xc0\x40" + bytes(2000), None),  # a reserved sample rate
+        (b"\x0b\x77\x00\x00\x26\x40" + bytes(2000), None),  # a reserved frame size
+        (b"\x0b\x77\x00\x00\x14\xf8" + bytes(2000), None),  # a version that does not exist
+        (b"MAC addresses of the studio\n", None),
+        (b"DSD masters of 2026\n", None),
+        ("\ufeffaudio".encode("utf-16-le"), None),
+        (b"%PDF-1.7", None),
+        (b"", None),
+    ],
+)
+def test_audio_that_the_contract_does_not_list_is_told_from_other_files(front: bytes, words: str | None) -> None:
+    """A file of it in a folder is a row with a reason; a file of another kind is no row."""
+    assert unlisted_audio(front) == words
+
+
 @given(st.binary(max_size=5000), st.booleans())
 def test_any_bytes_have_a_format(head: bytes, tagged: bool) -> None:
     """No content raises an error."""
