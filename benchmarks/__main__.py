@@ -9,7 +9,6 @@ _ALL = {
     "cpu_per_file": "--kibibytes 4 --at-once 2 --files 240 --few 1 --plain",
     "memory": "--rows 60",
     "planning": "--rows 2000",
-    "deep_look": "--files 20 --megabytes 1",
     "settling": "--rows 1200",
     "auditing": "--rows 1200",
     "deliveries": "--releases 20 --tracks 1",
@@ -29,7 +28,6 @@ _ALL = {
     "night": "--rows 60 --rate 100",
     "prefect_tasks": "--files 20",
     "processes": "--rows 200 --processes 1",
-    "rehearsal": "--only 'a lane of 20' --seconds 8",
     "sandbox_rate": "--seconds 1 --megabytes 1",
 }
 """Each script with options that make it quick. Its figures then mean nothing."""

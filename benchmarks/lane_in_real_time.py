@@ -25,9 +25,9 @@ from pathlib import Path
 import duckdb
 
 import proofsweep_sandbox as sandbox
+from benchmarks.simulation.gateway import Gateway
 from benchmarks.simulation.scenarios import Scenario, Target
 from benchmarks.simulation.trial import CLIENTS, LEARNED, measure, worst
-from proofsweep.verify.rehearsal.gateway import Gateway
 
 # Chosen: enough different files that the catalog has every kind; the manifest repeats them.
 _FILES = 200

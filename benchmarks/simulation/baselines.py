@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from random import Random
 
-from proofsweep.verify.rehearsal.event_queue import EventQueue
-from proofsweep.verify.rehearsal.simulated_partner import SimulatedPartner
+from benchmarks.simulation.event_queue import EventQueue
+from benchmarks.simulation.simulated_partner import SimulatedPartner
 
 Wait = Callable[[int, float, Random], float]
 """Returns the seconds to wait after a number of refusals in a row, with the last `Retry-After`."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from proofsweep.verify.rehearsal.gateway import Gateway
+from benchmarks.simulation.gateway import Gateway
 
 
 @dataclass(slots=True, kw_only=True)

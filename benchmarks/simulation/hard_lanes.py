@@ -3,9 +3,9 @@
 import math
 from functools import partial
 
+from benchmarks.simulation.gateway import Gateway
 from benchmarks.simulation.gateways import NodesGateway
 from benchmarks.simulation.scenarios import Scenario, Target
-from proofsweep.verify.rehearsal.gateway import Gateway
 
 # Calls that take 0.06 to 3 s, log-uniform, and the mean of them.
 _SLOW_ANSWERS = (0.06, 3.0)

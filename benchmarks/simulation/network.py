@@ -4,8 +4,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from random import Random
 
-from proofsweep.verify.rehearsal.event_queue import EventQueue
-from proofsweep.verify.rehearsal.uplink import Uplink
+from benchmarks.simulation.event_queue import EventQueue
+from benchmarks.simulation.uplink import Uplink
 
 # The bounds of a stall, as on a machine that swaps or that others use.
 _SHORTEST_STALL_SECONDS = 0.2

@@ -5,17 +5,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 
+from benchmarks.simulation.event_queue import EventQueue
+from benchmarks.simulation.gateway import Gateway
 from benchmarks.simulation.network import SlowProfile, Stalls
+from benchmarks.simulation.paced_client import PacedClient
+from benchmarks.simulation.simulated_partner import Answered, SimulatedPartner
 from benchmarks.simulation.trial import Figures
 from proofsweep.model.lane import Lane, LanePriority
 from proofsweep.partner.pacing.call_queue import CallQueue
 from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit
 from proofsweep.partner.pacing.lane_member import LOOK_SECONDS, LaneMember
 from proofsweep.partner.pacing.pacer import Pacer
-from proofsweep.verify.rehearsal.event_queue import EventQueue
-from proofsweep.verify.rehearsal.gateway import Gateway
-from proofsweep.verify.rehearsal.paced_client import PacedClient
-from proofsweep.verify.rehearsal.simulated_partner import Answered, SimulatedPartner
 
 _REFUSED = 429
 # Chosen: how long a request to the store takes, and how soon a 429 is told, as in the product.

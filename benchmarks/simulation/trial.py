@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from random import Random
 
 from benchmarks.simulation.baselines import Adaptive, FixedWorkers, backoff, obey
+from benchmarks.simulation.event_queue import EventQueue
+from benchmarks.simulation.gateway import Gateway
 from benchmarks.simulation.network import SlowProfile, Stalls
+from benchmarks.simulation.paced_client import PacedClient
 from benchmarks.simulation.scenarios import Scenario, Target
+from benchmarks.simulation.simulated_partner import SimulatedPartner, Traffic
+from benchmarks.simulation.uplink import Uplink
 from proofsweep.partner.pacing.call_queue import CallQueue
 from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit
 from proofsweep.partner.pacing.pacer import Pacer
-from proofsweep.verify.rehearsal.event_queue import EventQueue
-from proofsweep.verify.rehearsal.gateway import Gateway
-from proofsweep.verify.rehearsal.paced_client import PacedClient
-from proofsweep.verify.rehearsal.simulated_partner import SimulatedPartner, Traffic
-from proofsweep.verify.rehearsal.uplink import Uplink
 
 # A client is back when it uses the lane over this time. Chosen: half of it counts single bursts, twice hides seconds.
 _BACK_WITHIN_SECONDS = 5

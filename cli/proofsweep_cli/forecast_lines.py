@@ -64,6 +64,6 @@ def _quota(cost: Forecast, trouble: str) -> str:
 
 def _end(cost: Forecast) -> str:
     if cost.ends_at is None or cost.seconds is None or cost.binds is None:
-        return "unknown until a first run, or --sample N, has measured it"
+        return "unknown until a first run has measured it"
     when = f"about {cost.ends_at:%Y-%m-%d %H:%M} UTC, in {duration_text(cost.seconds)}"
     return f"{when}, bound by {BINDS[cost.binds]}; measured with {counted(cost.measured_rows or 0, 'file')}"

@@ -8,15 +8,14 @@ import typer
 from rich.console import Console
 
 from proofsweep.answers.summary import unsent_pairs_note
-from proofsweep.errors import NothingDue, ResultsError, UsageError
+from proofsweep.errors import NothingDue, ResultsError
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.forecast import Need
 from proofsweep.model.reasons import Reason, remedy_for
 from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings, load_settings, sources_of, words_of
-from proofsweep.wiring.engines import engine_for, limits_for, service_or_trouble, utc_now
-from proofsweep.wiring.rehearsals import rehearsal_for
-from proofsweep.wiring.runs import Surveyed, bounds_for, forecast_for, sample_of, surveyed, unsent
+from proofsweep.wiring.engines import limits_for, service_or_trouble, utc_now
+from proofsweep.wiring.runs import Surveyed, bounds_for, forecast_for, surveyed, unsent
 from proofsweep.wiring.stores import cautions_for
 from proofsweep_cli.bounds import refuse_closed_window
 from proofsweep_cli.catalog_options import with_selection_options
@@ -31,45 +30,19 @@ from proofsweep_cli.options import (
     ResultsUrl,
     Until,
 )
-from proofsweep_cli.rehearsal_lines import print_rehearsal, rehearsal_json
 from proofsweep_cli.screen import console, counted, print_ignored, print_json, print_nothing_due, size_text
 from proofsweep_cli.unsent_rows import print_unsent, refuse_unknown_format
 
-_Deep = typer.Option(
-    False, "--deep", help="Open every file: check its content, and count the WAVs that carry no credential."
-)
-_Sample = typer.Option(
-    None,
-    "--sample",
-    metavar="N",
-    min=1,
-    max=1000,
-    help="Send this many files, spread over the catalog, to measure the pace: two calls each; answers are not stored.",
-)
 _List = typer.Option(
     False, "--list", help="Name every row that will not be sent, with its line, why, and what to do; nothing else."
 )
 _Format = typer.Option("table", "--format", metavar="FORMAT", help="Of --list: table, csv or json.")
-_Rehearse = typer.Option(
-    False, "--rehearse", help="Play the run in simulated time: its end, what limits it, and what would help."
-)
-_Rate = typer.Option(
-    None,
-    "--rate",
-    metavar="N",
-    min=0.01,
-    help="With --rehearse: assume that the service lets N calls a second through.",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PlanOptions:
     """What is told of a plan, and how."""
 
-    sample: int
-    deep: bool
-    rehearse: bool
-    rate: float | None
     as_json: bool
     list_format: str | None  # None for a summary
     sources: Mapping[str, str]  # where the settings come from that decide whom a run calls
@@ -86,10 +59,6 @@ def plan(
         metavar="CATALOG", help="A manifest, a glob of manifests, a DDEX message, a folder, or a bucket URL of one."
     ),
     *,
-    deep: bool = _Deep,
-    sample: int | None = _Sample,
-    rehearse: bool = _Rehearse,
-    rate: float | None = _Rate,
     is_list: bool = _List,
     form: str = _Format,
     reserve: int | None = Reserve,
@@ -103,8 +72,8 @@ def plan(
 ) -> int:
     """Show what a run would take: counts, reasons, bytes, calls, quota and time.
 
-    Sends no file, except those of `--sample`, whose pace is kept for `verify`. Asks the service once for the quota.
-    Examples: `proofsweep plan delivery` · `proofsweep plan catalog.csv --sample 20 --rehearse` ·
+    Sends no file. Asks the service once for the quota.
+    Examples: `proofsweep plan delivery` · `proofsweep plan catalog.csv --until 06:00` ·
     `proofsweep plan catalog.csv --list`
     """
     refuse_unknown_format(form)
@@ -112,16 +81,10 @@ def plan(
     bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
     refuse_closed_window(bounds, utc_now())
     options = _PlanOptions(
-        sample=sample or 0,
-        deep=deep,
-        rehearse=rehearse,
-        rate=rate,
         as_json=as_json,
         list_format=None if not is_list else "json" if as_json else form,
         sources=sources_of(config, results),
     )
-    if rate is not None and not rehearse:
-        raise UsageError("--rate assumes a lane for a rehearsal: give --rehearse too.")
     return _survey_and_tell(settings, catalog, selection, bounds, options)
 
 
@@ -131,9 +94,9 @@ def _survey_and_tell(
     selection.refuse_contradictions(bounds.max_calls)
     try:
         if options.list_format is not None:
-            print_unsent(unsent(settings, catalog, selection, deep=options.deep), options.list_format)
+            print_unsent(unsent(settings, catalog, selection), options.list_format)
             return 0
-        found = surveyed(settings, catalog, selection, deep=options.deep, max_calls=bounds.max_calls)
+        found = surveyed(settings, catalog, selection, bounds.max_calls)
     except NothingDue as nothing:
         print_nothing_due(console(), nothing, as_json=options.as_json)
         return 0
@@ -144,30 +107,20 @@ def _tell(settings: Settings, found: Surveyed, bounds: Bounds, options: _PlanOpt
     """Forecast what the rows would take, and print all that is known of them."""
     listing, survey = found.listing, found.survey
     need = Need(eligible=survey.eligible, audio_bytes=survey.audio_bytes)
-    count = min(options.sample, need.eligible)
-    engine = engine_for(settings, read_block) if count else None
-    measured = sample_of(engine, found, count=count, reserve=bounds.reserve) if engine else None
     status, trouble = service_or_trouble(settings, read_block)
-    cost = forecast_for(settings, need, status, bounds, measured)
-    told = None
-    if options.rehearse:
-        told = rehearsal_for(settings, found, status, bounds, sample=measured, rate=options.rate, read_block=read_block)
+    cost = forecast_for(settings, need, status, bounds)
     if options.as_json:
-        counts = {member.name: getattr(survey, member.name) for member in fields(survey) if member.name != "sizes"}
-        counts["deep_look"] = asdict(survey.deep_look) | {"calls": survey.deep_look.calls}
-        rehearsal = {} if told is None else {"rehearsal": rehearsal_json(told)}
+        counts = {member.name: getattr(survey, member.name) for member in fields(survey)}
         read = {"ignored": found.ignored, "skipped": listing.skipped, "encoding": ", ".join(listing.encodings) or None}
         read["deliveries"] = None if listing.deliveries is None else asdict(listing.deliveries)
-        print_json(counts | read | forecast_json(cost) | rehearsal | {"settings_from": dict(options.sources)})
+        print_json(counts | read | forecast_json(cost) | {"settings_from": dict(options.sources)})
         return 0
     out = console()
-    _print_survey(out, found, limits_for(settings).one_file, is_deep=options.deep)
+    _print_survey(out, found, limits_for(settings).one_file)
     if listing.skipped:
         out.print(f"  {listing.skipped:,} left out by the conditions", soft_wrap=True)
     print_ignored(out, found.ignored)
     print_forecast(out, cost, utc_now(), trouble, settings.service.key_expires_at)
-    if told is not None:
-        print_rehearsal(out, told, cost, utc_now())
     print_cautions(out, settings, listing.location)
     service = f"{settings.service.environment}, {settings.service.base_url}, results {settings.results.url}"
     out.print(f"  for {service} ({words_of(options.sources)})", style="dim", soft_wrap=True)
@@ -191,7 +144,7 @@ def _print_catalog(out: Console, found: Surveyed) -> None:
         out.print(f"  read as {', '.join(other)}; if letters are wrong, give --encoding NAME", soft_wrap=True)
 
 
-def _print_survey(out: Console, found: Surveyed, slot_bytes: int, *, is_deep: bool) -> None:
+def _print_survey(out: Console, found: Surveyed, slot_bytes: int) -> None:
     survey = found.survey
     _print_catalog(out, found)
     out.print(
@@ -216,31 +169,5 @@ def _print_survey(out: Console, found: Surveyed, slot_bytes: int, *, is_deep: bo
         out.print(
             f"  {survey.doubtful.total():,} of those to send, by their names: {kinds}", style="magenta", soft_wrap=True
         )
-    _print_look(out, found)
-    if not is_deep and survey.eligible:
-        looked_at = "names, sizes and files without a sidecar" if survey.deep_look.files else "names and sizes"
-        out.print(f"  only {looked_at} were looked at; --deep opens every file", style="dim", soft_wrap=True)
     for note in unsent_pairs_note(survey.reasons):
         out.print(f"  {note}", style="bold yellow", soft_wrap=True)
-
-
-def _print_look(out: Console, found: Surveyed) -> None:
-    """Print which WAVs carry no credential and what it costs to be told so, and what the look itself has cost."""
-    seen = found.survey.deep_look
-    if seen.files:
-        requests = f", {counted(seen.requests, 'range request')}" if seen.requests else ""
-        out.print(f"  deep look: {counted(seen.files, 'file')}{requests}", style="dim", soft_wrap=True)
-    if seen.without_credential and not found.look.skips_bare:
-        out.print(
-            f"  {seen.without_credential:,} of {counted(seen.wavs, 'WAV')} without a sidecar carry no manifest of any "
-            f"kind: {seen.calls:,} calls would buy `unreadable`; --skip-without-credential leaves them out",
-            style="magenta",
-            soft_wrap=True,
-        )
-    elif seen.wavs:
-        left_out = f", and are left out: {seen.calls:,} calls are saved" if seen.without_credential else ""
-        out.print(
-            f"  {seen.without_credential:,} of {counted(seen.wavs, 'WAV')} without a sidecar carry no manifest of any "
-            f"kind{left_out}",
-            soft_wrap=True,
-        )

@@ -8,7 +8,6 @@ from enum import StrEnum
 
 from proofsweep.contract.limits import CALLS_PER_ITEM
 from proofsweep.model.bounds import Bounds
-from proofsweep.model.observed import ObservedService
 
 # A leg probes the quota at its start and at its end.
 _PROBES_OF_A_LEG = 2
@@ -40,7 +39,7 @@ class Bind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """What one leg, or a sample, took.
+    """What one leg took.
 
     Attributes:
         rows: rows that were sent.
@@ -50,7 +49,6 @@ class Measurement:
         cpu_seconds: of this program; None if not recorded.
         upload_share: the share of form posts in the time of all exchanges, 0 to 1; None without a form post.
         quota_spent: by how much the headroom fell; None if it is not known or rose.
-        service: of a sample, what its exchanges show; None of a leg, whose exchanges are kept.
     """
 
     rows: int
@@ -61,7 +59,6 @@ class Measurement:
     cpu_seconds: float | None = None
     upload_share: float | None = None
     quota_spent: int | None = None
-    service: ObservedService | None = None
 
     @property
     def binds(self) -> Bind:

@@ -267,8 +267,3 @@ SNAPSHOT_FOLDER = "_snapshot"
 def sent_alerts_name() -> str:
     """Which alerts were sent when; it can be deleted."""
     return "_alerts/told.json"
-
-
-def sample_name(environment: str) -> str:
-    """What `plan --sample` has measured last; it can be deleted."""
-    return f"_samples/{re.sub('[^0-9A-Za-z-]', '_', environment)}.json"

@@ -11,7 +11,7 @@ from proofsweep.model.selection import ALL_ROWS, Selection
 from proofsweep.settings import Settings
 from proofsweep.store.known_rows import known_rows
 from proofsweep.verify.plan import plan_run as planning
-from proofsweep.verify.plan.deep_look import DeepLook
+from proofsweep.verify.plan.credential_check import CredentialCheck
 from proofsweep.verify.plan.survey import UNSENT_KEY, Survey, refuse_hopeless, refuse_repeated
 from proofsweep.wiring.engines import utc_now
 from proofsweep.wiring.stores import resolved_here, results_for
@@ -33,18 +33,15 @@ def catalog_for(
     )
 
 
-def look_into(settings: Settings, catalog: Catalog, selection: Selection, *, deep: bool = False) -> DeepLook:
-    """Return the look into a catalog's files that a selection, the settings or `deep` ask for; into none if none does.
+def credential_check(settings: Settings, catalog: Catalog, selection: Selection) -> CredentialCheck | None:
+    """Return the check that leaves out WAVs without a credential, if a selection or the settings ask for it.
 
-    The settings are about whole catalogs: passes over watched folders and redrives ask for each file.
+    The settings are about whole catalogs: passes over watched folders ask for each file.
     """
     is_usual = settings.catalog.skip_without_credential and catalog.kind not in PARTIAL_KINDS
-    return DeepLook(
-        files=Files(catalog.root),
-        credential_chunks=settings.ingest.credential_chunks,
-        judges_content=deep,
-        skips_bare=is_usual or selection.skip_without_credential,
-    )
+    if not is_usual and not selection.skip_without_credential:
+        return None
+    return CredentialCheck(Files(catalog.root), settings.ingest.credential_chunks)
 
 
 def supplier_tag(settings: Settings) -> str | None:

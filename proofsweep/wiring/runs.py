@@ -10,11 +10,10 @@ from tzlocal import get_localzone
 from proofsweep.answers.describe_run import describe_run, unfinished_runs
 from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.open_catalog import open_catalog
-from proofsweep.contract.limits import CALLS_PER_ITEM
 from proofsweep.files.locations import is_bucket
 from proofsweep.model.bounds import Bounds, closing_of
 from proofsweep.model.coverage import Coverage
-from proofsweep.model.forecast import Forecast, Measurement, Need, Quota
+from proofsweep.model.forecast import Forecast, Need, Quota
 from proofsweep.model.run_records import OUTCOMES
 from proofsweep.model.runs import INGEST, Plan, new_run_id
 from proofsweep.model.selection import ALL_ROWS, Selection
@@ -23,7 +22,6 @@ from proofsweep.settings import Settings
 from proofsweep.store.claims import CatalogClaims
 from proofsweep.store.known_rows import AnswerTimes, HashedItems
 from proofsweep.store.store import probe
-from proofsweep.verify.item.verify_item import VerifyContext
 from proofsweep.verify.leg import unfinished_runs as unfinished
 from proofsweep.verify.leg.canaries import Canary, read_canaries
 from proofsweep.verify.leg.leg_context import RemainingItems
@@ -31,17 +29,13 @@ from proofsweep.verify.leg.note_leg import note_run
 from proofsweep.verify.plan import plan_run as planning
 from proofsweep.verify.plan.due_rows import DueRows, coverage_of
 from proofsweep.verify.plan.examine_service import ServiceStatus
-from proofsweep.verify.plan.history import forecast_by_history, measure_sample, remembered
+from proofsweep.verify.plan.history import forecast_by_history
 from proofsweep.verify.plan.plan_run import PlanRequest, plan_run
-from proofsweep.verify.plan.survey import (
-    Survey,
-    survey_catalog,
-    unsent_rows,
-)
+from proofsweep.verify.plan.survey import Survey, survey_catalog, unsent_rows
 from proofsweep.verify.plan.survey import Surveyed as Surveyed  # noqa: PLC0414 - commands name it
 from proofsweep.verify.plan.survey import UnsentRow as UnsentRow  # noqa: PLC0414 - the same
-from proofsweep.wiring.catalogs import catalog_for, look_into, refuse_unsendable
-from proofsweep.wiring.engines import Engine, engine_for, limits_for, utc_now
+from proofsweep.wiring.catalogs import catalog_for, credential_check, refuse_unsendable
+from proofsweep.wiring.engines import engine_for, limits_for, utc_now
 from proofsweep.wiring.key_sources import ReadBlock
 from proofsweep.wiring.stores import results_for
 
@@ -161,7 +155,7 @@ def plan_listed(
         claim=claim,
         identity=identity,
         selection=selection.text,
-        look=look_into(settings, catalog, selection),
+        credential_check=credential_check(settings, catalog, selection),
         before_writing=refuse_if_hopeless,
         run_id=run_id,
     )
@@ -192,19 +186,18 @@ def canaries_for(settings: Settings) -> list[Canary]:
     return read_canaries(manifest, limits_for(settings))
 
 
-def surveyed(settings: Settings, catalog: str, selection: Selection, *, deep: bool, max_calls: int | None) -> Surveyed:
+def surveyed(settings: Settings, catalog: str, selection: Selection, max_calls: int | None) -> Surveyed:
     """Read the chosen rows of a catalog once; NothingDue if there is none, ConfigError if none could ever be sent."""
     listing = chosen_rows(settings, catalog, selection, max_calls=max_calls)
-    look = look_into(settings, listing, selection, deep=deep)
-    survey = survey_catalog(listing, limits_for(settings), look)
+    survey = survey_catalog(listing, limits_for(settings), credential_check(settings, listing, selection))
     refuse_unsendable(settings, survey, listing, selection)
-    return Surveyed(listing, survey, look)
+    return Surveyed(listing, survey)
 
 
-def unsent(settings: Settings, catalog: str, selection: Selection, *, deep: bool) -> Iterator[UnsentRow]:
+def unsent(settings: Settings, catalog: str, selection: Selection) -> Iterator[UnsentRow]:
     """Yield the chosen rows that will not be sent, as the catalog is read; NothingDue if no row is chosen."""
     listing = chosen_rows(settings, catalog, selection)
-    return unsent_rows(listing, limits_for(settings), look_into(settings, listing, selection, deep=deep))
+    return unsent_rows(listing, limits_for(settings), credential_check(settings, listing, selection))
 
 
 def run_to_resume(settings: Settings, catalog: str | None = None, selection: Selection = ALL_ROWS) -> Plan | None:
@@ -267,9 +260,7 @@ def resumable_since(settings: Settings) -> datetime:
     return utc_now() - timedelta(days=settings.bounds.resume_days)
 
 
-def forecast_for(
-    settings: Settings, need: Need, service: ServiceStatus, bounds: Bounds, sample: Measurement | None = None
-) -> Forecast:
+def forecast_for(settings: Settings, need: Need, service: ServiceStatus, bounds: Bounds) -> Forecast:
     """Forecast a run that begins now."""
     quota = Quota(headroom=service.headroom, reset=service.quota_reset, bounds=bounds)
     return forecast_by_history(
@@ -279,16 +270,4 @@ def forecast_for(
         quota=quota,
         now=utc_now(),
         ask_seconds=settings.bounds.ask_seconds,
-        sample=sample,
     )
-
-
-def sample_of(engine: Engine, found: Surveyed, *, count: int, reserve: int) -> Measurement | None:
-    """Send so many items of a catalog, spread over it, and measure; None if none was answered. It may be stopped."""
-    service = engine.usable_service(reserve + CALLS_PER_ITEM * (count - 1))
-    items = found.sample(engine.limits, count)
-    files = engine.files.within(found.listing.root)
-    context = VerifyContext(partner=engine.partner, limits=engine.limits, files=files, clock=utc_now)
-    measured = measure_sample(items, context, engine.workers, service.headroom)
-    results, environment = results_for(engine.settings), engine.settings.service.environment
-    return remembered(results, environment, measured, engine.stop, utc_now())

@@ -42,7 +42,6 @@ BREAKS = [
     ("pacing", "proofsweep/partner/pacing/dispatcher.py", "import httpx"),
     ("pacing", "proofsweep/partner/retry.py", "import random"),
     ("pure", "proofsweep/model/items.py", "import pyarrow"),
-    ("rehearsal", "proofsweep/verify/rehearsal/play.py", "import time"),
     ("flows", "flows/proofsweep_flows/verify_catalog.py", "import httpx"),
     ("commands", "cli/proofsweep_cli/plan_command.py", "import proofsweep.verify.plan.survey"),
     ("commands", "cli/proofsweep_cli/runs_commands.py", "import proofsweep.store.legs"),

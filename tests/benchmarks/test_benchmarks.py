@@ -10,7 +10,6 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SAYS = {
-    "deep_look": "a look into each:",
     "checksums": "| 2,000 |",
     "deliveries": "| 20 | 1 |",
     "cpu_per_file": "| 4 KiB | 2 |",
@@ -31,7 +30,6 @@ SAYS = {
     "lane_of_processes": "| all processes |",
     "night": "Unexplained: 0.",
     "prefect_tasks": "a task for each shard",
-    "rehearsal": "| worst |",
     "processes": "| dask, processes: 1 |",
     "site": "| nothing new |",
     "sandbox_rate": "one file of 1 MiB",
@@ -47,7 +45,6 @@ SLOW = {
     "prefect_tasks",
     "processes",
     "queries",
-    "rehearsal",
 }
 """Benchmarks that start the program several times or fill a store: `--quick` runs them, this only loads them."""
 

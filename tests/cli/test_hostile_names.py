@@ -58,7 +58,7 @@ def shown(proofsweep: Command) -> Callable[..., str]:
     return shown
 
 
-@pytest.mark.parametrize("more", [[], ["--deep"], ["--json"]], ids=str)
+@pytest.mark.parametrize("more", [[], ["--skip-without-credential"], ["--json"]], ids=str)
 def test_plan(shown: Callable[..., str], folder: Path, more: list[str]) -> None:
     """A file's ending is counted as a format, and the catalog's name is the headline."""
     assert "6" in shown("plan", folder, *more)

@@ -48,20 +48,17 @@ def test_plan_prints_what_a_run_would_take_and_writes_nothing(
 
 
 def test_plan_adds_up(proofsweep: Command, catalog: Path) -> None:
-    """Eligible and ineligible rows together are all rows; `--deep` finds more that cannot be sent."""
-    shallow = json.loads(proofsweep("plan", catalog, "--json").stdout)
-    deep = json.loads(proofsweep("plan", catalog, "--json", "--deep").stdout)
+    """Eligible and ineligible rows together are all rows."""
+    planned = json.loads(proofsweep("plan", catalog, "--json").stdout)
 
-    for planned in (shallow, deep):
-        assert planned["eligible"] + sum(planned["reasons"].values()) == planned["items"] == 26
-        assert (planned["calls"], planned["calls_expected"]) == (2 * planned["eligible"], 2 * planned["eligible"] + 2)
-    assert deep["eligible"] < shallow["eligible"]
+    assert planned["eligible"] + sum(planned["reasons"].values()) == planned["items"] == 26
+    assert (planned["calls"], planned["calls_expected"]) == (2 * planned["eligible"], 2 * planned["eligible"] + 2)
 
 
-def test_plan_says_which_wavs_carry_no_credential(
+def test_plan_leaves_out_wavs_that_carry_no_credential(
     proofsweep: Command, catalog: Path, song: sandbox.Issued, tmp_path: Path
 ) -> None:
-    """With what it costs to be told so by the service; the option leaves out these, and no WAV that carries one."""
+    """The option leaves out these, and no WAV that carries one."""
     folder = tmp_path / "delivery"
     folder.mkdir()
     for number, plain in enumerate(
@@ -70,19 +67,14 @@ def test_plan_says_which_wavs_carry_no_credential(
         (folder / f"{number}.wav").write_bytes(plain.read_bytes())
     (folder / "song.wav").write_bytes(song.audio.read_bytes())
 
-    deep = proofsweep("plan", folder, "--deep").stdout
-    counted = json.loads(proofsweep("plan", folder, "--deep", "--json").stdout)
+    asked = json.loads(proofsweep("plan", folder, "--json").stdout)
     without = json.loads(proofsweep("plan", folder, "--skip-without-credential", "--json").stdout)
     listed = json.loads(proofsweep("plan", folder, "--skip-without-credential", "--list", "--json").stdout)
 
-    look = counted["deep_look"]
-    assert 0 < look["without_credential"] < look["wavs"] == look["files"]
-    assert look["calls"] == 2 * look["without_credential"]
-    assert f"carry no manifest of any kind: {look['calls']} calls would buy `unreadable`" in deep
-    assert counted["reasons"] == {}
-    assert without["reasons"] == {"no_credential": look["without_credential"]}
-    assert without["calls"] == counted["calls"] - look["calls"]
-    assert len(listed) == look["without_credential"]
+    left_out = without["reasons"]["no_credential"]
+    assert asked["reasons"] == {}
+    assert 0 < left_out == len(listed) < asked["items"]
+    assert without["calls"] == asked["calls"] - 2 * left_out
     assert "song.wav" not in {row["file"] for row in listed}
 
 
@@ -98,23 +90,6 @@ def test_plan_names_audio_whose_sidecar_is_ambiguous(proofsweep: Command, tmp_pa
     assert done.returncode == 0
     assert "2 ineligible · ambiguous_sidecar: name the sidecar after its audio's full name" in done.stdout
     assert f"    {folder}/song [live].mp3\n    {folder}/song [live].wav\n" in done.stdout
-
-
-def test_plan_rehearses_what_was_measured(proofsweep: Command, catalog: Path) -> None:
-    """Without a measurement it asks for one, in one line; a sample, and an assumed lane, are what it then rests on."""
-    nothing = proofsweep("plan", catalog, "--rehearse")
-    senseless = proofsweep("plan", catalog, "--rate", "5")
-    told = proofsweep("plan", catalog, "--sample", "5", "--rehearse", "--rate", "2", "--until", "23:59 UTC")
-    known = json.loads(proofsweep("plan", catalog, "--rehearse", "--json", "--rate", "2").stdout)["rehearsal"]
-
-    assert (nothing.returncode, senseless.returncode) == (2, 2)
-    assert nothing.stderr.startswith("proofsweep: Nothing was measured yet")
-    assert len(nothing.stderr.splitlines()) == len(senseless.stderr.splitlines()) == 1
-    assert "  rehearsed: ends about " in told.stdout
-    assert "rests on a sample of 5: 5 files, measured " in told.stdout
-    assert "assumed: a lane of 2 calls a second, as --rate says" in told.stdout
-    assert known["rows"] + known["rows_left"] > 10
-    assert known["rests_on"]["lane"]["rate"] == 2.0
 
 
 def test_plan_lists_what_will_not_be_sent(proofsweep: Command, workdir: Path, tmp_path: Path) -> None:
@@ -137,28 +112,12 @@ def test_plan_lists_what_will_not_be_sent(proofsweep: Command, workdir: Path, tm
     assert list(workdir.iterdir()) == []
 
 
-def test_plan_measures_a_sample(proofsweep: Command, workdir: Path, catalog: Path) -> None:
-    """It sends at most this many files, and gives the time that a run would take; only the sample is kept for that."""
-    without = json.loads(proofsweep("plan", catalog, "--json").stdout)
-    document = json.loads(proofsweep("plan", catalog, "--json", "--sample", "4").stdout)
-
-    assert (without["seconds"], without["binds"]) == (None, None)
-    assert 1 <= document["measured_rows"] <= 4
-    assert document["seconds"] > 0
-    assert without["headroom"] - document["headroom"] == 2 + 2 * document["measured_rows"]
-    assert [path.name for path in workdir.rglob("*") if path.is_file()] == ["sandbox.json"]
-    later = json.loads(proofsweep("plan", catalog, "--json").stdout)
-    assert later["measured_rows"] == document["measured_rows"]
-
-
 def test_plan_says_what_names_already_tell(proofsweep: Command, catalog: Path) -> None:
-    """A FLAC is never verified: the plan says so without opening it, and how to be sure."""
-    shallow, deep = proofsweep("plan", catalog), proofsweep("plan", catalog, "--deep")
+    """A FLAC is never verified: the plan says so without opening it."""
+    told = proofsweep("plan", catalog).stdout
 
-    assert "of those to send, by their names: " in shallow.stdout
-    assert "unlisted_format" in shallow.stdout
-    assert "--deep opens every file" in shallow.stdout
-    assert "by their names" not in deep.stdout
+    assert "of those to send, by their names: " in told
+    assert "unlisted_format" in told
 
 
 def test_plan_refuses_a_window_that_is_over(proofsweep: Command, catalog: Path) -> None:

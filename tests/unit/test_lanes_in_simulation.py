@@ -5,10 +5,10 @@ from functools import partial
 
 import pytest
 
+from benchmarks.simulation.gateway import Gateway
 from benchmarks.simulation.gateways import WindowGateway
 from benchmarks.simulation.scenarios import REQUIRED, Scenario, Target
 from benchmarks.simulation.trial import CLIENTS, LEARNED, measure, play
-from proofsweep.verify.rehearsal.gateway import Gateway
 
 QUICK = ("R20 B10", "R2 B2", "R20 to 5 to 20", "R20, refused charged", "Retry-After 5 or more", "R40 B20, cold start")
 

@@ -22,7 +22,7 @@ from proofsweep.model.tables.columns import Row
 from proofsweep.store.listings import write_gone
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
-from proofsweep.verify.plan.deep_look import NO_LOOK, DeepLook
+from proofsweep.verify.plan.credential_check import CredentialCheck
 from proofsweep.verify.plan.due_rows import DueRows
 from proofsweep.verify.plan.survey import Survey, ignored_entries, items_of
 
@@ -40,7 +40,7 @@ class PlanRequest:
         claim: the last claim on the catalog; None if nobody looked.
         identity: what the runs of one catalog have in common.
         selection: the options by which rows were chosen; empty for all rows.
-        look: judges files by their content before they are planned.
+        credential_check: leaves out WAVs without a credential; None to ask for each.
     """
 
     catalog: Catalog
@@ -51,7 +51,7 @@ class PlanRequest:
     claim: str | None = None
     identity: str = ""
     selection: str = ""
-    look: DeepLook = NO_LOOK
+    credential_check: CredentialCheck | None = None
     run_id: str | None = None
 
 
@@ -65,9 +65,9 @@ def plan_run(request: PlanRequest, results: Results, now: datetime) -> Plan:
     run_id = request.run_id or new_run_id(now, secrets.token_hex(3))
     survey = Survey()
     with tempfile.TemporaryDirectory(prefix="proofsweep-") as folder, closing(_Spool(folder)) as spool:
-        for looked in request.look.into(items_of(request.catalog, request.limits)):
-            survey.note(looked, request.limits.one_file)
-            spool.add(planned_items.planned_row(looked.item))
+        for item in items_of(request.catalog, request.limits, request.credential_check):
+            survey.note(item, request.limits.one_file)
+            spool.add(planned_items.planned_row(item))
         request.before_writing(survey)
         for shard, table in enumerate(spool.tables(shard_items_for(survey.items))):
             results.write_shard(run_id, shard, table)

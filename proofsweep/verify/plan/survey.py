@@ -5,7 +5,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice, starmap, tee
+from itertools import starmap, tee
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,10 +14,10 @@ from proofsweep.catalog.catalog import Catalog, Cause
 from proofsweep.catalog.preflight import SizeLimits, judge_name, work_item_of
 from proofsweep.errors import CatalogError, ConfigError, NothingDue
 from proofsweep.files.locations import one_line
-from proofsweep.model.items import Mode, WorkItem, printable
+from proofsweep.model.items import ManifestRow, Mode, WorkItem, printable
 from proofsweep.model.reasons import Reason, remedy_for
 from proofsweep.store.known_rows import HashedItems
-from proofsweep.verify.plan.deep_look import NO_LOOK, DeepLook, LookCounts, LookedInto
+from proofsweep.verify.plan.credential_check import CredentialCheck
 
 UNSENT_KEY = ["item_id", "audio_version", "sidecar_version", "reason", "outcome"]
 """What tells whether a row that cannot be sent is as it was."""
@@ -38,15 +38,13 @@ class Survey:
     """What a catalog holds. Sizes are in bytes.
 
     Attributes:
-        formats: rows by audio format, from the name's ending, or from the content if files were opened.
+        formats: rows by the ending of the name.
         over_slot: rows whose audio is larger than a slot.
         ambiguous: locations of the first audio files whose sidecar is ambiguous.
         doubtful: of the rows that will be sent, those whose names say that they cannot be verified, by reason.
         examples: of each reason, what is wrong with the first row.
         declared: rows to send of which a digest or the size is declared, and compared before a verdict is asked for.
-        deep_look: what looks into files showed; all zero if none was opened.
         keys: what identifies each row, with the reason for which it cannot be sent; empty if very many can be.
-        sizes: of each row to send, the audio's size, in the order of the catalog; None if nobody keeps them.
     """
 
     items: int = 0
@@ -61,17 +59,14 @@ class Survey:
     doubtful: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
     declared: int = 0
-    deep_look: LookCounts = field(default_factory=LookCounts)
     keys: "array[int]" = field(default_factory=lambda: array("q"), repr=False)
-    sizes: "array[int] | None" = field(default=None, repr=False)
 
-    def note(self, looked: LookedInto, slot_bytes: int) -> None:
+    def note(self, item: WorkItem, slot_bytes: int) -> None:
         """Count one item."""
-        item, audio_format = looked.item, looked.audio_format
+        ending = ending_of(item)
         size = item.audio_bytes or 0
         self.items += 1
-        self.deep_look.note(looked)
-        self.formats[audio_format] += 1
+        self.formats[ending] += 1
         self.over_slot += size > slot_bytes
         self.largest_bytes = max(self.largest_bytes, size)
         if item.ineligible is not None:
@@ -84,14 +79,12 @@ class Survey:
             return
         self.eligible += 1
         self._note_key(item, _MAY_BE_SENT)
-        doubt = judge_name(audio_format, item.mode)
+        doubt = judge_name(ending, item.mode)
         if doubt is not None:
             self.doubtful[str(doubt.reason)] += 1
         self.pairs += item.mode is Mode.LEGACY_PAIR
         self.audio_bytes += size
         self.declared += bool(item.declared)
-        if self.sizes is not None:
-            self.sizes.append(size)
 
     def _note_key(self, item: WorkItem, reason: str) -> None:
         if self.eligible <= _MOST_REPEATED:
@@ -100,11 +93,11 @@ class Survey:
             del self.keys[:]
 
 
-def survey_catalog(catalog: Catalog, limits: SizeLimits, look: DeepLook = NO_LOOK) -> Survey:
-    """Read a catalog once and count; a look judges files by their content too."""
-    survey = Survey(sizes=array("q"))  # 8 bytes for each row
-    for looked in look.into(items_of(catalog, limits)):
-        survey.note(looked, limits.one_file)
+def survey_catalog(catalog: Catalog, limits: SizeLimits, check: CredentialCheck | None = None) -> Survey:
+    """Read a catalog once and count."""
+    survey = Survey()
+    for item in items_of(catalog, limits, check):
+        survey.note(item, limits.one_file)
     return survey
 
 
@@ -128,11 +121,10 @@ class UnsentRow:
         return remedy_for(self.reason)
 
 
-def unsent_rows(catalog: Catalog, limits: SizeLimits, look: DeepLook = NO_LOOK) -> Iterator[UnsentRow]:
-    """Yield each row that will not be sent, as the catalog is read; a look judges files by their content too."""
+def unsent_rows(catalog: Catalog, limits: SizeLimits, check: CredentialCheck | None = None) -> Iterator[UnsentRow]:
+    """Yield each row that will not be sent, as the catalog is read."""
     rows, same_rows = tee(catalog.rows())
-    for row, looked in zip(rows, look.into(work_item_of(row, catalog.name, limits) for row in same_rows), strict=True):
-        item = looked.item
+    for row, item in zip(rows, _items(same_rows, catalog.name, limits, check), strict=True):
         if (unfit := item.ineligible) is not None:
             file = (item.relative_path or printable(item.audio)) if item.audio else ""
             yield UnsentRow(row.where, file, str(unfit.reason), unfit.detail.removeprefix(f"{row.where}: "))
@@ -199,34 +191,32 @@ def _key(item_id: str, audio_version: str | None, sidecar_version: str | None, r
     return hash((item_id, audio_version, sidecar_version, reason))
 
 
-def spread(items: Iterable[WorkItem], eligible: int, count: int) -> Iterator[WorkItem]:
-    """Pick `count` of the `eligible` items among all, evenly over the catalog."""
-    sendable = (item for item in items if item.ineligible is None)
-    for number, item in enumerate(sendable):
-        if number * count // eligible != (number - 1) * count // eligible:
-            yield item
+def items_of(catalog: Catalog, limits: SizeLimits, check: CredentialCheck | None = None) -> Iterator[WorkItem]:
+    """Turn a catalog's rows into work items, each judged by its listing, and perhaps by a look for its credential."""
+    return _items(catalog.rows(), catalog.name, limits, check)
 
 
-def items_of(catalog: Catalog, limits: SizeLimits) -> Iterator[WorkItem]:
-    """Turn a catalog's rows into work items, each judged by its listing."""
-    return (work_item_of(row, catalog.name, limits) for row in catalog.rows())
+def _items(
+    rows: Iterable[ManifestRow], catalog_name: str, limits: SizeLimits, check: CredentialCheck | None
+) -> Iterator[WorkItem]:
+    items = (work_item_of(row, catalog_name, limits) for row in rows)
+    return items if check is None else check.judged(items)
+
+
+def ending_of(item: WorkItem) -> str:
+    """Return the ending of the audio's name, in lower case and printable."""
+    name = item.audio.rpartition("/")[2]
+    if item.audio.endswith("/"):
+        return "folder"
+    return printable(name.rpartition(".")[2].lower()) if "." in name else "no ending"
 
 
 @dataclass(frozen=True, slots=True)
 class Surveyed:
-    """A catalog that was read once, what it holds, and how its files were looked into."""
+    """A catalog that was read once, and what it holds."""
 
     listing: Catalog
     survey: Survey
-    look: DeepLook
-
-    def sample(self, limits: SizeLimits, count: int) -> list[WorkItem]:
-        """Pick at most so many of the items to send, spread over the catalog; only some files are looked into again."""
-        eligible = self.survey.eligible
-        listed = eligible + self.survey.deep_look.refused
-        picked = spread(items_of(self.listing, limits), listed, -(-count * listed // eligible))
-        items = (looked.item for looked in self.look.into(picked))
-        return list(islice((item for item in items if item.ineligible is None), count))
 
     @property
     def ignored(self) -> dict[str, int]:

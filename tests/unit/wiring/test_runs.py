@@ -190,7 +190,7 @@ def test_rows_that_could_not_be_sent_are_no_run_of_their_own_again(settings: Set
     with pytest.raises(NothingDue, match="rows that cannot be sent, each for the same reason as before: 3"):
         plan_catalog(settings, catalog, selection=selection)
     with pytest.raises(NothingDue):
-        surveyed(settings, catalog, selection, deep=False, max_calls=None)
+        surveyed(settings, catalog, selection, None)
     assert results_for(settings).run_ids() == [first.run_id]
     assert plan_catalog(settings, catalog).items == 3
     (folder / "0.wav").rename(folder / "0.flac")

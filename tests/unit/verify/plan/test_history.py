@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.model.forecast import Measurement, Need
+from proofsweep.model.forecast import Need
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store
-from proofsweep.verify.plan.history import measured_legs, remember_sample, sample_since_last_leg
+from proofsweep.verify.plan.history import measured_legs
 
 from ...ended_runs import end_leg, plan_of_run
 
@@ -51,18 +51,3 @@ def test_duplicates_in_an_earlier_catalog_do_not_lower_the_cost(results: Results
     (measured,) = measured_legs(results, "beta")
 
     assert (measured.rows, measured.cpu_seconds) == (2, 0.5)
-
-
-def test_a_sample_counts_until_a_leg_has_ended(results: Results) -> None:
-    """What a whole leg took says more than a few files."""
-    sample = Measurement(rows=20, seconds=4.5, calls=42)
-    remember_sample(results.store, "beta", sample, TEN.replace(minute=30))
-
-    before = sample_since_last_leg(results, "beta")
-    add_leg(results, accepted=2, calls=4, finished_at=TEN.replace(minute=20))
-    older_leg = sample_since_last_leg(results, "beta")
-    remember_sample(results.store, "beta", sample, TEN.replace(minute=10))
-
-    assert (before, older_leg) == (sample, sample)
-    assert sample_since_last_leg(results, "beta") is None
-    assert sample_since_last_leg(results, "production") is None

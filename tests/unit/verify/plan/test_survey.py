@@ -1,6 +1,6 @@
 """What a catalog holds is counted before anything is sent."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,9 +11,10 @@ from proofsweep.catalog.preflight import SizeLimits
 from proofsweep.errors import CatalogError, ConfigError
 from proofsweep.files.files import Files
 from proofsweep.model.items import WorkItem
-from proofsweep.verify.plan.deep_look import DeepLook, LookedInto
+from proofsweep.verify.plan.credential_check import CredentialCheck
 from proofsweep.verify.plan.survey import (
     Survey,
+    ending_of,
     ignored_entries,
     items_of,
     refuse_hopeless,
@@ -24,7 +25,6 @@ from proofsweep.verify.plan.survey import (
 WAV = b"RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x08\0\0\0" + bytes(8)
 FLAC = b"fLaC" + bytes(60)
 LIMITS = SizeLimits(one_file=100, pair=1_000)
-DEEP = DeepLook(files=Files(), judges_content=True)
 
 
 @pytest.fixture
@@ -45,57 +45,14 @@ def test_a_catalog_is_counted_by_its_listing(catalog: Catalog) -> None:
     assert (survey.audio_bytes, survey.largest_bytes, survey.over_slot) == (len(WAV) + 64 + 403, 403, 1)
 
 
-def test_a_deep_survey_looks_into_every_file(catalog: Catalog) -> None:
-    """The FLAC is found out; what cannot be sent anyway is not opened."""
-    survey = survey_catalog(catalog, LIMITS, DEEP)
-
-    assert (survey.eligible, survey.reasons) == (2, {"empty": 1, "unlisted_format": 1})
-    assert survey.formats == {"wav": 1, "flac": 1, "mp3": 1, "aiff": 1}
-    assert survey.audio_bytes == len(WAV) + 403
-
-
-DOUBTFUL = WAV + b"more than the header says"
-
-
-def test_a_deep_survey_counts_the_wavs_that_carry_no_credential(catalog: Catalog, tmp_path: Path) -> None:
-    """What cannot be judged may carry one; pairs are not counted, and nothing is left out without the option."""
-    (tmp_path / "f.wav").write_bytes(DOUBTFUL)
-    (tmp_path / "g.wav").write_bytes(DOUBTFUL)
-    (tmp_path / "g.wav.sidecar").write_bytes(b"proof")
-
-    survey = survey_catalog(catalog, LIMITS, DEEP)
-
-    assert (survey.eligible, survey.reasons) == (4, {"empty": 1, "unlisted_format": 1})
-    assert asdict(survey.deep_look) == {"files": 5, "requests": 0, "wavs": 2, "without_credential": 1, "refused": 1}
-    assert survey.deep_look.calls == 2
-
-
-def test_a_survey_that_leaves_them_out_opens_no_pair(catalog: Catalog, tmp_path: Path) -> None:
+def test_a_survey_that_leaves_out_wavs_without_a_credential_opens_no_pair(catalog: Catalog, tmp_path: Path) -> None:
     """What else is wrong with a file, the run finds out; only the WAV without a credential is ineligible."""
-    (tmp_path / "f.wav").write_bytes(DOUBTFUL)
+    (tmp_path / "f.wav").write_bytes(WAV + b"more than the header says")
 
-    survey = survey_catalog(catalog, LIMITS, DeepLook(files=Files(), skips_bare=True))
+    survey = survey_catalog(catalog, LIMITS, CredentialCheck(Files()))
 
     assert (survey.eligible, survey.reasons) == (3, {"empty": 1, "no_credential": 1})
-    assert asdict(survey.deep_look) == {"files": 3, "requests": 0, "wavs": 2, "without_credential": 1, "refused": 1}
-
-
-def test_a_file_that_goes_meanwhile_is_counted_with_its_reason(catalog: Catalog, tmp_path: Path) -> None:
-    """The listing knew it; the look into it did not find it."""
-
-    class Vanishing(Files):
-        """Files that go when they are opened."""
-
-        def open(self, location: str, *, is_whole: bool = False):  # noqa: ANN202 - as the parent's
-            """Take it away first."""
-            Path(location).unlink()
-            return super().open(location, is_whole=is_whole)
-
-    survey = survey_catalog(catalog, LIMITS, DeepLook(files=Vanishing(), judges_content=True))
-
-    assert not (tmp_path / "a.wav").exists()
-    assert survey.reasons == {"missing_audio": 3, "empty": 1}
-    assert survey.formats == {"wav": 2, "mp3": 1, "aiff": 1}
+    assert survey.formats == {"wav": 3, "mp3": 1, "aiff": 1}
 
 
 def test_a_catalog_that_holds_nothing_is_an_error(tmp_path: Path) -> None:
@@ -159,7 +116,7 @@ def test_a_catalog_that_leads_out_of_its_root_row_by_row_is_refused(tmp_path: Pa
     manifest.write_text(f"audio\n{tmp_path}/a.wav\n../a.wav\n")
     catalog = open_catalog(str(manifest), sidecar_names=[])
     mixed = survey_catalog(catalog, LIMITS)
-    mixed.note(LookedInto(WorkItem(manifest_row=2, item_id="c", audio="/c.wav"), "wav"), 100)
+    mixed.note(WorkItem(manifest_row=2, item_id="c", audio="/c.wav"), 100)
 
     with pytest.raises(CatalogError, match=r"every row \(2\) leads outside .*/drop/: .*--root.*--allow-outside"):
         refuse_hopeless(survey_catalog(catalog, LIMITS), catalog)
@@ -186,12 +143,28 @@ def test_every_row_that_will_not_be_sent_is_named(tmp_path: Path) -> None:
     assert rows[0].what_to_do == "correct the location in the manifest, or have the file delivered"
 
 
-def test_a_deep_list_names_what_the_content_shows(catalog: Catalog) -> None:
-    """The FLAC that is named a WAV; rows of a folder have no line."""
-    shallow = [(row.where, row.file) for row in unsent_rows(catalog, LIMITS)]
-    deep = [(row.where, row.file) for row in unsent_rows(catalog, LIMITS, DEEP)]
+def test_the_list_names_what_the_check_leaves_out(catalog: Catalog) -> None:
+    """Rows of a folder have no line."""
+    asked = [(row.where, row.file) for row in unsent_rows(catalog, LIMITS)]
+    checked = [(row.where, row.file) for row in unsent_rows(catalog, LIMITS, CredentialCheck(Files()))]
 
-    assert (shallow, deep) == ([("", "d.aiff")], [("", "b.WAV"), ("", "d.aiff")])
+    assert (asked, checked) == ([("", "d.aiff")], [("", "a.wav"), ("", "d.aiff")])
+
+
+@pytest.mark.parametrize(
+    ("audio", "named"),
+    [
+        ("/m/a.WAV", "wav"),
+        ("s3://b/x.y/a", "no ending"),
+        ("/m/a.b.Mp3", "mp3"),
+        ("/m/a.\udcff", "\\xff"),
+        ("", "no ending"),
+        ("/m/disc 2.wav/", "folder"),
+    ],
+)
+def test_files_are_counted_by_their_names_ending(audio: str, named: str) -> None:
+    """In lower case, printable, and never by a folder's name."""
+    assert ending_of(WorkItem(manifest_row=0, item_id="a", audio=audio)) == named
 
 
 def test_rows_of_which_something_is_declared_are_counted(tmp_path: Path) -> None:

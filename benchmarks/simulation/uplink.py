@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from proofsweep.verify.rehearsal.event_queue import EventQueue
+from benchmarks.simulation.event_queue import EventQueue
 
 # Uploads that end within so short a time end together: simulated time cannot tell much less apart after some days.
 _SAME_END_SECONDS = 1e-9

@@ -33,7 +33,7 @@ class Gateway:
     most_wait_seconds: float = math.inf
     refused_at_random: float = 0.0
     per_minute: float = math.inf
-    chance: Random = field(default_factory=lambda: Random(0))  # noqa: S311 - plays a gateway, guards nothing
+    chance: Random = field(default_factory=lambda: Random(0))
     in_flight: int = 0
     _tokens: float = field(init=False)
     _filled_at: float = 0.0

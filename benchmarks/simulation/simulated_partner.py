@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Protocol
 
-from proofsweep.verify.rehearsal.event_queue import EventQueue
-from proofsweep.verify.rehearsal.gateway import Gateway
+from benchmarks.simulation.event_queue import EventQueue
+from benchmarks.simulation.gateway import Gateway
 
 Answered = Callable[[int, float | None], None]
 """Receives an answer: the status, and the `Retry-After` of a 429."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from itertools import count
 from random import Random
 
+from benchmarks.simulation.event_queue import EventQueue
+from benchmarks.simulation.simulated_partner import SimulatedPartner
 from proofsweep.partner.pacing.call_queue import CallQueue, Priority, Ticket
 from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit
 from proofsweep.partner.pacing.pacer import Pacer
-from proofsweep.verify.rehearsal.event_queue import EventQueue
-from proofsweep.verify.rehearsal.simulated_partner import SimulatedPartner
 
 _names: Iterator[Hashable] = count()
 
