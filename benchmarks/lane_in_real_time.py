@@ -25,7 +25,7 @@ from pathlib import Path
 import duckdb
 
 import proofsweep_sandbox as sandbox
-from benchmarks.simulation.gateway import Gateway
+from benchmarks.simulation.gateways import Gateway
 from benchmarks.simulation.scenarios import Scenario, Target
 from benchmarks.simulation.trial import CLIENTS, LEARNED, measure, worst
 

@@ -3,8 +3,7 @@
 import math
 from functools import partial
 
-from benchmarks.simulation.gateway import Gateway
-from benchmarks.simulation.gateways import NodesGateway
+from benchmarks.simulation.gateways import Gateway, NodesGateway
 from benchmarks.simulation.scenarios import Scenario, Target
 
 # Calls that take 0.06 to 3 s, log-uniform, and the mean of them.

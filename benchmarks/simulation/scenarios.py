@@ -4,8 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from benchmarks.simulation.gateway import Gateway
-from benchmarks.simulation.gateways import WindowGateway
+from benchmarks.simulation.gateways import Gateway, WindowGateway
 
 # The mean of a slot call (50 ms) and a verify call, which is log-uniform from 0.1 to 3 s; 3.4012 is ln 30.
 _MEAN_WORK_SECONDS = (0.05 + 2.9 / 3.4012) / 2

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from benchmarks.simulation.event_queue import EventQueue
-from benchmarks.simulation.gateway import Gateway
+from benchmarks.simulation.gateways import Gateway
 from benchmarks.simulation.network import SlowProfile, Stalls
 from benchmarks.simulation.paced_client import PacedClient
 from benchmarks.simulation.simulated_partner import Answered, SimulatedPartner

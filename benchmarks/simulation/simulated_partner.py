@@ -7,7 +7,7 @@ from random import Random
 from typing import Protocol
 
 from benchmarks.simulation.event_queue import EventQueue
-from benchmarks.simulation.gateway import Gateway
+from benchmarks.simulation.gateways import Gateway
 
 Answered = Callable[[int, float | None], None]
 """Receives an answer: the status, and the `Retry-After` of a 429."""

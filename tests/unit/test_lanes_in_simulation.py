@@ -5,8 +5,7 @@ from functools import partial
 
 import pytest
 
-from benchmarks.simulation.gateway import Gateway
-from benchmarks.simulation.gateways import WindowGateway
+from benchmarks.simulation.gateways import Gateway, WindowGateway
 from benchmarks.simulation.scenarios import REQUIRED, Scenario, Target
 from benchmarks.simulation.trial import CLIENTS, LEARNED, measure, play
 
