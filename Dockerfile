@@ -64,8 +64,8 @@ FROM base AS proofsweep
 LABEL org.opencontainers.image.title="proofsweep" \
     org.opencontainers.image.description="Batch verification of credentialed audio: server, worker and sandbox"
 RUN cd /var/lib \
-    && install -d -o 10001 -g 10001 proofsweep proofsweep/accepted proofsweep/catalog proofsweep/ingest proofsweep/letters \
-        proofsweep/quarantine sandbox prefect
+    && install -d -o 10001 -g 10001 proofsweep proofsweep/accepted proofsweep/catalog proofsweep/ingest proofsweep/quarantine \
+        sandbox prefect
 COPY --from=packages /app /app
 COPY --chmod=555 deploy/with-secrets deploy/register deploy/automations.py /app/bin/
 COPY --chmod=444 prefect.yaml /var/lib/proofsweep/prefect.yaml

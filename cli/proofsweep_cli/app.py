@@ -36,7 +36,6 @@ _MODULES = {
     "status": "proofsweep_cli.runs_commands",
     "stop": "proofsweep_cli.stop_command",
     "rejects": "proofsweep_cli.rejects_command",
-    "letters": "proofsweep_cli.letters_command",
     "export": "proofsweep_cli.export_command",
     "redrive": "proofsweep_cli.redrive_command",
     "query": "proofsweep_cli.query_command",

@@ -16,7 +16,6 @@ LINES = {
     "status": "Show a run: the summary that `verify` printed, and its legs; of one that is active, how far it is.",
     "stop": "Stop a run in good order from any machine, as Ctrl-C does where it runs: through the results store.",
     "rejects": "List the files that need attention: rejected, failed or ineligible, why, and what to do.",
-    "letters": "Write a letter to each supplier whose files could not be accepted: what is wrong, and what is needed.",
     "export": "Write a completion report: each file with its outcome, why, what to do, and the request IDs.",
     "redrive": "Verify again, in a new run, just the files that were not accepted for a reason.",
     "query": "Ask the results store in SQL, with DuckDB.",

@@ -40,7 +40,7 @@ class ExitCode(IntEnum):
     FAILED = (
         *(4, "some failed"),
         (
-            "finished; some rows got no verdict; `ingest`: files could not be moved, or letters not be written; "
+            "finished; some rows got no verdict; `ingest`: files could not be moved; "
             "`alerts`: a receiver did not take a message"
         ),
     )

@@ -10,7 +10,6 @@ from proofsweep.answers.pass_lines import json_of_pass, line_of_pass, lines_of_u
 from proofsweep.model.ingest import PassReport
 from proofsweep.model.reading import Reading, checksums_of
 from proofsweep.model.selection import Selection
-from proofsweep.text import printable
 from proofsweep.wiring.engines import utc_now
 from proofsweep.wiring.stores import resolved_here
 from proofsweep.wiring.watching import tell_of_pass, watched_folder
@@ -31,12 +30,7 @@ _LAST_PASS = {ExitCode.BUG, ExitCode.CANCELLED, ExitCode.KEY_REFUSED}
 """Exit codes after which `--watch` makes no other pass: a person asked for the end, or must act first."""
 
 _Watch = typer.Option(False, "--watch", help="Make one pass after another until Ctrl-C.")
-_Every = typer.Option(
-    None, "--every", metavar="SECONDS", min=1.0, help="Time between two passes of --watch; default from the config."
-)
-_Letters = typer.Option(
-    None, "--letters", metavar="DIR", help="Write a letter to each supplier whose files were rejected, as Markdown."
-)
+_Every = typer.Option(60.0, "--every", metavar="SECONDS", min=1.0, help="Time between two passes of --watch.")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -51,8 +45,7 @@ def ingest(
     ),
     *,
     watch: bool = _Watch,
-    every: float | None = _Every,
-    letters: str | None = _Letters,
+    every: float = _Every,
     where: str | None = Where,
     newer_than: str | None = NewerThan,
     checksums: list[str] = Checksums,
@@ -63,7 +56,7 @@ def ingest(
     A file is taken when its size and version have not changed for a while and its sidecar is there. The settings of
     `ingest` say where accepted and rejected files are moved; by default all stay. Sweeps with the same key yield.
 
-    Example: `proofsweep ingest drops --watch --letters letters`
+    Example: `proofsweep ingest drops --watch --every 60`
     """
     settings = request.settings
     print_bounds(request.out, request.bounds, utc_now())
@@ -73,12 +66,12 @@ def ingest(
         try:
             while True:
                 with stop_told(settings):
-                    one_pass = watched.one_pass(letters)
+                    one_pass = watched.one_pass()
                     code = _verified(one_pass.runs(), watched.refuse_if_lost, request)
                     code = max(code, _told(watched.path, one_pass.report, request))
                 if not watch or code in _LAST_PASS or STOP_ASKED.is_set():
                     return code
-                time.sleep(every or settings.ingest.watch_seconds)
+                time.sleep(every)
         except KeyboardInterrupt:
             if not watch:
                 raise
@@ -105,11 +98,7 @@ def _told(path: str, done: PassReport, request: RunRequest) -> ExitCode:
         print_json(json_of_pass(path, done))
     else:
         _print_pass(request.out, messages_of(done), line_of_pass(path, done))
-    written = [("letter", letter) for letter in done.letters]
-    written += [("acknowledgement", printable(file)) for file in done.acknowledgements]
-    for kind, file in written:
-        request.out.print(f"  {kind}: {file}", soft_wrap=True)
-    errors = lines_of_unmoved(done) + ([] if done.letters_error is None else [done.letters_error.message])
+    errors = lines_of_unmoved(done)
     for line in [*errors, *tell_of_pass(request.settings, path, done, read_block)]:
         print_error(line)
     return ExitCode.FAILED if errors else ExitCode.ACCEPTED

@@ -35,7 +35,6 @@ def check_ingest(
     config: str | None = None,
     results: str | None = None,
     *,
-    letters: str | None = None,
     where: str | None = None,
     newer_than: str | None = None,
 ) -> State[Any]:
@@ -43,14 +42,13 @@ def check_ingest(
 
     It is NotMoved if verified files could not be moved.
 
-    (1) claim the folder, (2) verify the runs of the pass, each as a flow run of its own, write the letters, and tell
-    what must be told, (3) show what became of the files.
+    (1) claim the folder, (2) verify the runs of the pass, each as a flow run of its own, and tell what must be
+    told, (3) show what became of the files.
 
     Args:
         folder: a folder, or a bucket's prefix.
         config: a profile's name or a config file's path, `FILE#NAME` for an account of it; None for the default.
         results: the results store; None for the one in the settings.
-        letters: a folder in which a letter to each supplier is written; None writes none.
         where: take only files that meet this SQL condition: `folder = 'acme'`.
         newer_than: take only files that were modified since: `2d`, or a date.
     """
@@ -58,7 +56,7 @@ def check_ingest(
 
     def work(settings: Settings) -> State[Any]:
         watching = watched_folder(settings, folder, read_block, selection)
-        stopped, report = _make_pass(settings, watching, config, results, letters)  # (1) and (2)
+        stopped, report = _make_pass(settings, watching, config, results)  # (1) and (2)
         if report.rows or report.not_moved:
             show_deliveries(markdown_of_pass(folder, report))  # (3)
         ended = state_of_pass(report, line_of_pass(folder, report))
@@ -74,12 +72,11 @@ def _make_pass(
     watching: AbstractContextManager[WatchedFolder],
     config: str | None,
     results: str | None,
-    letters: str | None,
 ) -> tuple[State[Any] | None, PassReport]:
     """Make the pass; return the state of a run that did not end, or whose rows failed, and what became of the files."""
     stopped: State[Any] | None = None
     with watching as watched:
-        one_pass = watched.one_pass(letters)
+        one_pass = watched.one_pass()
         for run_id in one_pass.runs():
             watched.refuse_if_lost()
             state = verify_catalog(run_id=run_id, config=config, results=results, return_state=True)

@@ -8,7 +8,7 @@ from proofsweep.model.reasons import remedy_for
 from proofsweep.model.tables.columns import Row
 from proofsweep.text import markdown, printable
 
-# Files that are named on a screen. Chosen: a person reads them at once; the letters and the table name all.
+# Files that are named on a screen: a person reads them at once, and the table names all.
 _NAMED_FILES = 20
 
 _WAITING = {
@@ -71,7 +71,6 @@ def json_of_pass(folder: str, report: PassReport) -> dict[str, object]:
         "rows": report.rows,
         "not_moved": report.not_moved,
         "incomplete_batches": {printable(batch): why for batch, why in report.incomplete.items()},
-        "acknowledgements": list(map(printable, report.acknowledgements)),
     }
 
 

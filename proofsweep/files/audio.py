@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Literal, Self
 from zlib import crc32
@@ -103,19 +103,16 @@ class AudioFile:
         """Return a checksum of the file's first 64 KiB: equal files have the same."""
         return crc32(self._file.read_at(0, HEAD_DIGEST_BYTES))
 
-    def has_credential(self, carriers: Collection[str] = ("C2PA",)) -> bool:
-        """Whether this is a WAV with a credential inside: a chunk of such a name, or one that holds a C2PA manifest.
+    def has_credential(self) -> bool:
+        """Whether this is a WAV with a credential inside: a chunk `C2PA`, or one that holds a C2PA manifest."""
+        return self._credential() is Credential.FOUND
 
-        The contract names no chunk; the C2PA specification names `C2PA`.
-        """
-        return self._credential(carriers) is Credential.FOUND
-
-    def is_bare(self, carriers: Collection[str] = ("C2PA",)) -> bool:
+    def is_bare(self) -> bool:
         """Whether this is a whole WAV that has no credential inside for sure; False where there is any doubt."""
-        return self._credential(carriers) is Credential.NONE
+        return self._credential() is Credential.NONE
 
-    def _credential(self, carriers: Collection[str]) -> Credential:
-        return credential_in(partial(_read_up_to, self._file), self.facts.size_bytes, carriers)
+    def _credential(self) -> Credential:
+        return credential_in(partial(_read_up_to, self._file), self.facts.size_bytes)
 
     def is_cut_short(self) -> bool:
         """Return whether a RIFF or IFF header promises more bytes than there are: the rest may still be on its way."""

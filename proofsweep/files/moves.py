@@ -163,11 +163,6 @@ class Moves:
             raise NameTaken("There is another file of that name.")
         return facts
 
-    def create(self, target: str, content: bytes) -> None:
-        """Make a file with this content, whole at once; NameTaken if there is one, SourceError if it cannot be made."""
-        self.clear(target)
-        self._files_at(target).create(target, [content], hashlib.sha256(content).hexdigest())
-
     def remove(self, source: str, facts: FileFacts) -> bool:
         """Remove a file that was copied; say whether it is gone: one that changed since then stays."""
         return self._files_at(source).remove(source, facts)

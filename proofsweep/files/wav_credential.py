@@ -4,7 +4,7 @@ A RIFF file is a header and then chunks, each with its name and size in front (M
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -17,6 +17,8 @@ _MOST_CHUNKS = 100
 _WAVES = frozenset({b"RIFF", b"RF64", b"BW64"})
 # A chunk of 4 GiB or more has this size; that of the audio then stands in the chunk `ds64` (EBU Tech 3306).
 _SIZE_ELSEWHERE = 0xFFFFFFFF
+# The C2PA specification names it; the contract names none.
+_CREDENTIAL_CHUNK = "C2PA"
 _NEVER_SEARCHED = frozenset({"fmt ", "data"})
 # A C2PA manifest is a JUMBF box, which begins with its description (ISO/IEC 19566-5). XMP may name one elsewhere.
 _MANIFEST = re.compile(rb"jumb.{4}jumd|dcterms:provenance", re.DOTALL)
@@ -54,11 +56,11 @@ class _Chunk:
         return self.start + self.size_bytes + self.size_bytes % 2
 
 
-def credential_in(read: Read, size_bytes: int, carriers: Collection[str]) -> Credential:
-    """Look into the chunks of a file of so many bytes; a chunk whose name is among the `carriers` is a credential."""
+def credential_in(read: Read, size_bytes: int) -> Credential:
+    """Look into the chunks of a file of so many bytes."""
     chunks = []
     for chunk in _chunks_of(read, size_bytes):
-        if chunk.name in carriers:
+        if chunk.name == _CREDENTIAL_CHUNK:
             return Credential.FOUND
         content = b""
         if chunk.name not in _NEVER_SEARCHED:

@@ -1,4 +1,4 @@
-"""A watched folder: look, let files settle, verify, move, write letters to suppliers.
+"""A watched folder: look, let files settle, verify, move.
 
 Read `watched_folder`, `ingest_pass` (the steps), `look`, `dispose` and `records`.
 """

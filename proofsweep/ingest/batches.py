@@ -148,7 +148,6 @@ class DeliveredBatches:
                 batch.rows.append(each)
         known = self._known
         known.since = {location: min(known.since.get(location, now), now) for location in self._found}
-        known.acknowledged = {at: said for at, said in known.acknowledged.items() if at in self._found}
         return [*self._found.values()]
 
     def _at(self, location: str, batch: Batch | None, *, needs_completion: bool) -> DeliveredBatch:

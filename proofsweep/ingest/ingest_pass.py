@@ -5,34 +5,27 @@ shown and stored like any other.
 """
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import PurePosixPath
 
 from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.preflight import SizeLimits, work_item_of
-from proofsweep.errors import EmptyCatalog, ResultsError, SourceError, UsageError
-from proofsweep.ingest.acknowledge import Acknowledge
-from proofsweep.ingest.dispose import DisposalResult
+from proofsweep.errors import EmptyCatalog, ResultsError, UsageError
 from proofsweep.ingest.look import Look, Looked, ReadyFiles
 from proofsweep.ingest.move_batches import BatchDisposal
 from proofsweep.ingest.records import Records, known_after
 from proofsweep.model import layout
-from proofsweep.model.ingest import Decision, Disposition, PassReport, PastAnswer, Sighting, needs_letter
-from proofsweep.model.items import ManifestRow, WorkItem
+from proofsweep.model.ingest import Decision, PassReport, PastAnswer, Sighting
+from proofsweep.model.items import ManifestRow
 from proofsweep.model.runs import Plan, new_run_id
-from proofsweep.model.tables.columns import Row
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.watches import Watch
 from proofsweep.verify.item.verify_item import Clock
 from proofsweep.verify.leg.leg_context import RemainingItems
 from proofsweep.verify.leg.leg_session import settle_last_leg
-
-WriteLetters = Callable[[str, Sequence[Row]], list[str]]
-"""Writes the letters about rows; its first argument distinguishes their names from those of other letters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +39,6 @@ class IngestPass:
         limits: largest sizes that are sent.
         rest: waits for a number of seconds.
         supplier_tag: the tag of a row in `verdicts` that names its supplier.
-        acknowledge: tells the sender of a delivery what became of it.
-        write_letters: to the suppliers; None writes none.
     """
 
     results: Results
@@ -56,30 +47,27 @@ class IngestPass:
     look: Look
     chosen: Callable[[Looked], list[ManifestRow]]
     records: Records
-    acknowledge: Acknowledge
     batch_disposal: BatchDisposal
     plan: Callable[[Catalog, str], Plan]
     limits: SizeLimits
     clock: Clock
     rest: Callable[[float], None]
     supplier_tag: str
-    write_letters: WriteLetters | None = None
     report: PassReport = field(default_factory=PassReport)
 
     def runs(self) -> Iterator[str]:
         """Yield the runs that the caller must verify, one after another; after each, its files are disposed of.
 
         (1) heal what a killed pass has left, (2) finish its runs, (3) look at the folder, (4) move what was answered
-        before, (5) plan a run of what is ready, (6) acknowledge and move the deliveries that are answered by it, (7)
-        write the letters that are due, also those of killed passes. A run of which rows remain ends the pass: the next
-        one takes it up. One whose rows are in doubt comes last, and holds nothing up but its own files.
+        before, (5) plan a run of what is ready, (6) move the deliveries that are answered by it. A run of which rows
+        remain ends the pass: the next one takes it up. One whose rows are in doubt comes last, and holds nothing up but
+        its own files.
 
         Raises:
             RunIsActive: another process works on a run of this folder.
             CatalogError, ConfigError, ResultsError, RunMustStop, SourceError: the pass cannot go on.
         """
         yield from self._worked_runs()
-        self._write_due_letters()  # (7)
         self.report.not_moved = [*self.records.not_moved.values()]
         self.report.given_up = self.look.rules.given_up(self.watch.sightings())
 
@@ -140,7 +128,7 @@ class IngestPass:
         legs = Legs(self.results, run_id, self.clock)
         for leg in (number for number in legs.numbers() if legs.receipt(number) is not None):
             is_new = not self.records.has_leg(plan, leg)
-            rows = self.records.of_leg(plan, leg, sightings, partial(self._note_letters, answers))
+            rows = self.records.of_leg(plan, leg, sightings)
             sightings, answers = known_after(rows, sightings, answers, self.clock())
             self.report.rows += rows if is_new else []
         self.watch.keep(sightings)
@@ -183,58 +171,21 @@ class IngestPass:
         """Move files whose answer is known: they were delivered again, or could not be moved before."""
         answered = ((work_item_of(row, looked.catalog_name, self.limits), answer) for row, answer in looked.answered)
         again = {answer.item_id for answer in looked.recognised}
-        self.report.rows += self.records.of_answered(answered, partial(self._note_letters, {}), again)
+        self.report.rows += self.records.of_answered(answered, again)
         if again:
             self.watch.keep_answers([*self.watch.answers().values(), *looked.recognised])
         self._close_batches(looked)
 
     def _close_batches(self, looked: Looked) -> None:
-        """Acknowledge the deliveries of which all files have their answers, and then move each as a whole.
-
-        The acknowledgement is written first: after a move, nothing here would tell of the delivery.
-        """
-        again, known = {answer.item_id for answer in looked.recognised}, self.watch.batches()
+        """Move each delivery of which all files have their answers, as a whole."""
+        again = {answer.item_id for answer in looked.recognised}
         item_of = partial(work_item_of, catalog_name=looked.catalog_name, limits=self.limits)
         for batch in (batch for batch in looked.batches if batch.is_answered):
-            try:
-                file = self.acknowledge(batch, known)
-                self.watch.keep_batches(known)
-                self.report.acknowledgements += [] if file is None else [file]
-                chosen = self.batch_disposal.chosen(batch, item_of)
-            except SourceError as error:
-                unwritten = f"The acknowledgement cannot be written. {error.message}"
-                chosen = DisposalResult(Disposition.LEFT, detail=unwritten)
+            chosen = self.batch_disposal.chosen(batch, item_of)
             answered = [(item_of(each.row), each.answer) for each in batch.moved_rows if each.answer is not None]
-            rows = self.records.of_batch(chosen, answered, partial(self._note_letters, {}), again)
+            rows = self.records.of_batch(chosen, answered, again)
             written = {row["item_id"] for row in rows}
             self.report.rows = [row for row in self.report.rows if row["item_id"] not in written] + rows
-
-    def _note_letters(
-        self, before: Mapping[str, PastAnswer], part: str, answers: Sequence[tuple[WorkItem, PastAnswer]]
-    ) -> None:
-        """Note which letters are due, so that no kill loses one."""
-        due = [
-            item.item_id
-            for item, answer in answers
-            if needs_letter(answer, before.get(item.item_id), is_delivered=item.is_delivered)
-        ]
-        if self.write_letters is not None and due:
-            self.watch.keep_letters_due({**self.watch.letters_due(), part: due})
-
-    def _write_due_letters(self) -> None:
-        """Write letters, and forget them part by part; what cannot be written is left to the next pass."""
-        if (write := self.write_letters) is None:
-            return
-        due = self.watch.letters_due()
-        for part, items in [(part, set(items)) for part, items in due.items()]:
-            try:
-                rows = [row for row in self.records.rows_of(part) if row["item_id"] in items]
-                self.report.letters += write(PurePosixPath(part).stem, rows) if rows else []
-            except ResultsError as error:
-                self.report.letters_error = error
-                continue
-            del due[part]
-            self.watch.keep_letters_due(due)
 
     def _planned(self, ready: list[ManifestRow]) -> str:
         run_id = new_run_id(self.clock(), secrets.token_hex(3))

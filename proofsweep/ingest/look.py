@@ -60,7 +60,7 @@ class Looked:
         catalog_name: the part of an item's ID that stands for the folder.
         ready: settled, complete and without an answer.
         answered: files that still lie there, each with its answer.
-        recognised: of those, the answers of files that have bytes which were answered under another name or version.
+        recognised: of those, the answers of files whose bytes were answered in another version.
         sightings: of all files without an answer, by item ID.
         decisions: files by what is done with them.
         batches: the deliveries, with their rows.
@@ -193,12 +193,10 @@ class Look:
     def _answer_of_same_bytes(
         self, item_id: str, row: ManifestRow, own: PastAnswer | None, recent: Mapping[str, PastAnswer]
     ) -> PastAnswer | None:
-        """Find the answer for the bytes of a settled file, which may have been touched or renamed since."""
-        versions = version_of(row)
-        renamed = (answer for answer in recent.values() if answer.versions == versions)
-        for answer in (*filter(None, (own, recent.get(item_id))), *renamed):
+        """Find the answer for the bytes of a settled file, which may have been touched or written again since."""
+        for answer in filter(None, (own, recent.get(item_id))):
             if may_be_same_bytes(answer, row) and self._has_bytes(row, answer):
-                return answered_as(answer, item_id, row)
+                return answered_as(answer, row)
         return None
 
     def _has_bytes(self, row: ManifestRow, answer: PastAnswer) -> bool:
@@ -223,7 +221,7 @@ class Look:
                 if audio.is_cut_short():
                     return False
                 can_be_pair = judge_content(audio.audio_format, Mode.LEGACY_PAIR, audio.unlisted) is None
-                return row.sidecar is not None or audio.has_credential(self.rules.credential_chunks) or not can_be_pair
+                return row.sidecar is not None or audio.has_credential() or not can_be_pair
         except SourceError:
             return True  # its row will say why
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from proofsweep.catalog.deliveries.deliveries import ACKNOWLEDGEMENTS
 from proofsweep.errors import SourceError
 from proofsweep.files.locations import is_within
 from proofsweep.ingest.batches import BatchRow, DeliveredBatch
@@ -56,10 +55,9 @@ class BatchDisposal:
         """Yield the files that are moved; those of the batch itself only if none of its releases stays."""
         has_stays = len(going) < len(route.used())
         apart = {at for at, release in batch.releases.items() if release.is_test or release.is_purged}
-        ours = posixpath.join(batch.location, ACKNOWLEDGEMENTS)
         for file in self.disposal.moves.files_below(batch.location):
             release = route.release_of(file)
-            stays = release in apart or (release is None and has_stays) or is_within(file, ours)
+            stays = release in apart or (release is None and has_stays)
             if route.of(file) in going and not stays:
                 yield file
 

@@ -1,7 +1,7 @@
 """What became of verified files, as rows of the `ingest` table; those of a leg are written once."""
 
 import secrets
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
@@ -16,8 +16,6 @@ from proofsweep.ingest.dispose import AT_ONCE, Disposal, DisposalResult
 from proofsweep.ingest.look import COLUMNS
 from proofsweep.model import layout
 from proofsweep.model.ingest import (
-    MANY_REFUSED_AGAIN,
-    SECOND_REFUSAL_AFTER,
     Disposition,
     IngestRules,
     PastAnswer,
@@ -33,16 +31,12 @@ from proofsweep.model.moves import Move
 from proofsweep.model.runs import Plan, new_run_id
 from proofsweep.model.tables.columns import Row
 from proofsweep.model.tags import tags_of
-from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.watches import Watch
 from proofsweep.verify.item.verify_item import Clock
 
 # Files whose names are chosen and noted together. Chosen: half a megabyte of notes.
 _WAVE = 500
-
-Note = Callable[[str, Sequence[tuple[WorkItem, PastAnswer]]], None]
-"""Takes the name of a part of `ingest`, and the items of which its rows may tell, each with its answer."""
 
 _ANSWER = tuple(each.name for each in fields(PastAnswer))
 
@@ -70,21 +64,12 @@ class Records:
         """Return whether the files that a leg has verified are disposed of."""
         return self.results.store.read(layout.ingest_name(plan.run_id, plan.run_date, leg)) is not None
 
-    def of_leg(self, plan: Plan, leg: int, sightings: Mapping[str, Sighting], note: Note) -> list[Row]:
-        """Dispose of the files that a leg has verified, unless that is done; give its rows.
-
-        `note` is called before the rows are written.
-        """
+    def of_leg(self, plan: Plan, leg: int, sightings: Mapping[str, Sighting]) -> list[Row]:
+        """Dispose of the files that a leg has verified, unless that is done; give its rows."""
         name = layout.ingest_name(plan.run_id, plan.run_date, leg)
         if not self.has_leg(plan, leg):
-            verified, refused = self._told_apart(plan, leg, sightings)
-            rows = [row for wave in _waves(verified) for row in self._disposed(wave, sightings, part=None)]
-            rows += [
-                self._row(*each, DisposalResult(Disposition.LEFT), sightings.get(each[0].item_id)) for each in refused
-            ]
-            for row in rows[len(verified) :]:
-                row["retry_at"] = self.clock() + SECOND_REFUSAL_AFTER
-            note(name, verified)
+            waves = _waves(self._verified_by(plan, leg))
+            rows = [row for wave in waves for row in self._disposed(wave, sightings, part=None)]
             with suppress(NameTaken):
                 self.results.create_part(name, "ingest", rows)
             self._end_moves()
@@ -96,17 +81,16 @@ class Records:
         return self.results.table("ingest", [part]).to_pylist() if is_there else []
 
     def of_answered(
-        self, answered: Iterable[tuple[WorkItem, PastAnswer]], note: Note, delivered_again: Collection[str]
+        self, answered: Iterable[tuple[WorkItem, PastAnswer]], delivered_again: Collection[str]
     ) -> list[Row]:
         """Dispose of files that were answered before and still lie there; give the rows that it writes.
 
         It writes what leaves, and what could not be moved only when it was just delivered again: a pass every minute
-        must not repeat it. `note` is called before anything is moved, since after a kill nobody knows what came again.
+        must not repeat it.
         """
         written: list[Row] = []
         for wave in _waves(answered):
             part = self._new_part()
-            note(part, [each for each in wave if each[0].item_id in delivered_again])
             written += self._written(part, self._disposed(wave, {}, part), delivered_again)
             self._end_moves()
         return written
@@ -115,12 +99,10 @@ class Records:
         self,
         chosen: Move | DisposalResult,
         answered: Sequence[tuple[WorkItem, PastAnswer]],
-        note: Note,
         delivered_again: Collection[str],
     ) -> list[Row]:
         """Move a delivery as a whole, all of whose files are answered; give the rows that it writes, as above."""
         part = self._new_part()
-        note(part, [each for each in answered if each[0].item_id in delivered_again])
         if isinstance(chosen, Move):
             self.watch.keep_moves(part, [*self.half.values(), chosen])
             rows = self._rows_of(chosen)
@@ -149,20 +131,6 @@ class Records:
     def _new_part(self) -> str:
         now = self.clock()
         return layout.ingest_name(new_run_id(now, secrets.token_hex(3)), now.date(), 0)
-
-    def _told_apart(
-        self, plan: Plan, leg: int, sightings: Mapping[str, Sighting]
-    ) -> tuple[list[tuple[WorkItem, PastAnswer]], list[tuple[WorkItem, PastAnswer]]]:
-        """Return what is disposed of now, and what waits for a second refusal: many of them may be an incident."""
-        again = Legs(self.results, plan.run_id, self.clock).refused_again(leg)
-        now: list[tuple[WorkItem, PastAnswer]] = []
-        later: list[tuple[WorkItem, PastAnswer]] = []
-        for item, answer in self._verified_by(plan, leg):
-            sighting = sightings.get(item.item_id)
-            is_first = sighting is None or not sighting.was_refused
-            waits = len(again) > MANY_REFUSED_AGAIN and item.manifest_row in again and answer.outcome == "rejected"
-            (later if waits and is_first else now).append((item, answer))
-        return now, later
 
     def _verified_by(self, plan: Plan, leg: int) -> Iterator[tuple[WorkItem, PastAnswer]]:
         """Yield the items that a leg has finished; their locations are the plan's, which are exact."""
@@ -266,7 +234,7 @@ def known_after(
     for row in rows:
         cells: dict[str, Any] = {**row}
         item_id = cells["item_id"]
-        if _stands(cells["outcome"], cells["reason"], tags_of(cells["tags"])) and cells["retry_at"] is None:
+        if _stands(cells["outcome"], cells["reason"], tags_of(cells["tags"])):
             waiting.pop(item_id, None)
             answered.pop(item_id, None)
             answered[item_id] = PastAnswer(**{name: cells[name] for name in _ANSWER})
@@ -276,7 +244,6 @@ def known_after(
             since=cells["first_seen_at"] or now,
             tries=cells["tries"],
             retry_at=cells["retry_at"],
-            was_refused=cells["outcome"] == "rejected",
         )
     return waiting, answered
 

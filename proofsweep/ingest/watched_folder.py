@@ -3,15 +3,13 @@
 import os
 import posixpath
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from proofsweep.answers.letter_texts import LetterTexts
-from proofsweep.answers.letters import LetterEntry, write_letters
 from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.preflight import SizeLimits
 from proofsweep.catalog.row_choice import RowChoice
@@ -19,7 +17,6 @@ from proofsweep.errors import CatalogError, ConfigError
 from proofsweep.files.files import Files
 from proofsweep.files.locations import is_bucket, one_line, path_of
 from proofsweep.files.moves import Moves
-from proofsweep.ingest.acknowledge import Acknowledge, Form
 from proofsweep.ingest.dispose import Disposal
 from proofsweep.ingest.ingest_pass import IngestPass
 from proofsweep.ingest.look import Look, Looked, past_answers
@@ -79,8 +76,6 @@ class IngestContext:
         accepted: where accepted files are moved; None leaves them.
         quarantine: the same for rejected ones.
         by_release: whether the releases of a batch are moved by their own verdicts.
-        acknowledgements: the form in which the senders of deliveries are told what became of them; None tells nothing.
-        party: our own DPID, for them.
         open_catalog: opens a folder.
         plan: plans a run, with an ID, of a part of the folder.
     """
@@ -93,10 +88,7 @@ class IngestContext:
     accepted: str | None
     quarantine: str | None
     by_release: bool
-    acknowledgements: Form | None
-    party: str | None
     supplier_tag: str
-    letter_texts: LetterTexts
     limits: SizeLimits
     open_catalog: Callable[[str], Catalog]
     plan: Callable[[Catalog, str], Plan]
@@ -121,8 +113,8 @@ class WatchedFolder:
         """Raise RunIsActive if another process has taken the folder over."""
         self.claim.refuse_if_lost()
 
-    def one_pass(self, letters: str | None = None) -> IngestPass:
-        """Begin a pass; `letters` is the folder in which letters to the suppliers are written."""
+    def one_pass(self) -> IngestPass:
+        """Begin a pass."""
         context, disposal = self.context, self.disposal
         watch = Watch(context.store, self.claim.lease.name)
         return IngestPass(
@@ -148,20 +140,13 @@ class WatchedFolder:
                 supplier_tag=context.supplier_tag,
                 clock=context.clock,
             ),
-            acknowledge=Acknowledge(
-                moves=disposal.moves, watched=self.path, form=context.acknowledgements, party=context.party
-            ),
             batch_disposal=BatchDisposal(disposal=disposal, by_release=context.by_release),
             plan=context.plan,
             limits=context.limits,
             clock=context.clock,
             rest=time.sleep,
             supplier_tag=context.supplier_tag,
-            write_letters=None if letters is None else partial(self._write_letters, letters),
         )
-
-    def _write_letters(self, folder: str, name: str, rows: Sequence[Row]) -> list[str]:
-        return write_letters(folder, name, map(LetterEntry.of_delivered, rows), self.context.letter_texts)
 
     def _chosen(self, looked: Looked) -> list[ManifestRow]:
         choice = self.context.choice(looked.catalog_name)

@@ -8,17 +8,11 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
-from proofsweep.errors import ResultsError
 from proofsweep.model.items import FileFacts, ManifestRow, raw_bytes
 from proofsweep.model.reason_entries import AtFault, Heals
 from proofsweep.model.reasons import Reason, about
 from proofsweep.model.tables.columns import Row
 
-# More files than this that are refused in one leg although their bytes were accepted before may be an incident at the
-# partner. Chosen: no letter to the supplier is wrong for more files than these.
-MANY_REFUSED_AGAIN = 20
-# The wait for the second refusal then. Chosen: an incident should be over by then.
-SECOND_REFUSAL_AFTER = timedelta(hours=1)
 # What the look at a folder knows of a delivery, without reading any audio.
 _AT_LOOK = frozenset(
     {
@@ -26,8 +20,11 @@ _AT_LOOK = frozenset(
         *(Reason.TEST_MESSAGE, Reason.WITHDRAWN),
     }
 )
-# The longest wait for another try. Chosen: a file that always fails is tried once a day.
+# The wait before a failed file is tried again; it doubles each time, up to the longest one.
+_FIRST_RETRY = timedelta(minutes=5)
 _LONGEST_RETRY = timedelta(days=1)
+# How long a rejection stands that may end without other bytes, as `unregistered` may.
+_ASK_AGAIN = timedelta(days=1)
 
 
 class Decision(StrEnum):
@@ -60,35 +57,28 @@ class IngestRules:
     Attributes:
         settle_seconds: how long size and version must be unchanged.
         pair_seconds: how long a file waits for its sidecar, or for the end that its header promises.
-        first_retry_seconds: the wait after the first failure; it doubles with each further one.
         tries: how often one version is tried at most.
-        ask_again_seconds: how long a rejection stands that may end without other bytes.
         batch_wait_seconds: how long a delivery waits for the files that it names, before it is taken with its findings.
         unfinished_names: patterns of names that a producer uses while it writes.
-        credential_chunks: names of the chunks in which a WAV holds a credential of its own.
     """
 
     settle_seconds: float
     pair_seconds: float
-    first_retry_seconds: float
     tries: int
-    ask_again_seconds: float
     batch_wait_seconds: float = 21_600.0
     unfinished_names: tuple[str, ...] = ()
-    credential_chunks: tuple[str, ...] = ("C2PA",)
 
     def retry_at(self, tries: int, now: datetime) -> datetime | None:
         """Return when a version that has failed so often comes back; None if it does not."""
         if tries >= self.tries:
             return None
-        seconds = self.first_retry_seconds * 2.0 ** min(tries - 1, 30)
-        return now + min(_LONGEST_RETRY, timedelta(seconds=min(seconds, _LONGEST_RETRY.total_seconds())))
+        return now + min(_LONGEST_RETRY, _FIRST_RETRY * 2.0 ** min(tries - 1, 30))
 
     def stands(self, answer: "PastAnswer", now: datetime) -> bool:
         """Whether an answer still counts for its bytes."""
         if about(answer.reason).heals is not Heals.AT_SERVICE or answer.verified_at is None:
             return True
-        return (now - answer.verified_at).total_seconds() < self.ask_again_seconds
+        return now - answer.verified_at < _ASK_AGAIN
 
     def given_up(self, sightings: Mapping[str, "Sighting"]) -> set[str]:
         """Return the items that are not tried again."""
@@ -108,14 +98,12 @@ class Sighting:
         since: when a pass first saw this version.
         tries: how often it failed.
         retry_at: when it is tried again; None if it has not failed, or is not tried again.
-        was_refused: by a leg that refused many files which were accepted before; a second refusal decides.
     """
 
     version: str
     since: datetime
     tries: int = 0
     retry_at: datetime | None = None
-    was_refused: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,11 +122,6 @@ class PastAnswer:
     sidecar_sha256: str | None
     verified_at: datetime | None = None
 
-    @property
-    def versions(self) -> str:
-        """The versions of audio and sidecar together."""
-        return text_of_versions(self.audio_version, self.sidecar_version)
-
 
 @dataclass(slots=True)
 class PassReport:
@@ -150,10 +133,7 @@ class PassReport:
         not_moved: rows of files that should have been moved; those of earlier passes are not written again.
         given_up: items that are not tried again.
         run_ids: the runs that it gave to be verified.
-        letters: the files of the letters that it wrote.
-        letters_error: why letters are left to the next pass; None if they are not.
         incomplete: why deliveries that have waited long enough are not complete, by the location of their folders.
-        acknowledgements: the files of the acknowledgements that it wrote.
         is_whole: False if rows of a run remain, and the pass ended there.
     """
 
@@ -162,10 +142,7 @@ class PassReport:
     not_moved: list[Row] = field(default_factory=list)
     given_up: set[str] = field(default_factory=set)
     run_ids: list[str] = field(default_factory=list)
-    letters: list[str] = field(default_factory=list)
-    letters_error: ResultsError | None = None
     incomplete: dict[str, str] = field(default_factory=dict)
-    acknowledgements: list[str] = field(default_factory=list)
     is_whole: bool = True
 
 
@@ -185,7 +162,7 @@ def decide(
     Whether a file of a delivery has its answer is `is_answer_in_batch`'s to say.
     """
     is_answer = is_answer_for if row.batch is None else is_answer_in_batch
-    if answer is not None and not sighting.was_refused and is_answer(answer, row):
+    if answer is not None and is_answer(answer, row):
         return Decision.ANSWERED
     if now - sighting.since < timedelta(seconds=rules.settle_seconds):
         return Decision.SETTLING
@@ -226,13 +203,13 @@ def reason_at_look(row: ManifestRow) -> str | None:
     return Reason.MISSING_AUDIO if row.audio_facts is None else None
 
 
-def answered_as(answer: PastAnswer, item_id: str, row: ManifestRow) -> PastAnswer:
+def answered_as(answer: PastAnswer, row: ManifestRow) -> PastAnswer:
     """Return an answer to a listed file that has the same bytes."""
-    return replace(answer, item_id=item_id, audio_version=row.audio_version, sidecar_version=row.sidecar_version)
+    return replace(answer, audio_version=row.audio_version, sidecar_version=row.sidecar_version)
 
 
 def may_be_same_bytes(answer: PastAnswer, row: ManifestRow) -> bool:
-    """Return whether a listed file may be one that was answered, and was then touched, written again or renamed."""
+    """Return whether a listed file may be one that was answered, and was then touched or written again."""
     has_digests = answer.audio_sha256 is not None and (answer.sidecar_sha256 is None) == (row.sidecar is None)
     size_bytes = row.audio_facts.size_bytes if isinstance(row.audio_facts, FileFacts) else None
     return has_digests and is_final(answer.outcome, answer.reason) and answer.audio_bytes == size_bytes
@@ -252,19 +229,6 @@ def is_finding(outcome: str, reason: str | None) -> bool:
 def is_not_moved(row: Row) -> bool:
     """Whether a verified file lies where it was delivered, although it should have been moved."""
     return row["disposition"] == Disposition.LEFT and row["detail"] is not None
-
-
-def needs_letter(answer: PastAnswer, before: PastAnswer | None, *, is_delivered: bool = False) -> bool:
-    """Whether a supplier must be told of an answer; `before` is the newest one of earlier runs.
-
-    A rejection that was asked for again and is as before is not told again. Of a delivery, a file that is not there is
-    told too: its sender named it.
-    """
-    is_told = about(answer.reason).tells_supplier or (is_delivered and is_finding(answer.outcome, answer.reason))
-    if answer.outcome not in {"rejected", "ineligible"} or not is_told:
-        return False
-    now, told = (each and (each.reason, each.audio_sha256, each.sidecar_sha256) for each in (answer, before))
-    return now != told or (before is not None and before.run_id == answer.run_id)
 
 
 def version_of(row: ManifestRow) -> str:

@@ -12,10 +12,8 @@ class KnownBatches:
         since: when a pass first saw each, by the location of its folder.
         folders: in which batches with a completion file lay.
         senders: who sent such batches.
-        acknowledged: what was last said of each, as a digest.
     """
 
     since: dict[str, datetime] = field(default_factory=dict)
     folders: set[str] = field(default_factory=set)
     senders: set[str] = field(default_factory=set)
-    acknowledged: dict[str, str] = field(default_factory=dict)

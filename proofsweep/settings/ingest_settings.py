@@ -13,8 +13,6 @@ class IngestSettings(Section):
     Attributes:
         accepted, quarantine: folders or prefixes to which accepted and rejected files are moved; None leaves them.
         batch_moves: whether a batch goes to one of the two as a whole, or each of its releases.
-        acknowledgements: the form in which senders of deliveries are told what became of them; `none` tells nothing.
-        party_id: the DPID of who receives the deliveries, for acknowledgements.
     """
 
     settle_seconds: Annotated[float, Field(ge=0)] = 10.0  # how long a file must be unchanged before it is sent
@@ -26,16 +24,8 @@ class IngestSettings(Section):
     # somebody is told within a working day.
     batch_wait_seconds: Seconds = 21_600.0
     batch_moves: Literal["batch", "release"] = "batch"
-    acknowledgements: Literal["xml", "csv", "none"] = "xml"
-    party_id: Annotated[str, Field(min_length=1)] | None = None
-    first_retry_seconds: Seconds = 300.0  # the wait before a failed file is tried again; it doubles each time
     tries: Annotated[int, Field(ge=1)] = 5  # how often one version of a file is tried at most
-    # how long a rejection stands that may end without other bytes, as `unregistered` may.
-    ask_again_seconds: Seconds = 86_400.0
     # patterns of the names that producers give to files which they still write.
     unfinished_names: tuple[str, ...] = ("*.part", "*.partial", "*.tmp", "*.temp", "*.filepart", "*.crdownload", "*~")
-    # names of the chunks in which a WAV holds a credential of its own.
-    credential_chunks: tuple[Annotated[str, Field(min_length=4, max_length=4)], ...] = ("C2PA",)
     # the tag that holds the supplier, which is the first folder below the watched one.
     supplier_tag: Annotated[str, Field(min_length=1)] = "supplier"
-    watch_seconds: Seconds = 60.0  # time between two passes of `ingest --watch`

@@ -102,7 +102,6 @@ class Settings(BaseSettings):
     alerts: sections.AlertsSettings = sections.AlertsSettings()
     report: sections.ReportSettings = sections.ReportSettings()
     timeouts: sections.TimeoutSettings = sections.TimeoutSettings()
-    letters: sections.LetterSettings = sections.LetterSettings()
     serve: sections.ServeSettings = sections.ServeSettings()
     dask: sections.DaskSettings = sections.DaskSettings()
     screening: ScreeningSettings = ScreeningSettings()

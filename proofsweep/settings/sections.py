@@ -215,12 +215,6 @@ class ReportSettings(Section):
         return None if site is None else _without_credentials(site)
 
 
-class LetterSettings(Section):
-    """What letters to suppliers say (docs/ingestion.md)."""
-
-    texts: Path | None = None  # a file with texts of your own, or in another language; None for the shipped ones
-
-
 class ServeSettings(Section):
     """The server of the live pages (docs/serve.md); the token itself is never a setting.
 

@@ -24,11 +24,8 @@ class Legs(Lease):
     def in_doubt_before(self, leg: int) -> frozenset[int]:
         """Return the rows that were in doubt when the last leg before this one ended that has a receipt."""
         receipts = (self.receipt(number) for number in range(leg - 1, 0, -1))
-        return _rows_in(next((receipt for receipt in receipts if receipt is not None), None), "in_doubt")
-
-    def refused_again(self, leg: int) -> frozenset[int]:
-        """Return the rows that a leg was refused although the same bytes were accepted before."""
-        return _rows_in(self.receipt(leg), "refused_again")
+        rows = next((receipt for receipt in receipts if receipt is not None), {}).get("in_doubt")
+        return frozenset(row for row in rows if isinstance(row, int)) if isinstance(rows, list) else frozenset()
 
     def active_error(self, number: int) -> RunIsActive:
         """Return the error that names who works on a leg."""
@@ -47,8 +44,3 @@ class Legs(Lease):
         """Return the hex sha256 of a receipt in the store."""
         content = self.results.store.read(layout.receipt_name(self.run_id, leg))
         return None if content is None else sha256_hex(content)
-
-
-def _rows_in(receipt: dict[str, object] | None, member: str) -> frozenset[int]:
-    rows = (receipt or {}).get(member)
-    return frozenset(row for row in rows if isinstance(row, int)) if isinstance(rows, list) else frozenset()

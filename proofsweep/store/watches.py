@@ -6,7 +6,7 @@ What is known of waiting files is derived: without it they only wait anew, and f
 import json
 import os
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -20,13 +20,12 @@ from proofsweep.model.known_batches import KnownBatches
 from proofsweep.model.moves import FileMove, Move, MovedItem
 from proofsweep.store.store import Store, open_store
 
-# By these a file is recognised that was renamed since its answer. Chosen: some 2 MB.
+# By these a file is recognised that was touched since its answer, or is ineligible: some 2 MB.
 MOST_ANSWERS = 5_000
 
 # Inside the results store, so that one URL holds everything.
 _FOLDER = "_ingest"
-_SIGHTINGS, _ANSWERS, _MOVES, _LETTERS = "sightings.json", "answers.json", "moves.json", "letters.json"
-_BATCHES = "batches.json"
+_SIGHTINGS, _ANSWERS, _MOVES, _BATCHES = "sightings.json", "answers.json", "moves.json", "batches.json"
 
 _DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
 
@@ -111,7 +110,6 @@ class Watch:
                 since={at: datetime.fromisoformat(since) for at, since in document["since"].items()},
                 folders=set(document["folders"]),
                 senders=set(document["senders"]),
-                acknowledged=dict(document["acknowledged"]),
             )
         return KnownBatches()
 
@@ -119,17 +117,6 @@ class Watch:
         """Write what is known of deliveries in the place of what was known before."""
         facts = asdict(known) | {"folders": sorted(known.folders), "senders": sorted(known.senders)}
         self._replace(_BATCHES, facts)
-
-    def letters_due(self) -> dict[str, list[str]]:
-        """Read for which items letters must be written, by the parts of `ingest` that hold their rows."""
-        with suppress(*_DAMAGE):
-            document = json.loads(self._content(_LETTERS) or b"{}")
-            return {part: list(map(str, items)) for part, items in document.items()}
-        return {}
-
-    def keep_letters_due(self, due: Mapping[str, Sequence[str]]) -> None:
-        """Write for which items letters must be written, in the place of what was due before."""
-        self._replace(_LETTERS, due)
 
     def open_runs(self) -> list[str]:
         """List the runs that were begun and not disposed of, oldest first."""

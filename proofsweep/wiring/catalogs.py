@@ -41,7 +41,7 @@ def credential_check(settings: Settings, catalog: Catalog, selection: Selection)
     is_usual = settings.catalog.skip_without_credential and catalog.kind not in PARTIAL_KINDS
     if not is_usual and not selection.skip_without_credential:
         return None
-    return CredentialCheck(Files(catalog.root), settings.ingest.credential_chunks)
+    return CredentialCheck(Files(catalog.root))
 
 
 def supplier_tag(settings: Settings) -> str | None:

@@ -11,7 +11,6 @@ from proofsweep.alerts.monitor import Monitored, ProbeBatch, monitor, probe_serv
 from proofsweep.alerts.monitoring_alerts import MonitorRules
 from proofsweep.alerts.notifier import Channel, Delivery, Gather, Notifier, complaints_of
 from proofsweep.alerts.receivers import Receivers, UrlSource, url_file, url_variable
-from proofsweep.answers.letter_texts import letter_texts
 from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.ingest import watched_folder as folders
 from proofsweep.ingest.watched_folder import IngestContext, WatchedFolder
@@ -174,10 +173,7 @@ def watched_folder(
         accepted=ingest.accepted,
         quarantine=ingest.quarantine,
         by_release=ingest.batch_moves == "release",
-        acknowledgements=None if ingest.acknowledgements == "none" else ingest.acknowledgements,
-        party=ingest.party_id,
         supplier_tag=ingest.supplier_tag,
-        letter_texts=letter_texts(settings.letters.texts),
         limits=limits_for(settings),
         open_catalog=partial(catalog_for, settings, selection=selection),
         plan=lambda catalog, run_id: plan_listed(settings, catalog, read_block, selection=selection, run_id=run_id),
@@ -196,10 +192,7 @@ def _rules(settings: Settings) -> IngestRules:
     return IngestRules(
         settle_seconds=ingest.settle_seconds,
         pair_seconds=ingest.pair_seconds,
-        first_retry_seconds=ingest.first_retry_seconds,
         tries=ingest.tries,
-        ask_again_seconds=ingest.ask_again_seconds,
         batch_wait_seconds=ingest.batch_wait_seconds,
         unfinished_names=ingest.unfinished_names,
-        credential_chunks=ingest.credential_chunks,
     )

@@ -47,8 +47,6 @@ def state_of_error(error: ProofsweepError) -> State[Any]:
 
 def state_of_pass(report: PassReport, line: str) -> State[Any]:
     """Return the state of a pass over a watched folder that came to its end: NotMoved if files could not be moved."""
-    if report.letters_error is not None:
-        return state_of_error(report.letters_error)
     return _named("NotMoved" if report.not_moved else COMPLETED, line)
 
 

@@ -78,7 +78,7 @@ def test_an_empty_prefix_is_nothing_new(world: BucketWorld) -> None:
 
 @pytest.mark.timeout(400)
 def test_a_batch_in_a_bucket_is_moved_as_a_whole(world: BucketWorld, samples: Samples, tmp_path: Path) -> None:
-    """With its messages, and its completion file; it is acknowledged beside its place."""
+    """With its messages, and its completion file; nothing stays in its place."""
     good = next(each.audio for each in samples.files if each.verdict == "valid" and each.sidecar is None)
     named = sent("resources/a.wav", good.read_bytes())
     sending = Sending(version="43", tracks=[Track(isrc="QZABC2600001", files=[named])])
@@ -95,5 +95,4 @@ def test_a_batch_in_a_bucket_is_moved_as_a_whole(world: BucketWorld, samples: Sa
     assert sorted(world.bucket.keys("accepted")) == [
         f"accepted/{batch.name}/{name}" for name in ("manifest.xml", "r1/r1.xml", "r1/resources/a.wav")
     ]
-    (left,) = world.bucket.keys("delivered")
-    assert left.startswith(f"delivered/acknowledgements/ACK_{batch.name}_")
+    assert not list(world.bucket.keys("delivered"))

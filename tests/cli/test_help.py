@@ -35,7 +35,6 @@ COMMANDS = (
     "runs",
     "status",
     "rejects",
-    "letters",
     "export",
     "redrive",
     "diff",

@@ -123,24 +123,3 @@ def test_a_summary_names_files_that_need_attention(proofsweep: Command, finished
     assert len(document["attention"]) == 10
     assert all(f"{each['outcome']} · {each['reason']}  {each['audio']}" in text for each in document["attention"])
     assert f"all of them, with what to do: proofsweep rejects {finished_run}\n" in text
-
-
-def test_letters_of_a_run_go_to_its_suppliers(
-    proofsweep: Command, delivery: Path, workdir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In words of one's own, if the settings name a file with them."""
-    run = verified(plan_catalog(load_settings(), str(delivery)))
-    (workdir / "own.toml").write_text('title = "An {supplier}"')
-
-    monkeypatch.setenv("PROOFSWEEP_LETTERS__TEXTS", "own.toml")
-    done = proofsweep("letters", run)
-    monkeypatch.setenv("PROOFSWEEP_LETTERS__TEXTS", "none.toml")
-    wrong = proofsweep("letters")
-
-    letters = sorted((workdir / "letters").iterdir())
-    assert done.returncode == 0
-    assert done.stdout.endswith("2 letters\n")
-    assert [letter.read_text().splitlines()[0] for letter in letters] == ["# An Süd \\& Co", "# An =Nord"]
-    assert all("+bad" in letter.read_text() and "=good" not in letter.read_text() for letter in letters)
-    assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
-    assert "The texts of letters in none.toml cannot be used: No such file" in wrong.stderr

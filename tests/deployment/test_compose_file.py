@@ -133,12 +133,10 @@ def test_a_real_catalog_is_a_folder_of_the_host() -> None:
 
 
 def test_what_a_person_sets_for_ingest_reaches_the_worker() -> None:
-    """Each setting of ingest is passed on, but not those of `ingest --watch` alone."""
+    """Each setting of ingest is passed on."""
     passed = {name for name, value in SERVICES_OF_REAL["worker"]["environment"].items() if value is None}
 
-    assert passed == {
-        f"PROOFSWEEP_INGEST__{name.upper()}" for name in IngestSettings.model_fields if name != "watch_seconds"
-    }
+    assert passed == {f"PROOFSWEEP_INGEST__{name.upper()}" for name in IngestSettings.model_fields}
 
 
 def test_a_real_run_has_nothing_of_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,6 +181,6 @@ def test_a_trial_keeps_to_itself() -> None:
     assert worker["environment"]["PROOFSWEEP_RESULTS__URL"] == "s3://proofsweep/sandbox"
     assert worker["environment"]["AWS_ENDPOINT_URL"] == "http://store:7070"
     assert {volume.split(":")[0] for volume in worker["volumes"]} == {
-        f"sample-{name}" for name in ("catalog", "ingest", "accepted", "quarantine", "letters")
+        f"sample-{name}" for name in ("catalog", "ingest", "accepted", "quarantine")
     }
     assert trial["secrets"]["partner-key"]["file"] == "deploy/secrets/sandbox-key"

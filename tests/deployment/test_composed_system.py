@@ -32,7 +32,7 @@ def test_scheduled_deployments_are_known_to_the_server(composed: ComposedSystem)
         assert schedule["schedule"]["timezone"] == "UTC"
         assert found["global_concurrency_limit"]["limit"] == 1
         assert found["entrypoint"] == f"proofsweep_flows.{FLOWS[name]}.{FLOWS[name]}"
-        assert set(found["parameters"]) - {"catalog", "folder", "letters", "max_age"} == {"config"}
+        assert set(found["parameters"]) - {"catalog", "folder", "max_age"} == {"config"}
         assert found["pull_steps"] == [{"prefect.deployments.steps.set_working_directory": {"directory": "."}}]
 
 

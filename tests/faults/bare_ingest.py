@@ -31,7 +31,7 @@ def make_pass(folder: str, step: str = "0", when: str = "never") -> int:
         setattr(Path, name, killing(getattr(Path, name), int(step), when, lambda: next(numbers)))
     try:
         with watched_folder(load_settings(), folder, None) as watched:
-            for run_id in watched.one_pass(str(Path(folder).parent / "letters")).runs():
+            for run_id in watched.one_pass().runs():
                 watched.refuse_if_lost()
                 verify(run_id)
     except RunIsActive:

@@ -118,34 +118,3 @@ def test_a_file_in_doubt_holds_no_later_delivery_up(
     assert codes == [8, 8, 8]
     assert [(Path(str(row["audio"])).name, row["outcome"]) for row in world.rows()] == [("later.wav", "accepted")]
     assert len(world.runs) == 2
-
-
-def test_many_refusals_of_what_was_accepted_wait_for_a_second_one(
-    world: ForeignWorld, delivered: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A partner's incident: other files come out right, and yet nothing is moved and no letter is written."""
-    canaries, letters = world.folder / "canaries.csv", world.folder / "letters"
-    canaries.write_text("audio,expect\n0.wav,accepted\n1.wav,accepted\n2.wav,accepted\n")
-    target = world.folder / "quarantine"
-    export_settings(
-        monkeypatch,
-        {"INGEST__QUARANTINE": str(target), "CANARY__MANIFEST": str(canaries), "RETRY__CONTROL_WAIT_SECONDS": "0.1"},
-    )
-    world.run("verify", world.catalog(*["valid"] * 30))
-    for number in range(5, 30):
-        audio = (world.folder / f"{number}.wav").read_bytes()
-        (delivered / f"again-{number}.wav").write_bytes(audio)
-        world.service.verdicts[hashlib.sha256(audio).hexdigest()] = "unregistered"
-
-    codes = [world.run("ingest", str(delivered), "--letters", str(letters))]
-    verified = world.service.received["verify"]
-    codes += [world.run("ingest", str(delivered), "--letters", str(letters))]
-
-    refused = [row for row in world.table("ingest") if row["outcome"] == "rejected"]
-    assert codes == [3, 0]
-    assert len(refused) == 25
-    assert all(row["disposition"] == "left" and row["retry_at"] is not None for row in refused)
-    assert len(list(delivered.iterdir())) == 25
-    assert not list(letters.glob("*"))
-    assert not list(target.rglob("*.wav"))
-    assert world.service.received["verify"] == verified  # an hour has not passed

@@ -14,18 +14,14 @@ class Release:
         location: of the release's folder.
         release_id: the ICPN; else the GRid, the proprietary ID or the catalog number; empty if there is none.
         sender: the DPID of the sender, or its name; empty if the message cannot be read.
-        error: why the message cannot be read, in one sentence; None if it can.
     """
 
     location: str
     release_id: str = ""
     sender: str = ""
     message_id: str = ""
-    thread_id: str = ""
-    title: str = ""
     is_test: bool = False
     is_purged: bool = False
-    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -237,17 +237,13 @@ class Deliveries:
 
     def _release_of(self, folder: ReleaseFolder) -> Release:
         newest = folder.newest
-        error = next((each.error for each in folder.broken), None)
         if newest is None:
-            return Release(location=folder.location, error=error)
+            return Release(location=folder.location)
         return Release(
             location=folder.location,
             release_id=newest.release_id,
             sender=newest.sender,
             message_id=newest.message_id,
-            thread_id=newest.thread_id,
-            title=newest.title,
             is_test=newest.is_test,
             is_purged=self._threads.is_withdrawn(newest),
-            error=error,
         )

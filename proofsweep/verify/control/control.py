@@ -179,8 +179,6 @@ class Control:
         if isinstance(done.outcome, Rejected) and read is not None and (audio := read.sha256) is not None:
             mode, sidecar = done.item.mode, read.sidecar_sha256
             was_accepted = self.ask_store(lambda: self.calls.was_accepted(mode, audio, sidecar))
-        if was_accepted:
-            self.suspects.refused_again.add(done.item.manifest_row)
         return doubt_about(done, was_accepted=was_accepted, refusals_alike=refusals)
 
     def _believe(self, done: Finished, row: Row) -> None:

@@ -39,13 +39,11 @@ class Suspects:
     Attributes:
         waiting: those themselves.
         put_aside: rows that were tried, and are not written.
-        refused_again: rows that were refused although the same bytes were accepted before.
         tries_in_a_row: failed tries since the last row that was written.
     """
 
     waiting: list[Suspect] = field(default_factory=list)
     put_aside: set[int] = field(default_factory=set)
-    refused_again: set[int] = field(default_factory=set)
     tries_in_a_row: int = 0
     _streaks: Streaks = field(default_factory=Streaks)
     _lock: threading.Lock = field(default_factory=threading.Lock)

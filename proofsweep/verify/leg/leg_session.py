@@ -137,7 +137,6 @@ def _settle(leg: LegContext, facts: Row, clock: Clock, cpu_seconds: float) -> No
         quota_reset=leg.budget.quota_reset,
         facts=facts,
         in_doubt=sorted(suspects.put_aside),
-        refused_again=sorted(suspects.refused_again),
     )
     leg.trail.write_unattributed()
     leg.journal.flush()

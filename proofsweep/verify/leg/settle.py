@@ -30,7 +30,6 @@ class LegEnd:
         cpu_seconds: that its process used during the leg.
         quota_reset: when the quota resets, as the service last said.
         in_doubt: rows that were tried and remain, sorted; the next leg tries them last.
-        refused_again: rows that were refused although the same bytes were accepted before, sorted.
     """
 
     leg: int
@@ -40,7 +39,6 @@ class LegEnd:
     cpu_seconds: float | None = None
     quota_reset: datetime | None = None
     in_doubt: Sequence[int] = ()
-    refused_again: Sequence[int] = ()
 
 
 def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
@@ -68,7 +66,6 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
         "cpu_seconds": end.cpu_seconds,
         "quota_reset": end.quota_reset,
         "in_doubt": list(end.in_doubt),
-        "refused_again": list(end.refused_again),
     }
     parts = [*published.of_leg(end.leg), *exchanges]
     written = {

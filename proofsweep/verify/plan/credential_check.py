@@ -1,6 +1,6 @@
 """Leave out WAVs that carry no credential for sure, before two calls are spent on each."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from proofsweep.background import some_at_once
@@ -20,10 +20,9 @@ _LEFT_OUT = Ineligible(
 
 @dataclass(frozen=True, slots=True)
 class CredentialCheck:
-    """Looks into WAVs without a sidecar; a chunk whose name is among the `chunks` is a credential."""
+    """Looks into WAVs without a sidecar."""
 
     files: Files
-    chunks: Collection[str] = ("C2PA",)
 
     def judged(self, items: Iterable[WorkItem]) -> Iterator[WorkItem]:
         """Yield each item in its order; a WAV that carries no credential for sure is ineligible."""
@@ -35,7 +34,7 @@ class CredentialCheck:
         try:
             with open_audio(item.audio, self.files) as audio:
                 is_as_listed = item.audio_version in (None, audio.facts.version)  # another one may still be written
-                is_bare = is_as_listed and audio.is_bare(self.chunks)
+                is_bare = is_as_listed and audio.is_bare()
         except SourceError:  # it may be readable when its turn comes
             return item
         return replace(item, ineligible=_LEFT_OUT) if is_bare else item

@@ -94,7 +94,6 @@ def test_a_delivery_that_is_not_complete_is_told() -> None:
     report = PassReport(
         decisions=Counter({Decision.INCOMPLETE_BATCH: 3}),
         incomplete={"/in/B1": "its completion file is not there"},
-        acknowledgements=["/in/acknowledgements/ACK_B0.xml"],
     )
 
     assert line_of_pass("/in", report) == (
@@ -103,4 +102,3 @@ def test_a_delivery_that_is_not_complete_is_told() -> None:
     )
     told = json_of_pass("/in", report)
     assert told["incomplete_batches"] == {"/in/B1": "its completion file is not there"}
-    assert told["acknowledgements"] == ["/in/acknowledgements/ACK_B0.xml"]

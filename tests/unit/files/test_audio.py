@@ -178,14 +178,6 @@ def test_a_wav_may_hold_a_credential_of_its_own(tmp_path: Path, content: bytes, 
         assert audio.has_credential() is has_one
 
 
-def test_a_partner_may_put_its_credential_into_a_chunk_of_another_name(tmp_path: Path) -> None:
-    """The contract names none, so the names can be set."""
-    (tmp_path / "a.wav").write_bytes(b"RIFF\0\0\0\0WAVE" + chunk(b"PRUF", b"a seal of its own"))
-
-    with open_audio(str(tmp_path / "a.wav")) as audio:
-        assert (audio.has_credential(), audio.has_credential(["PRUF"])) == (False, True)
-
-
 @pytest.mark.parametrize(
     ("content", "is_cut"),
     [

@@ -112,17 +112,6 @@ def test_a_copy_that_is_taken_at_once_counts(source: Path, tmp_path: Path) -> No
     assert moves.remove(str(source), facts)
 
 
-def test_a_file_is_made_once(moves: Moves, tmp_path: Path) -> None:
-    """In a folder that is made with it; a file that is there stays."""
-    target = tmp_path / "acknowledgements" / "a.xml"
-
-    moves.create(str(target), b"first")
-    with pytest.raises(NameTaken):
-        moves.create(str(target), b"second")
-
-    assert [path.read_bytes() for path in target.parent.iterdir()] == [b"first"]
-
-
 def test_all_files_of_a_folder_are_named_but_hidden_ones(moves: Moves, source: Path, tmp_path: Path) -> None:
     """Links to files are among them; a link to a folder is an error, since its files lie elsewhere."""
     (source.parent / ".hidden").write_bytes(b"")

@@ -1,7 +1,6 @@
 """A watched folder with passes over it, and legs that are played instead of worked on."""
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -14,10 +13,8 @@ from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.catalog.preflight import SizeLimits
 from proofsweep.endings import EndedBy
-from proofsweep.errors import ResultsError
 from proofsweep.files.files import Files
 from proofsweep.files.moves import Moves
-from proofsweep.ingest.acknowledge import Acknowledge, Form
 from proofsweep.ingest.dispose import Disposal
 from proofsweep.ingest.ingest_pass import IngestPass
 from proofsweep.ingest.look import Look, past_answers
@@ -56,10 +53,7 @@ class Watched:
     outcomes: dict[str, str | None] = field(default_factory=dict)
     rested: list[float] = field(default_factory=list)
     planned: list[str] = field(default_factory=list)
-    letters: list[tuple[str, list[str]]] = field(default_factory=list)
-    letters_fail: bool = False
     unwanted: set[str] = field(default_factory=set)
-    form: Form | None = "xml"
     by_release: bool = False
 
     @property
@@ -89,9 +83,7 @@ class Watched:
         rules = IngestRules(
             settle_seconds=10,
             pair_seconds=0,
-            first_retry_seconds=300,
             tries=2,
-            ask_again_seconds=86_400,
             unfinished_names=("*.part",),
         )
         disposal = Disposal(
@@ -123,14 +115,12 @@ class Watched:
                 supplier_tag="supplier",
                 clock=lambda: self.now,
             ),
-            acknowledge=Acknowledge(moves=disposal.moves, watched=str(self.folder), form=self.form, party=None),
             batch_disposal=BatchDisposal(disposal=disposal, by_release=self.by_release),
             plan=self._plan,
             limits=SizeLimits(),
             clock=lambda: self.now,
             rest=self._rest,
             supplier_tag="supplier",
-            write_letters=self._write_letters,
         )
 
     def run_pass(self, *, moves: bool = True) -> IngestPass:
@@ -212,12 +202,6 @@ class Watched:
             run_id=run_id,
         )
         return plan_run(request, self.results, self.now)
-
-    def _write_letters(self, name: str, rows: Sequence[Row]) -> list[str]:
-        if self.letters_fail:
-            raise ResultsError("The letters cannot be written.")
-        self.letters.append((name, [Path(str(row["audio"])).name for row in rows]))
-        return [name]
 
     def _rest(self, seconds: float) -> None:
         self.rested.append(seconds)

@@ -24,7 +24,7 @@ OF_MOVES = ("ingest/records.py", "store/watches.py", "files/moves.py", "files/bu
 
 AUDIO, PROOF, OTHER = b"audio", b"proof", b"another file"
 PAIR = {"a.wav": AUDIO, "a.sidecar": PROOF}
-RULES = IngestRules(settle_seconds=1, pair_seconds=1, first_retry_seconds=1, tries=1, ask_again_seconds=1)
+RULES = IngestRules(settle_seconds=1, pair_seconds=1, tries=1)
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 

@@ -14,7 +14,7 @@ from proofsweep.model.known_batches import KnownBatches
 from proofsweep.model.reasons import Ineligible, Reason
 
 NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
-RULES = IngestRules(settle_seconds=1, pair_seconds=1, first_retry_seconds=1, tries=1, ask_again_seconds=1)
+RULES = IngestRules(settle_seconds=1, pair_seconds=1, tries=1)
 LATE = NOW + timedelta(seconds=RULES.batch_wait_seconds)
 
 
@@ -82,12 +82,12 @@ def test_who_sent_completion_files_is_remembered() -> None:
 
 def test_what_is_known_of_a_batch_that_is_gone_is_forgotten() -> None:
     """A batch that is there keeps the time of its first look."""
-    known = KnownBatches(since={"/in/x/b": NOW, "/in/gone": NOW}, acknowledged={"/in/x/b": "aa", "/in/gone": "bb"})
+    known = KnownBatches(since={"/in/x/b": NOW, "/in/gone": NOW})
     row = BatchRow("i", row_of("/in/x/b/r/a.wav", "/in/x/b", "/in/x/b/r"), Decision.TAKE, None)
 
     DeliveredBatches("/in", SENT, known).seen([row], LATE)
 
-    assert (known.since, known.acknowledged) == ({"/in/x/b": NOW}, {"/in/x/b": "aa"})
+    assert known.since == {"/in/x/b": NOW}
 
 
 MISSING = {"audio_facts": None}

@@ -68,19 +68,18 @@ def test_a_run_holds_only_what_is_ready_and_names_the_supplier(watched: Watched)
 
 
 def test_what_is_answered_is_not_planned_again(watched: Watched) -> None:
-    """Neither a file that stays, nor one that is renamed, touched or written again with the same bytes."""
+    """Neither a file that stays, nor one that is touched or written again with the same bytes."""
     path = watched.deliver("a.wav")
     watched.run_pass(moves=False)
     assert len(watched.planned) == 1
 
     watched.run_pass(moves=False)
-    path.rename(watched.folder / "renamed.wav")
+    path.write_bytes(WAV + bytes(8))
     watched.run_pass(moves=False)
-    (watched.folder / "renamed.wav").write_bytes(WAV + bytes(8))
     watched.run_pass(moves=False)
     assert len(watched.planned) == 1
 
-    (watched.folder / "renamed.wav").write_bytes(WAV + b"changed!")
+    path.write_bytes(WAV + b"changed!")
     watched.run_pass(moves=False)
     assert len(watched.planned) == 2
 
@@ -220,7 +219,7 @@ def test_a_move_that_cannot_be_finished_is_tried_by_each_pass(
 def test_a_rejection_that_may_end_at_the_service_is_asked_for_again(
     watched: Watched, reason: str, *, is_asked_again: bool
 ) -> None:
-    """For the same bytes, after a day; its supplier gets no second letter as long as the answer is the same."""
+    """For the same bytes, after a day."""
     watched.outcomes["a.wav"] = f"rejected {reason}"
     watched.deliver("a.wav")
     watched.run_pass(moves=False)
@@ -231,7 +230,6 @@ def test_a_rejection_that_may_end_at_the_service_is_asked_for_again(
     watched.later(1)
     watched.run_pass(moves=False)
     assert len(watched.planned) == (2 if is_asked_again else 1)
-    assert len(watched.letters) == 1
 
     watched.outcomes["a.wav"] = "accepted"
     watched.later(86_400)
@@ -266,25 +264,8 @@ def test_files_that_are_given_up_are_known_to_the_report(watched: Watched) -> No
     assert [len(report.given_up) for report in reports] == [0, 1, 1, 0]
 
 
-def test_letters_that_could_not_be_written_are_written_by_the_next_pass(watched: Watched) -> None:
-    """Each rejected file is in one letter, and the error ends no pass."""
-    watched.outcomes |= {"a.wav": "rejected", "b.wav": "rejected"}
-    watched.deliver("acme/a.wav")
-    watched.letters_fail = True
-    first = watched.run_pass()
-    watched.deliver("acme/b.wav", WAV + b"another.")
-    second = watched.run_pass()
-    watched.letters_fail = False
-
-    third, last = watched.run_pass(), watched.run_pass()
-
-    assert [one.report.letters_error is None for one in (first, second, third, last)] == [False, False, True, True]
-    assert [names for _, names in watched.letters] == [["a.wav"], ["b.wav"]]
-    assert names_in(watched.root / "bad") == ["acme/a.wav", "acme/b.wav"]
-
-
-def test_a_rejected_file_that_is_delivered_again_is_in_another_letter(watched: Watched) -> None:
-    """Also if it could not be moved at first; what was moved late is told once."""
+def test_a_rejected_file_that_is_delivered_again_is_moved_again(watched: Watched) -> None:
+    """Also if it could not be moved at first; nothing is sent again."""
     watched.outcomes["a.wav"] = "rejected"
     watched.deliver("a.wav")
     watched.run_pass()
@@ -297,7 +278,7 @@ def test_a_rejected_file_that_is_delivered_again_is_in_another_letter(watched: W
     late = watched.run_pass()
 
     assert [len(stuck.report.not_moved), len(late.report.not_moved)] == [1, 0]
-    assert [names for _, names in watched.letters] == [["a.wav"], ["a.wav"]]
+    assert len(watched.planned) == 1
     assert names_in(watched.root / "bad") == ["a.wav"]
 
 
@@ -326,7 +307,7 @@ def test_a_pass_that_is_killed_between_move_and_record_delivers_nothing_twice(
     with monkeypatch.context() as moment:
         moment.setattr(Results, "create_part", kill)
         with pytest.raises(Killed):
-            killed.records.of_leg(watched.results.plan(run_id), 1, {}, lambda _part, _answers: None)
+            killed.records.of_leg(watched.results.plan(run_id), 1, {})
     (watched.root / "ok" / "a.wav").unlink()
 
     later = [watched.run_pass().report, watched.run_pass().report]
@@ -340,10 +321,10 @@ def test_a_pass_that_is_killed_between_move_and_record_delivers_nothing_twice(
     ("killed_at", "name"),
     [(LocalMoves, "create"), (LocalMoves, "remove"), (Results, "create_part"), (Watch, "keep_moves")],
 )
-def test_a_kill_loses_no_letter_about_a_file_that_was_delivered_again(
+def test_a_kill_loses_no_file_that_was_delivered_again(
     watched: Watched, monkeypatch: pytest.MonkeyPatch, killed_at: type[object], name: str
 ) -> None:
-    """Wherever the pass is killed that moves it; the letter is written once."""
+    """Wherever the pass is killed that moves it."""
     watched.outcomes["a.wav"] = "rejected"
     watched.deliver("a.wav")
     watched.run_pass()
@@ -357,12 +338,11 @@ def test_a_kill_loses_no_letter_about_a_file_that_was_delivered_again(
     watched.run_pass()
     watched.run_pass()
 
-    assert [names for _, names in watched.letters] == [["a.wav"], ["a.wav"]]
     assert (names_in(watched.root / "bad"), names_in(watched.folder)) == (["a.wav"], [])
     assert len(watched.planned) == 1
 
 
-def test_a_file_that_was_delivered_again_is_in_a_letter_although_others_settle(watched: Watched) -> None:
+def test_a_file_that_was_delivered_again_is_moved_although_others_settle(watched: Watched) -> None:
     """A pass that looks a second time knows what it has recognised the first time."""
     watched.outcomes["a.wav"] = "rejected"
     watched.deliver("a.wav")
@@ -382,7 +362,7 @@ def test_a_file_that_was_delivered_again_is_in_a_letter_although_others_settle(w
 
     watched.run_pass()
 
-    assert [names for _, names in watched.letters] == [["a.wav"], ["a.wav"]]
+    assert names_in(watched.folder) == []
     assert len(watched.planned) == 3
 
 

@@ -55,7 +55,7 @@ def test_a_batch_is_taken_and_moved_as_a_whole(watched: Watched) -> None:
         *below("B1/r1", *RELEASE),
         *below("B1/r2", "r2.xml", "resources/b.wav", "resources/cover.jpg"),
     ]
-    assert [path.name for path in watched.folder.iterdir()] == ["acknowledgements"]
+    assert list(watched.folder.iterdir()) == []
     assert Counter(str(row["disposition"]) for row in report.rows) == {"accepted": 2}
     assert watched.run_pass().report.rows == []
 
@@ -146,7 +146,6 @@ def test_a_file_that_is_not_there_is_waited_for_and_then_a_finding(watched: Watc
         ("accepted", None, "quarantined"),
     }
     assert "B1/r2/resources/b.wav" in names_in(watched.root / "bad")
-    assert [names for _, names in watched.letters] == [["a.wav"]]
 
 
 def test_a_message_that_the_manifest_names_is_waited_for(watched: Watched) -> None:
@@ -254,7 +253,6 @@ def test_a_batch_that_is_delivered_again_keeps_its_name_at_the_target(watched: W
     second = [name for name in names_in(watched.root / "ok") if not name.startswith("B1/")]
     assert len(second) == 4
     assert {name.split("/")[1] for name in second} == {"B1"}
-    assert len(names_in(watched.folder / "acknowledgements")) == 2
 
 
 def test_a_batch_that_is_delivered_again_as_it_was_costs_no_call(watched: Watched) -> None:
@@ -268,7 +266,6 @@ def test_a_batch_that_is_delivered_again_as_it_was_costs_no_call(watched: Watche
 
     assert len(watched.planned) == 1
     assert not (watched.folder / "B1").exists()
-    assert [names for _, names in watched.letters] == [["b.wav"], ["b.wav"]]
 
 
 def test_a_batch_that_cannot_be_moved_is_whole_where_it_was(watched: Watched) -> None:
@@ -279,7 +276,7 @@ def test_a_batch_that_cannot_be_moved_is_whole_where_it_was(watched: Watched) ->
 
     reports = [watched.run_pass().report for _ in range(2)]
 
-    assert [name for name in names_in(watched.folder) if not name.startswith("ack")] == before
+    assert names_in(watched.folder) == before
     assert [len(report.not_moved) for report in reports] == [2, 2]
     assert reports[1].rows == []
     (watched.root / "ok").unlink()
@@ -305,17 +302,17 @@ def test_a_batch_that_is_half_removed_is_not_looked_at(watched: Watched, monkeyp
 
     assert [len(report.not_moved) for report in reports] == [2, 2, 0, 0]
     assert (reports[1].decisions, len(watched.planned)) == ({}, 1)
-    assert [path.name for path in watched.folder.iterdir()] == ["acknowledgements"]
+    assert list(watched.folder.iterdir()) == []
     assert len(names_in(watched.root / "ok")) == 7
 
 
-def test_without_targets_a_batch_stays_and_is_acknowledged_once(watched: Watched) -> None:
+def test_without_targets_a_batch_stays_and_is_verified_once(watched: Watched) -> None:
     """Each further pass finds it answered."""
     deliver_batch(watched)
 
-    reports = [watched.run_pass(moves=False).report for _ in range(2)]
+    for _ in range(2):
+        watched.run_pass(moves=False)
 
-    assert [len(report.acknowledgements) for report in reports] == [1, 0]
     assert len(watched.planned) == 1
     assert "B1/r1/resources/a.wav" in names_in(watched.folder)
 
@@ -340,7 +337,7 @@ def test_the_supplier_is_the_sender_where_no_folder_names_one(watched: Watched) 
 def test_a_kill_leaves_no_batch_half_moved(
     watched: Watched, monkeypatch: pytest.MonkeyPatch, killed_at: type[object], name: str, after: int
 ) -> None:
-    """The next pass ends what was begun, asks for nothing twice, and acknowledges once."""
+    """The next pass ends what was begun, and asks for nothing twice."""
     deliver_batch(watched)
     act, left = getattr(killed_at, name), [after]
 
@@ -357,6 +354,6 @@ def test_a_kill_leaves_no_batch_half_moved(
 
     assert len(watched.planned) == 1
     assert len(names_in(watched.root / "ok")) == 7
-    assert len(names_in(watched.folder)) == 1
+    assert names_in(watched.folder) == []
     assert list(watched.root.rglob(".proofsweep-*")) == []
     assert watched.watch.moves() == (None, [])

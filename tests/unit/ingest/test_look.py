@@ -16,7 +16,6 @@ from .conftest import WAV, Watched
 CREDENTIALED = WAV[:4] + (60).to_bytes(4, "little") + WAV[8:] + bytes(8) + b"C2PA\x08\0\0\0" + bytes(8)
 MANIFEST = b"\0\0\0\x18jumb\0\0\0\x10jumdc2pa"
 ELSEWHERE = WAV[:4] + (72).to_bytes(4, "little") + WAV[8:] + bytes(8) + b"prvn\x14\0\0\0" + MANIFEST + bytes(8)
-NAMED = WAV[:4] + (52).to_bytes(4, "little") + WAV[8:] + bytes(8) + b"PRUF\x08\0\0\0" + bytes(8)
 MP3 = b"ID3\x03\0\0\0\0\0\0" + bytes(64)
 
 
@@ -25,7 +24,6 @@ MP3 = b"ID3\x03\0\0\0\0\0\0" + bytes(64)
     [
         ("a.wav", CREDENTIALED, None, True),
         ("a.wav", ELSEWHERE, None, True),
-        ("a.wav", NAMED, None, True),
         ("a.wav", WAV + bytes(8), None, False),
         ("a.wav", WAV + bytes(8), b"proof", True),
         ("a.wav", WAV + bytes(8), b"", False),
@@ -38,7 +36,6 @@ MP3 = b"ID3\x03\0\0\0\0\0\0" + bytes(64)
     ids=[
         "credential",
         "other chunk",
-        "named chunk",
         "no sidecar",
         "pair",
         "empty sidecar",
@@ -57,7 +54,7 @@ def test_only_a_complete_file_is_taken_before_its_time(
     if sidecar is not None:
         watched.deliver(f"{name}.sidecar", sidecar)
     one = watched.new_pass()
-    look = replace(one.look, rules=replace(one.look.rules, pair_seconds=900, credential_chunks=("C2PA", "PRUF")))
+    look = replace(one.look, rules=replace(one.look.rules, pair_seconds=900))
 
     first = look(one.folder(), {}, {}, watched.now, known=KnownBatches())
     later = look(one.folder(), first.sightings, {}, watched.now + timedelta(seconds=10), known=KnownBatches())

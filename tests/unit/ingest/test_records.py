@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -36,7 +36,7 @@ def test_the_files_of_a_leg_are_disposed_of_once(watched: Watched) -> None:
     plan = watched.results.plan(one.report.run_ids[0])
     watched.deliver("a.wav")
 
-    again = one.records.of_leg(plan, 1, {}, lambda _part, _answers: None)
+    again = one.records.of_leg(plan, 1, {})
 
     assert one.records.has_leg(plan, 1)
     assert again == one.report.rows
@@ -58,20 +58,6 @@ def test_an_answer_ends_the_waiting_and_a_failure_is_counted(watched: Watched) -
     assert sightings[failed].tries == 1
     assert sightings[failed].retry_at is not None
     assert set(answers) == {accepted}
-
-
-def test_a_refusal_that_waits_for_a_second_one_is_no_answer_yet(watched: Watched) -> None:
-    """The next pass does not move its file; the pass of the hour after asks again."""
-    watched.outcomes["a.wav"] = "rejected"
-    watched.deliver("a.wav")
-    (row,) = watched.run_pass(moves=False).report.rows
-    due = watched.now + timedelta(hours=1)
-
-    sightings, answers = known_after([row | {"retry_at": due}], {}, {}, watched.now)
-
-    (sighting,) = sightings.values()
-    assert (sighting.was_refused, sighting.retry_at) == (True, due)
-    assert answers == {}
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the killed one leaves its files open

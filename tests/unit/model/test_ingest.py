@@ -15,7 +15,6 @@ from proofsweep.model.ingest import (
     is_final,
     is_patient,
     may_be_same_bytes,
-    needs_letter,
     sighted,
     supplier_of,
     watch_id,
@@ -26,9 +25,7 @@ NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 RULES = IngestRules(
     settle_seconds=10,
     pair_seconds=900,
-    first_retry_seconds=300,
     tries=3,
-    ask_again_seconds=86_400,
     unfinished_names=("*.part", "*~"),
 )
 ROW = ManifestRow(
@@ -70,8 +67,6 @@ def seen(seconds: float, tries: int = 0, retry_in: float | None = None) -> Sight
         (seen(10), replace(ANSWER, audio_version="v0"), Decision.TAKE),
         (seen(10), replace(ANSWER, sidecar_version="s0"), Decision.TAKE),
         (seen(10), replace(ANSWER, sidecar_version=None), Decision.TAKE),
-        (replace(seen(999, tries=1, retry_in=1), was_refused=True), ANSWER, Decision.RESTING),
-        (replace(seen(999, tries=1, retry_in=0), was_refused=True), ANSWER, Decision.TAKE),
         (seen(999, tries=1, retry_in=1), None, Decision.RESTING),
         (seen(999, tries=1, retry_in=0), None, Decision.TAKE),
         (seen(999, tries=3), None, Decision.GIVEN_UP),
@@ -178,27 +173,3 @@ def test_a_rejection_that_may_end_at_the_service_expires(
 def test_files_that_failed_often_enough_are_given_up() -> None:
     """Those that will be tried again are not."""
     assert RULES.given_up({"a": seen(1, tries=2, retry_in=9), "b": seen(1, tries=3), "c": seen(1)}) == {"b"}
-
-
-@pytest.mark.parametrize(
-    ("cells", "before", "is_due"),
-    [
-        ({}, None, True),
-        ({"outcome": "ineligible", "reason": "too_large"}, None, True),
-        ({"outcome": "accepted", "reason": None}, None, False),
-        ({"outcome": "failed", "reason": "timeout"}, None, False),
-        ({"outcome": "ineligible", "reason": "source_forbidden"}, None, False),
-        ({}, {"run_id": "yesterday"}, False),
-        ({}, {"run_id": "yesterday", "reason": "local_seal"}, True),
-        ({}, {"run_id": "yesterday", "audio_sha256": "other"}, True),
-        ({}, {"run_id": "today"}, True),
-    ],
-)
-def test_a_letter_is_due_for_what_a_supplier_was_not_told(
-    cells: dict[str, str | None], before: dict[str, str] | None, *, is_due: bool
-) -> None:
-    """An answer that was asked for again and is the same is no news; one of this very run is."""
-    rejected = replace(ANSWER, run_id="today", outcome="rejected", reason="unregistered")
-    known = None if before is None else replace(rejected, **before)  # type: ignore[arg-type]  # texts all
-
-    assert needs_letter(replace(rejected, **cells), known) is is_due  # type: ignore[arg-type]  # texts all

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from proofsweep.model.ingest import PastAnswer, is_answer_in_batch, is_finding, needs_letter, reason_at_look
+from proofsweep.model.ingest import PastAnswer, is_answer_in_batch, is_finding, reason_at_look
 from proofsweep.model.items import FileFacts, ManifestRow
 from proofsweep.model.reasons import Ineligible, Reason
 
@@ -63,11 +63,6 @@ def test_a_look_knows_why_a_row_cannot_be_sent() -> None:
     ]
 
 
-def test_a_file_that_its_sender_named_and_did_not_send_is_told() -> None:
-    """Of a file outside of deliveries that went away, nobody is told."""
-    missing = replace(ANSWER, outcome="ineligible", reason="missing_audio")
-
-    assert is_finding(missing.outcome, missing.reason)
-    assert needs_letter(missing, None, is_delivered=True)
-    assert not needs_letter(missing, None)
-    assert not needs_letter(missing, replace(missing, run_id="yesterday"), is_delivered=True)
+def test_a_file_that_its_sender_named_and_did_not_send_is_a_finding() -> None:
+    """Only its sender can heal that."""
+    assert is_finding("ineligible", "missing_audio")

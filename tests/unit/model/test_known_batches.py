@@ -8,4 +8,4 @@ def test_of_a_new_folder_nothing_is_known() -> None:
     known = KnownBatches()
     known.senders.add("P1")
 
-    assert KnownBatches() == KnownBatches(since={}, folders=set(), senders=set(), acknowledged={})
+    assert KnownBatches() == KnownBatches(since={}, folders=set(), senders=set())

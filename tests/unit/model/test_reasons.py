@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from proofsweep.contract.verdicts import Verdict
-from proofsweep.model.ingest import PastAnswer, is_final, needs_letter
+from proofsweep.model.ingest import is_final
 from proofsweep.model.reason_entries import AtFault, Heals, ReasonEntry
 from proofsweep.model.reasons import REASONS, SOURCE_REASONS, Reason, about, plain_words_for, remedy_for
 
@@ -21,15 +21,11 @@ def test_every_reason_and_every_bad_verdict_has_an_entry() -> None:
 
 @pytest.mark.parametrize("entry", REASONS.values(), ids=list(REASONS))
 def test_all_that_ask_for_a_reason_agree(entry: ReasonEntry) -> None:
-    """Passes over a watched folder, letters and the docs."""
-    words = {"run_id": "r", "item_id": "i", "outcome": "ineligible", "reason": entry.word}
-    unknown = dict.fromkeys(("audio_bytes", "audio_version", "audio_sha256", "sidecar_version", "sidecar_sha256"))
-    answer = PastAnswer(leg=1, **words, **unknown)
+    """Passes over a watched folder, and the docs."""
     printed = CATALOGS.read_text("utf-8").partition("<!-- generated: reasons -->")[2].partition("<!-- end -->")[0]
     (row,) = [line for line in printed.splitlines() if line.startswith(f"| `{entry.word}` |")]
 
     assert is_final("ineligible", entry.word) == (entry.heals is not Heals.HERE)
-    assert needs_letter(answer, None) == entry.tells_supplier
     assert entry.meaning.endswith(".")
     assert plain_words_for("rejected", entry.word) == entry.plain
     assert remedy_for(entry.word) == entry.remedy

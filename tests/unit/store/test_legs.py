@@ -31,10 +31,9 @@ def test_legs_are_numbered_and_an_active_one_is_named(legs: Legs) -> None:
 def test_what_an_earlier_receipt_says_of_rows_is_read(legs: Legs) -> None:
     """The last leg with a receipt counts; what is no row is ignored."""
     legs.write_receipt(1, {"in_doubt": [1]})
-    legs.write_receipt(2, {"in_doubt": [2, "x"], "refused_again": [5]})
+    legs.write_receipt(2, {"in_doubt": [2, "x"]})
 
     assert [legs.in_doubt_before(leg) for leg in (1, 2, 4)] == [frozenset(), frozenset({1}), frozenset({2})]
-    assert (legs.refused_again(2), legs.refused_again(3)) == (frozenset({5}), frozenset())
 
 
 def test_receipts_form_a_chain(legs: Legs) -> None:

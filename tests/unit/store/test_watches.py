@@ -103,7 +103,7 @@ def test_moves_are_kept_until_they_are_ended(watch: Watch) -> None:
 
 def test_what_is_known_of_deliveries_is_read_as_it_was_kept(watch: Watch) -> None:
     """It is derived: what cannot be understood counts as nothing."""
-    kept = KnownBatches(since={"/in/b\udcff": NOW}, folders={"/in"}, senders={"P2", "P1"}, acknowledged={"/in/b": "aa"})
+    kept = KnownBatches(since={"/in/b\udcff": NOW}, folders={"/in"}, senders={"P2", "P1"})
 
     assert watch.batches() == KnownBatches()
     watch.keep_batches(kept)

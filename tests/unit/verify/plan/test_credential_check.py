@@ -66,14 +66,6 @@ def test_pairs_and_what_is_ineligible_already_are_not_opened(item_of: ItemOf) ->
     assert list(CHECK.judged([pair, empty])) == [pair, empty]
 
 
-def test_a_chunk_of_the_partners_own_is_a_credential(item_of: ItemOf) -> None:
-    """Its name is a setting, even if others use the name for something else."""
-    content = BARE[:4] + b"\x36\0\0\0" + BARE[8:] + b"LIST\2\0\0\0ok"
-
-    assert reasons(CHECK.judged([item_of(content)])) == [Reason.NO_CREDENTIAL]
-    assert reasons(CredentialCheck(Files(), ["LIST"]).judged([item_of(content)])) == [None]
-
-
 def test_a_look_goes_only_a_little_ahead(item_of: ItemOf) -> None:
     """A catalog of a million files is never in memory, and the order stays."""
     drawn: list[str] = []
