@@ -27,6 +27,7 @@ class Event(StrEnum):
     LANE_LEARNED = "lane_learned"
     CONTROL_ENDED = "control_ended"
     HEADER_IGNORED = "header_ignored"
+    MEMBER_UNNAMED = "member_unnamed"
     UPDATE_MISSED = "update_missed"
     STOP_REQUESTED = "stop_requested"
     ALERT_MISSED = "alert_missed"
@@ -45,6 +46,7 @@ SENTENCES = {
     Event.LANE_LEARNED: "The rate of calls changed.",
     Event.CONTROL_ENDED: "A call whose answer is known was made, to see whose fault a strange outcome is.",
     Event.HEADER_IGNORED: "A header of the service cannot be read.",
+    Event.MEMBER_UNNAMED: "An answer has a member that the contract does not name: ask the partner what is new.",
     Event.UPDATE_MISSED: "Not all was updated that is kept beside the results; `proofsweep compact` does it.",
     Event.STOP_REQUESTED: "A stop was requested; files in flight are finished.",
     Event.ALERT_MISSED: "An alert was not sent; the run goes on.",
@@ -108,4 +110,6 @@ def json_lines(stream: TextIO) -> Iterator[None]:
 
 def log(event: Event, **facts: str | float | None) -> None:
     """Write one event with its facts."""
-    structlog.get_logger(LOGGER).info(str(event), **facts)
+    logger = structlog.get_logger(LOGGER)
+    write = logger.warning if event is Event.MEMBER_UNNAMED else logger.info
+    write(str(event), **facts)

@@ -36,7 +36,6 @@ TableName = Literal[
     "exchanges",
     "runs",
     "ingest",
-    "drift",
     "probes",
     "rotations",
     "erasures",

@@ -171,8 +171,7 @@ def _added_up(rows: Sequence[Row]) -> tuple[Group, ...]:
 
 
 def _status_of(number: int, receipt: Mapping[str, object]) -> LegStatus:
-    counts, drift = receipt.get("counts"), receipt.get("drift")
-    in_doubt, control_calls = receipt.get("in_doubt"), receipt.get("control_calls")
+    counts, in_doubt, control_calls = (receipt.get(name) for name in ("counts", "in_doubt", "control_calls"))
     ended_by, why, reset = receipt.get("ended_by"), receipt.get("why"), receipt.get("quota_reset")
     return LegStatus(
         leg=number,
@@ -180,7 +179,6 @@ def _status_of(number: int, receipt: Mapping[str, object]) -> LegStatus:
         why=None if why is None else str(why),
         quota_reset=None if reset is None else datetime.fromisoformat(str(reset)),
         counts=counts if isinstance(counts, dict) else {},
-        drift=tuple(map(str, drift)) if isinstance(drift, list) else (),
         in_doubt=len(in_doubt) if isinstance(in_doubt, list) else 0,
         control_calls=control_calls if isinstance(control_calls, int) else 0,
     )

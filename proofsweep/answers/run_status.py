@@ -41,7 +41,6 @@ class LegStatus:
     why: str | None = None
     quota_reset: datetime | None = None  # when the quota resets, by the leg's last snapshot
     counts: dict[str, object] = field(default_factory=dict)
-    drift: tuple[str, ...] = ()  # the first names in its answers that the contract does not name
     in_doubt: int = 0  # rows that were tried, and that no control could decide about
     control_calls: int = 0  # keyed calls of controls, which belong to no row
 
@@ -131,11 +130,6 @@ class RunStatus:
     def sunset(self) -> str | None:
         """The last Sunset header that the service sent in this run; it announces a breaking change."""
         return next((str(leg.counts["sunset"]) for leg in reversed(self.legs) if leg.counts.get("sunset")), None)
-
-    @property
-    def drift(self) -> tuple[str, ...]:
-        """Some names in the answers of this run that the contract does not name."""
-        return tuple(dict.fromkeys(name for leg in self.legs for name in leg.drift))
 
     @property
     def remaining_now(self) -> int:

@@ -24,9 +24,6 @@ ENDINGS = {
     "superseded": "superseded: other runs of its catalog have finished its rows, or planned them anew",
 }
 
-# Names in a sentence. Chosen; not critical.
-_NAMED_DRIFT = 3
-
 
 def ending_of(run: RunStatus) -> str:
     """Return in one clause how the run stands; for `window`, with the leg's own sentence."""
@@ -67,17 +64,7 @@ def notes_of(run: RunStatus) -> list[str]:
         notes.append(
             f"The service announces a breaking change (Sunset: {run.sunset}); ask the partner for the migration guide."
         )
-    return [*notes, *_drift_note(run.drift)]
-
-
-def _drift_note(names: Sequence[str]) -> list[str]:
-    """Return a sentence that the service sent what the contract does not name; nothing if it did not."""
-    others = " and others" if len(names) > _NAMED_DRIFT else ""
-    note = (
-        f"The service sent what the contract does not name: {', '.join(names[:_NAMED_DRIFT])}{others}. "
-        'Ask the partner what is new; see: proofsweep query "FROM drift"'
-    )
-    return [note] if names else []
+    return notes
 
 
 def _unpublished_note(rows: int) -> str:

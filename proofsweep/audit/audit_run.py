@@ -1,7 +1,7 @@
 """Check one run: its plan and receipts, each part that they name, its counts, and what lies beside them.
 
 (1) the receipts hold each other, (2) each verdicts part is what its receipt says, shard by shard, (3) each planned row
-has one answer at most, (4) each exchanges part is what its receipt says, (5) counts, rows of `runs` and `drift` agree,
+has one answer at most, (4) each exchanges part is what its receipt says, (5) counts, rows of `runs` agree,
 (6) there is no part that no receipt names, (7) each request ID that a row names was written down.
 """
 
@@ -26,7 +26,6 @@ from proofsweep.model.findings import Checked, Findings
 from proofsweep.model.runs import Plan
 from proofsweep.store.plans_and_parts import RECEIPTED, Results, plan_of
 from proofsweep.store.receipts import Part, has_claim
-from proofsweep.store.store import sha256_hex
 from proofsweep.verify.leg.publish import EXCHANGE_IDENTITY, exchange_identities
 
 
@@ -93,15 +92,8 @@ class _RunAuditor:
             worked = [each for each in self.receipts.values() if each.leg > leg and each.ended_by != EndedBy.KILLED]
             may_miss = not worked  # a leg that came to its end had written all rows before
             check_runs_row(self.results.store.read(name), receipt, name, may_miss=may_miss, findings=self.findings)
-            self._check_drift(leg, receipt)
         self._check_unreferenced_parts()  # (6)
         self._check_request_ids()  # (7)
-
-    def _check_drift(self, leg: int, receipt: LegReceipt) -> None:
-        name = layout.drift_name(self.plan.run_id, self.plan.run_date, leg)
-        content = self.results.store.read(name)
-        if (None if content is None else sha256_hex(content)) != receipt.drift_sha256:
-            self.findings.bad(name, "is not the part that the receipt of its leg names")
 
     def _parts_by_shard(self) -> dict[int, list[tuple[Part, LegReceipt]]]:
         """Sort the parts that receipts name; a name that is not of this run and leg is a finding."""

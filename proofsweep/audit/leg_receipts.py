@@ -32,7 +32,6 @@ class LegReceipt:
     plan_sha256: str
     previous: str | None  # the digest of the receipt before it, as it says; None for the first
     links: Sequence[ReceiptLink]  # the other receipts that it names
-    drift_sha256: str | None  # the digest of the leg's part of `drift`; None if it has none
 
     def count(self, column: str) -> int:
         """Return a count of the leg's row in `runs`; 0 if it has none."""
@@ -103,7 +102,7 @@ def _contradictions(
 def _receipt_of(name: str, content: bytes) -> LegReceipt | None:
     try:
         said: dict[str, Any] = json.loads(content)
-        previous, drift = said["previous_receipt_sha256"], said["drift_sha256"]
+        previous = said["previous_receipt_sha256"]
         return LegReceipt(
             name=name,
             sha256=sha256_hex(content),
@@ -116,7 +115,6 @@ def _receipt_of(name: str, content: bytes) -> LegReceipt | None:
             plan_sha256=str(said["plan_sha256"]),
             previous=None if previous is None else str(previous),
             links=list(links_in(said)),
-            drift_sha256=None if drift is None else str(drift),
         )
     except (ValueError, TypeError, KeyError, AttributeError):
         return None

@@ -60,7 +60,7 @@ class Exchange:
     # of the request's body, when the answer came; None without a connection: nothing can be charged.
     bytes_sent: int | None = 0
     because: str | None = None  # why there was no connection, or no usable answer, in a clause; in no table
-    unnamed: tuple[str, ...] = ()  # what the answer holds that the contract does not name, as `model.drift` writes it
+    unnamed: tuple[str, ...] = ()  # names of members of the answer that the contract does not name
 
     @property
     def ended_at(self) -> datetime:

@@ -72,11 +72,6 @@ def runs_name(run_id: str, run_date: date, leg: int) -> str:
     return f"{table_folder('runs', run_date)}/{run_id}-{leg:03}.parquet"
 
 
-def drift_name(run_id: str, run_date: date, leg: int) -> str:
-    """What the answers of a leg held that the contract does not name; there is none if they held nothing."""
-    return f"{table_folder('drift', run_date)}/{run_id}-{leg:03}.parquet"
-
-
 def ingest_name(run_id: str, run_date: date, leg: int) -> str:
     """What became of the files that a leg has verified; leg 0 stands for files that were answered before."""
     return f"{table_folder('ingest', run_date)}/{run_id}-{leg:03}.parquet"

@@ -11,7 +11,7 @@ from proofsweep.model.tables.columns import Row
 OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
 
 # What readers need of a receipt; its parts and digests stay in the receipt alone.
-RECEIPT_MEMBERS = ("ended_by", "counts", "why", "quota_reset", "cpu_seconds", "duplicates", "drift")
+RECEIPT_MEMBERS = ("ended_by", "counts", "why", "quota_reset", "cpu_seconds", "duplicates")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

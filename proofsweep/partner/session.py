@@ -59,6 +59,7 @@ class ClientContext:
         base_url: ends in `/v1`, without a slash after it.
         record_unattributed: takes the exchanges that belong to no row.
         unreadable_headers: those of the quota that were logged, with the first exchange; each is logged once.
+        unnamed_members: of answers, likewise.
         headroom_check: asks for the calls that are left, on behalf of all sessions.
     """
 
@@ -68,6 +69,7 @@ class ClientContext:
     key: CurrentKey
     record_unattributed: Callable[[Exchange], None]
     unreadable_headers: dict[str, Exchange] = field(default_factory=dict)
+    unnamed_members: dict[str, Exchange] = field(default_factory=dict)
     headroom_check: SingleFlight[int | None] = field(default_factory=SingleFlight)
 
 
@@ -160,15 +162,18 @@ class Session:
         reply = self.context.transport.send(request, attempt=history.attempts, key=sent_key)
         self._ended_at = dispatcher.clock()
         self.record(reply.exchange)
-        if reply.exchange.headers.unreadable:
-            self._log_unreadable(reply.exchange)
+        self._log_surprises(reply.exchange)
         dispatcher.note(reply.exchange, self._ticket, self._holder)
         return reply
 
-    def _log_unreadable(self, exchange: Exchange) -> None:
+    def _log_surprises(self, exchange: Exchange) -> None:
+        """Log each unreadable header and each unnamed member once, by the first of all threads."""
         for header in exchange.headers.unreadable:
-            if self.context.unreadable_headers.setdefault(header, exchange) is exchange:  # the first of all threads
+            if self.context.unreadable_headers.setdefault(header, exchange) is exchange:
                 log(Event.HEADER_IGNORED, header=header, call=exchange.call)
+        for member in exchange.unnamed:
+            if self.context.unnamed_members.setdefault(member, exchange) is exchange:
+                log(Event.MEMBER_UNNAMED, member=member, call=exchange.call)
 
     def _apply_decision(self, exchange: Exchange) -> None:
         """Do what the retry rule says: return to repeat the call, or raise.

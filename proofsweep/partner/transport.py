@@ -16,8 +16,8 @@ from pydantic import SecretStr
 
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.lenient import json_of, object_of, text_of
-from proofsweep.model.drift import drift_in
 from proofsweep.model.exchanges import Call, Exchange, Failure
+from proofsweep.model.unnamed import unnamed_in
 from proofsweep.partner.connections import (
     BROKEN_EXCHANGE,
     DeadlineBackend,
@@ -239,7 +239,7 @@ class _ReplyBuilder:
         flaw = self._request.flaw(document) if expects_json and answer.is_success else None
         code = None if answer.is_success else text_of(object_of(document).get("code"))
         exchange = replace(self._exchange(answer, Failure.BAD_ANSWER if flaw else None, code), because=flaw)
-        unnamed = drift_in(call, document, is_success=answer.is_success)
+        unnamed = unnamed_in(call, document, is_success=answer.is_success)
         exchange = replace(exchange, unnamed=unnamed) if unnamed else exchange
         return Reply(exchange, document, hashlib.sha256(content).hexdigest())
 

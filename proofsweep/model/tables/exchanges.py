@@ -1,6 +1,5 @@
 """The `exchanges` table: one row per HTTP exchange, the audit trail."""
 
-from proofsweep.model.drift import cell_of
 from proofsweep.model.exchanges import Exchange
 from proofsweep.model.tables.columns import INT, REAL, SMALL, STATUS, TEXT, TIME, Column, Row, Table
 
@@ -31,7 +30,7 @@ COLUMNS = (
     Column(
         "unnamed",
         TEXT,
-        "what of the answer the contract does not name, as a JSON array of verdict:…, error_code:… and field:…",
+        "names of members of the answer that the contract does not name, sorted and separated by commas",
     ),
 )
 
@@ -69,5 +68,5 @@ def exchange_row(
         "partner_date": headers.partner_date,
         "sunset": headers.sunset,
         "environment": environment,
-        "unnamed": cell_of(exchange.unnamed) if exchange.unnamed else None,
+        "unnamed": ",".join(exchange.unnamed) or None,
     }

@@ -1,7 +1,6 @@
 """Every table of a results store, once: a new one is its own file, a line here, and what writes its rows."""
 
 from proofsweep.model.tables import (
-    drift,
     erasures,
     exchanges,
     ingest,
@@ -17,7 +16,7 @@ from proofsweep.model.tables.columns import Writer
 
 # `verdicts` first: the rows of others may name an item by the proof that its answer names.
 _MODULES = (
-    *(verdicts, exchanges, runs, ingest, drift, probes),
+    *(verdicts, exchanges, runs, ingest, probes),
     *(rotations, erasures, proofs, interpretations, recoveries),
 )
 TABLES = {module.TABLE.name: module.TABLE for module in _MODULES}

@@ -2,9 +2,8 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,7 +11,6 @@ import pyarrow.compute as pc
 from proofsweep import __version__
 from proofsweep.contract import CONTRACT_VERSION
 from proofsweep.model import layout
-from proofsweep.model.drift import names_in
 from proofsweep.model.exchanges import Call
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables import runs
@@ -20,52 +18,9 @@ from proofsweep.model.tables.columns import Row, empty_row
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.receipts import Part
 
-READ = ("call", "unnamed", "started_at", "request_id")
-"""The columns of `exchanges` that are read."""
-
-_KEY = ("call", "kind", "name")
-
-# Chosen: a service that invents a name for each answer must not fill the memory; nobody reads more than a few names.
-_MOST_NAMES = 1_000
-
-
-@dataclass(slots=True)
-class DriftCounts:
-    """The rows of the table `drift` by call, kind and name; at most a thousand."""
-
-    _seen: dict[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
-
-    def watch(self, exchanges: Iterable[pa.Table]) -> Iterator[pa.Table]:
-        """Yield the same tables, and note what passes."""
-        for table in exchanges:
-            with_drift = table.select(READ).filter(pc.is_valid(table["unnamed"]))
-            if with_drift.num_rows:
-                self._note(with_drift)
-            yield table
-
-    def rows(self, plan: Plan, leg: int) -> list[Row]:
-        """Return the rows, sorted."""
-        of_leg: Row = {"run_id": plan.run_id, "leg": leg, "environment": plan.environment}
-        return [of_leg | row for _, row in sorted(self._seen.items())]
-
-    def _note(self, exchanges: pa.Table) -> None:
-        """Note exchanges; those with the same names, which most have, are one group."""
-        groups = exchanges.sort_by("started_at").group_by(["call", "unnamed"], use_threads=False)
-        counted = groups.aggregate([("started_at", "first"), ("request_id", "first"), ("unnamed", "count")])
-        for group in counted.to_pylist():
-            first = {"first_seen_at": group["started_at_first"], "first_request_id": group["request_id_first"]}
-            for key in ((group["call"], *names) for names in names_in(group["unnamed"])):
-                if key not in self._seen and len(self._seen) < _MOST_NAMES:
-                    self._seen[key] = {**dict(zip(_KEY, key, strict=True)), "answers": 0} | first
-                if (row := self._seen.get(key)) is not None:
-                    row["answers"] += group["unnamed_count"]
-                    if first["first_seen_at"] < row["first_seen_at"]:
-                        row |= first
-
-
 _OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
 _THROTTLED = 429
-_COUNTED = ["status", "bytes_sent", "sunset", *READ]
+_COUNTED = ["status", "bytes_sent", "sunset", "call", "started_at"]
 _KEYED = [str(call) for call in Call if call.is_keyed]
 
 
@@ -76,13 +31,11 @@ class LegCounts:
     Attributes:
         row: for `runs`, without how the leg ended and what remains; what only its process knows is null.
         duplicates: rows that another row's answer served; no call was made for them.
-        drift: for `drift`.
         control_calls: keyed calls of controls and canaries, which belong to no row.
     """
 
     row: Row
     duplicates: int
-    drift: list[Row]
     control_calls: int
 
 
@@ -103,13 +56,12 @@ def count_leg(results: Results, plan: Plan, leg: int, verdicts: Sequence[Part], 
     }
     outcomes, duplicates, last_row = _outcomes_of(results, [part.name for part in verdicts])
     names = [part.name for part in exchanges]
-    drift = DriftCounts()
-    row |= outcomes | exchange_counts(drift.watch(results.tables(names, _COUNTED)))
+    row |= outcomes | exchange_counts(results.tables(names, _COUNTED))
     row["finished_at"] = max(
         (each for each in (row["finished_at"], last_row) if isinstance(each, datetime)), default=None
     )
     row["calls_again"] = _calls_again(results, plan, leg, names)
-    return LegCounts(row, duplicates, drift.rows(plan, leg), _control_calls(results, names))
+    return LegCounts(row, duplicates, _control_calls(results, names))
 
 
 def _outcomes_of(results: Results, names: Iterable[str]) -> tuple[Row, int, datetime | None]:

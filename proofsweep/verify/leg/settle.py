@@ -8,7 +8,6 @@ from datetime import datetime
 from proofsweep.endings import EndedBy
 from proofsweep.errors import NameTaken, RunIsActive
 from proofsweep.model import layout
-from proofsweep.model.drift import words_for
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.runs import stored_row
@@ -58,11 +57,8 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
     times = (counts.row["finished_at"], end.facts.get("finished_at"))  # a clock may have been put back in the leg
     row["finished_at"] = max((each for each in times if isinstance(each, datetime)), default=None)
     end, row = _as_rows_say(end, row)
-    drift_sha256 = _write_drift(results, plan, end.leg, counts.drift)
     notes = {
         "why": end.why,
-        "drift": words_for(counts.drift),
-        "drift_sha256": drift_sha256,
         "cpu_seconds": end.cpu_seconds,
         "quota_reset": end.quota_reset,
         "in_doubt": list(end.in_doubt),
@@ -92,16 +88,6 @@ def write_runs_row(results: Results, plan: Plan, legs: Legs, leg: int) -> None:
     if isinstance(cells, dict):
         with suppress(NameTaken):
             results.create_part(layout.runs_name(plan.run_id, plan.run_date, leg), "runs", [stored_row(cells)])
-
-
-def _write_drift(results: Results, plan: Plan, leg: int, rows: list[Row]) -> str | None:
-    """Write what answers held that the contract does not name, if they held something; give the part's digest."""
-    if not rows:
-        return None
-    name = layout.drift_name(plan.run_id, plan.run_date, leg)
-    with suppress(NameTaken):  # an earlier settlement broke off
-        results.create_part(name, "drift", rows)
-    return results.part(name).sha256
 
 
 def _as_rows_say(end: LegEnd, row: Row) -> tuple[LegEnd, Row]:

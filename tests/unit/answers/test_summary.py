@@ -52,17 +52,6 @@ def test_a_closed_window_is_explained_once(plan: Plan) -> None:
     assert notes_of(run) == []
 
 
-def test_the_notes_name_what_the_contract_does_not_name(plan: Plan) -> None:
-    """Once for all legs, and three names of them; the table has the rest."""
-    two = LegStatus(leg=1, ended_by="cancelled", drift=("verdict quantumSealed", "field a"))
-    more = LegStatus(leg=2, ended_by="complete", drift=("field a", "field b", "field c"))
-
-    (few,), (many,) = notes_of(status_of(plan, two)), notes_of(status_of(plan, two, more))
-
-    assert "does not name: verdict quantumSealed, field a. Ask" in few
-    assert "verdict quantumSealed, field a, field b and others. Ask" in many
-
-
 def test_the_notes_say_why_a_run_stopped_and_what_the_service_announces(plan: Plan) -> None:
     """The Sunset header announces a breaking change (contract, Versioning 3)."""
     why = "The service refused the key."

@@ -311,16 +311,6 @@ def test_a_changed_snapshot_is_found(root: Path) -> None:
     assert places(audit(root)) == {"_snapshot"}
 
 
-def test_drift_that_no_receipt_names_is_found(root: Path) -> None:
-    """Added beside a leg that met none, or of no run at all."""
-    day = root / "drift/run_date=2026-11-02"
-    day.mkdir(parents=True)
-    for run_id in (NEWEST, "20261102T130000Z_000bb"):
-        (day / f"{run_id}-001.parquet").write_bytes(b"PAR1")
-
-    assert places(audit(root)) == {f"drift/run_date=2026-11-02/{run}-001.parquet" for run in (NEWEST, run_id)}
-
-
 ERASURE = operation_named("20261101T200000Z_000ee", "erasure")
 
 

@@ -51,4 +51,4 @@ def test_the_storage_target_s_own_id_replaces_the_request_id() -> None:
 def test_what_the_contract_does_not_name_is_a_list_or_null() -> None:
     """Most answers hold no such name."""
     assert row_of(EXCHANGE)["unnamed"] is None
-    assert row_of(replace(EXCHANGE, unnamed=("field:x",)))["unnamed"] == '["field:x"]'
+    assert row_of(replace(EXCHANGE, unnamed=("grade.x", "y")))["unnamed"] == "grade.x,y"

@@ -37,6 +37,6 @@ def test_a_table_that_names_items_or_proofs_says_what_becomes_of_them(table: Tab
 
 def test_tables_are_known_by_who_writes_them() -> None:
     """Legs have receipts that name parts, operations have theirs."""
-    assert written_by("leg") == ("verdicts", "exchanges", "runs", "drift")
+    assert written_by("leg") == ("verdicts", "exchanges", "runs")
     assert written_by("operation") == ("rotations", "erasures", "proofs", "interpretations", "recoveries")
     assert NAMES[: len(TABLES)] == tuple(TABLES)

@@ -1,6 +1,5 @@
 """A leg ends as parts, a receipt and a row in `runs`; if that breaks off anywhere, the next process does it."""
 
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,9 +9,7 @@ from proofsweep.endings import EndedBy
 from proofsweep.errors import NameTaken, ResultsError, RunIsActive
 from proofsweep.model import layout
 from proofsweep.model.runs import Plan
-from proofsweep.model.tables.exchanges import exchange_row
 from proofsweep.store.journal import Journal
-from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.verify.leg.leg_session import settle_last_leg
 from proofsweep.verify.leg.settle import LegEnd, settle_leg
@@ -20,7 +17,6 @@ from proofsweep.verify.leg.settle import LegEnd, settle_leg
 from ...conftest import LegBuilder
 from ...left_behind import (
     BreakingStore,
-    exchange,
     journal_rows,
     let_holder_die,
     rows_of,
@@ -60,26 +56,6 @@ def test_what_is_in_the_journal_alone_becomes_parts(results: Results, plan: Plan
     assert rows_of(results, plan) == [0, 1, 2, 3]
     assert parts_by_shard(results, plan, 1) == {0: 2, 1: 2}
     assert (row["accepted"], row["remaining"], row["calls"]) == (4, 1, 5)
-
-
-def test_what_the_contract_does_not_name_is_counted_once(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
-    """Also if an earlier settlement broke off after it was written; the receipt names it for the summary."""
-    seen = replace(exchange(), unnamed=("verdict:quantumSealed", "field:mood"))
-    journal = Journal(results, plan.run_id, 1, "w")
-    journal.add(None, [exchange_row(seen, run_id=plan.run_id, leg=1, manifest_row=0)])
-    journal.flush()
-    breaking = Results(BreakingStore(Path(results.store.url), writes_left=2))  # the exchanges, then the drift
-
-    with pytest.raises(ResultsError):
-        settle_leg(breaking, plan, COMPLETE, Legs(breaking, plan.run_id))
-    settle_leg(results, plan, COMPLETE, new_leg.legs(plan))
-
-    found = results.table("drift", results.all_parts("drift")).to_pylist()
-    assert [(row["kind"], row["name"], row["answers"]) for row in found] == [
-        ("field", "mood", 1),
-        ("verdict", "quantumSealed", 1),
-    ]
-    assert (new_leg.legs(plan).receipt(1) or {})["drift"] == ["verdict quantumSealed", "field mood"]
 
 
 def test_the_audit_trail_is_published_whole(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
