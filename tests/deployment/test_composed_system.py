@@ -36,6 +36,15 @@ def test_scheduled_deployments_are_known_to_the_server(composed: ComposedSystem)
         assert found["pull_steps"] == [{"prefect.deployments.steps.set_working_directory": {"directory": "."}}]
 
 
+def test_to_register_again_makes_nothing_twice(composed: ComposedSystem) -> None:
+    """As each start of the composition does."""
+    assert composed.parts.run("deployments") == 0, composed.parts.output("deployments")
+
+    automations = composed.api.post("/automations/filter", json={}).raise_for_status().json()
+    assert len(automations) == len({each["name"] for each in automations}) == 4
+    assert all(each["enabled"] for each in automations)
+
+
 def test_schedules_make_runs(composed: ComposedSystem) -> None:
     """The server plans the next runs of each deployment ahead."""
     for name in ("nightly", "ingest"):

@@ -4,7 +4,7 @@ import json
 import os
 import signal
 from collections.abc import Iterator
-from datetime import timedelta
+from contextlib import contextmanager
 from itertools import cycle, islice
 from operator import itemgetter
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
+import yaml
 
 from ..worlds.sandbox_world import Samples, SandboxWorld
 from ..worlds.waiting import wait_for
@@ -42,20 +43,35 @@ def catalog(world: SandboxWorld, samples: Samples, monkeypatch: pytest.MonkeyPat
     return world.manifest(islice(cycle(samples.valid), ROWS))
 
 
-@pytest.fixture
-def crashes(api: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The automations that are shipped, but that they run a flow run again once, not three times."""
-    monkeypatch.setenv("PREFECT_API_URL", str(api.base_url).rstrip("/"))
-    from prefect import get_client  # noqa: PLC0415 - Prefect reads its settings on import
+def shipped_automations() -> list[dict[str, Any]]:
+    """Read the automations that are shipped, but let them run a flow run again once, not three times."""
+    found = yaml.safe_load((Path(__file__).parents[2] / "deploy" / "automations.yaml").read_text())["automations"]
+    for each in found:
+        if "prefect.run-count" in each["trigger"]["match"]:
+            each["trigger"]["match"]["prefect.run-count"] = ["0", "1"]
+    return list(found)
 
-    from proofsweep_tasks.crash_automations import crash_automations  # noqa: PLC0415
+
+@contextmanager
+def made(*automations: dict[str, Any]) -> Iterator[None]:
+    """Make automations at the server, and delete them in the end."""
+    from prefect import get_client  # noqa: PLC0415 - Prefect reads its settings on import
+    from prefect.events.schemas.automations import AutomationCore  # noqa: PLC0415
 
     with get_client(sync_client=True) as client:
-        _, *others = crash_automations(1)
-        made = [client.create_automation(each) for each in others]
+        ids = [client.create_automation(AutomationCore.model_validate(each)) for each in automations]
         yield
-        for automation in made:
-            client.delete_automation(automation)
+        for each in ids:
+            client.delete_automation(each)
+
+
+@pytest.fixture
+def crashes(api: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """All automations but the one that waits for heartbeats."""
+    monkeypatch.setenv("PREFECT_API_URL", str(api.base_url).rstrip("/"))
+    _, *others = shipped_automations()
+    with made(*others):
+        yield
 
 
 def begin(api: httpx.Client, deployment: str, world: SandboxWorld, catalog: str, **more: object) -> str:
@@ -127,28 +143,24 @@ def test_the_run_of_a_machine_that_is_gone_is_finished_by_another_worker(
     world: SandboxWorld, catalog: str, api: httpx.Client, deployment: str
 ) -> None:
     """The server misses its heartbeats; each row has its one answer in the end."""
-    from prefect import get_client  # noqa: PLC0415 - Prefect reads its settings on import
-    from prefect.events import emit_event  # noqa: PLC0415
-
-    from proofsweep_tasks.crash_automations import crash_automations  # noqa: PLC0415
+    from prefect.events import emit_event  # noqa: PLC0415 - Prefect reads its settings on import
 
     flow_run = begin(api, deployment, world, catalog)
     process = process_of_leg(world, 1)
     for number in (parent_of(process), process):
         os.kill(number, signal.SIGKILL)
-    silent, *_ = crash_automations(1)
-    silent.trigger.within = timedelta(seconds=10)
+    silent, *_ = shipped_automations()
+    silent["trigger"]["within"] = 10
     flow = {"prefect.resource.role": "flow", "prefect.resource.name": "verify-catalog"}
-    with get_client(sync_client=True) as client, working(world):
-        made = client.create_automation(silent)
-        emit_event(  # its last one: it was sent before the automation was there
-            event="prefect.flow-run.heartbeat",
-            resource={"prefect.resource.id": f"prefect.flow-run.{flow_run}"},
-            related=[flow | {"prefect.resource.id": f"prefect.flow.{run_of(api, flow_run)['flow_id']}"}],
-        )
-
-        wait_until(world, api, flow_run, "Running", "Crashed")
-        client.delete_automation(made)  # the second try lives, and its heartbeats are further apart
+    with working(world):
+        with made(silent):
+            emit_event(  # its last one: it was sent before the automation was there
+                event="prefect.flow-run.heartbeat",
+                resource={"prefect.resource.id": f"prefect.flow-run.{flow_run}"},
+                related=[flow | {"prefect.resource.id": f"prefect.flow.{run_of(api, flow_run)['flow_id']}"}],
+            )
+            wait_until(world, api, flow_run, "Running", "Crashed")
+        # The second try lives, and its heartbeats are further apart.
         wait_until(world, api, flow_run, *AGAIN, "Running", "Completed")
 
     assert sorted(row["manifest_row"] for row in world.rows()) == list(range(ROWS))
@@ -176,9 +188,6 @@ def test_a_run_that_ends_after_all_is_not_gone(
 ) -> None:
     """Its machine was out of reach, and it went on; one that crashed after it, and did not end, is gone."""
     monkeypatch.setenv("PREFECT_API_URL", str(api.base_url).rstrip("/"))
-    from prefect import get_client  # noqa: PLC0415 - Prefect reads its settings on import
-
-    from proofsweep_tasks.crash_automations import crash_automations  # noqa: PLC0415
 
     def moved_to(flow_run: str, state: str) -> str:
         asked = {"state": {"type": state.upper(), "name": state}, "force": True}
@@ -190,13 +199,11 @@ def test_a_run_that_ends_after_all_is_not_gone(
         answer = api.post(f"/deployments/{deployment}/create_flow_run", json=asked)
         return str(answer.raise_for_status().json()["id"])
 
-    _, gone, *_ = crash_automations(1)
-    gone.trigger.within = timedelta(seconds=10)
-    with get_client(sync_client=True) as client:
-        made = client.create_automation(gone)
+    _, gone, *_ = shipped_automations()
+    gone["trigger"]["within"] = 10
+    with made(gone):
         ended = moved_to(moved_to(begun(), "Crashed"), "Completed")
         dead = moved_to(begun(), "Crashed")
         wait_for(lambda: states_of(api, dead)[-1] == "Gone", lambda: states_of(api, dead))
-        client.delete_automation(made)
 
     assert states_of(api, ended)[-1] == "Completed"
