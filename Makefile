@@ -61,14 +61,14 @@ lock: $(READY) ## update requirements.lock from pyproject.toml
 bench: $(READY) ## measure the figures of docs/performance.md; about ten minutes
 	@$(BIN)/python -m benchmarks
 
-up: ## start everything in containers: server, worker, store; the sandbox only without a partner's key (docs/deployment.md)
+up: ## start everything in containers: server and worker; the sandbox only without a partner's key (docs/deployment.md)
 	@deploy/up
 	@echo "Prefect: http://127.0.0.1:4200 (login: deploy/secrets/prefect-login)"
 
 down: ## stop the containers; their volumes stay
 	@docker compose down --remove-orphans
 
-containers: $(READY) ## build the images and run docker-compose.yml for real, as root on Debian; ten minutes, more the first time
+containers: $(READY) ## build the image and run docker-compose.yml for real, as root on Debian; ten minutes, more the first time
 	@tests/containers/with-engine timeout --kill-after 30 2400 \
 		$(BIN)/pytest --quiet --exitfirst --numprocesses 0 --capture=no -rs tests/containers
 

@@ -13,7 +13,7 @@ BOUNDS = {"fastapi", "sqlalchemy"}
 """Declared only to limit the version that another dependency may use."""
 
 OPTIONAL = PROJECT["optional-dependencies"]
-EXTRAS = {name: parts for name, parts in OPTIONAL.items() if name not in {"dev", "store"}}
+EXTRAS = {name: parts for name, parts in OPTIONAL.items() if name != "dev"}
 IMPORTED_BY_OTHERS = {"boto3"}
 """Declared since another dependency imports it where it is installed: obstore, for the profiles of `~/.aws`."""
 
@@ -46,11 +46,6 @@ def test_what_is_imported_is_declared_and_the_reverse() -> None:
     declared = names_of(PROJECT["dependencies"]) | names_of(chain(*EXTRAS.values()))
 
     assert imported_by(PACKAGES) - BROUGHT == declared - BOUNDS - IMPORTED_BY_OTHERS
-
-
-def test_the_extra_of_the_composition_is_what_its_store_imports() -> None:
-    """It is a script beside the wheel."""
-    assert names_of(OPTIONAL["store"]) <= imported_by(["deploy"])
 
 
 def test_what_only_tests_and_benchmarks_import_is_declared_for_developers() -> None:

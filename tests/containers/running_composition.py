@@ -12,11 +12,10 @@ from typing import Any
 
 import httpx
 import pyarrow as pa
-from pyarrow.fs import FileSelector, S3FileSystem
 
 import proofsweep_sandbox as sandbox
 
-from ..deployment.composed_system import ENDED, RESULTS, verdicts_in
+from ..deployment.composed_system import ENDED, rows_in
 from ..deployment.native_compose import ROOT
 from ..worlds.waiting import wait_for
 
@@ -92,20 +91,19 @@ class RunningComposition:
         return found
 
     @cached_property
-    def store(self) -> S3FileSystem:
-        """The objects of the store."""
-        keys = {"access_key": self.secret("store-access-key"), "secret_key": self.secret("store-secret-key")}
-        return S3FileSystem(endpoint_override="http://127.0.0.1:7070", region="us-east-1", **keys)
+    def results(self) -> Path:
+        """The volume of the results."""
+        asked = ("docker", "volume", "inspect", "--format", "{{.Mountpoint}}", "proofsweep_sample-results")
+        return Path(self.run(*asked).strip())
 
     def verdicts(self) -> list[dict[str, Any]]:
-        """Read all verdicts in the store."""
-        return verdicts_in(self.store)
+        """Read all verdicts."""
+        return rows_in(self.results)
 
     def journalled(self) -> set[str]:
         """Return the request IDs of the verify calls whose rows a kill cannot lose any more."""
-        found = self.store.get_file_info(FileSelector(f"{RESULTS}/_runs", recursive=True))
-        segments = [each.path for each in found if "/journal/" in each.path and each.base_name.startswith("verdicts-")]
-        tables = [pa.ipc.open_stream(self.store.open_input_stream(path)).read_all() for path in segments]
+        segments = self.results.glob("_runs/*/journal/*/verdicts-*")
+        tables = [pa.ipc.open_stream(each.read_bytes()).read_all() for each in segments]
         return {str(request) for table in tables for request in table["verify_request_id"].to_pylist()}
 
     def files_in(self, name: str) -> set[str]:

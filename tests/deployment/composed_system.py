@@ -12,22 +12,18 @@ from uuid import uuid4
 
 import httpx
 import pyarrow.dataset
-from pyarrow.fs import FileType, S3FileSystem
 
 from ..worlds.waiting import wait_for
 from .native_compose import Composition
 
 ENDED = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
-RESULTS = "proofsweep/sandbox"
-"""The results store's bucket and prefix."""
 
 
-def verdicts_in(files: S3FileSystem) -> list[dict[str, Any]]:
-    """Read all verdicts in the results store of a trial."""
-    if files.get_file_info(f"{RESULTS}/verdicts").type == FileType.NotFound:
+def rows_in(results: Path, table: str = "verdicts") -> list[dict[str, Any]]:
+    """Read a table of a results store with a plain reader of Parquet."""
+    if not (results / table).is_dir():
         return []
-    table = pyarrow.dataset.dataset(f"{RESULTS}/verdicts", format="parquet", filesystem=files).to_table()
-    return list(table.to_pylist())
+    return list(pyarrow.dataset.dataset(results / table, format="parquet").to_table().to_pylist())
 
 
 @contextmanager
@@ -62,11 +58,10 @@ def _heartbeat(api: httpx.Client, flow_run: str) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class ComposedSystem:
-    """The running services, a client of the Prefect server's API, and the store's files."""
+    """The running services, and a client of the Prefect server's API."""
 
     parts: Composition
     api: httpx.Client
-    files: S3FileSystem
 
     def wait_for(self, holds: Callable[[], object], what: str) -> None:
         """Return soon after a condition holds."""
@@ -111,9 +106,14 @@ class ComposedSystem:
         """Start a run of a deployment, and wait for its end."""
         return self.ended(self.started(name))
 
+    @property
+    def results(self) -> Path:
+        """The folder of the results."""
+        return self.parts.place("/var/lib/proofsweep/results")
+
     def verdicts(self) -> list[dict[str, Any]]:
-        """Read all verdicts in the store."""
-        return verdicts_in(self.files)
+        """Read all verdicts."""
+        return rows_in(self.results)
 
 
 def _descendants(process: int) -> Iterator[int]:

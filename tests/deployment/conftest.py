@@ -8,7 +8,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-from pyarrow.fs import S3FileSystem
 
 from .composed_system import ComposedSystem
 from .native_compose import ROOT, Composition
@@ -29,15 +28,9 @@ def made_secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="package")  # its processes poll, and would for the rest of the tests
 def composed(tmp_path_factory: pytest.TempPathFactory, made_secrets: Path) -> Iterator[ComposedSystem]:
-    """Database, server, store with its bucket, sandbox with samples, deployments and worker."""
+    """Database, server, sandbox with samples, deployments and worker."""
     folder = tmp_path_factory.mktemp("composed")
     parts = Composition(folder, {})
-    store = S3FileSystem(
-        endpoint_override=f"http://127.0.0.1:{parts.ports['7070']}",
-        access_key=(made_secrets / "store-access-key").read_text().strip(),
-        secret_key=(made_secrets / "store-secret-key").read_text().strip(),
-        region="us-east-1",
-    )
     (folder / "secrets").symlink_to(made_secrets)
     login = base64.b64encode((made_secrets / "prefect-login").read_bytes().strip()).decode()
     with ExitStack() as stack:
@@ -60,10 +53,9 @@ def composed(tmp_path_factory: pytest.TempPathFactory, made_secrets: Path) -> It
                 trust_env=False,
             )
         )
-        system = ComposedSystem(parts, api, store)
+        system = ComposedSystem(parts, api)
         stack.callback(lambda: [parts.stop(name) for name in reversed(list(parts.processes))])
-        system.start("prefect", "store", "sandbox")
-        assert parts.run("bucket") == 0, parts.output("bucket")
+        system.start("prefect", "sandbox")
         assert parts.run("samples") == 0, parts.output("samples")
         assert parts.run("deployments") == 0, parts.output("deployments")
         system.start("worker")

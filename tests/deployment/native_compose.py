@@ -17,13 +17,14 @@ import yaml
 from ..servers.free_ports import free_ports
 
 ROOT = Path(__file__).parents[2]
-PORTS = ("4200", "5432", "7070", "8080", "8725", "8726", "8727")
-FOLDERS = ("/run/secrets", "/srv/store", "/var/lib/prefect", "/var/lib/proofsweep", "/var/lib/sandbox", "/tmp")  # noqa: S108 - a container's
+PORTS = ("4200", "5432", "8080", "8725", "8726", "8727")
+FOLDERS = ("/run/secrets", "/var/lib/prefect", "/var/lib/proofsweep", "/var/lib/sandbox", "/tmp")  # noqa: S108 - a container's
 VARIABLE = re.compile(r"\$\$|\$\{(\w+)(?::-([^}]*)|:\?[^}]*)?\}")
 
 
 REAL = ("docker-compose.yml",)
 TRIAL = (*REAL, "docker-compose.sandbox.yml")
+S3 = (*REAL, "docker-compose.s3.yml")
 
 
 def read_compose(environ: Mapping[str, str], files: Iterable[str] = TRIAL) -> dict[str, Any]:

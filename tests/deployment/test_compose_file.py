@@ -13,13 +13,13 @@ from proofsweep.settings import load_settings
 from proofsweep.settings.ingest_settings import IngestSettings
 from proofsweep.settings.sections import PaceSettings
 
-from .native_compose import PORTS, REAL, ROOT, TRIAL, read_compose
+from .native_compose import PORTS, REAL, ROOT, S3, TRIAL, read_compose
 
 SECRETS = {"SECRETS_FOLDER": "deploy/secrets"}
 """What `make up` leaves in `.env`."""
 COMPOSE = read_compose(SECRETS)
-SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
-OURS = {"proofsweep", "proofsweep-store"}
+SERVICES: dict[str, dict[str, Any]] = read_compose(SECRETS, S3)["services"] | COMPOSE["services"]
+OURS = {"proofsweep"}
 SERVICES_OF_REAL = read_compose(SECRETS, REAL)["services"]
 ONE_SHOT = {"bucket", "deployments", "samples"}
 PINNED = re.compile(r"[\w./-]+:v?\d+\.\d+(\.\d+)?(-[a-z]+)?(@sha256:[0-9a-f]{64})?")
@@ -27,7 +27,7 @@ PINNED = re.compile(r"[\w./-]+:v?\d+\.\d+(\.\d+)?(-[a-z]+)?(@sha256:[0-9a-f]{64}
 each_service = pytest.mark.parametrize("name", SERVICES)
 
 
-@pytest.mark.parametrize("file", TRIAL)
+@pytest.mark.parametrize("file", sorted({*TRIAL, *S3}))
 def test_file_keeps_to_the_specification(file: str) -> None:
     """It matches the schema of the Compose Specification, which a published checker contains."""
     checked = subprocess.run(
@@ -89,7 +89,7 @@ def test_every_secret_is_made_and_used(made_secrets: Path) -> None:
     """The services of a trial use exactly the secrets that `deploy/make-secrets` makes."""
     used = {
         secret if isinstance(secret, str) else secret["source"]
-        for service in SERVICES.values()
+        for service in COMPOSE["services"].values()
         for secret in service.get("secrets", [])
     }
 
@@ -115,10 +115,11 @@ def test_only_the_server_reaches_the_database() -> None:
 
 def test_named_volumes_are_declared() -> None:
     """A misspelt name would make a new, empty volume."""
-    services = [*SERVICES.values(), *read_compose({}, REAL)["services"].values()]
-    named = {volume.split(":")[0] for service in services for volume in service.get("volumes", [])}
+    for files in (REAL, S3, TRIAL):
+        compose = read_compose({}, files)
+        named = {volume.split(":")[0] for it in compose["services"].values() for volume in it.get("volumes", [])}
 
-    assert {name for name in named if not name.startswith(".")} == set(COMPOSE["volumes"])
+        assert {name for name in named if not name.startswith(".")} <= set(compose["volumes"])
 
 
 def test_a_real_catalog_is_a_folder_of_the_host() -> None:
@@ -134,7 +135,8 @@ def test_a_real_catalog_is_a_folder_of_the_host() -> None:
 
 def test_what_a_person_sets_for_ingest_reaches_the_worker() -> None:
     """Each setting of ingest is passed on."""
-    passed = {name for name, value in SERVICES_OF_REAL["worker"]["environment"].items() if value is None}
+    environment = SERVICES_OF_REAL["worker"]["environment"]
+    passed = {name for name, value in environment.items() if value is None and name.startswith("PROOFSWEEP_")}
 
     assert passed == {f"PROOFSWEEP_INGEST__{name.upper()}" for name in IngestSettings.model_fields}
 
@@ -171,16 +173,14 @@ def test_a_trial_keeps_to_itself() -> None:
     own = {
         "CATALOG_FOLDER": "/music",
         "PROOFSWEEP_RESULTS__URL": "s3://ours/x",
-        "AWS_ENDPOINT_URL": "https://s3.example",
     }
 
     trial = read_compose(SECRETS | own | {"PROOFSWEEP_SERVICE__BASE_URL": "https://partner.example/v1"}, TRIAL)
 
     worker = trial["services"]["worker"]
     assert worker["environment"]["PROOFSWEEP_SERVICE__BASE_URL"] == "http://sandbox:8725/v1"
-    assert worker["environment"]["PROOFSWEEP_RESULTS__URL"] == "s3://proofsweep/sandbox"
-    assert worker["environment"]["AWS_ENDPOINT_URL"] == "http://store:7070"
+    assert worker["environment"]["PROOFSWEEP_RESULTS__URL"] == "results"
     assert {volume.split(":")[0] for volume in worker["volumes"]} == {
-        f"sample-{name}" for name in ("catalog", "ingest", "accepted", "quarantine")
+        f"sample-{name}" for name in ("results", "catalog", "ingest", "accepted", "quarantine")
     }
     assert trial["secrets"]["partner-key"]["file"] == "deploy/secrets/sandbox-key"

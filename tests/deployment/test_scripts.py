@@ -29,19 +29,6 @@ def test_an_existing_secret_is_kept(made_secrets: Path) -> None:
     assert ended.stdout == ""
 
 
-def test_the_sandbox_s_key_of_an_earlier_build_is_no_partner_s_key(checkout: Path) -> None:
-    """It lay under the partner's name; a partner's key stays where it is."""
-    secrets = checkout / "deploy" / "secrets"
-    secrets.mkdir()
-    made_before = "sk_sandbox_" + "0a" * 16
-
-    for key, left in ((made_before, ["sandbox-key"]), ("sk_sandbox_of_the_partner", ["partner-key", "sandbox-key"])):
-        (secrets / "partner-key").write_text(f"{key}\n")
-        subprocess.run([checkout / "deploy" / "make-secrets"], check=True, capture_output=True)
-        assert [path.name for path in sorted(secrets.glob("*-key")) if "store" not in path.name] == left
-    assert (secrets / "sandbox-key").read_text().strip() == made_before
-
-
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """A folder with the scripts, and with a docker that prints how it is called."""

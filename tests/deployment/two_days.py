@@ -12,17 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyarrow.dataset as ds
-from pyarrow.fs import FileType
-
 import proofsweep_sandbox as sandbox
 from proofsweep_sandbox.samples.sounds import wav
 
 from ..servers.alert_receivers import Webhook
 from ..servers.free_ports import free_ports
-from .composed_system import ComposedSystem
+from .composed_system import ComposedSystem, rows_in
 
-STORE = "proofsweep/two-days"
 WORKERS = ("worker-a", "worker-b")
 IN_FLIGHT = 4
 """Files on their way in one flow run at most: `pace.workers` of the config."""
@@ -153,10 +149,7 @@ class TwoDays:
 
     def rows(self, table: str = "verdicts") -> list[dict[str, Any]]:
         """Read a table with a plain reader of Parquet."""
-        files = self.system.files
-        if files.get_file_info(f"{STORE}/{table}").type == FileType.NotFound:
-            return []
-        return list(ds.dataset(f"{STORE}/{table}", format="parquet", filesystem=files).to_table().to_pylist())
+        return rows_in(self.folder / "results", table)
 
     def answers(self) -> Counter[str]:
         """Count the answers of each file, of all partners."""
@@ -215,7 +208,7 @@ def _config(folder: Path, partners: list[Partner]) -> str:
     """Write a config of the three accounts; waits are short, as the days are."""
     return "\n".join(
         [
-            f'[results]\nurl = "s3://{STORE}"',
+            f'[results]\nurl = "{folder / "results"}"',
             '[service]\nsidecar_field = "sidecar"\nloopback_only = true',
             f"[pace]\nworkers = {IN_FLIGHT}\nfirst_rate = 200\nlongest_pause_seconds = 2",
             "[retry]\nattempts = 3\nfirst_wait_seconds = 0.05\nlongest_wait_seconds = 0.5\nbreaker_seconds = 1",

@@ -175,11 +175,10 @@ def _boto(url: str, region: str, access_key: str, secret_key: str) -> Any:  # no
 
 @contextmanager
 def swift(folder: Path) -> Iterator[S3Server]:
-    """The store of the composition, OpenStack Swift: it checks signatures and regions."""
+    """OpenStack Swift: it checks signatures and regions."""
     need(find_spec("swift"), "OpenStack Swift, which the developers' packages bring on Linux")
     need(_keeps_attributes(folder), "a file system with extended attributes under the tests' temporary folder")
-    environment = os.environ | {"PYTHONPATH": str(HERE.parents[1] / "deploy"), "PYTHONWARNINGS": "ignore"}
-    environment["SWIFT_PAGE_KEYS"] = str(PAGE_KEYS)
+    environment = os.environ | {"PYTHONWARNINGS": "ignore", "SWIFT_PAGE_KEYS": str(PAGE_KEYS)}
     cluster = folder / "cluster"
     cluster.mkdir(exist_ok=True)
     with launched([sys.executable, HERE / "swift_cluster.py", cluster], folder / "swift.log", environment) as url:
