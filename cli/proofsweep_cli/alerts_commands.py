@@ -29,7 +29,7 @@ def check(
     config: str | None = Config,
     as_json: bool = AsJson,
 ) -> int:
-    """Look for what must be told, and tell it: no successful run, rows that remain, the key, the quota, its usage.
+    """Look for what must be told, and tell it: no successful run, rows that remain, killed work, the key, the quota.
 
     Let cron run it every few hours. Each cause is told once. Uses one keyed call. The exit code is 3 if something is
     found, and 4 if somebody could not be told.
@@ -48,15 +48,15 @@ def check(
         print_json({"alerts": alerts, "missed": list(delivery.missed), "skipped": looked.skipped})
     else:
         out = console()
-        for alert in dict.fromkeys([*delivery.urgent, *delivery.sent]):
+        for alert in delivery.hold:
             out.print(delivery.line_of(alert), soft_wrap=True)
-        if not delivery.urgent:
+        if not delivery.hold:
             out.print("Nothing needs a person.")
         for line in looked.skipped:
             out.print(line, soft_wrap=True)
         if delivery.missed:
             print_error(delivery.missed_line)
-    return ExitCode.FAILED if delivery.missed else ExitCode.REJECTED if delivery.urgent else ExitCode.ACCEPTED
+    return ExitCode.FAILED if delivery.missed else ExitCode.REJECTED if delivery.hold else ExitCode.ACCEPTED
 
 
 def send_test(config: str | None = Config) -> int:

@@ -95,7 +95,7 @@ def _into_files(
     as_json: bool,
     again: Callable[..., str],
 ) -> int:
-    supplier_tag = tag or settings.alerts.supplier_tag or settings.ingest.supplier_tag
+    supplier_tag = tag or settings.ingest.supplier_tag
     done = export_rows(selected, path, tag, screening_columns(settings.screening.conditions), supplier_tag)
     if as_json:
         files = [{"file": str(report.path), "rows": report.rows} for report in done.reports]

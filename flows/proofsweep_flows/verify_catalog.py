@@ -8,7 +8,8 @@ from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from proofsweep.alerts.ends import begin_of_leg, end_of_leg, head_after
+from proofsweep.alerts.ends import end_of_leg
+from proofsweep.alerts.facts import head_after
 from proofsweep.answers.describe_run import describe_run
 from proofsweep.errors import NothingDue
 from proofsweep.model.bounds import Bounds
@@ -112,7 +113,6 @@ def _verified(settings: Settings, run_id: str, bounds: Bounds, options: LegOptio
     claimed = claimed_next_leg(engine, run_id, flow_run_id=flow_run.get_id(), bounds=bounds, options=options)
     started = started_runner(settings.runner, settings.dask.processes, settings.dask.address)
     with stopped_on_signals(engine), started as runner, claimed as (handle, leg):  # (a)
-        tell_alerts(scope, begin_of_leg(scope, leg.plan, leg.leg, engine.service(), bounds))
         fan_out(handle, leg, runner)  # (b)
     run = describe_run(leg.results, run_id)
     tell_alerts(scope, end_of_leg(scope, run, tries_left=tries_left()))  # (c)

@@ -1,35 +1,21 @@
-"""What is told of an end, or of a begin, and from what it is gathered."""
+"""What is told of an end, and from what it is gathered."""
 
 import socket
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from proofsweep.alerts.events import state_of_ending
-from proofsweep.alerts.facts import facts_of_run
-from proofsweep.alerts.key_alerts import key_expires, quota_short, rotated_key_ends
-from proofsweep.alerts.messages import Alert, quoted, shortened
-from proofsweep.alerts.notifier import Channel, Decide, Gather, Notifier
-from proofsweep.alerts.run_alerts import (
-    FlowEnd,
-    alerts_of_end,
-    alerts_of_run,
-    end_of_run,
-    files_given_up,
-    incomplete_batches,
-    over_after_end,
-)
+from proofsweep.alerts.facts import alerts_of_run, end_of_run
+from proofsweep.alerts.messages import About, Alert, quoted, shortened
+from proofsweep.alerts.notifier import Gather, Notifier
+from proofsweep.alerts.rules import FlowEnd, alerts_of_end, key_expires, over_after_end, rotated_key_ends
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.errors import RunMustStop
-from proofsweep.model.bounds import Bounds
-from proofsweep.model.forecast import Need, Quota, forecast
 from proofsweep.model.ingest import PassReport
-from proofsweep.model.runs import Plan
-from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.rotations import Rotations
-from proofsweep.verify.plan.examine_service import ServiceStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,34 +25,31 @@ class AlertScope:
     results: Results
     environment: str
     base_url: str
-    ask_seconds: float
     key_expires_at: datetime | None
-    supplier_tag: str | None
     no_success_hours: float
-    unexplained_calls: int
+    low_quota_percent: float
     clock: Callable[[], datetime]
-    # with what reads secret blocks, further channels, and the page of the flow run.
-    notifier: Callable[[Callable[[str], str] | None, Sequence[Channel], str | None], Notifier | None]
+    # with what reads secret blocks, and the page of the flow run.
+    notifier: Callable[[Callable[[str], str] | None, str | None], Notifier | None]
 
 
 def end_of_leg(scope: AlertScope, run: RunStatus, *, tries_left: bool = False) -> Gather:
     """Tell of a run whose leg has just ended, and of a key that expires."""
 
-    def gather() -> tuple[Decide, Sequence[str]]:
-        facts = facts_of_run(scope.results, scope.supplier_tag, run, tries_left=tries_left)
+    def gather() -> tuple[list[Alert], list[str]]:
+        end = end_of_run(scope.results, run, tries_left=tries_left)
         in_use = str(run.legs[-1].counts.get("key_fingerprint"))
-        return lambda was_sent: [
-            *alerts_of_run(facts, was_sent),
-            *alerts_of_key(scope, in_use, scope.clock()),
-        ], over_after_end(end_of_run(facts))
+        return [*alerts_of_run(end, run), *alerts_of_key(scope, in_use, scope.clock())], over_after_end(end)
 
     return gather
 
 
 def end_of_flow(scope: AlertScope, flow: str, state: str, message: str, *, tries_left: bool = False) -> Gather:
     """Tell of a flow run that ended in a state with a message."""
-    said, url = [f"It said: {quoted(message)}"], scope.results.store.url
-    end = FlowEnd(scope.environment, flow, state, flow, url, said, tries_left=tries_left, machine=socket.gethostname())
+    about, said = _here(scope), [f"It said: {quoted(message)}"]
+    end = FlowEnd(
+        environment=scope.environment, flow=flow, state=state, about=about, details=said, tries_left=tries_left
+    )
     return lambda: (alerts_of_end(end), over_after_end(end))
 
 
@@ -76,45 +59,24 @@ def stop_before_leg(scope: AlertScope, stop: RunMustStop) -> Gather:
 
 
 def end_of_pass(scope: AlertScope, watched: str, report: PassReport, *, tries_left: bool = False) -> Gather:
-    """Tell of files that a pass over a watched folder could not move, or has given up, and of incomplete deliveries."""
+    """Tell of files that a pass over a watched folder could not move."""
     unmoved = Counter(str(row["detail"]) for row in report.not_moved)
     lines = [f"- {count:,}: {quoted(reason)}" for reason, count in unmoved.items()]
     end = FlowEnd(
-        scope.environment,
-        "check-ingest",
-        "NotMoved" if unmoved else "Completed",
-        watched,
-        scope.results.store.url,
-        [f"They lie in {quoted(watched)} still:", *shortened(lines)],
+        environment=scope.environment,
+        flow="check-ingest",
+        state="NotMoved" if unmoved else "Completed",
+        about=replace(_here(scope), catalog=watched, rows=unmoved.total()),
+        details=[f"They lie in {quoted(watched)} still:", *shortened(lines)],
         title=f"verified files that are not moved: {unmoved.total():,}",
         tries_left=tries_left,
-        machine=socket.gethostname(),
-        rows=unmoved.total(),
     )
-    given_up = files_given_up(end.environment, watched, end.results_url, report.given_up)
-    incomplete = incomplete_batches(end.environment, watched, end.results_url, report.incomplete)
     over = over_after_end(end) if report.is_whole and not unmoved else []
-    return lambda: ([*alerts_of_end(end), *given_up, *incomplete], over)
+    return lambda: (alerts_of_end(end), over)
 
 
-def begin_of_leg(scope: AlertScope, plan: Plan, leg: int, service: ServiceStatus, bounds: Bounds) -> Gather | None:
-    """Tell that the quota will end before the run does, when its first leg begins; None if there is enough."""
-    need = Need(eligible=plan.eligible if leg == 1 else 0, audio_bytes=0)
-    alert = alert_of_quota(scope, plan, need, service, bounds)
-    return None if alert is None else (lambda: ([alert], []))
-
-
-def alert_of_quota(scope: AlertScope, plan: Plan, need: Need, service: ServiceStatus, bounds: Bounds) -> Alert | None:
-    """Compare what a run needs with the quota, at two calls a row: earlier legs are not read for it."""
-    quota = Quota(headroom=service.headroom, reset=service.quota_reset, bounds=bounds)
-    cost = forecast(need, quota, [], scope.clock(), scope.ask_seconds)
-    return quota_short(plan, need.eligible, cost)
-
-
-def head_after(results: Results, run: RunStatus) -> str | None:
-    """Return the hex sha256 of the receipt of a run's last leg, which holds all earlier receipts; None without one."""
-    legs = Legs(results, run.plan.run_id)
-    return legs.receipt_digest(run.legs[-1].leg) if run.legs else None
+def _here(scope: AlertScope) -> About:
+    return About(machine=socket.gethostname(), results_url=scope.results.store.url)
 
 
 def alerts_of_key(scope: AlertScope, key_in_use: str | None, now: datetime) -> list[Alert]:

@@ -1,4 +1,4 @@
-"""The one list of what somebody is told: when, in which states of flow runs, and what to do. Both ways out read it."""
+"""The one list of what somebody is told: when, in which states of flow runs, and what to do."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -74,49 +74,30 @@ def state_of_run(ended_by: str | None, *, is_over: bool, failed: int, answered: 
 
 
 class AlertKind(StrEnum):
-    """What an alert is about; the docs list them."""
+    """What an alert is about; docs/alerts.md has a section for each."""
 
     ROWS_REMAIN = "rows_remain"
     OUTAGE = "outage"
     KEY_REFUSED = "key_refused"
     FAILED = "failed"
-    SOME_FAILED = "some_failed"
-    ALL_FAILED = "all_failed"
-    FOUND_DIFFERENCES = "found_differences"
-    NOT_MOVED = "not_moved"
     CRASHED = "crashed"
-    LATE = "late"
     NO_SUCCESS = "no_success"
-    IN_DOUBT = "in_doubt"
     KEY_EXPIRES = "key_expires"
-    QUOTA_SHORT = "quota_short"
-    REJECTIONS = "rejections"
-    SUNSET = "sunset"
-    USAGE = "usage"
-    SERVICE = "service"
-    LATENCY = "latency"
-    THROTTLED = "throttled"
     QUOTA_LOW = "quota_low"
-    GIVEN_UP = "given_up"
-    INCOMPLETE_BATCH = "incomplete_batch"
-    DIGEST = "digest"
-    TEST = "test"
+    SUNSET = "sunset"
+    NOT_MOVED = "not_moved"
 
 
 class Severity(StrEnum):
-    """How urgent an event is, in the words of apprise."""
+    """How urgent an alert is, in the words of apprise."""
 
-    INFO = "info"
     WARNING = "warning"
     FAILURE = "failure"
 
 
 @dataclass(frozen=True, slots=True)
 class AlertRule:
-    """One event: when it is told, what happens next if nobody acts, and what to do.
-
-    Of a state of flow runs it has the state's names and the message's title, too.
-    """
+    """When an alert is told, what happens if nobody acts, and what to do; `title` and `states` are of flow runs."""
 
     when: str
     unattended: str
@@ -131,20 +112,16 @@ def _states_of(kind: AlertKind | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(ending.state for ending in ENDINGS.values() if ending.alert == kind))
 
 
-_REST = "nothing, if the rest may wait: the next run resumes it, or `proofsweep resume`."
-_KEY = "put the right key in place, and try it with `proofsweep doctor`; the next run resumes."
-_REDRIVE = "see the reasons; then verify these files with `proofsweep redrive RUN --reason REASON`."
-_QUOTA = "nothing, if the rest may wait for the reset; else ask the partner for more quota."
-
 EVENTS: Mapping[AlertKind, AlertRule] = MappingProxyType(
     {
         AlertKind.ROWS_REMAIN: AlertRule(
             "the quota, the window or the calls were used up, or SIGTERM came, as at a shutdown, and work remains",
             "the next run of the schedule resumes them; nothing is lost, and nothing is paid twice.",
-            *(_REST, "work remains", _states_of(AlertKind.ROWS_REMAIN)),
+            "nothing, if the rest may wait: the next run resumes it, or `proofsweep resume`.",
+            *("work remains", _states_of(AlertKind.ROWS_REMAIN)),
         ),
         AlertKind.OUTAGE: AlertRule(
-            "the service or the files' source could not be relied on, before or during a run",
+            "the service or the files' source could not be relied on; monitoring tells it after three failed probes",
             "the next run of the schedule tries again, and resumes what remains.",
             "nothing at first: the next run resumes. If it stays, report request IDs of `exchanges` to the partner.",
             *("the service or the source failed", _states_of(AlertKind.OUTAGE)),
@@ -152,37 +129,17 @@ EVENTS: Mapping[AlertKind, AlertRule] = MappingProxyType(
         AlertKind.KEY_REFUSED: AlertRule(
             "the service refuses the key; monitoring tells it after three probes",
             "every run stops before its first file, until the right key is in place.",
-            *(_KEY, "the service refused the API key", _states_of(AlertKind.KEY_REFUSED), Severity.FAILURE),
+            "put the right key in place, and try it with `proofsweep doctor`; the next run resumes.",
+            *("the service refused the API key", _states_of(AlertKind.KEY_REFUSED), Severity.FAILURE),
         ),
         AlertKind.FAILED: AlertRule(
-            "a flow run failed: bad settings, a catalog or store that cannot be used, a mistake of this program",
-            "the next run of the schedule tries again; it ends alike if the cause stays.",
-            "see the message, and `proofsweep doctor`; the next run resumes what remains.",
-            *("a flow run failed", (*_states_of(AlertKind.FAILED), "TimedOut"), Severity.FAILURE),
-        ),
-        AlertKind.SOME_FAILED: AlertRule(
-            "every row of a run has its outcome, and some failed",
-            "they stay failed, until a run of the schedule takes files without an answer.",
-            _REDRIVE,
-            "some rows failed",
-            ("SomeFailed",),
-        ),
-        AlertKind.ALL_FAILED: AlertRule(
-            "the same, and no row was accepted or rejected",
-            "they stay failed, until a run of the schedule takes files without an answer.",
-            *(_REDRIVE, "all rows failed", ("AllFailed",), Severity.FAILURE),
-        ),
-        AlertKind.FOUND_DIFFERENCES: AlertRule(
-            "proofs differ from their answers, sidecars from the sealed ones, or assets are not their masters",
-            "nothing changes: the differences stay in the tables.",
-            "see the rows of `proofs`, `recoveries` or `verdicts`, and ask the partner or the supplier which is right.",
-            *("differences were found", ("FoundDifferences",)),
-        ),
-        AlertKind.NOT_MOVED: AlertRule(
-            "a pass over a watched folder could not move verified files",
-            "the next pass tries to move them again; their verdicts are kept.",
-            "make room at the target, or give the right to write there; the next pass moves what remains.",
-            *("verified files are not moved", ("NotMoved",)),
+            "a flow run failed (settings, catalog, store, a mistake of this program), rows of a whole run failed, "
+            "or the partner's record differs from the tables",
+            "it ends the same way next time if the cause stays; rows that failed have no answer until then.",
+            "see the message, then `proofsweep doctor`, or `proofsweep rejects` if rows failed.",
+            "a flow run failed",
+            (*_states_of(AlertKind.FAILED), "TimedOut", "SomeFailed", "AllFailed", "FoundDifferences"),
+            Severity.FAILURE,
         ),
         AlertKind.CRASHED: AlertRule(
             "the process was killed, or its machine is gone, and what it left unended, nobody works on",
@@ -190,22 +147,11 @@ EVENTS: Mapping[AlertKind, AlertRule] = MappingProxyType(
             "see whether the worker and its machine are well; the next run resumes, or `proofsweep resume`.",
             *("a flow run was killed, and nobody works on it", (CRASHED, ABANDONED), Severity.FAILURE),
         ),
-        AlertKind.LATE: AlertRule(
-            "no worker took a scheduled flow run in time (Prefect only)",
-            "it begins when a worker is there; all missed runs become one.",
-            "start a worker: see `prefect work-pool inspect proofsweep`.",
-            *("a scheduled flow run did not begin", ("Late",), Severity.FAILURE),
-        ),
         AlertKind.NO_SUCCESS: AlertRule(
-            "no run has done its work for `alerts.no_success_hours`, or for 1.5 times the longest gap of its schedule",
+            "no run has done its work for `alerts.no_success_hours`",
             "nothing is verified, until a run does its work.",
-            "see `proofsweep runs`, the worker and its schedule; then `proofsweep doctor`.",
+            "see `proofsweep status --runs`, the worker and its schedule; then `proofsweep doctor`.",
             severity=Severity.FAILURE,
-        ),
-        AlertKind.IN_DOUBT: AlertRule(
-            "for three nights nothing could show whether some files or the service are at fault",
-            "each night tries them again, and they stay in doubt.",
-            "see why, and if the files are at fault: `proofsweep resume RUN --believe`.",
         ),
         AlertKind.KEY_EXPIRES: AlertRule(
             "a key ends within 24 hours, or has ended: by `service.key_expires_at`, or after a rotation of `rotations`",
@@ -213,66 +159,25 @@ EVENTS: Mapping[AlertKind, AlertRule] = MappingProxyType(
             "where the old key is still in use, put the new one in place, and try it with `proofsweep doctor`.",
             severity=Severity.FAILURE,
         ),
-        AlertKind.QUOTA_SHORT: AlertRule(
-            "a run begins, or rows remain, and the quota is too small for them",
-            "the run stops when the quota is spent, and a later one resumes after the reset.",
-            _QUOTA,
-        ),
-        AlertKind.REJECTIONS: AlertRule(
-            "a supplier has the first file that is rejected for a reason",
-            "the files stay rejected, and nobody asks the supplier.",
-            "as above for each reason; `proofsweep rejects` lists the files.",
+        AlertKind.QUOTA_LOW: AlertRule(
+            "less than `alerts.low_quota_percent` of the quota is left",
+            "runs stop when it is spent, and resume after the reset.",
+            "nothing, if the rest may wait for the reset; else ask the partner for more quota.",
         ),
         AlertKind.SUNSET: AlertRule(
             "the service sends a `Sunset` header: a breaking change is announced",
             "from that day on the service may answer otherwise, and rows may fail.",
             "ask the partner for the migration guide, and plan the update of proofsweep before that day.",
         ),
-        AlertKind.USAGE: AlertRule(
-            "on the last UTC day, `days[].used` of `GET /partner/usage` is larger than the calls in the tables",
-            "nothing stops; the calls count against the quota.",
-            "find who made them. If nobody did, rotate the key.",
+        AlertKind.NOT_MOVED: AlertRule(
+            "a pass over a watched folder could not move verified files",
+            "the next pass tries to move them again; their verdicts are kept.",
+            "make room at the target, or give the right to write there; the next pass moves what remains.",
+            *("verified files are not moved", ("NotMoved",)),
         ),
-        AlertKind.SERVICE: AlertRule(
-            "three probes of a call fail in a row, or half of the last twelve; `ok: false` is a failure",
-            "runs wait for the service, then stop; later ones resume.",
-            "ask the partner, with the request IDs; runs stop by themselves, and resume later.",
-        ),
-        AlertKind.LATENCY: AlertRule(
-            "the last six probes take `alerts.slow_factor` times as long as those before, and 200 ms more",
-            "runs go on, and take longer.",
-            "see the view `probes`, and the network between; then ask the partner.",
-        ),
-        AlertKind.THROTTLED: AlertRule(
-            "three probes in a row, or half of the last twelve, are answered 429",
-            "runs go on at the pace that the service allows.",
-            "see whether the quota is used up (`proofsweep usage`), and who else uses the key.",
-        ),
-        AlertKind.QUOTA_LOW: AlertRule(
-            "less than `alerts.low_quota_percent` of the quota is left",
-            "runs stop when it is spent, and resume after the reset.",
-            _QUOTA,
-        ),
-        AlertKind.GIVEN_UP: AlertRule(
-            "files of a watched folder failed as often as they are tried",
-            "no pass tries them again.",
-            "`proofsweep rejects` names them and says why. Have them delivered anew, or touch them.",
-        ),
-        AlertKind.INCOMPLETE_BATCH: AlertRule(
-            "a delivery in a watched folder is not complete after `ingest.batch_wait_seconds`",
-            "it waits on, and nothing of a batch is verified.",
-            "ask its sender for what is missing; without a completion file, nothing of a batch is verified.",
-        ),
-        AlertKind.DIGEST: AlertRule(
-            "once a day: the newest leg, and the head of the records, so that an anchor leaves the store",
-            "nothing.",
-            "keep this message: `proofsweep audit --head` checks the records by it.",
-            severity=Severity.INFO,
-        ),
-        AlertKind.TEST: AlertRule("`proofsweep alerts test`", "nothing.", "nothing."),
     }
 )
-"""Every event, those on states first. Each state holds for each flow; what has no state, a flow or a check finds."""
+"""Every alert. Each state holds for each flow; what has no state, a flow or a check finds."""
 
 ALERTED_STATES: Mapping[str, AlertKind] = MappingProxyType(
     {state: kind for kind, event in EVENTS.items() for state in event.states}
@@ -282,7 +187,7 @@ ALERTED_STATES: Mapping[str, AlertKind] = MappingProxyType(
 SILENT_STATES = (*_states_of(None), ALREADY_ACTIVE)
 """The states that are told to nobody: a good end, a person's own wish, and work that another process does."""
 
-END_STATES = (*SILENT_STATES, *(state for state in ALERTED_STATES if state != "Late"))
+END_STATES = (*SILENT_STATES, *ALERTED_STATES)
 """The names of all states in which our flow runs end."""
 
 _DONE = dict.fromkeys(ending.state for ending in ENDINGS.values() if ending.does_its_work)

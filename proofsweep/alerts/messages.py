@@ -1,8 +1,7 @@
 """An alert as a value, how text that others wrote becomes harmless in it, and which causes were sent when."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 
 from proofsweep.alerts.events import EVENTS, AlertKind, Severity
 from proofsweep.text import printable
@@ -27,16 +26,15 @@ LOOK_ALIKES = {
 class Alert:
     """One message. It holds no secret, no proof ID, and foreign text only as `quoted` or `harmless` gives it."""
 
-    kind: AlertKind
-    causes: tuple[str, ...]  # what it tells of; a cause that was sent is not sent again soon
+    kind: AlertKind | None  # None for a test message
+    cause: str  # a cause that was sent is not sent again soon
     subject: str  # one line
     body: str  # lines of plain text, with code spans
-    run_id: str | None = None  # the run whose page shows more
 
     @property
     def severity(self) -> Severity:
         """How urgent it is."""
-        return EVENTS[self.kind].severity
+        return Severity.WARNING if self.kind is None else EVENTS[self.kind].severity
 
     def with_page(self, url: str | None) -> "Alert":
         """Add the address of a page that shows more, if there is one."""
@@ -68,17 +66,16 @@ def shortened(lines: list[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class About:
-    """What an alert is about, beside its account: as far as it is known."""
+    """What an alert is about, beside its environment: as far as it is known."""
 
     catalog: str | None = None
     machine: str | None = None  # that worked on it, or found it
     rows: int | None = None  # that are at risk
-    run_id: str | None = None
     results_url: str | None = None
 
     def line(self, environment: str) -> str:
-        """Say it in one line; an account is known by the label of its rows."""
-        named = {"account": environment, "catalog": self.catalog, "machine": self.machine}
+        """Say it in one line."""
+        named = {"environment": environment, "catalog": self.catalog, "machine": self.machine}
         parts = [f"{word} {quoted(name)}" for word, name in named.items() if name is not None]
         parts += [] if self.rows is None else [f"{self.rows:,} {'row' if self.rows == 1 else 'rows'} at risk"]
         line = ", ".join(parts)
@@ -89,72 +86,27 @@ _NOTHING_MORE = About()
 
 
 def made_alert(
-    kind: AlertKind,
-    environment: str,
-    title: str,
-    lines: Sequence[str],
-    *cause: str,
-    causes: Sequence[str] = (),
-    about: About = _NOTHING_MORE,
+    kind: AlertKind, environment: str, title: str, lines: Sequence[str], *cause: str, about: About = _NOTHING_MORE
 ) -> Alert:
     """Make a message: what happened and to what, what comes if nobody acts, what to do, and where the tables are.
 
-    `cause` is what distinguishes its cause from others of its kind and environment; `causes` are those of a message of
-    many.
+    `cause` is what distinguishes its cause from others of its kind and environment.
     """
     event = EVENTS[kind]
     where = [] if about.results_url is None else [f"Tables: {quoted(about.results_url)}"]
     acts = [f"If nobody acts: {event.unattended}", f"To do: {event.advice}"]
     return Alert(
         kind=kind,
-        causes=tuple(causes) or (cause_of(kind, environment, *cause),),
+        cause=cause_of(kind, environment, *cause),
         subject=f"proofsweep: {title} ({harmless(environment)})",
         body="\n".join([*lines, about.line(environment), *acts, *where]),
-        run_id=about.run_id,
     )
 
 
 TEST_ALERT = Alert(
-    kind=AlertKind.TEST,
-    causes=(),
+    kind=None,
+    cause="",
     subject="proofsweep: a test message",
     body="Alerts of proofsweep arrive here. There is nothing to do.",
 )
 """What `proofsweep alerts test` sends."""
-
-
-WasSent = Callable[[str], bool]  # Says whether a cause was sent not long ago
-
-
-@dataclass(frozen=True, slots=True)
-class SentCauses:
-    """Causes that were sent, and when."""
-
-    at: Mapping[str, datetime]
-
-    def recent(self, now: datetime, repeat_days: float) -> "SentCauses":
-        """Keep what was sent within so many days; one from the future was sent by a wrong clock, and is forgotten."""
-        since = now - timedelta(days=repeat_days)
-        return SentCauses({cause: at for cause, at in self.at.items() if since < at <= now})
-
-    def without(self, over: Iterable[str]) -> "SentCauses":
-        """Forget causes that are over, so that they are sent when they come again; `over` are the begins of causes."""
-        begins = tuple(over)
-        kept = {cause: at for cause, at in self.at.items() if not any(_begins(cause, begin) for begin in begins)}
-        return SentCauses(kept)
-
-    def having(self, alerts: Iterable[Alert], now: datetime) -> "SentCauses":
-        """Add what was sent now."""
-        return SentCauses({**self.at, **{cause: now for alert in alerts for cause in alert.causes}})
-
-    def was_sent(self, cause: str) -> bool:
-        """Return whether a cause was sent."""
-        return cause in self.at
-
-    def unsent(self, alerts: Iterable[Alert]) -> list[Alert]:
-        """Keep the alerts of which some cause was not sent."""
-        return [alert for alert in alerts if not all(map(self.was_sent, alert.causes))]
-
-
-def _begins(cause: str, begin: str) -> bool:
-    return cause == begin or cause.startswith(f"{begin}\t")

@@ -4,12 +4,11 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
 
+from proofsweep.alerts.ends import AlertScope
 from proofsweep.alerts.facts import recent_probes
 from proofsweep.alerts.messages import Alert
-from proofsweep.alerts.monitoring_alerts import MonitorRules, alerts_of_probes
-from proofsweep.alerts.notifier import Decide
+from proofsweep.alerts.rules import alerts_of_probes
 from proofsweep.contract.limits import USAGE_DAYS
 from proofsweep.contract.models import HealthResponse
 from proofsweep.errors import CallFailed, ResultsError, RunMustStop
@@ -19,7 +18,6 @@ from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.probes import probe_row, usage_rows
 from proofsweep.operations.operation_log import new_id
 from proofsweep.partner.partner import Partner
-from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.probes import add_pass, publish_hours
 
 
@@ -75,23 +73,22 @@ class Monitored:
     alerts: Sequence[Alert]  # that hold now, told before or not
     over: Sequence[str]  # the begins of causes that are over
 
-    def gather(self) -> tuple[Decide, Sequence[str]]:
+    def gather(self) -> tuple[Sequence[Alert], Sequence[str]]:
         """Return what somebody is told."""
         return self.alerts, self.over
 
 
-def monitor(
-    results: Results, probe: Callable[[], ProbeBatch], base_url: str, rules: MonitorRules, clock: Callable[[], datetime]
-) -> Monitored:
+def monitor(scope: AlertScope, probe: Callable[[], ProbeBatch]) -> Monitored:
     """Make one pass: (1) probe, (2) write what was found, (3) decide."""
-    began = clock()
+    began, results = scope.clock(), scope.results
     found = probe()  # (1)
     pass_id = new_id(began)
-    own: Row = {"operation_id": pass_id, "environment": rules.environment, "base_url": base_url}
+    own: Row = {"operation_id": pass_id, "environment": scope.environment, "base_url": scope.base_url}
     add_pass(results, pass_id, began, found.rows(own))  # (2)
     try:
         publish_hours(results, began)
     except ResultsError as error:  # the next pass does it
         log(Event.UPDATE_MISSED, what="monitoring", why=error.message)
-    alerts, over = alerts_of_probes(recent_probes(results, rules.environment, clock()), rules)  # (3)
+    probes = recent_probes(results, scope.environment, scope.clock())
+    alerts, over = alerts_of_probes(probes, scope.environment, scope.low_quota_percent)  # (3)
     return Monitored(batch=found, alerts=alerts, over=over)

@@ -3,49 +3,48 @@
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Protocol
+from datetime import UTC, datetime, timedelta
 
-from proofsweep.alerts.events import Severity
-from proofsweep.alerts.messages import Alert, SentCauses, WasSent
+from proofsweep.alerts.messages import Alert
+from proofsweep.alerts.receivers import Receivers
 from proofsweep.errors import ProofsweepError
 from proofsweep.model import layout
 from proofsweep.store.store import Store
 
+Sent = dict[str, datetime]  # when each cause was sent
 
-def read_sent(store: Store) -> SentCauses:
+
+def read_sent(store: Store) -> Sent:
     """Read which causes were sent when; nothing if there is no such object, or if it cannot be understood."""
     content = store.read(layout.sent_alerts_name())
     try:
         cells = json.loads(content or b"{}")
-        return SentCauses({str(cause): datetime.fromisoformat(at).astimezone(UTC) for cause, at in cells.items()})
+        return {str(cause): datetime.fromisoformat(at).astimezone(UTC) for cause, at in cells.items()}
     except (ValueError, TypeError, AttributeError):
-        return SentCauses({})
+        return {}
 
 
-def write_sent(store: Store, sent: SentCauses) -> None:
+def write_sent(store: Store, sent: Sent) -> None:
     """Write which causes were sent when. Of two processes that write at once, one loses; its causes are sent again."""
-    cells = {cause: at.isoformat() for cause, at in sorted(sent.at.items())}
+    cells = {cause: at.isoformat() for cause, at in sorted(sent.items())}
     store.replace(layout.sent_alerts_name(), json.dumps(cells, indent=2, ensure_ascii=False).encode("utf-8", "replace"))
 
 
-Decide = Sequence[Alert] | Callable[[WasSent], Sequence[Alert]]
-"""The alerts that hold now, or what says them; that may ask which causes were sent."""
+def still_sent(sent: Sent, now: datetime, repeat_days: float, over: Iterable[str] = ()) -> Sent:
+    """Keep what was sent within so many days and is not over; `over` are the begins of causes.
 
-Gather = Callable[[], tuple[Decide, Sequence[str]]]
-"""Gives what decides, and the begins of the causes that are over; it is called only if there is somebody to tell."""
+    A cause from the future was sent by a wrong clock, and is forgotten.
+    """
+    since, begins = now - timedelta(days=repeat_days), [f"{begin}\t" for begin in over]
+    return {
+        cause: at
+        for cause, at in sent.items()
+        if since < at <= now and not any(f"{cause}\t".startswith(begin) for begin in begins)
+    }
 
 
-class Channel(Protocol):
-    """A way by which alerts reach somebody."""
-
-    def send(self, alerts: Sequence[Alert]) -> list[list[str]]:
-        """Send alerts; for each, name those who did not get it."""
-        ...
-
-    def __len__(self) -> int:
-        """Count those who get them."""
-        ...
+Gather = Callable[[], tuple[Sequence[Alert], Sequence[str]]]
+"""Gives the alerts that hold, and the begins of the causes that are over; called only if somebody is to be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +55,6 @@ class Delivery:
     sent: Sequence[Alert]
     missed: Sequence[str]
     has_receivers: bool = True
-
-    @property
-    def urgent(self) -> list[Alert]:
-        """Those that hold and need a person: not the daily digest."""
-        return [alert for alert in self.hold if alert.severity is not Severity.INFO]
 
     def line_of(self, alert: Alert) -> str:
         """Say what became of one alert."""
@@ -79,27 +73,23 @@ class Delivery:
 class Notifier:
     """Sends the alerts whose causes were not sent in the last `repeat_days`, and remembers them in the store.
 
-    `page_of` gives the address of a page that shows what an alert is about; None if nobody serves one.
+    Each message ends with the address of the flow run's page, if there is one.
     """
 
     store: Store
-    channels: Sequence[Channel]
+    receivers: Receivers
     clock: Callable[[], datetime]
     repeat_days: float
-    page_of: Callable[[Alert], str | None] = lambda _: None
+    page: str | None = None
 
-    def notify(self, decide: Decide, over: Iterable[str] = ()) -> Delivery:
-        """Forget the causes that are over, decide, send what is new, and remember what somebody got."""
+    def notify(self, hold: Sequence[Alert], over: Iterable[str] = ()) -> Delivery:
+        """Forget the causes that are over, send what is new, and remember what somebody got."""
         before = read_sent(self.store)
-        known = before.recent(self.clock(), self.repeat_days).without(over)
-        hold = decide(known.was_sent) if callable(decide) else decide
-        new = known.unsent(hold)
-        linked = [alert.with_page(self.page_of(alert)) for alert in new]
-        by_channel = [channel.send(linked) for channel in self.channels] if new else []
-        missed = [[name for names in each for name in names] for each in zip(*by_channel, strict=True)]
-        everybody = sum(map(len, self.channels))
-        sent = [alert for alert, names in zip(new, missed, strict=True) if len(names) < everybody]
-        after = known.having(sent, self.clock())
+        known = still_sent(before, self.clock(), self.repeat_days, over)
+        new = [alert for alert in hold if alert.cause not in known]
+        missed = self.receivers.send([alert.with_page(self.page) for alert in new]) if new else []
+        sent = [alert for alert, names in zip(new, missed, strict=True) if len(names) < len(self.receivers)]
+        after = known | {alert.cause: self.clock() for alert in sent}
         if after != before:
             write_sent(self.store, after)
         return Delivery(hold, sent, list(dict.fromkeys(name for names in missed for name in names)))

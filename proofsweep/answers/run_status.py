@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import takewhile
 
 from proofsweep.endings import EndedBy, ending_of
 from proofsweep.model.bounds import seconds_after_reset
@@ -119,12 +118,6 @@ class RunStatus:
     def calls_if_done(self) -> int | None:
         """What its last leg has called; None if somebody must go on with it."""
         return self.legs[-1].count("calls") or 0 if self.is_over or self.is_in_doubt else None
-
-    @property
-    def nights_in_doubt(self) -> int:
-        """On how many UTC days in a row, to the last, a leg ended with rows in doubt."""
-        legs = takewhile(lambda leg: leg.in_doubt, reversed(self.legs))
-        return len({str(leg.counts.get("finished_at"))[:10] for leg in legs})
 
     @property
     def sunset(self) -> str | None:

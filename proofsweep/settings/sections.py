@@ -186,15 +186,9 @@ class AlertsSettings(Section):
     urls_file: Path | None = None
     urls_env: str | None = None
     urls_block: str | None = None
-    # the manifest's column that names the supplier; None tells of no supplier.
-    supplier_tag: Annotated[str, Field(min_length=1)] | None = None
     repeat_days: Annotated[float, Field(gt=0, le=3_650)] = 7.0  # a cause is told again if it still holds so much later
     no_success_hours: Annotated[float, Field(gt=0, le=840)] = 36.0  # how long no run may have done its work
-    # calls of a UTC day that may be in no table, such as those of `check` and `doctor`.
-    unexplained_calls: Annotated[int, Field(ge=0)] = 500
-    low_quota_percent: Annotated[float, Field(ge=0, le=100)] = 10.0  # monitoring tells of a quota of which less is left
-    # monitoring tells of a service whose answers take so many times as long as before.
-    slow_factor: Annotated[float, Field(gt=1)] = 3.0
+    low_quota_percent: Annotated[float, Field(ge=0, le=100)] = 10.0  # a quota of which less is left is told
 
     @model_validator(mode="after")
     def _has_one_source(self) -> "AlertsSettings":

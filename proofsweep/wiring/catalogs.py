@@ -44,11 +44,6 @@ def credential_check(settings: Settings, catalog: Catalog, selection: Selection)
     return CredentialCheck(Files(catalog.root))
 
 
-def supplier_tag(settings: Settings) -> str | None:
-    """Return the tag that names the supplier: that of alerts, else that of passes if folders are suppliers."""
-    return settings.alerts.supplier_tag or (settings.ingest.supplier_tag if settings.catalog.supplier_from else None)
-
-
 def _usual_reading(settings: Settings) -> Reading:
     given = settings.catalog
     return Reading(
@@ -58,7 +53,7 @@ def _usual_reading(settings: Settings) -> Reading:
         sheet=given.sheet,
         supplier_from=given.supplier_from,
         checksums=checksums_of(given.checksums, resolved_here),
-        supplier_tag=supplier_tag(settings) or settings.ingest.supplier_tag,
+        supplier_tag=settings.ingest.supplier_tag,
     )
 
 

@@ -46,5 +46,5 @@ def cautions_for(settings: Settings, catalog: str) -> list[str]:
 
 
 def supplier_tag_of(settings: Settings) -> str:
-    """Return the tag that names a supplier: that of the alerts, or else that of a watched folder."""
-    return settings.alerts.supplier_tag or settings.ingest.supplier_tag
+    """Return the tag that names a supplier."""
+    return settings.ingest.supplier_tag

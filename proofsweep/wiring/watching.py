@@ -6,10 +6,9 @@ from functools import partial
 
 from proofsweep.alerts.check import Check
 from proofsweep.alerts.ends import AlertScope, end_of_pass, stop_before_leg
-from proofsweep.alerts.messages import TEST_ALERT, Alert
+from proofsweep.alerts.messages import TEST_ALERT
 from proofsweep.alerts.monitor import Monitored, ProbeBatch, monitor, probe_service
-from proofsweep.alerts.monitoring_alerts import MonitorRules
-from proofsweep.alerts.notifier import Channel, Delivery, Gather, Notifier, complaints_of
+from proofsweep.alerts.notifier import Delivery, Gather, Notifier, complaints_of
 from proofsweep.alerts.receivers import Receivers, UrlSource, url_file, url_variable
 from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.ingest import watched_folder as folders
@@ -18,10 +17,10 @@ from proofsweep.model.ingest import IngestRules, PassReport
 from proofsweep.model.selection import ALL_ROWS, Selection
 from proofsweep.settings import Settings, environment
 from proofsweep.store.watches import ingest_store
-from proofsweep.wiring.catalogs import catalog_for, supplier_tag
+from proofsweep.wiring.catalogs import catalog_for
 from proofsweep.wiring.engines import build_engine, engine_for, limits_for, utc_now
 from proofsweep.wiring.key_sources import ReadBlock
-from proofsweep.wiring.runs import bounds_for, plan_listed
+from proofsweep.wiring.runs import plan_listed
 from proofsweep.wiring.stores import results_for
 
 _NOBODY = "Nobody would be told: set alerts.urls_file, alerts.urls_env or alerts.urls_block; see docs/alerts.md."
@@ -36,21 +35,17 @@ def alert_scope(settings: Settings) -> AlertScope:
         results=results_for(settings),
         environment=settings.service.environment,
         base_url=settings.service.base_url,
-        ask_seconds=settings.bounds.ask_seconds,
         key_expires_at=settings.service.key_expires_at,
-        supplier_tag=supplier_tag(settings),
         no_success_hours=settings.alerts.no_success_hours,
-        unexplained_calls=settings.alerts.unexplained_calls,
+        low_quota_percent=settings.alerts.low_quota_percent,
         clock=utc_now,
         notifier=partial(notifier_for, settings),
     )
 
 
-def tell(
-    settings: Settings, gather: Gather, read_block: ReadBlock | None = None, also: Sequence[Channel] = ()
-) -> list[str]:
-    """Tell those whom the settings name, and some others; return one line if that failed. It never raises an error."""
-    return complaints_of(lambda: notifier_for(settings, read_block, also), gather)
+def tell(settings: Settings, gather: Gather, read_block: ReadBlock | None = None) -> list[str]:
+    """Tell those whom the settings name; return one line if that failed. It never raises an error."""
+    return complaints_of(lambda: notifier_for(settings, read_block), gather)
 
 
 def tell_of_stop(settings: Settings, stop: RunMustStop, read_block: ReadBlock | None) -> list[str]:
@@ -59,7 +54,7 @@ def tell_of_stop(settings: Settings, stop: RunMustStop, read_block: ReadBlock | 
 
 
 def tell_of_pass(settings: Settings, watched: str, report: PassReport, read_block: ReadBlock | None) -> list[str]:
-    """Tell of what a pass over a watched folder could not move, has given up, or has waited for long enough."""
+    """Tell of what a pass over a watched folder could not move."""
     return tell(settings, end_of_pass(alert_scope(settings), watched, report), read_block)
 
 
@@ -70,8 +65,7 @@ def check_for(settings: Settings, catalogs: Sequence[str], folder: str, read_blo
         catalogs=catalogs,
         folder=folder,
         key_in_use=lambda: engine_for(settings, read_block).key_fingerprint,
-        ask_usage=lambda: engine_for(settings, read_block).partner.with_attempts(_ATTEMPTS).usage(days=2),
-        bounds=partial(bounds_for, settings),
+        ask_usage=lambda: engine_for(settings, read_block).partner.with_attempts(_ATTEMPTS).usage(days=1),
     )
 
 
@@ -102,11 +96,7 @@ def monitor_and_tell(settings: Settings, read_block: ReadBlock | None) -> tuple[
 
 def monitor_service(settings: Settings, read_block: ReadBlock | None = None) -> Monitored:
     """Make one pass of monitoring, with an engine of its own: no earlier failure must hold this probe back."""
-    engine, alerts = build_engine(settings, read_block), settings.alerts
-    environment, base_url = settings.service.environment, settings.service.base_url
-    rules = MonitorRules(
-        environment=environment, low_quota_percent=alerts.low_quota_percent, slow_factor=alerts.slow_factor
-    )
+    engine = build_engine(settings, read_block)
 
     def probe() -> ProbeBatch:
         try:
@@ -114,29 +104,16 @@ def monitor_service(settings: Settings, read_block: ReadBlock | None = None) -> 
         finally:
             engine.close()
 
-    return monitor(results_for(settings), probe, base_url, rules, utc_now)
+    return monitor(alert_scope(settings), probe)
 
 
-def notifier_for(
-    settings: Settings, read_block: ReadBlock | None, also: Sequence[Channel] = (), flow_page: str | None = None
-) -> Notifier | None:
-    """Return what notifies those whom the settings name, and some others; None if that is nobody.
-
-    Its messages link to the live pages if the settings say where these are, else to the page of the flow run.
-    """
+def notifier_for(settings: Settings, read_block: ReadBlock | None, flow_page: str | None = None) -> Notifier | None:
+    """Return what notifies those whom the settings name; None if that is nobody."""
     receivers = receivers_for(settings, read_block)
-    channels = [*([] if receivers is None else [receivers]), *also]
-    if not channels:
+    if receivers is None:
         return None
     store, repeat_days = results_for(settings).store, settings.alerts.repeat_days
-    page_of = partial(_page_of, settings.serve.url, flow_page)
-    return Notifier(store=store, channels=channels, clock=utc_now, repeat_days=repeat_days, page_of=page_of)
-
-
-def _page_of(pages_url: str | None, flow_page: str | None, alert: Alert) -> str | None:
-    if pages_url is None:
-        return flow_page
-    return f"{pages_url}/overview" if alert.run_id is None else f"{pages_url}/runs/{alert.run_id}"
+    return Notifier(store=store, receivers=receivers, clock=utc_now, repeat_days=repeat_days, page=flow_page)
 
 
 def receivers_for(settings: Settings, read_block: ReadBlock | None) -> Receivers | None:

@@ -53,7 +53,9 @@ def tag_names_of(rows: Iterable[Row]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in json.loads(str(row.get("tags") or "{}"))))
 
 
-def end_leg(results: Results, plan: Plan, rows: Sequence[Row] = (), leg: int = 1, **counts: object) -> None:
+def end_leg(
+    results: Results, plan: Plan, rows: Sequence[Row] = (), leg: int = 1, ended_by: str = "complete", **counts: object
+) -> None:
     """Leave a leg behind that ended with these rows in a part; `counts` are further cells of its row in `runs`."""
     if results.store.read(f"_runs/{plan.run_id}/plan.json") is None:
         results.write_plan(replace(plan, tag_names=plan.tag_names or tag_names_of(rows)))
@@ -65,4 +67,4 @@ def end_leg(results: Results, plan: Plan, rows: Sequence[Row] = (), leg: int = 1
     outcomes = [str(row["outcome"]) for row in rows]
     cells = {word: outcomes.count(word) for word in ("accepted", "rejected", "failed", "ineligible")}
     cells |= {"remaining": plan.items - len(rows), "run_id": plan.run_id, "leg": leg} | counts
-    legs.write_receipt(leg, {"ended_by": "complete", "counts": cells, "duplicates": 0})
+    legs.write_receipt(leg, {"ended_by": ended_by, "counts": cells, "duplicates": 0})

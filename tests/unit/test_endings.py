@@ -14,7 +14,7 @@ from proofsweep.alerts.events import (
     AlertKind,
     state_of_ending,
 )
-from proofsweep.alerts.run_alerts import did_its_work
+from proofsweep.alerts.rules import did_its_work
 from proofsweep.endings import ENDINGS, EndedBy
 from proofsweep.model.tables.runs import COLUMNS
 

@@ -1,12 +1,12 @@
 """Settings that lead to a service in this very process, and an empty store; each test has its own."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from proofsweep.alerts.messages import Alert
+from proofsweep.alerts.receivers import Receivers
 from proofsweep.settings import Settings, load_settings
 from proofsweep.wiring.engines import close_engines
 
@@ -18,16 +18,17 @@ WAV = b"RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02
 Change = Callable[..., Settings]
 
 
-@dataclass(slots=True)
-class Inbox:
+class Inbox(Receivers):
     """One who is told."""
 
-    alerts: list[Alert] = field(default_factory=list)
+    def __init__(self) -> None:
+        super().__init__([])
+        self.alerts: list[Alert] = []
 
     @property
     def kinds(self) -> list[str]:
         """What was told."""
-        return [alert.kind for alert in self.alerts]
+        return [str(alert.kind) for alert in self.alerts]
 
     def __len__(self) -> int:
         """Count one."""

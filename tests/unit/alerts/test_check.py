@@ -1,11 +1,10 @@
 """A check finds what no run can tell, because it never came to its end."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from proofsweep.alerts.events import Severity
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.exchanges import Call
 from proofsweep.model.key_rotation import SecretBlocks
@@ -39,9 +38,9 @@ def verified(settings: Settings, config: str, catalog: str, bounds: Bounds | Non
 
 
 def found(settings: Settings, *catalogs: str) -> list[str]:
-    """Return the kinds of alerts that a check finds, beside the daily digest."""
-    alerts = check_for(settings, catalogs, str(Path.cwd())).decide(lambda _cause: False)
-    return [alert.kind for alert in alerts if alert.severity is not Severity.INFO]
+    """Return the kinds of alerts that a check finds."""
+    alerts, _ = check_for(settings, catalogs, str(Path.cwd())).gather()
+    return [str(alert.kind) for alert in alerts]
 
 
 def pass_hours(monkeypatch: pytest.MonkeyPatch, hours: float) -> None:
@@ -51,28 +50,10 @@ def pass_hours(monkeypatch: pytest.MonkeyPatch, hours: float) -> None:
 
 
 def test_after_a_good_night_nothing_is_found(settings: Settings, config: str, catalog: str) -> None:
-    """One keyed call asks for quota and usage."""
+    """One keyed call asks for the quota."""
     verified(settings, config, catalog)
 
     assert found(settings, catalog) == found(settings) == []
-
-
-def test_each_day_the_head_of_the_records_leaves_the_store(
-    settings: Settings, config: str, catalog: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """By the newest leg, once for its day, while it is young."""
-    run_id = verified(settings, config, catalog)
-    head = Legs(results_for(settings), run_id).receipt_digest(1)
-
-    (digest,) = check_for(settings, [], str(Path.cwd())).decide(lambda _cause: False)
-
-    assert f"Head of the records: `{head}`" in digest.body
-    assert run_id in digest.body
-    assert digest.causes == (f"digest\tbeta\t{datetime.now(UTC).date()}",)
-    pass_hours(monkeypatch, 49)
-    assert "digest" not in {
-        alert.kind for alert in check_for(settings, [], str(Path.cwd())).decide(lambda _cause: False)
-    }
 
 
 def test_36_hours_after_the_last_good_run_it_is_found(
@@ -134,14 +115,14 @@ def test_a_run_that_was_superseded_is_no_alert(settings: Settings, config: str, 
     assert found(settings, catalog) == []
 
 
-def test_a_quota_that_is_too_small_for_the_rest_is_found(
+def test_a_quota_that_runs_low_is_found(
     settings: Settings, config: str, catalog: str, service: ScriptedService
 ) -> None:
-    """One row was answered; the quota has no call for the other two."""
+    """Beside the rows that remain."""
     verified(settings, config, catalog, Bounds(max_calls=5))
-    service.usual[Call.USAGE] = Scripted(document={"days": []}, remaining=2)
+    service.usual[Call.USAGE] = Scripted(document={"plan": {"quotaLimit": 1000}, "days": []}, remaining=2)
 
-    assert found(settings) == ["rows_remain", "quota_short"]
+    assert found(settings) == ["quota_low", "rows_remain"]
 
 
 def test_a_refused_key_is_found(settings: Settings, config: str, catalog: str, service: ScriptedService) -> None:
@@ -160,8 +141,8 @@ def test_a_service_that_is_down_is_said_and_no_alert(
     service.usual[Call.USAGE] = Scripted(status=status)
     check = check_for(settings, [], str(Path.cwd()))
 
-    assert check.decide(lambda _cause: False) == []
-    assert check.skipped[0].startswith("The quota and its usage were not checked: ")
+    assert check.gather() == ([], [])
+    assert check.skipped[0].startswith("The quota was not checked: ")
 
 
 def test_a_key_that_cannot_be_read_keeps_nothing_else_from_being_found(settings: Settings, tmp_path: Path) -> None:
@@ -169,34 +150,10 @@ def test_a_key_that_cannot_be_read_keeps_nothing_else_from_being_found(settings:
     (tmp_path / "key").unlink()
     check = check_for(settings, ["music"], str(tmp_path))
 
-    alerts = check.decide(lambda _cause: False)
+    alerts, _ = check.gather()
 
     assert [alert.kind for alert in alerts] == ["no_success"]
     assert "key cannot be read" in check.skipped[0]
-
-
-def test_calls_of_yesterday_that_nobody_here_made_are_found(
-    change: Change, config: str, catalog: str, service: ScriptedService
-) -> None:
-    """Days may come in any order, and with more than a date; a told day is not compared again."""
-    settings = change(ALERTS__UNEXPLAINED_CALLS=100)
-    verified(settings, config, catalog)
-    yesterday, today = (datetime.now(UTC).date() - timedelta(days=days) for days in (1, 0))
-    days = [{"date": f"{today}T00:00:00Z", "used": 9_000}, {"date": f"{yesterday}T00:00:00Z", "used": 101}]
-    service.usual[Call.USAGE] = Scripted(document={"days": days}, remaining=900)
-
-    assert found(settings) == ["usage"]
-    assert [alert.kind for alert in check_for(settings, [], str(Path.cwd())).decide(lambda _cause: True)] == ["digest"]
-
-
-@pytest.mark.parametrize("days", [[], [{"date": "yesterday", "used": 9_000}], [{"used": 5}], [{"date": 3}]])
-def test_days_that_cannot_be_read_are_no_alert(
-    settings: Settings, service: ScriptedService, days: list[dict[str, object]]
-) -> None:
-    """The contract does not show their formats."""
-    service.usual[Call.USAGE] = Scripted(document={"days": days}, remaining=900)
-
-    assert found(settings) == []
 
 
 def test_a_key_that_ends_soon_is_found(change: Change) -> None:

@@ -2,26 +2,20 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from proofsweep.alerts.facts import calls_of_day, night_facts, recent_runs
+from proofsweep.alerts.facts import recent_runs, work_facts
 from proofsweep.model import layout
-from proofsweep.model.exchanges import Call, Failure
 from proofsweep.model.runs import Plan, new_run_id
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
 
-from ..ended_operations import call_of, leave_operation, operation_named
-from ..passes_of_monitoring import leave_pass, leave_passes
-
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
-DAY = date(2026, 11, 19)
 MONTH_AGO = NOW - timedelta(days=35)
 URL = "https://partner.example/v1"
 
@@ -92,7 +86,7 @@ def add_leg(results: Results, plan: Plan, began: datetime, ended: datetime | Non
 
 def nights(results: Results, catalog: str | None = "music") -> tuple[datetime | None, datetime | None]:
     """Return the last success and the first run."""
-    facts = night_facts(results, "beta", catalog, since=MONTH_AGO, enough=at(36))
+    facts = work_facts(results, "beta", catalog, since=MONTH_AGO, enough=at(36))
     return facts.last_success, facts.first_run
 
 
@@ -165,65 +159,3 @@ def test_a_folder_without_a_plan_is_no_run(results: Results) -> None:
     results.store.create(layout.shard_name(new_run_id(at(1), "bbb"), 0), b"")
 
     assert list(recent_runs(results, MONTH_AGO)) == []
-
-
-def test_calls_of_a_day_are_those_of_the_legs_within_it(results: Results) -> None:
-    """Yesterday lasts from 36 to 12 hours ago; a leg of today and one of the day before are not in it."""
-    for begin, calls in ((60, 1), (30, 20), (20, 300), (11, 4_000)):
-        add_leg(results, add_run(results, at(begin)), at(begin), at(begin - 1), calls=calls)
-
-    assert calls_of_day(results, URL, DAY, MONTH_AGO) == 320
-    assert calls_of_day(results, "https://other.example/v1", DAY, MONTH_AGO) == 0
-
-
-def test_a_leg_over_midnight_is_counted_by_its_exchanges(results: Results) -> None:
-    """Only keyed calls that were sent, and only those of the day."""
-    plan = add_run(results, at(13))
-    leg = add_leg(results, plan, at(13), at(11), calls=999)
-    before, after = at(12.5), at(11.5)
-    rows = [("verify", before, 10), ("uploads", before, 0), ("slot", before, 10), ("verify", after, 10)]
-    rows.append(("verify", before, None))  # type: ignore[arg-type]  # never sent
-    results.create_part(
-        layout.exchanges_name(plan.run_id, plan.run_date, 0, leg),
-        "exchanges",
-        [
-            {"run_id": plan.run_id, "leg": leg, "call": call, "attempt": 1, "started_at": began, "elapsed_ms": 1.0}
-            | {"bytes_sent": sent}
-            for call, began, sent in rows
-        ],
-    )
-
-    assert calls_of_day(results, URL, DAY, MONTH_AGO) == 2
-
-
-@pytest.mark.parametrize(("planned", "calls"), [(5, 0), (20, None)])
-def test_a_leg_that_has_not_ended_leaves_the_calls_unknown(results: Results, planned: float, calls: int | None) -> None:
-    """They are in its journal; but a run that was planned after the day has none of that day."""
-    add_leg(results, add_run(results, at(planned)), at(planned), None)
-
-    assert calls_of_day(results, URL, DAY, MONTH_AGO) == calls
-
-
-def test_keyed_probes_of_monitoring_count_too(results: Results) -> None:
-    """Those of the day that reached this service; GET /health needs no key."""
-    leave_passes(results, datetime(2026, 11, 19, 22, tzinfo=UTC), 36)
-    broken = operation_named("20261119T130000Z_000bb", "monitoring")
-    unsent = replace(call_of(broken, "r-1", Call.USAGE), failure=Failure.CONNECTION)
-    leave_pass(results, broken.operation_id, probes=[unsent])
-
-    assert calls_of_day(results, URL, DAY, MONTH_AGO) == 24
-    assert calls_of_day(results, "https://other.example/v1", DAY, MONTH_AGO) == 0
-
-
-def test_calls_of_operations_count_too(results: Results) -> None:
-    """Those of the day, to this service; an operation of an earlier week is not read."""
-    for operation_id in ("20261112T120000Z_000aa", "20261119T120000Z_000aa", "20261120T100000Z_000aa"):
-        operation = operation_named(operation_id)
-        leave_operation(results, operation, [call_of(operation, "r-1"), call_of(operation, "r-2")])
-    killed = operation_named("20261119T130000Z_000aa")
-    leave_operation(results, killed, [call_of(killed, "r-3")], is_killed=True)
-
-    with reads_of(results) as reads:
-        assert calls_of_day(results, URL, DAY, MONTH_AGO) == 2
-    assert reads() <= 3
-    assert calls_of_day(results, "https://other.example/v1", DAY, MONTH_AGO) == 0

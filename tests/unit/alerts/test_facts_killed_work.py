@@ -8,7 +8,7 @@ import pytest
 
 from proofsweep.alerts.events import FLOW_OF_OPERATION, FLOWS
 from proofsweep.alerts.facts import killed_work
-from proofsweep.alerts.run_alerts import FlowEnd
+from proofsweep.alerts.rules import FlowEnd
 from proofsweep.model.operations import OperationKind
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.lease import Lease, sole_process

@@ -63,4 +63,4 @@ def test_parts_of_a_cause_cannot_be_confused() -> None:
 
 def test_the_test_message_is_of_no_cause() -> None:
     """It can be sent again and again."""
-    assert TEST_ALERT.causes == ()
+    assert (TEST_ALERT.kind, TEST_ALERT.cause) == (None, "")

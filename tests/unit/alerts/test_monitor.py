@@ -24,7 +24,7 @@ def test_a_lasting_failure_is_told_after_the_third_round(
     rounds = [monitor_service(settings) for _ in range(3)]
 
     results = results_for(settings)
-    assert [[alert.kind for alert in each.alerts] for each in rounds] == [[], [], ["service"]]
+    assert [[alert.kind for alert in each.alerts] for each in rounds] == [[], [], ["outage"]]
     assert len(list(results.all_parts("probes"))) == 3
     assert (results.store.folders("_operations"), read_probes(results).num_rows) == ([], 6)
 

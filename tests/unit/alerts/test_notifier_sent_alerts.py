@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.alerts.messages import SentCauses
 from proofsweep.alerts.notifier import read_sent, write_sent
 from proofsweep.store.store import open_store
 
@@ -17,11 +16,11 @@ def test_what_was_told_is_read_back(tmp_path: Path) -> None:
     store = open_store(str(tmp_path))
     nothing = read_sent(store)
 
-    write_sent(store, SentCauses({"a": NOW}))
-    write_sent(store, SentCauses({"b\tSänger": NOW, "caf\\udce9": NOW}))
+    write_sent(store, {"a": NOW})
+    write_sent(store, {"b\tSänger": NOW, "caf\\udce9": NOW})
 
-    assert nothing.at == {}
-    assert read_sent(store).at == {"b\tSänger": NOW, "caf\\udce9": NOW}
+    assert nothing == {}
+    assert read_sent(store) == {"b\tSänger": NOW, "caf\\udce9": NOW}
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"a": 1}', b'{"a": "yesterday"}', b"\xff", b"null"])
@@ -30,4 +29,4 @@ def test_an_object_that_cannot_be_understood_is_as_good_as_none(tmp_path: Path, 
     store = open_store(str(tmp_path))
     store.replace("_alerts/told.json", content)
 
-    assert read_sent(store).at == {}
+    assert read_sent(store) == {}

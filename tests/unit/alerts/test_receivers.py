@@ -21,7 +21,7 @@ from ...servers.alert_receivers import Mailbox, Webhook, mailbox, webhook
 SECRET = "s3cr3tT0ken"
 ALERT = Alert(
     kind=AlertKind.ROWS_REMAIN,
-    causes=("c",),
+    cause="c",
     subject="proofsweep: 3 of 4 rows remain",
     body="First line.\n- 3 `x & y`: 1 < 2\nTables: `s3://label/a_b_*`",
 )
@@ -76,7 +76,7 @@ def test_slack_gets_no_mention_from_foreign_text(hook: Webhook, monkeypatch: pyt
     from apprise.plugins.slack import NotifySlack  # noqa: PLC0415 - a plugin is loaded when it is used
 
     monkeypatch.setattr(NotifySlack, "webhook_url", f"http://127.0.0.1:{hook.port}")
-    bad = Alert(kind=AlertKind.REJECTIONS, causes=(), subject="s", body=f"- 1 of {quoted('<!channel> <@U12345>')}")
+    bad = Alert(kind=AlertKind.SUNSET, cause="", subject="s", body=f"- 1 of {quoted('<!channel> <@U12345>')}")
 
     receivers("slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ").send([bad])
 

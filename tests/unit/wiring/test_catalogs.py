@@ -10,7 +10,7 @@ from proofsweep.model.reading import Reading
 from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings
 from proofsweep.verify.plan.survey import items_of
-from proofsweep.wiring.catalogs import catalog_for, catalog_has_changed, supplier_tag
+from proofsweep.wiring.catalogs import catalog_for, catalog_has_changed
 from proofsweep.wiring.engines import limits_for
 from proofsweep.wiring.runs import plan_catalog, run_to_resume
 
@@ -129,19 +129,16 @@ def test_a_run_goes_on_whose_columns_were_given_on_the_command_line(settings: Se
     assert catalog_has_changed(settings, plan)
 
 
-def test_the_tag_of_the_supplier_is_that_of_alerts_or_of_passes(
-    settings: Settings, change: Change, catalog: str
-) -> None:
-    """One name everywhere; alerts know it as soon as folders are suppliers."""
-    by_default, by_alerts = (
+def test_the_tag_of_the_supplier_is_that_of_passes(settings: Settings, change: Change, catalog: str) -> None:
+    """One name everywhere, as soon as folders are suppliers."""
+    by_default, named = (
         change(CATALOG__SUPPLIER_FROM="1"),
-        change(CATALOG__SUPPLIER_FROM="1", ALERTS__SUPPLIER_TAG="label"),
+        change(CATALOG__SUPPLIER_FROM="1", INGEST__SUPPLIER_TAG="label"),
     )
 
-    tags = [catalog_for(each, catalog).tag_names() for each in (by_default, by_alerts, settings)]
+    tags = [catalog_for(each, catalog).tag_names() for each in (by_default, named, settings)]
 
     assert tags == [["supplier"], ["label"], []]
-    assert [supplier_tag(each) for each in (by_default, by_alerts, settings)] == ["supplier", "label", None]
 
 
 def test_the_lists_of_a_config_and_of_a_command_are_read(

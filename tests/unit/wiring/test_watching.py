@@ -7,6 +7,7 @@ import pytest
 from proofsweep.alerts.ends import stop_before_leg
 from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.settings import Settings
+from proofsweep.wiring import watching
 from proofsweep.wiring.watching import alert_scope, notifier_for, receivers_for, tell
 
 from ..wired import Change, Inbox
@@ -56,12 +57,14 @@ def test_an_alert_that_fails_is_one_line(change: Change, monkeypatch: pytest.Mon
     assert "s3cr3t" not in away + wrong
 
 
-def test_a_results_store_that_fails_is_one_line(settings: Settings, tmp_path: Path) -> None:
+def test_a_results_store_that_fails_is_one_line(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It cannot say what was told."""
     (tmp_path / "results").write_text("a file where a folder should be")
 
-    (line,) = tell(
-        settings, stop_before_leg(alert_scope(settings), RunMustStop("no", ended_by="breaker")), also=[Inbox()]
-    )
+    monkeypatch.setattr(watching, "receivers_for", lambda *_: Inbox())
+
+    (line,) = tell(settings, stop_before_leg(alert_scope(settings), RunMustStop("no", ended_by="breaker")))
 
     assert line.startswith("Nobody could be told: ")

@@ -1,13 +1,15 @@
 """Nights without a successful run are told."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from proofsweep.alerts.run_alerts import NightFacts, did_its_work, no_success
+from proofsweep.alerts.messages import About
+from proofsweep.alerts.rules import WorkFacts, did_its_work, no_success
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
-MUSIC = NightFacts(environment="beta", results_url="results", catalog="music")
+MUSIC, ANY = WorkFacts("beta", About(catalog="music")), WorkFacts("beta", About())
 
 
 def hours_ago(hours: float) -> datetime:
@@ -42,7 +44,7 @@ def test_a_leg_did_its_work_if_only_its_own_limits_ended_it(
 @pytest.mark.parametrize(("hours", "was_sent"), [(35.9, False), (36, True), (1_000, True)])
 def test_36_hours_without_a_success_are_told(hours: float, *, was_sent: bool) -> None:
     """One missed night is not; a second one is."""
-    facts = NightFacts(environment="beta", results_url="results", catalog="music", last_success=hours_ago(hours))
+    facts = replace(MUSIC, last_success=hours_ago(hours))
 
     assert (no_success(facts, NOW, 36.0) is not None) == was_sent
 
@@ -57,14 +59,12 @@ def test_a_catalog_that_was_never_verified_is_told() -> None:
 
 def test_a_store_without_any_run_is_not_told() -> None:
     """A new installation has time until its first night, and nothing was named."""
-    assert no_success(NightFacts(environment="beta", results_url="r", catalog=None), NOW, 36.0) is None
+    assert no_success(ANY, NOW, 36.0) is None
 
 
 def test_a_first_run_has_the_same_time() -> None:
     """What was planned an hour ago may still succeed; after two days it has not."""
-    young, old = (
-        NightFacts(environment="beta", results_url="r", catalog=None, first_run=hours_ago(hours)) for hours in (1, 48)
-    )
+    young, old = (replace(ANY, first_run=hours_ago(hours)) for hours in (1, 48))
 
     assert no_success(young, NOW, 36.0) is None
     assert no_success(old, NOW, 36.0) is not None
@@ -72,14 +72,6 @@ def test_a_first_run_has_the_same_time() -> None:
 
 def test_a_success_makes_the_next_failure_a_new_cause() -> None:
     """Two bad weeks with a good night between them are told twice."""
-    causes = {
-        alert.causes
-        for hours in (40, 90)
-        if (
-            alert := no_success(
-                NightFacts(environment="b", results_url="r", catalog="m", last_success=hours_ago(hours)), NOW, 36
-            )
-        )
-    }
+    alerts = [no_success(replace(MUSIC, last_success=hours_ago(hours)), NOW, 36) for hours in (40, 90)]
 
-    assert len(causes) == 2
+    assert len({alert.cause for alert in alerts if alert is not None}) == 2

@@ -6,12 +6,14 @@ from itertools import product
 import pytest
 
 from proofsweep.alerts.events import ALERTED_STATES, END_STATES, EVENTS, FLOWS, SILENT_STATES
-from proofsweep.alerts.run_alerts import FlowEnd, alerts_of_end, files_given_up, incomplete_batches, over_after_end
+from proofsweep.alerts.messages import About
+from proofsweep.alerts.rules import FlowEnd, alerts_of_end, over_after_end, sunset_seen
 
 
 def ended(flow: str, state: str, subject: str | None = None) -> FlowEnd:
     """Let a flow run end in a state."""
-    return FlowEnd("beta", flow, state, subject or flow, "s3://label/results", ["It said: `so`"])
+    about = About(catalog=subject, results_url="s3://label/results")
+    return FlowEnd(environment="beta", flow=flow, state=state, about=about, details=["It said: `so`"])
 
 
 @pytest.mark.parametrize(("flow", "state"), list(product(FLOWS, END_STATES)))
@@ -28,12 +30,12 @@ def test_each_state_of_each_flow_is_decided(flow: str, state: str) -> None:
     assert alert.body.splitlines() == [
         f"Flow `{flow}` ended as {state}.",
         "It said: `so`",
-        "Account `beta`.",
+        "Environment `beta`.",
         f"If nobody acts: {event.unattended}",
         f"To do: {event.advice}",
         "Tables: `s3://label/results`",
     ]
-    assert not [over for over in over_after_end(ended(flow, state)) if alert.causes[0].startswith(over)]
+    assert not [over for over in over_after_end(ended(flow, state)) if alert.cause.startswith(over)]
 
 
 @pytest.mark.parametrize(("state", "was_sent"), [("Failed", False), ("SomeFailed", True), ("Interrupted", True)])
@@ -43,22 +45,18 @@ def test_a_failure_that_is_tried_again_is_not_told(state: str, was_sent: bool) -
 
 
 def test_a_good_end_ends_what_was_told_of_the_same_work() -> None:
-    """Of its catalog, and of flow runs that could not begin; the key works, and the quota was enough."""
+    """Of its catalog, and of flow runs that could not begin; and the key works."""
     over = over_after_end(ended("verify-catalog", "Completed", "music"))
 
-    assert {
-        "outage\tbeta\tmusic",
-        "outage\tbeta\tverify-catalog",
-        "key_refused\tbeta",
-        "quota_short\tbeta\tmusic",
-    } <= set(over)
+    whole = {"outage\tbeta\tmusic\tOutage", "outage\tbeta\tverify-catalog\tOutage", "key_refused\tbeta"}
+    assert whole | {"failed\tbeta\tmusic\tSomeFailed"} <= set(over)
 
 
 def test_work_that_was_begun_ends_what_kept_it_from_beginning() -> None:
     """What remains of the catalog is told once, until it is whole."""
     over = over_after_end(ended("verify-catalog", "QuotaSpent", "music"))
 
-    assert "outage\tbeta\tverify-catalog" in over
+    assert "outage\tbeta\tverify-catalog\tOutage" in over
     assert "key_refused\tbeta" in over
     assert not [cause for cause in over if "music" in cause]
 
@@ -69,27 +67,10 @@ def test_a_flow_run_that_could_not_begin_ends_nothing() -> None:
     assert over_after_end(ended("verify-catalog", "KeyRefused", "music")) == []
 
 
-def test_a_good_pass_tells_nothing() -> None:
-    """Nothing is given up."""
-    assert files_given_up("beta", "/in", "results", []) == []
+def test_a_sunset_header_is_told_once_for_each_day_that_it_names() -> None:
+    """It announces a breaking change."""
+    (alert,) = sunset_seen("Sat, 31 Jul 2027 00:00:00 GMT", "beta", About())
 
-
-def test_each_file_that_is_given_up_is_a_cause() -> None:
-    """One that is given up later is told, although the others were."""
-    (alert,) = files_given_up("beta", "/in/<!here>", "results", ["i2", "i1"])
-
-    assert alert.causes == ("given_up\tbeta\t/in/<!here>\ti1", "given_up\tbeta\t/in/<!here>\ti2")
-    assert alert.subject == "proofsweep: delivered files that are given up: 2 (beta)"
-    assert "`proofsweep rejects`" in alert.body
-
-
-def test_each_delivery_that_is_not_complete_is_a_cause() -> None:
-    """The message says what is missing of each; a batch that is complete is told to nobody."""
-    assert incomplete_batches("beta", "/in", "results", {}) == []
-    why = "its completion file is not there"
-    (alert,) = incomplete_batches("beta", "/in", "results", {"/in/B2": why, "/in/<!here>": why})
-
-    assert alert.causes == ("incomplete_batch\tbeta\t/in\t/in/<!here>", "incomplete_batch\tbeta\t/in\t/in/B2")
-    assert alert.subject == "proofsweep: deliveries that are not complete: 2 (beta)"
-    assert f"- `/in/B2`: {why}" in alert.body
-    assert "<!here>" not in alert.body
+    assert "`Sat, 31 Jul 2027 00:00:00 GMT`" in alert.body
+    assert alert.cause == "sunset\tbeta\tSat, 31 Jul 2027 00:00:00 GMT"
+    assert sunset_seen(None, "beta", About()) == []
