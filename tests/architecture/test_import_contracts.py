@@ -33,7 +33,7 @@ BREAKS = [
     ("orchestrator", "proofsweep/verify/plan/plan_run.py", "import prefect"),
     ("pure", "proofsweep/catalog/preflight.py", "import pathlib"),
     ("pure", "proofsweep/verify/control/rules.py", "import time"),
-    ("pure", "proofsweep/alerts/run_alerts.py", "import os"),
+    ("pure", "proofsweep/alerts/rules.py", "import os"),
     ("pure", "proofsweep/contract/headers.py", "import time"),
     ("pure", "proofsweep/errors.py", "import structlog"),
     ("pacing", "proofsweep/partner/pacing/pacer.py", "import time"),

@@ -122,8 +122,6 @@ def test_two_places_of_the_alert_urls_are_refused() -> None:
     [
         {"repeat_days": 0},
         {"no_success_hours": 841},
-        {"unexplained_calls": -1},
-        {"supplier_tag": ""},
         {"urls": "slack://"},
     ],
 )
