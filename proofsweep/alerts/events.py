@@ -27,9 +27,6 @@ verification goes on with its next schedule, as all work on a schedule does; nob
 unasked. Who sets `retries` for a flow all the same is told of its last try only.
 """
 
-RUN_AGAIN = tuple(flow for flow in FLOWS if flow not in {"verify-proofs", "rotate-key", "erase-proofs"})
-"""The flows that Prefect runs again if they crash: a second time does only what is left, or what costs little."""
-
 FLOW_OF_OPERATION: Mapping[str, str] = MappingProxyType(
     {
         OperationKind.INVENTORY: "inventory-proofs",
@@ -41,13 +38,8 @@ FLOW_OF_OPERATION: Mapping[str, str] = MappingProxyType(
 )
 """Which flow does an operation of a kind."""
 
-COMPLETED, FAILED, ALREADY_ACTIVE = EndedBy.COMPLETE.ending.state, EndedBy.ERROR.ending.state, "AlreadyActive"
-
-CRASHED, GONE, ABANDONED = EndedBy.KILLED.ending.state, "Gone", "Abandoned"
-"""States of a flow run whose process was killed: just reported; for a while, so that it is run again; and given up.
-
-Where no server is, a check of the store finds what was killed, and tells it as Crashed.
-"""
+COMPLETED, FAILED, CRASHED = (each.ending.state for each in (EndedBy.COMPLETE, EndedBy.ERROR, EndedBy.KILLED))
+ALREADY_ACTIVE = "AlreadyActive"
 
 OF_TYPE_COMPLETED = {COMPLETED, "SomeFailed"}
 OF_TYPE_CANCELLED = {ALREADY_ACTIVE, *(ending.state for ending in ENDINGS.values() if ending.is_cancelled)}
@@ -145,7 +137,7 @@ EVENTS: Mapping[AlertKind, AlertRule] = MappingProxyType(
             "the process was killed, or its machine is gone, and what it left unended, nobody works on",
             "the next run of the schedule takes over, and resumes what remains.",
             "see whether the worker and its machine are well; the next run resumes, or `proofsweep resume`.",
-            *("a flow run was killed, and nobody works on it", (CRASHED, ABANDONED), Severity.FAILURE),
+            *("a flow run was killed, and nobody works on it", (CRASHED,), Severity.FAILURE),
         ),
         AlertKind.NO_SUCCESS: AlertRule(
             "no run has done its work for `alerts.no_success_hours`",
@@ -189,7 +181,3 @@ SILENT_STATES = (*_states_of(None), ALREADY_ACTIVE)
 
 END_STATES = (*SILENT_STATES, *ALERTED_STATES)
 """The names of all states in which our flow runs end."""
-
-_DONE = dict.fromkeys(ending.state for ending in ENDINGS.values() if ending.does_its_work)
-SUCCESSES = ("SomeFailed", "FoundDifferences", *_DONE)
-"""States of a flow run that did its work, as far as it could."""
