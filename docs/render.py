@@ -18,7 +18,6 @@ from proofsweep.model.tables.columns import Column
 from proofsweep.model.tables.registry import TABLES
 from proofsweep_cli.endpoints import endpoints_table
 from proofsweep_cli.exit_codes import exit_codes_table
-from proofsweep_sandbox.unspecified import markdown_of_unspecified
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -36,7 +35,6 @@ def rendered(text: str) -> str:
         "exit codes": exit_codes_table(),
         "alerts": alerts_table(),
         "endpoints": endpoints_table(),
-        "silences": markdown_of_unspecified(),
         "rooms": "\n".join(rooms()),
     }
     for name, content in blocks.items():

@@ -46,15 +46,6 @@ def sandbox(
     storage_port: int = typer.Option(_DEFAULT.storage_port, "--storage-port", help="The slot target's port."),
     *,
     operator_port: int = typer.Option(_DEFAULT.operator_port, "--operator-port", help="The operator's port."),
-    silences: int = typer.Option(
-        0,
-        "--silences",
-        metavar="SEED",
-        help="Draw unspecified behaviour from this seed; 0 keeps the sandbox's own choices.",
-    ),
-    evolve: bool = typer.Option(
-        False, "--evolve", help="Behave as a later release of the contract, with everything it may add."
-    ),
 ) -> int | None:
     """Serve a local partner service in the foreground, until Ctrl-C.
 
@@ -68,10 +59,9 @@ def sandbox(
         raise missing_extra("The sandbox", "sandbox")
     ports = (port, storage_port, operator_port)
     _require_home_and_ports(home, ports)
-    options = SandboxOptions(home=home, silences=silences, evolve=evolve)
+    options = SandboxOptions(home=home)
     with launch(home, ports=ports, options=options) as running, suppress(KeyboardInterrupt):
         _print_addresses(running, options.key_file)
-        _print_choices(running, silences)
         running.wait()
     console().print()
     console().print("The sandbox has ended; its home is kept.")
@@ -188,16 +178,6 @@ def _print_addresses(running: Running, key_file: Path) -> None:
     out.print(f"  proofsweep sandbox issue song.wav --out music{operator}", style="cyan", soft_wrap=True)
     out.print(f"  {'' if is_default else settings}proofsweep verify music", style="cyan", soft_wrap=True)
     out.print("Ctrl-C ends the sandbox.")
-
-
-def _print_choices(running: Running, seed: int) -> None:
-    """Print the choices that a seed has drawn for unspecified behaviour."""
-    choices = running.operator.silences()
-    if choices["evolve"]:
-        console().print("It is a later release of the contract.")
-    if seed:
-        drawn = " ".join(f"{name}={choice}" for name, choice in choices["choices"].items())
-        console().print(f"Choices of seed {seed}: {drawn}", soft_wrap=True, markup=False)
 
 
 def _target(file: Path, out: Path | None, *, is_legacy: bool) -> Path:

@@ -3,8 +3,8 @@
 It shares no code with the client under test, so both cannot make the same mistake. `server.serve` runs it in
 this process; it is not imported here, because the cryptography is slow to load.
 
-Where to add what: a fault in `faults/`, a choice that the contract leaves open in `unspecified.py`, a
-control of the operator in `operator_api/` and `operator_client.py`, a kind of sample in `samples/kinds.py`.
+Where to add what: a fault in `faults/`, a request of the operator in `operator_api/` and `operator_client.py`, a kind
+of sample in `samples/kinds.py`.
 """
 
 from proofsweep_sandbox.launch import Running, launch

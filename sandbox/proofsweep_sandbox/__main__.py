@@ -12,12 +12,11 @@ from proofsweep_sandbox.server import serve
 
 def main(arguments: list[str], serve: Callable[..., None] = serve) -> None:
     """Read the options from the command line and serve."""
-    defaults = {field.name: field.default for field in fields(Options)}
     parser = argparse.ArgumentParser(prog="python -m proofsweep_sandbox", description="A local partner service.")
     parser.add_argument("--home", type=Path, required=True, help="folder of keys, registry and uploads")
-    for name, default in defaults.items():
-        if name != "home":
-            _add(parser, f"--{name.replace('_', '-')}", default)
+    for option in (field for field in fields(Options) if field.name != "home"):
+        name, default = f"--{option.name.replace('_', '-')}", option.default
+        parser.add_argument(name, type=type(default), default=default, help=f"default: {default}")
     parser.add_argument("--ends-with-stdin", action="store_true", help="stop when standard input is closed")
     chosen = vars(parser.parse_args(arguments))
     ends_with_stdin = chosen.pop("ends_with_stdin")
@@ -25,14 +24,6 @@ def main(arguments: list[str], serve: Callable[..., None] = serve) -> None:
         serve(Options(**chosen), ends_with_stdin=ends_with_stdin)
     except OSError as error:
         sys.exit(f"the sandbox cannot start: {error}")
-
-
-def _add(parser: argparse.ArgumentParser, option: str, default: object) -> None:
-    """Add an option with the type of its default; a boolean is a flag."""
-    if isinstance(default, bool):
-        parser.add_argument(option, action="store_true", help="default: off")
-    else:
-        parser.add_argument(option, type=type(default), default=default, help=f"default: {default}")
 
 
 if __name__ == "__main__":

@@ -1,18 +1,16 @@
-"""The answer to a request, and the refusal that an endpoint may raise instead."""
+"""The answer to a request, and the refusal that an endpoint may raise instead; and JSON, both ways."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """One response before it is sent; if `file` is set, it is sent instead of `body`."""
+    """One response before it is sent."""
 
     status: int = 200
     body: bytes = b""
-    file: Path | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def with_headers(self, headers: Mapping[str, str]) -> "Answer":
@@ -24,6 +22,19 @@ def json_answer(members: Mapping[str, object], status: int = 200) -> Answer:
     """Return an answer with one JSON object as its body."""
     body = json.dumps(members, ensure_ascii=False, separators=(",", ":")).encode()
     return Answer(status=status, body=body, headers={"content-type": "application/json"})
+
+
+def decoded(text: bytes) -> object:
+    """Decode JSON; raise ValueError for invalid JSON and for JSON that cannot be stored.
+
+    A lone surrogate is legal in JSON, but has no UTF-8 form. Very deep nesting exhausts the stack.
+    """
+    try:
+        value: object = json.loads(text)
+        json.dumps(value, ensure_ascii=False).encode()
+    except RecursionError as error:
+        raise ValueError("the JSON is nested too deeply") from error
+    return value
 
 
 class Refusal(Exception):

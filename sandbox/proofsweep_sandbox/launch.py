@@ -3,10 +3,9 @@
 import json
 import subprocess
 import sys
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from proofsweep_sandbox.operator_client import Operator
 from proofsweep_sandbox.options import Options
@@ -15,7 +14,7 @@ from proofsweep_sandbox.options import Options
 _STOP_SECONDS = 10
 
 
-class Running:
+class Running(AbstractContextManager["Running"]):
     """A sandbox that runs in another process; it ends with `close`, or when this process ends."""
 
     def __init__(self, process: subprocess.Popen[str], addresses: dict[str, str]) -> None:
@@ -44,12 +43,7 @@ class Running:
         self.operator.close()
         _stop(self._process)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -62,15 +56,15 @@ def launch(
 ) -> Running:
     """Start a sandbox with the folder `home` and return once it listens.
 
-    `ports` are those of API, storage and operator; 0 takes any free one. `options` sets everything else. A test may
-    run another `module` with the same options. The process has its own session, so Ctrl-C in a terminal does not
+    `ports` are those of API, storage and operator; 0 takes any free one. `options` sets everything else. A benchmark
+    may run another `module` with the same options. The process has its own session, so Ctrl-C in a terminal does not
     reach it. When this process ends, the sandbox's standard input closes and it ends too. Raises RuntimeError if it
     does not start.
     """
     port, storage_port, operator_port = ports
     members = asdict(options) if options else {}
     chosen = members | {"home": home, "port": port, "storage_port": storage_port, "operator_port": operator_port}
-    arguments = [_argument(name, value) for name, value in chosen.items() if value is not False]
+    arguments = [f"--{name.replace('_', '-')}={value}" for name, value in chosen.items()]
     process = subprocess.Popen(  # noqa: S603 - our own program
         [sys.executable, "-m", module, "--ends-with-stdin", *arguments],
         stdin=subprocess.PIPE,
@@ -83,11 +77,6 @@ def launch(
         _stop(process)
         raise RuntimeError(f"the sandbox did not start with the home {home}")
     return Running(process, json.loads(line))
-
-
-def _argument(name: str, value: object) -> str:
-    option = f"--{name.replace('_', '-')}"
-    return option if value is True else f"{option}={value}"
 
 
 def _stop(process: subprocess.Popen[str]) -> None:

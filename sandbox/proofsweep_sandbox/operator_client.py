@@ -1,17 +1,14 @@
 """A client of the operator API: issue proofs, change the service, read its records."""
 
-from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Literal, Self, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 import httpx
 
 # Chosen: far above what sealing takes, so that only a hung sandbox is reported.
 _TIMEOUT_SECONDS = 60.0
-
-LaneName = Literal["calls", "rotate"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +34,8 @@ class IssueOptions(TypedDict, total=False):
     """The options of a new proof; the sandbox chooses those that are absent.
 
     `legacy` issues a sidecar instead of a one-file credential. The registry does not know a proof that is not
-    `registered`; it knows a `pending` one, but does not list it. An empty `classification` makes an older proof without
-    one. A `note` that is unavailable never becomes an interpretation.
+    `registered`; it knows a `pending` one, but does not list it. A `note` that is unavailable never becomes an
+    interpretation.
     """
 
     song: str
@@ -47,8 +44,6 @@ class IssueOptions(TypedDict, total=False):
     sealed_by: Literal["service", "device", "stranger"]
     registered: bool
     pending: bool
-    classification: str
-    has_feedback: bool
     note: Literal["ready", "unavailable"]
 
 
@@ -56,7 +51,7 @@ class OperatorError(Exception):
     """The operator API refused a request; the message says why."""
 
 
-class Operator:
+class Operator(AbstractContextManager["Operator"]):
     """A client of a sandbox's operator port. Every method raises OperatorError if the sandbox refuses."""
 
     def __init__(self, operator_url: str) -> None:
@@ -69,15 +64,14 @@ class Operator:
         has the audio's name, and the sidecar's name is the audio's with `.sidecar` appended.
         """
         is_legacy = options.get("legacy", False)
-        target = _target(audio, out, is_legacy=is_legacy)
+        target = out / f"{audio.name}{'.sidecar' if is_legacy else ''}" if out.is_dir() else out
+        if target.exists() and target.samefile(audio):
+            raise OperatorError(f"the credentialed copy of {audio} must not replace the audio itself")
         options.setdefault("song", audio.stem)
         query = {name: str(value) for name, value in options.items()}
-        with (
-            audio.open("rb") as stream,
-            self._http.stream("POST", "/proofs", params=query, content=stream) as response,
-        ):
-            _check(response)
-            _write(response, target)
+        with audio.open("rb") as stream:
+            response = _checked(self._http.post("/proofs", params=query, content=stream))
+        target.write_bytes(response.content)
         return Issued(
             proof_id=response.headers["x-proof-id"],
             issued_at=int(response.headers["x-issued-at"]),
@@ -85,40 +79,29 @@ class Operator:
             sidecar=target if is_legacy else None,
         )
 
-    def complete(self, proof_id: str) -> None:
-        """Turn a pending proof into an issued one."""
-        self._request("POST", f"/proofs/{proof_id}/complete")
-
     def erase(self, proof_id: str) -> None:
         """Erase a proof of any tenant; this counts no call."""
         self._request("DELETE", f"/proofs/{proof_id}")
 
     def add_tenant(self, name: str, *, quota: int | None = None) -> NewKey:
-        """Create a tenant and return its first key; `quota` is in calls per month."""
-        return _new_key(self._request("POST", "/tenants", {"name": name, "quota": quota}))
+        """Create a tenant and return its key; `quota` is in calls per month."""
+        key = self._request("POST", "/tenants", name=name, quota=quota)
+        return NewKey(tenant=key["tenant"], key_id=key["keyId"], api_key=key["apiKey"])
 
-    def add_key(self, tenant: str, name: str, *, quota: int | None = None) -> NewKey:
-        """Add a key to a tenant, with its own quota in calls per month."""
-        return _new_key(self._request("POST", f"/tenants/{tenant}/keys", {"name": name, "quota": quota}))
-
-    def set_lane(self, rate: float, burst: float, *, lane: LaneName = "calls") -> None:
+    def set_lane(self, rate: float, burst: float, *, lane: Literal["calls", "rotate"] = "calls") -> None:
         """Set a throttle lane: `rate` in calls per second, and `burst` in calls at once."""
-        self._request("PUT", "/lane", {"lane": lane, "rate": rate, "burst": burst})
+        self._request("PUT", "/lane", lane=lane, rate=rate, burst=burst)
 
     def set_quota(self, limit: int, *, tenant: str | None = None) -> None:
         """Set the monthly quota of each of a tenant's keys, by default the first tenant's."""
-        self._request("PUT", "/quota", {"limit": limit, "tenant": tenant})
-
-    def set_latency(self, call: str, seconds: float) -> None:
-        """Delay the answers of a call (`*` for all); 0, or `clear_faults`, ends the delay."""
-        self._request("PUT", "/latency", {"call": call, "seconds": seconds})
+        self._request("PUT", "/quota", limit=limit, tenant=tenant)
 
     def add_fault(self, call: str, kind: str, **members: object) -> None:
-        """Add a fault; its members are those of `proofsweep_sandbox.faults.rules.Fault`."""
-        self._request("POST", "/faults", {"call": call, "kind": kind, **members})
+        """Add a fault; its members are those of `proofsweep_sandbox.faults.Fault`."""
+        self._request("POST", "/faults", call=call, kind=kind, **members)
 
     def clear_faults(self) -> None:
-        """Remove all faults and latencies."""
+        """Remove all faults."""
         self._request("DELETE", "/faults")
 
     def faults(self) -> list[dict[str, Any]]:
@@ -127,7 +110,7 @@ class Operator:
 
     def move_clock(self, seconds: float) -> None:
         """Move the sandbox's time; negative seconds move it back."""
-        self._request("POST", "/clock", {"seconds": seconds})
+        self._request("POST", "/clock", seconds=seconds)
 
     def rotations(self) -> list[dict[str, Any]]:
         """Return the append-only log of key rotations and expiries."""
@@ -149,54 +132,22 @@ class Operator:
 
     def secrets(self) -> list[str]:
         """Return every secret that the sandbox ever gave out: a client's records must contain none."""
-        return [str(secret["value"]) for secret in self._request("GET", "/secrets")["secrets"]]
-
-    def set_silences(self, seed: int = 0, *, evolve: bool = False) -> None:
-        """Choose the unspecified behaviour by a seed, 0 for the default; `evolve` makes it a later release."""
-        self._request("PUT", "/silences", {"seed": seed, "evolve": evolve})
-
-    def silences(self) -> dict[str, Any]:
-        """Return the unspecified behaviour (`choices` by name), and whether this is a later release (`evolve`)."""
-        return self._request("GET", "/silences")
+        return list(self._request("GET", "/secrets")["secrets"])
 
     def close(self) -> None:
         """Close the connections."""
         self._http.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _request(self, method: str, path: str, body: Mapping[str, object] | None = None) -> dict[str, Any]:
-        response = self._http.request(method, path, json=body)
-        _check(response)
+    def _request(self, method: str, path: str, **body: object) -> dict[str, Any]:
+        response = _checked(self._http.request(method, path, json=body or None))
         answer: dict[str, Any] = response.json() if response.content else {}
         return answer
 
 
-def _check(response: httpx.Response) -> None:
+def _checked(response: httpx.Response) -> httpx.Response:
     if response.is_success:
-        return
-    response.read()
+        return response
     raise OperatorError(response.json()["error"])
-
-
-def _target(audio: Path, out: Path, *, is_legacy: bool) -> Path:
-    target = out / f"{audio.name}{'.sidecar' if is_legacy else ''}" if out.is_dir() else out
-    if target.exists() and target.samefile(audio):
-        raise OperatorError(f"the credentialed copy of {audio} must not replace the audio itself")
-    return target
-
-
-def _write(response: httpx.Response, target: Path) -> None:
-    with target.open("wb") as stream:
-        for chunk in response.iter_bytes():
-            stream.write(chunk)
-
-
-def _new_key(answer: Mapping[str, str]) -> NewKey:
-    return NewKey(tenant=answer["tenant"], key_id=answer["keyId"], api_key=answer["apiKey"])

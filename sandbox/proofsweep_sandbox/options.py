@@ -11,8 +11,7 @@ SLOT_BYTES = 65 * 1024 * 1024
 class Options:
     """The options of one sandbox; the operator API changes the rest while it runs.
 
-    Port 0 takes any free port. Times are in seconds, rates in calls per second, `quota` in calls per month. `silences`
-    is the seed of the unspecified behaviour, 0 for the default; `evolve` makes this a later release of the contract.
+    Port 0 takes any free port. Times are in seconds, rates in calls per second, `quota` in calls per month.
     """
 
     home: Path
@@ -27,8 +26,6 @@ class Options:
     burst: float = 4_000.0
     slot_seconds: int = 15 * 60
     note_seconds: int = 4
-    silences: int = 0
-    evolve: bool = False
 
     @property
     def ports(self) -> tuple[int, int, int]:

@@ -1,8 +1,8 @@
 """Routing: from a request to its endpoint. An exchange is one request with what is known about it."""
 
 import re
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from urllib.parse import unquote
 
@@ -15,7 +15,7 @@ from proofsweep_sandbox.service import Service
 Serve = Callable[[Service, "Exchange"], Awaitable[Answer]]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Endpoint:
     """One endpoint.
 
@@ -31,6 +31,7 @@ class Endpoint:
     method: str
     path: str
     serve: Serve
+    _: KW_ONLY
     is_public: bool = False
     is_self_service: bool = False
     lane: str = "calls"
@@ -63,30 +64,22 @@ class Exchange:
         return self.key
 
 
-@dataclass(frozen=True, slots=True)
-class Routes:
-    """The endpoints of one origin."""
-
-    endpoints: tuple[Endpoint, ...]
-
-    def find(self, method: str, raw_path: str) -> tuple[Endpoint, dict[str, str]]:
-        """Return the endpoint and its path parameters; an unknown one gets an endpoint that always refuses."""
-        matches = [(each, match) for each in self.endpoints if (match := each.pattern.fullmatch(raw_path))]
-        for endpoint, match in matches:
-            if endpoint.method == method:
-                return endpoint, {name: unquote(value) for name, value in match.groupdict().items()}
-        return (_WRONG_METHOD if matches else _UNKNOWN), {}
+def routed(endpoints: Iterable[Endpoint], method: str, raw_path: str) -> tuple[Endpoint, dict[str, str]]:
+    """Return the endpoint and its path parameters; an unknown one gets an endpoint that always refuses."""
+    matches = [(each, match) for each in endpoints if (match := each.pattern.fullmatch(raw_path))]
+    for endpoint, match in matches:
+        if endpoint.method == method:
+            return endpoint, {name: unquote(value) for name, value in match.groupdict().items()}
+    return (_WRONG_METHOD if matches else _UNKNOWN), {}
 
 
-async def _refuse_path(service: Service, exchange: Exchange) -> Answer:
-    status, _ = service.unspecified.unknown_path
-    raise Refusal(status, "not_found", f"there is nothing at {exchange.request.url.path}")
+async def _refuse_path(_service: Service, exchange: Exchange) -> Answer:
+    raise Refusal(404, "not_found", f"there is nothing at {exchange.request.url.path}")
 
 
-async def _refuse_method(service: Service, exchange: Exchange) -> Answer:
-    _, status = service.unspecified.unknown_path
-    raise Refusal(status, "method_not_allowed", f"{exchange.request.method} is not a method of this resource")
+async def _refuse_method(_service: Service, exchange: Exchange) -> Answer:
+    raise Refusal(405, "method_not_allowed", f"{exchange.request.method} is not a method of this resource")
 
 
-_UNKNOWN = Endpoint(name="unknown", method="", path="", serve=_refuse_path)
-_WRONG_METHOD = Endpoint(name="unknown", method="", path="", serve=_refuse_method)
+_UNKNOWN = Endpoint("unknown", "", "", _refuse_path)
+_WRONG_METHOD = Endpoint("unknown", "", "", _refuse_method)

@@ -30,10 +30,6 @@ class Throttle:
         self._lanes[name] = lane
         self._buckets = {key: bucket for key, bucket in self._buckets.items() if key[1] != name}
 
-    def has_lane(self, name: str) -> bool:
-        """Return whether this lane exists."""
-        return name in self._lanes
-
     def wait_seconds(self, meter: str, name: str, now: float) -> int:
         """Take a token and return 0, or return the whole seconds until the next token."""
         lane = self._lanes[name]

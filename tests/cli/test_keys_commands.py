@@ -99,7 +99,7 @@ def test_a_rotation_whose_process_is_killed_is_finished_by_the_next_one(
     """SIGKILL while the new key is tested: it waits beside the old one."""
     old, waiting = key_file.read_text(), key_file.with_name("partner-key.new")
     before = len(running.operator.rotations())
-    running.operator.set_latency("usage", 30.0)
+    running.operator.add_fault("usage", "slow", seconds=30.0)
     try:
         command = [sys.executable, "-m", "proofsweep_cli", "keys", "rotate", "--yes"]
         with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
@@ -107,7 +107,7 @@ def test_a_rotation_whose_process_is_killed_is_finished_by_the_next_one(
             process.send_signal(signal.SIGKILL)
         assert key_file.read_text() == old
     finally:
-        running.operator.set_latency("usage", 0.0)
+        running.operator.clear_faults()
     told = proofsweep("doctor")
     assert (told.returncode, "was not finished" in told.stdout, str(waiting) in told.stdout) == (4, True, True)
 

@@ -72,7 +72,7 @@ def test_a_limit_on_calls_is_not_exceeded(world: SandboxWorld, catalog: str) -> 
 
 def test_a_window_closes_on_a_run(world: SandboxWorld, catalog: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Items in progress finish; the output names the instant before the start."""
-    world.operator.set_latency("verify", 1.5)
+    world.operator.add_fault("verify", "slow", seconds=1.5)
     stopped = world.run("verify", catalog, "--max-duration", "2s")
     said = capsys.readouterr()
     world.operator.clear_faults()
@@ -91,7 +91,7 @@ def test_a_window_of_the_command_line_replaces_that_of_the_config(
 ) -> None:
     """The instant that is printed is the one that holds: the config's second is over long before."""
     monkeypatch.setenv("PROOFSWEEP_BOUNDS__MAX_DURATION", "1s")
-    world.operator.set_latency("verify", 1.5)
+    world.operator.add_fault("verify", "slow", seconds=1.5)
     tomorrow = datetime.now(UTC) + timedelta(days=1)
 
     code = world.run("verify", catalog, "--until", f"{tomorrow:%Y-%m-%dT%H:%MZ}")
@@ -116,7 +116,7 @@ def test_the_quota_is_read_during_the_run(world: SandboxWorld, catalog: str, mon
     """Each call of GET /usage is recorded without a manifest row."""
     monkeypatch.setenv("PROOFSWEEP_BOUNDS__ASK_SECONDS", "0.3")
     monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", "2")
-    world.operator.set_latency("verify", 0.4)
+    world.operator.add_fault("verify", "slow", seconds=0.4)
 
     code = world.run("verify", catalog, "--max-calls", "30")
 

@@ -10,7 +10,7 @@ from proofsweep_sandbox.api.gateway import ENDPOINTS
 UNKNOWN_PROOF = "prf_none"
 KEYED = [
     (call.name, call.method, call.path.removeprefix("/v1").format(proof_id=UNKNOWN_PROOF))
-    for call in ENDPOINTS.endpoints
+    for call in ENDPOINTS
     if not call.is_public
 ]
 TRIO = ("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset")
@@ -18,7 +18,7 @@ TRIO = ("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset")
 
 def test_the_contract_has_eleven_endpoints() -> None:
     """The contract lists eleven endpoints."""
-    assert len({(call.method, call.path) for call in ENDPOINTS.endpoints}) == 11
+    assert len({(call.method, call.path) for call in ENDPOINTS}) == 11
 
 
 @pytest.mark.parametrize(("name", "method", "path"), KEYED)

@@ -4,13 +4,13 @@ from pathlib import Path
 import pytest
 
 from proofsweep_sandbox.api.gateway import ENDPOINTS as API_ENDPOINTS
-from proofsweep_sandbox.faults.rules import FaultKind
+from proofsweep_sandbox.faults import FaultKind
 from proofsweep_sandbox.operator_api.app import ROUTES
 from proofsweep_sandbox.options import Options
 from proofsweep_sandbox.storage.target import ENDPOINTS as STORAGE_ENDPOINTS
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "sandbox.md").read_text()
-CALLS = [endpoint.name for endpoint in (*API_ENDPOINTS.endpoints, *STORAGE_ENDPOINTS.endpoints)]
+CALLS = [endpoint.name for endpoint in (*API_ENDPOINTS, *STORAGE_ENDPOINTS)]
 OPTIONS = [f"--{field.name.replace('_', '-')}" for field in fields(Options)]
 PATHS = sorted({path.replace("{proof_id}", "{proofId}") for _, path, _ in ROUTES})
 

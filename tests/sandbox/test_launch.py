@@ -1,10 +1,8 @@
 import json
 import os
-import sqlite3
 import stat
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -32,21 +30,6 @@ def test_a_restart_keeps_keys_proofs_and_seals(wav: Path, tmp_path: Path) -> Non
     assert running.api_key == first_key
     assert listed == [issued.proof_id]
     assert answer["verdict"] == "valid"
-
-
-def test_a_home_of_an_earlier_release_still_works(tmp_path: Path) -> None:
-    """Its exchange log lacks the column `charged`, which is added."""
-    home = tmp_path / "home"
-    with sandbox.launch(home) as running:
-        httpx.get(f"{running.base_url}/proofs", headers={"x-api-key": running.api_key}, trust_env=False)
-    with closing(sqlite3.connect(home / "registry.sqlite")) as database:
-        database.execute("ALTER TABLE exchanges DROP COLUMN charged")
-
-    with sandbox.launch(home) as running:
-        httpx.get(f"{running.base_url}/proofs", headers={"x-api-key": running.api_key}, trust_env=False)
-        charged = [each["charged"] for each in running.operator.exchanges()]
-
-    assert charged == [None, 1]
 
 
 def test_a_key_in_a_new_home_is_used(tmp_path: Path) -> None:

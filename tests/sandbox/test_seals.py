@@ -26,7 +26,7 @@ def chains() -> dict[Signer, Chain]:
 def sealed(chains: dict[Signer, Chain], wav: Path, tmp_path: Path) -> Path:
     """A credentialed WAV of the service's."""
     target = tmp_path / "sealed.wav"
-    OneFileSeals(chains).seal(wav, target, IDENTITY, Signer.SERVICE)
+    target.write_bytes(OneFileSeals(chains).seal(wav.read_bytes(), IDENTITY, Signer.SERVICE))
     return target
 
 
@@ -44,7 +44,7 @@ def test_an_intact_manifest_tells_who_signed_what(
 ) -> None:
     """The examination returns the signer and the identity."""
     seals, target = OneFileSeals(chains), tmp_path / "sealed.wav"
-    seals.seal(wav, target, IDENTITY, signer)
+    target.write_bytes(seals.seal(wav.read_bytes(), IDENTITY, signer))
 
     assert seals.examine(target) == Finding(condition=Condition.INTACT, signer=signer, identity=IDENTITY)
 

@@ -16,8 +16,6 @@ def registered(*, sealed_by: Signer = Signer.SERVICE, pending: bool = False) -> 
         song="Intro",
         issued_at=1_700_000_000,
         sealed_by=sealed_by,
-        classification=None,
-        has_feedback=False,
         pending=pending,
         note="ready",
         sidecar=b"",

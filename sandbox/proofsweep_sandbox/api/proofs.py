@@ -3,9 +3,8 @@
 import base64
 
 from proofsweep_sandbox.answers import Answer, json_answer, not_found
-from proofsweep_sandbox.api.queries import cursor_to, page_limit, position_of
-from proofsweep_sandbox.api.reports import classification_in, note_of
-from proofsweep_sandbox.grading import grade_of
+from proofsweep_sandbox.api.queries import page_limit, position_of
+from proofsweep_sandbox.grading import classification_of, grade_of, interpretation_of
 from proofsweep_sandbox.registry.proofs import Proof
 from proofsweep_sandbox.routing import Exchange
 from proofsweep_sandbox.service import Service
@@ -15,14 +14,14 @@ from proofsweep_sandbox.storage.links import link_to
 async def show_all(service: Service, exchange: Exchange) -> Answer:
     """List one page of the tenant's issued proofs, newest first."""
     query, tenant = exchange.request.query_params, exchange.caller.tenant
-    limit = page_limit(service, query)
+    limit = page_limit(query)
     listing = f"proofs of {tenant}"
     position = position_of(service, query, listing)
     page = service.proofs.newest(tenant, (position[0], position[1]) if position else None, limit + 1)
-    answer: dict[str, object] = {"items": [_item(service, proof) for proof in page[:limit]]}
+    answer: dict[str, object] = {"items": [_item(proof) for proof in page[:limit]]}
     if len(page) > limit:
         last = page[limit - 1]
-        answer["nextCursor"] = cursor_to(service, listing, [last.issued_at, last.seq])
+        answer["nextCursor"] = service.signatures.cursor(listing, [last.issued_at, last.seq])
     return json_answer(answer)
 
 
@@ -30,7 +29,7 @@ async def show(service: Service, exchange: Exchange) -> Answer:
     """Return a proof's record and its sidecar, with exactly the issued bytes."""
     proof = _issued(service, exchange)
     sidecar = base64.b64encode(proof.sidecar).decode()
-    return json_answer({**_record(service, proof), service.options.sidecar_field: sidecar})
+    return json_answer({**_item(proof), "grade": grade_of(proof), service.options.sidecar_field: sidecar})
 
 
 async def erase(service: Service, exchange: Exchange) -> Answer:
@@ -40,8 +39,7 @@ async def erase(service: Service, exchange: Exchange) -> Answer:
     if proof is not None:
         remove(service, proof, now)
         return json_answer({"proofId": proof_id, "outcome": "erased", "erasedAt": now})
-    first = service.proofs.erased_at(proof_id, tenant) if service.unspecified.repeat_erased_at == "erasure" else None
-    erased_at = first or now
+    erased_at = service.proofs.erased_at(proof_id, tenant) or now
     return json_answer({"proofId": proof_id, "outcome": "already_erased", "erasedAt": erased_at})
 
 
@@ -51,7 +49,7 @@ async def show_asset(service: Service, exchange: Exchange) -> Answer:
     if proof.asset is None:
         raise not_found("this proof has no one-file artifact")
     url, expires_at = link_to(service, exchange.request, proof.asset)
-    return json_answer({service.unspecified.asset_field: url, "expiresAt": expires_at})
+    return json_answer({"url": url, "expiresAt": expires_at})
 
 
 async def show_interpretation(service: Service, exchange: Exchange) -> Answer:
@@ -59,7 +57,7 @@ async def show_interpretation(service: Service, exchange: Exchange) -> Answer:
     proof = service.proofs.owned(exchange.caller.tenant, exchange.path["proof_id"])
     if proof is None:
         raise not_found("there is no such proof")
-    return json_answer(note_of(service, proof))
+    return json_answer(interpretation_of(proof, service.clock.now(), service.options.note_seconds))
 
 
 def remove(service: Service, proof: Proof, now: int) -> None:
@@ -77,22 +75,11 @@ def _issued(service: Service, exchange: Exchange) -> Proof:
     return proof
 
 
-def _record(service: Service, proof: Proof) -> dict[str, object]:
-    """Return a proof's display fields; which ones is unspecified."""
-    match service.unspecified.proof_fields:
-        case "none":
-            return {"song": proof.song, **classification_in(service, proof)}
-        case "grade":
-            return {**_item(service, proof), "grade": grade_of(proof, service.unspecified)}
-        case _:
-            return {**_item(service, proof), "grade": None, "artist": "", "tracks": [], "pending": proof.pending}
-
-
-def _item(service: Service, proof: Proof) -> dict[str, object]:
-    item: dict[str, object] = {
+def _item(proof: Proof) -> dict[str, object]:
+    return {
         "proofId": proof.proof_id,
         "song": proof.song,
         "issuedAt": proof.issued_at,
-        "hasFeedback": proof.has_feedback,
+        "classification": classification_of(proof),
+        "hasFeedback": False,
     }
-    return item | classification_in(service, proof)

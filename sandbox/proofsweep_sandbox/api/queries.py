@@ -19,15 +19,9 @@ def whole_number(query: Mapping[str, str], name: str, highest: int, default: int
     return int(digits)
 
 
-def page_limit(service: Service, query: Mapping[str, str]) -> int:
-    """Return the size of the next page: `limit`, or fewer items where that is unspecified."""
-    limit = whole_number(query, "limit", highest=100, default=service.unspecified.page_size)
-    return max(1, limit - service.unspecified.page_shortfall)
-
-
-def cursor_to(service: Service, listing: str, position: list[int]) -> str:
-    """Return the cursor for a position in a listing."""
-    return f"{service.unspecified.cursor_prefix}{service.signatures.cursor(listing, position)}"
+def page_limit(query: Mapping[str, str]) -> int:
+    """Return the size of the next page."""
+    return whole_number(query, "limit", highest=100, default=50)
 
 
 def position_of(service: Service, query: Mapping[str, str], listing: str) -> list[int] | None:
@@ -35,7 +29,7 @@ def position_of(service: Service, query: Mapping[str, str], listing: str) -> lis
     cursor = query.get("cursor")
     if cursor is None:
         return None
-    position = service.signatures.position(listing, cursor.removeprefix(service.unspecified.cursor_prefix))
+    position = service.signatures.position(listing, cursor)
     if position is None:
         raise malformed("the cursor is not from this listing")
     return position

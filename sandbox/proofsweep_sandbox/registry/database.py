@@ -12,14 +12,13 @@ CREATE TABLE IF NOT EXISTS keys (
 CREATE TABLE IF NOT EXISTS replays (
     key_id TEXT NOT NULL, tenant TEXT NOT NULL, idempotency_key TEXT NOT NULL, body_sha256 TEXT NOT NULL,
     completed_at INTEGER NOT NULL, answer TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS key_log (
-    seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, event TEXT NOT NULL, tenant TEXT NOT NULL,
-    key_id TEXT NOT NULL, next_key_id TEXT);
+CREATE TABLE IF NOT EXISTS rotations (
+    at INTEGER NOT NULL, tenant TEXT NOT NULL, key_id TEXT NOT NULL, next_key_id TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS usage (
     meter TEXT NOT NULL, day TEXT NOT NULL, used INTEGER NOT NULL, PRIMARY KEY (meter, day));
 CREATE TABLE IF NOT EXISTS proofs (
     seq INTEGER PRIMARY KEY, proof_id TEXT UNIQUE NOT NULL, tenant TEXT NOT NULL, song TEXT NOT NULL,
-    issued_at INTEGER NOT NULL, sealed_by TEXT NOT NULL, classification TEXT, has_feedback INTEGER NOT NULL,
+    issued_at INTEGER NOT NULL, sealed_by TEXT NOT NULL,
     pending INTEGER NOT NULL, note TEXT NOT NULL, sidecar BLOB NOT NULL, asset TEXT);
 CREATE INDEX IF NOT EXISTS proofs_newest ON proofs (tenant, issued_at, seq);
 CREATE TABLE IF NOT EXISTS erasures (proof_id TEXT PRIMARY KEY, tenant TEXT NOT NULL, erased_at INTEGER NOT NULL);
@@ -29,8 +28,8 @@ CREATE TABLE IF NOT EXISTS slots (
 CREATE INDEX IF NOT EXISTS slots_stored ON slots (expires_at) WHERE sha256 IS NOT NULL;
 CREATE TABLE IF NOT EXISTS exchanges (
     seq INTEGER PRIMARY KEY, at REAL NOT NULL, origin TEXT NOT NULL, call TEXT NOT NULL, status INTEGER,
-    request_id TEXT NOT NULL, tenant TEXT, charged INTEGER);
-CREATE TABLE IF NOT EXISTS secrets (kind TEXT NOT NULL, value TEXT NOT NULL);
+    request_id TEXT NOT NULL, tenant TEXT, charged INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS secrets (value TEXT NOT NULL);
 """
 
 
@@ -42,11 +41,4 @@ def open_database(file: Path) -> sqlite3.Connection:
     # A power cut may lose the last calls, which is harmless here. Waiting for the disk on every call would be slow.
     database.execute("PRAGMA synchronous = OFF")
     database.executescript(_TABLES)
-    _add_missing_column(database)
     return database
-
-
-def _add_missing_column(database: sqlite3.Connection) -> None:
-    """Add the column that the exchange log of an earlier release lacks."""
-    if "charged" not in {column["name"] for column in database.execute("PRAGMA table_info(exchanges)")}:
-        database.execute("ALTER TABLE exchanges ADD COLUMN charged INTEGER")

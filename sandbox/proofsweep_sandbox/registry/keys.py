@@ -1,11 +1,13 @@
-"""Tenants and their API keys."""
+"""Tenants, their API keys, and completed rotations."""
 
+import json
 import secrets
 import sqlite3
 from dataclasses import dataclass, field
 
-# Contract, Limits: key grace window after rotation.
+# Contract, Limits: key grace window after rotation, idempotency replay window.
 GRACE_SECONDS = 72 * 3600
+_REPLAY_SECONDS = 24 * 3600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,11 +26,6 @@ class Key:
     secret: str = field(repr=False)
     expires_at: int | None
 
-    @property
-    def is_in_grace(self) -> bool:
-        """Whether this key has been rotated."""
-        return self.expires_at is not None
-
     def status(self, now: float) -> str:
         """Return `active`, `grace` or `expired`."""
         if self.expires_at is None:
@@ -36,33 +33,32 @@ class Key:
         return "grace" if now < self.expires_at else "expired"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """One completed rotation: the calling key, the digest of the body (lowercase hex), and the answer's members."""
+
+    key_id: str
+    body_sha256: str
+    answer: dict[str, object] = field(repr=False)
+
+
 class Keys:
-    """The keys of all tenants, and the append-only log of rotations and expiries."""
+    """The keys of all tenants, their rotations, and the log of rotations and expiries."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
 
     def add_tenant(self, name: str, quota: int, secret: str = "") -> Key:
-        """Create a tenant and return its first key, with the given secret or a new one."""
-        tenant = f"tnt_{secrets.token_hex(6)}"
+        """Create a tenant with a monthly quota and return its first key, with the given secret or a new one."""
+        tenant, meter = f"tnt_{secrets.token_hex(6)}", f"mtr_{secrets.token_hex(6)}"
         self._database.execute("INSERT INTO tenants VALUES (?, ?)", (tenant, name))
-        return self.add_key(tenant, name, quota, secret)
-
-    def has_tenant(self, tenant: str) -> bool:
-        """Return whether such a tenant exists."""
-        found = self._database.execute("SELECT 1 FROM tenants WHERE tenant = ?", (tenant,))
-        return found.fetchone() is not None
+        self._database.execute("INSERT INTO meters VALUES (?, ?)", (meter, quota))
+        return self._mint(tenant, meter, name, secret)
 
     def first_tenant(self) -> str | None:
         """Return the tenant that was created first, if there is one."""
         row = self._database.execute("SELECT tenant FROM tenants ORDER BY rowid LIMIT 1").fetchone()
         return None if row is None else str(row["tenant"])
-
-    def add_key(self, tenant: str, name: str, quota: int, secret: str = "") -> Key:
-        """Add a key to a tenant, with its own quota in calls per month."""
-        meter = f"mtr_{secrets.token_hex(6)}"
-        self._database.execute("INSERT INTO meters VALUES (?, ?)", (meter, quota))
-        return self._mint(tenant, meter, name, secret)
 
     def rotate(self, old: Key, now: int) -> Key:
         """Create a key that replaces `old`, whose grace window begins.
@@ -71,7 +67,7 @@ class Keys:
         """
         self._database.execute("UPDATE keys SET expires_at = ? WHERE seq = ?", (now + GRACE_SECONDS, old.seq))
         new = self._mint(old.tenant, old.meter, old.name)
-        self._log(now, "rotated", old, new.key_id)
+        self._database.execute("INSERT INTO rotations VALUES (?, ?, ?, ?)", (now, old.tenant, old.key_id, new.key_id))
         return new
 
     def by_secret(self, secret: str) -> Key | None:
@@ -86,9 +82,28 @@ class Keys:
 
     def log(self, now: int) -> list[dict[str, object]]:
         """Return rotations and expiries, oldest first."""
-        self._log_expiries(now)
-        rows = self._database.execute("SELECT at, event, tenant, key_id, next_key_id FROM key_log ORDER BY at, seq")
+        rows = self._database.execute(
+            "SELECT at, 'rotated' AS event, tenant, key_id, next_key_id FROM rotations UNION ALL"
+            " SELECT expires_at, 'expired', tenant, key_id, NULL FROM keys WHERE expires_at <= ? ORDER BY 1",
+            (now,),
+        )
         return [dict(row) for row in rows]
+
+    def replay(self, tenant: str, idempotency_key: str, now: int) -> Replay | None:
+        """Return the tenant's rotation with this Idempotency-Key within the replay window, if there is one."""
+        row = self._database.execute(
+            "SELECT key_id, body_sha256, answer FROM replays"
+            " WHERE tenant = ? AND idempotency_key = ? AND completed_at > ? ORDER BY completed_at DESC",
+            (tenant, idempotency_key, now - _REPLAY_SECONDS),
+        ).fetchone()
+        return None if row is None else Replay(**{**dict(row), "answer": json.loads(row["answer"])})
+
+    def keep_replay(self, tenant: str, idempotency_key: str, replay: Replay, now: int) -> None:
+        """Store a completed rotation: a client that lost the answer gets it again."""
+        self._database.execute(
+            "INSERT INTO replays VALUES (?, ?, ?, ?, ?, ?)",
+            (replay.key_id, tenant, idempotency_key, replay.body_sha256, now, json.dumps(replay.answer)),
+        )
 
     def _mint(self, tenant: str, meter: str, name: str, secret: str = "") -> Key:
         key_id, secret = f"key_{secrets.token_hex(6)}", secret or f"sk_sandbox_{secrets.token_urlsafe(24)}"
@@ -97,19 +112,3 @@ class Keys:
             (key_id, tenant, meter, name, secret),
         ).fetchone()
         return Key(**row)
-
-    def _log_expiries(self, now: int) -> None:
-        due = self._database.execute(
-            "SELECT * FROM keys WHERE expires_at <= ?"
-            " AND key_id NOT IN (SELECT key_id FROM key_log WHERE event = 'expired')",
-            (now,),
-        )
-        for row in due.fetchall():
-            key = Key(**row)
-            self._log(key.expires_at or now, "expired", key, None)
-
-    def _log(self, at: int, event: str, key: Key, next_key_id: str | None) -> None:
-        self._database.execute(
-            "INSERT INTO key_log (at, event, tenant, key_id, next_key_id) VALUES (?, ?, ?, ?, ?)",
-            (at, event, key.tenant, key.key_id, next_key_id),
-        )

@@ -2,7 +2,7 @@
 
 import sqlite3
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from proofsweep_sandbox.clock import day_of, next_month
 
@@ -25,27 +25,17 @@ class MeterReading:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsageDay:
-    """The used calls of one UTC day, and the remaining calls of its month at its end."""
-
-    date: date
-    used: int
-    remaining: int
-
-
 class Meters:
     """Counts calls; usage and quota read the same counts, so they always agree."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
 
-    def count(self, meter: str, now: float) -> MeterReading:
-        """Count one call and return the new state."""
+    def count(self, meter: str, now: float) -> None:
+        """Count one call."""
         self._database.execute(
             "INSERT INTO usage VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET used = used + 1", (meter, day_of(now))
         )
-        return self.read(meter, now)
 
     def read(self, meter: str, now: float) -> MeterReading:
         """Return the state of the meter."""
@@ -57,15 +47,15 @@ class Meters:
         """Change the monthly quota."""
         self._database.execute("UPDATE meters SET quota = ? WHERE meter = ?", (limit, meter))
 
-    def days(self, meter: str, now: float, count: int) -> list[UsageDay]:
-        """Return the last `count` UTC days, oldest first."""
-        today = datetime.fromtimestamp(now, UTC).date()
-        return [self._day(meter, today - timedelta(days=back)) for back in reversed(range(count))]
-
-    def _day(self, meter: str, day: date) -> UsageDay:
-        label = day.isoformat()
-        left = self._limit(meter) - self._used(meter, label[:8] + "01", label)
-        return UsageDay(date=day, used=self._used(meter, label, label), remaining=max(0, left))
+    def days(self, meter: str, now: float, count: int) -> list[dict[str, object]]:
+        """Return the last `count` UTC days, oldest first: the calls, and what remained of the month at their end."""
+        today, limit = datetime.fromtimestamp(now, UTC).date(), self._limit(meter)
+        days: list[dict[str, object]] = []
+        for back in reversed(range(count)):
+            day = (today - timedelta(days=back)).isoformat()
+            left = limit - self._used(meter, day[:8] + "01", day)
+            days.append({"date": day, "used": self._used(meter, day, day), "remaining": max(0, left)})
+        return days
 
     def _limit(self, meter: str) -> int:
         row = self._database.execute("SELECT quota FROM meters WHERE meter = ?", (meter,)).fetchone()

@@ -1,7 +1,7 @@
 """The registry of issued proofs."""
 
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from proofsweep_sandbox.seals.identity import Identity, Signer
 
@@ -18,8 +18,6 @@ class Proof:
     song: str
     issued_at: int
     sealed_by: Signer
-    classification: str | None
-    has_feedback: bool
     pending: bool
     note: str
     sidecar: bytes
@@ -40,22 +38,10 @@ class Proofs:
 
     def add(self, proof: Proof) -> None:
         """Register a proof."""
+        members = {name: value for name, value in asdict(proof).items() if name != "seq"}
         self._database.execute(
-            "INSERT INTO proofs (proof_id, tenant, song, issued_at, sealed_by, classification, has_feedback,"
-            " pending, note, sidecar, asset) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                proof.proof_id,
-                proof.tenant,
-                proof.song,
-                proof.issued_at,
-                proof.sealed_by,
-                proof.classification,
-                proof.has_feedback,
-                proof.pending,
-                proof.note,
-                proof.sidecar,
-                proof.asset,
-            ),
+            f"INSERT INTO proofs ({', '.join(members)}) VALUES ({', '.join(f':{name}' for name in members)})",  # noqa: S608 - our own names
+            members,
         )
 
     def find(self, proof_id: str) -> Proof | None:
@@ -77,11 +63,6 @@ class Proofs:
         )
         return [_proof(row) for row in rows]
 
-    def complete(self, proof_id: str) -> bool:
-        """Turn a pending proof into an issued one; return whether the proof exists."""
-        done = self._database.execute("UPDATE proofs SET pending = 0 WHERE proof_id = ?", (proof_id,))
-        return done.rowcount == 1
-
     def erase(self, proof: Proof, now: int) -> None:
         """Delete the proof's record; keep only the fact of its erasure."""
         self._database.execute("DELETE FROM proofs WHERE proof_id = ?", (proof.proof_id,))
@@ -96,6 +77,4 @@ class Proofs:
 
 
 def _proof(row: sqlite3.Row) -> Proof:
-    members = dict(row)
-    flags = {name: bool(members[name]) for name in ("has_feedback", "pending")}
-    return Proof(**{**members, **flags, "sealed_by": Signer(members["sealed_by"])})
+    return Proof(**{**dict(row), "pending": bool(row["pending"]), "sealed_by": Signer(row["sealed_by"])})

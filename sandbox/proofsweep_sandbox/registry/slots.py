@@ -3,7 +3,6 @@
 import json
 import sqlite3
 from dataclasses import dataclass
-from typing import Self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,11 +20,6 @@ class Slot:
     expires_at: int
     sha256: str | None = None
 
-    @classmethod
-    def of(cls, row: sqlite3.Row) -> Self:
-        """Read a slot from its row."""
-        return cls(**{**dict(row), "fields": json.loads(row["fields"])})
-
 
 class Slots:
     """The slots of all tenants."""
@@ -42,15 +36,11 @@ class Slots:
 
     def by_token(self, token: str) -> Slot | None:
         """Return the slot of a form's URL."""
-        row = self._database.execute("SELECT * FROM slots WHERE token = ?", (token,)).fetchone()
-        return None if row is None else Slot.of(row)
+        return self._found("token = ?", token)
 
     def by_upload(self, tenant: str, upload_id: str) -> Slot | None:
         """Return a tenant's slot by its uploadId."""
-        row = self._database.execute(
-            "SELECT * FROM slots WHERE upload_id = ? AND tenant = ?", (upload_id, tenant)
-        ).fetchone()
-        return None if row is None else Slot.of(row)
+        return self._found("upload_id = ? AND tenant = ?", upload_id, tenant)
 
     def fill(self, slot: Slot, sha256: str) -> None:
         """Record that audio with this digest (lowercase hex) is stored in the slot."""
@@ -62,3 +52,7 @@ class Slots:
             "UPDATE slots SET sha256 = NULL WHERE expires_at < ? AND sha256 IS NOT NULL RETURNING token", (than,)
         )
         return [str(row["token"]) for row in rows.fetchall()]
+
+    def _found(self, where: str, *values: str) -> Slot | None:
+        row = self._database.execute(f"SELECT * FROM slots WHERE {where}", values).fetchone()  # noqa: S608 - our own text
+        return None if row is None else Slot(**{**dict(row), "fields": json.loads(row["fields"])})

@@ -9,8 +9,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 from proofsweep_sandbox.operator_client import Operator
-from proofsweep_sandbox.samples.factory import SampleContent, SampleFactory
-from proofsweep_sandbox.samples.kinds import KINDS, SampleKind
+from proofsweep_sandbox.samples.kinds import KINDS, SampleContent, SampleFactory, SampleKind
 
 # Chosen: different contents of one kind; then the same bytes get other names. Sealing is slow, and
 # a catalog has duplicates too.
@@ -70,7 +69,8 @@ def write_catalog(folder: Path, operator: Operator, *, files: int, seed: int = 1
     chance = Random(seed)  # noqa: S311 - repeatable on purpose
     kinds = _drawn(files, chance)
     with TemporaryDirectory() as work_folder:
-        contents = _contents(SampleFactory(operator, Path(work_folder), chance, seconds), kinds)
+        factory = SampleFactory(operator, Path(work_folder), chance, seconds)
+        contents = {kind.name: _recurring(factory, kind) for kind in kinds}
         samples = [_written(folder, at, kind, next(contents[kind.name])) for at, kind in enumerate(kinds)]
     for release in dict.fromkeys(sample.audio.parent for sample in samples):
         (release / "cover.jpg").write_bytes(b"\xff\xd8\xff\xe0\x00\x10JFIF\x00")
@@ -88,10 +88,6 @@ def _drawn(files: int, chance: Random) -> list[SampleKind]:
     return drawn
 
 
-def _contents(factory: SampleFactory, kinds: list[SampleKind]) -> dict[str, Iterator[SampleContent]]:
-    return {kind.name: _recurring(factory, kind) for kind in kinds}
-
-
 def _recurring(factory: SampleFactory, kind: SampleKind) -> Iterator[SampleContent]:
     """Yield new contents up to the limit, then the same ones again and again."""
     made: list[SampleContent] = []
@@ -103,26 +99,15 @@ def _recurring(factory: SampleFactory, kind: SampleKind) -> Iterator[SampleConte
 
 
 def _written(folder: Path, at: int, kind: SampleKind, content: SampleContent) -> Sample:
-    release = folder / _folder_of(at)
+    release = folder / f"{at // _TRACKS + 1:03d} {_RELEASES[at // _TRACKS % len(_RELEASES)]}"
     release.mkdir(parents=True, exist_ok=True)
-    stem = _stem_of(at)
+    stem = f"{at % _TRACKS + 1:02d} {_TITLES[at % len(_TITLES)]}"
     audio = release / f"{stem}{kind.suffix}"
     audio.write_bytes(content.audio)
     if content.size_bytes is not None:
         os.truncate(audio, content.size_bytes)
-    if content.sidecar is None:
-        return Sample(audio=audio, sidecar=None, verdict=kind.verdict, kind=kind.name)
-    sidecar = release / f"{stem if at % _STEM_EVERY == 0 else audio.name}.sidecar"
-    sidecar.write_bytes(content.sidecar)
+    sidecar = None
+    if content.sidecar is not None:
+        sidecar = release / f"{stem if at % _STEM_EVERY == 0 else audio.name}.sidecar"
+        sidecar.write_bytes(content.sidecar)
     return Sample(audio=audio, sidecar=sidecar, verdict=kind.verdict, kind=kind.name)
-
-
-def _folder_of(at: int) -> str:
-    """Return the folder name of the sample with this number."""
-    release = at // _TRACKS
-    return f"{release + 1:03d} {_RELEASES[release % len(_RELEASES)]}"
-
-
-def _stem_of(at: int) -> str:
-    """Return the file name of the sample with this number, without its suffix; it is unique in its folder."""
-    return f"{at % _TRACKS + 1:02d} {_TITLES[at % len(_TITLES)]}"

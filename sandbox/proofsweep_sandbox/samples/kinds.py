@@ -1,4 +1,4 @@
-"""Kinds of samples: each kind makes a file that gets its verdict for the real reason.
+"""Kinds of samples: each kind makes a file that gets its verdict for the real reason, with a proof from the operator.
 
 To add one, append it to `KINDS`.
 """
@@ -6,17 +6,59 @@ To add one, append it to `KINDS`.
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
 from typing import Unpack
 
-from proofsweep_sandbox.operator_client import IssueOptions
+from proofsweep_sandbox.operator_client import Issued, IssueOptions, Operator
 from proofsweep_sandbox.options import SLOT_BYTES
 from proofsweep_sandbox.samples import sounds
-from proofsweep_sandbox.samples.factory import SampleContent, SampleFactory, Sound
+
+Sound = Callable[[float, Random], bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleContent:
+    """The bytes of a sample; `size_bytes` extends the audio to a sparse file of that size."""
+
+    audio: bytes
+    sidecar: bytes | None = None
+    size_bytes: int | None = None
+
+
+class SampleFactory:
+    """Makes audio of `seconds` length with the random numbers of `chance`; `folder` holds its temporary files."""
+
+    def __init__(self, operator: Operator, folder: Path, chance: Random, seconds: float) -> None:
+        self.operator = operator
+        self._chance = chance
+        self._seconds = seconds
+        self._source = folder / "source"
+        self._sealed = folder / "sealed"
+
+    def sound(self, of: Sound) -> bytes:
+        """Return new audio."""
+        return of(self._seconds, self._chance)
+
+    def issue(self, audio: bytes, **options: Unpack[IssueOptions]) -> tuple[bytes, Issued]:
+        """Issue a proof for this audio; return the bytes of the credentialed copy or of the sidecar."""
+        self._source.write_bytes(audio)
+        options.setdefault("song", f"Song {self._chance.getrandbits(32):08x}")
+        issued = self.operator.issue(self._source, self._sealed, **options)
+        return self._sealed.read_bytes(), issued
+
+    def pair(self, of: Sound, **options: Unpack[IssueOptions]) -> SampleContent:
+        """Return audio with its sidecar."""
+        audio = self.sound(of)
+        options["legacy"] = True
+        sidecar, _ = self.issue(audio, **options)
+        return SampleContent(audio=audio, sidecar=sidecar)
+
 
 Make = Callable[[SampleFactory], SampleContent]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class SampleKind:
     """How to make one kind of sample.
 
@@ -85,57 +127,37 @@ def _pair_with_garbled_sidecar(factory: SampleFactory) -> SampleContent:
     return replace(factory.pair(sounds.wav), sidecar=b"this was a proof file once")
 
 
-def _too_large(_studio: SampleFactory) -> SampleContent:
+def _too_large(_factory: SampleFactory) -> SampleContent:
     size_bytes = SLOT_BYTES + 2
     return SampleContent(audio=sounds.wav_header(size_bytes - 44), size_bytes=size_bytes)
 
 
 # The first six have each verdict once, so that a catalog of six files has them all.
 KINDS = (
-    SampleKind(name="one_file", suffix=".wav", verdict="valid", make=_one_file(), weight=40),
-    SampleKind(name="pair_with_altered_audio", suffix=".wav", verdict="audioChanged", make=_pair_with_altered_audio),
-    SampleKind(name="pair_with_edited_song", suffix=".aiff", verdict="tampered", make=_pair_with_edited_song),
-    SampleKind(
-        name="one_file_of_stranger", suffix=".wav", verdict="unregistered", make=_one_file(sealed_by="stranger")
-    ),
-    SampleKind(
-        name="one_file_with_altered_audio", suffix=".wav", verdict="unreadable", make=_one_file_with_altered_audio
-    ),
-    SampleKind(
-        name="one_file_of_device",
-        suffix=".wav",
-        verdict="local_seal",
-        make=_one_file(sealed_by="device", registered=False),
-    ),
-    SampleKind(name="pair_of_mp3", suffix=".mp3", verdict="valid", make=_pair(sounds.mp3), weight=14),
-    SampleKind(name="pair_of_aiff", suffix=".aiff", verdict="valid", make=_pair(sounds.aiff), weight=8),
-    SampleKind(name="pair_of_m4a", suffix=".m4a", verdict="valid", make=_pair(sounds.m4a), weight=8),
-    SampleKind(name="pair_of_wav", suffix=".wav", verdict="valid", make=_pair(sounds.wav), weight=8),
-    SampleKind(name="pair_of_caf", suffix=".caf", verdict="valid", make=_pair(sounds.caf), weight=2),
-    SampleKind(name="bare_mp3", suffix=".mp3", verdict=None, make=_bare(sounds.mp3)),
-    SampleKind(name="empty", suffix=".wav", verdict=None, make=lambda _: SampleContent(audio=b"")),
-    SampleKind(name="too_large", suffix=".wav", verdict=None, make=_too_large, weight=0),
-    SampleKind(name="flac", suffix=".flac", verdict=None, make=_bare(sounds.flac)),
-    SampleKind(name="ogg", suffix=".ogg", verdict=None, make=_bare(sounds.ogg)),
-    SampleKind(name="plain_wav", suffix=".wav", verdict="unreadable", make=_bare(sounds.wav), weight=3),
-    SampleKind(
-        name="one_file_with_edited_identity", suffix=".wav", verdict="tampered", make=_one_file_with_edited_identity
-    ),
-    SampleKind(name="pair_with_edited_signature", suffix=".mp3", verdict="tampered", make=_pair_with_edited_signature),
-    SampleKind(name="pair_with_garbled_sidecar", suffix=".wav", verdict="unreadable", make=_pair_with_garbled_sidecar),
-    SampleKind(name="one_file_unregistered", suffix=".wav", verdict="unregistered", make=_one_file(registered=False)),
-    SampleKind(name="one_file_erased", suffix=".wav", verdict="unregistered", make=_erased_one_file),
-    SampleKind(
-        name="pair_unregistered", suffix=".m4a", verdict="unregistered", make=_pair(sounds.m4a, registered=False)
-    ),
-    SampleKind(name="one_file_pending", suffix=".wav", verdict="unregistered", make=_one_file(pending=True)),
-    SampleKind(
-        name="pair_of_device",
-        suffix=".mp3",
-        verdict="local_seal",
-        make=_pair(sounds.mp3, sealed_by="device", registered=False),
-    ),
-    SampleKind(
-        name="one_file_of_registered_device", suffix=".wav", verdict="valid", make=_one_file(sealed_by="device")
-    ),
+    SampleKind("one_file", ".wav", "valid", _one_file(), 40),
+    SampleKind("pair_with_altered_audio", ".wav", "audioChanged", _pair_with_altered_audio),
+    SampleKind("pair_with_edited_song", ".aiff", "tampered", _pair_with_edited_song),
+    SampleKind("one_file_of_stranger", ".wav", "unregistered", _one_file(sealed_by="stranger")),
+    SampleKind("one_file_with_altered_audio", ".wav", "unreadable", _one_file_with_altered_audio),
+    SampleKind("one_file_of_device", ".wav", "local_seal", _one_file(sealed_by="device", registered=False)),
+    SampleKind("pair_of_mp3", ".mp3", "valid", _pair(sounds.mp3), 14),
+    SampleKind("pair_of_aiff", ".aiff", "valid", _pair(sounds.aiff), 8),
+    SampleKind("pair_of_m4a", ".m4a", "valid", _pair(sounds.m4a), 8),
+    SampleKind("pair_of_wav", ".wav", "valid", _pair(sounds.wav), 8),
+    SampleKind("pair_of_caf", ".caf", "valid", _pair(sounds.caf), 2),
+    SampleKind("bare_mp3", ".mp3", None, _bare(sounds.mp3)),
+    SampleKind("empty", ".wav", None, lambda _: SampleContent(audio=b"")),
+    SampleKind("too_large", ".wav", None, _too_large, 0),
+    SampleKind("flac", ".flac", None, _bare(sounds.flac)),
+    SampleKind("ogg", ".ogg", None, _bare(sounds.ogg)),
+    SampleKind("plain_wav", ".wav", "unreadable", _bare(sounds.wav), 3),
+    SampleKind("one_file_with_edited_identity", ".wav", "tampered", _one_file_with_edited_identity),
+    SampleKind("pair_with_edited_signature", ".mp3", "tampered", _pair_with_edited_signature),
+    SampleKind("pair_with_garbled_sidecar", ".wav", "unreadable", _pair_with_garbled_sidecar),
+    SampleKind("one_file_unregistered", ".wav", "unregistered", _one_file(registered=False)),
+    SampleKind("one_file_erased", ".wav", "unregistered", _erased_one_file),
+    SampleKind("pair_unregistered", ".m4a", "unregistered", _pair(sounds.m4a, registered=False)),
+    SampleKind("one_file_pending", ".wav", "unregistered", _one_file(pending=True)),
+    SampleKind("pair_of_device", ".mp3", "local_seal", _pair(sounds.mp3, sealed_by="device", registered=False)),
+    SampleKind("one_file_of_registered_device", ".wav", "valid", _one_file(sealed_by="device")),
 )

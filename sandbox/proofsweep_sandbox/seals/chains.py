@@ -19,6 +19,9 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 # Chosen: a home stays usable for ten years; nothing here renews a certificate.
 _LIFETIME = timedelta(days=3650)
+_LEAF_USES, _ROOT_USES = ("digital_signature",), ("key_cert_sign", "crl_sign")
+_NO_USES = ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement")
+_USES = (*_LEAF_USES, *_ROOT_USES, *_NO_USES, "encipher_only", "decipher_only")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,10 +36,10 @@ class Chain:
     def make(cls, common_name: str) -> Self:
         """Make a new root and, under it, a leaf named `common_name`."""
         root_key, leaf_key = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
-        root_pem = _root(root_key, common_name).public_bytes(Encoding.PEM)
-        leaf_pem = _leaf(leaf_key.public_key(), root_key, common_name).public_bytes(Encoding.PEM)
+        root = _certificate(f"{common_name} root", common_name, root_key.public_key(), root_key)
+        leaf = _certificate(common_name, common_name, leaf_key.public_key(), root_key)
         key_pem = leaf_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-        return cls(key_pem=key_pem, chain_pem=leaf_pem + root_pem, root_pem=root_pem)
+        return cls(key_pem=key_pem, chain_pem=leaf + root, root_pem=root)
 
     @classmethod
     def kept(cls, folder: Path, common_name: str) -> Self:
@@ -65,58 +68,27 @@ class Chain:
         return hashlib.sha256(raw).hexdigest()[:16]
 
 
-def _root(key: Ed25519PrivateKey, common_name: str) -> x509.Certificate:
-    name = _name(f"{common_name} root")
-    return (
-        _certificate(name, name, key.public_key())
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .add_extension(_usage(signs_certificates=True), critical=True)
-        .sign(key, None)
-    )
-
-
-def _leaf(public_key: Ed25519PublicKey, root_key: Ed25519PrivateKey, common_name: str) -> x509.Certificate:
-    # C2PA validators refuse a leaf without these: digitalSignature, emailProtection, and both key identifiers.
-    issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(root_key.public_key())
-    return (
-        _certificate(_name(common_name), _name(f"{common_name} root"), public_key)
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_usage(signs_certificates=False), critical=True)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.EMAIL_PROTECTION]), critical=False)
-        .add_extension(issuer, critical=False)
-        .sign(root_key, None)
-    )
-
-
-def _certificate(subject: x509.Name, issuer: x509.Name, key: Ed25519PublicKey) -> x509.CertificateBuilder:
+def _certificate(subject: str, chain: str, key: Ed25519PublicKey, root_key: Ed25519PrivateKey) -> bytes:
+    """Return a certificate as PEM. C2PA validators refuse a leaf without the extensions that this one gets."""
+    is_root = key == root_key.public_key()
+    usage = {name: name in (_ROOT_USES if is_root else _LEAF_USES) for name in _USES}
     yesterday = datetime.now(UTC) - timedelta(days=1)  # so that a machine with a slow clock accepts it
-    return (
-        x509.CertificateBuilder(subject_name=subject, issuer_name=issuer, public_key=key)
+    builder = (
+        x509.CertificateBuilder(subject_name=_name(subject), issuer_name=_name(f"{chain} root"), public_key=key)
         .serial_number(x509.random_serial_number())
         .not_valid_before(yesterday)
         .not_valid_after(yesterday + _LIFETIME)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+        .add_extension(x509.BasicConstraints(ca=is_root, path_length=None), critical=True)
+        .add_extension(x509.KeyUsage(**usage), critical=True)
     )
+    if not is_root:
+        issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(root_key.public_key())
+        email = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.EMAIL_PROTECTION])
+        builder = builder.add_extension(email, critical=False).add_extension(issuer, critical=False)
+    return builder.sign(root_key, None).public_bytes(Encoding.PEM)
 
 
 def _name(common_name: str) -> x509.Name:
-    return x509.Name(
-        [
-            x509.NameAttribute(NameOID.ORGANIZATION_NAME, "Verification sandbox"),
-            x509.NameAttribute(NameOID.COMMON_NAME, common_name),
-        ]
-    )
-
-
-def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=not signs_certificates,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        key_cert_sign=signs_certificates,
-        crl_sign=signs_certificates,
-        encipher_only=False,
-        decipher_only=False,
-    )
+    organization = x509.NameAttribute(NameOID.ORGANIZATION_NAME, "Verification sandbox")
+    return x509.Name([organization, x509.NameAttribute(NameOID.COMMON_NAME, common_name)])

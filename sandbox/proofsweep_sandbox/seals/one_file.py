@@ -1,6 +1,7 @@
 """One-file credentials: a WAV with a real C2PA manifest inside."""
 
 import json
+from io import BytesIO
 from pathlib import Path
 
 from c2pa import (  # type: ignore[import-untyped]  # ships no type marker
@@ -32,18 +33,17 @@ class OneFileSeals:
         offline = {"remote_manifest_fetch": False, "ocsp_fetch": False, "verify_trust": True}
         self._context = Context.from_dict({"verify": offline, "trust": {"trust_anchors": "".join(ours)}})
 
-    def seal(self, audio: Path, sealed: Path, identity: Identity, signer: Signer) -> None:
-        """Write a credentialed copy of the WAV `audio` to `sealed`; raise NotSignable for any other audio."""
+    def seal(self, audio: bytes, identity: Identity, signer: Signer) -> bytes:
+        """Return a credentialed copy of the WAV `audio`; raise NotSignable for any other audio."""
         check_wave(audio)
-        chain = self._chains[signer]
+        chain, sealed = self._chains[signer], BytesIO()
         info = C2paSignerInfo(b"ed25519", chain.chain_pem, chain.key_pem, None)
         with (
             C2paSigner.from_info(info) as pen,
             Builder(json.dumps(_manifest(identity)), context=self._context) as builder,
-            audio.open("rb") as source,
-            sealed.open("w+b") as target,
         ):
-            builder.sign(pen, _WAVE, source, target)
+            builder.sign(pen, _WAVE, BytesIO(audio), sealed)
+        return sealed.getvalue()
 
     def examine(self, audio: Path) -> Finding:
         """Examine the credential in `audio`, from the file alone."""

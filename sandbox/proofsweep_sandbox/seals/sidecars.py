@@ -6,7 +6,7 @@ import json
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from proofsweep_sandbox.decoding import decoded
+from proofsweep_sandbox.answers import decoded
 from proofsweep_sandbox.seals.chains import Chain
 from proofsweep_sandbox.seals.identity import Condition, Finding, Identity, Signer, identity_of
 

@@ -1,0 +1,1 @@
+"""How all accounts stand, on one screen: read `values` (what is shown) first, then `gather` (where it comes from)."""
