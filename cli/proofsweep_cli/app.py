@@ -48,11 +48,8 @@ _MODULES = {
     "redact": "proofsweep_cli.redact_command",
     "alerts": "proofsweep_cli.alerts_commands",
     "keys": "proofsweep_cli.keys_commands",
-    "health": "proofsweep_cli.service_commands",
-    "usage": "proofsweep_cli.service_commands",
-    "monitor": "proofsweep_cli.monitor_command",
     "proofs": "proofsweep_cli.proofs_commands",
-    "interpretations": "proofsweep_cli.interpretations_command",
+    "service": "proofsweep_cli.service_commands",
     "sandbox": "proofsweep_cli.sandbox_commands",
 }
 """The module of each command. Only the named one is imported, so that each starts quickly."""

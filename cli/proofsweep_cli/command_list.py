@@ -28,17 +28,10 @@ LINES = {
         "Pack what was recorded of a release into a zip, which anybody can check offline with a short script inside it."
     ),
     "redact": "Remove what the tables say of one item, in all runs. This cannot be undone.",
-    "health": "Ask whether the service is well; no key is sent, and nothing is spent. The exit code is 8 if it is not.",
-    "usage": "Show the key's calls by UTC day, and how many are left; one keyed call.",
-    "monitor": (
-        "Probe health and usage until Ctrl-C, keep status, latency, request ID and headroom, and tell what lasts."
-    ),
-    "interpretations": (
-        "Ask for the process notes of accepted proofs that have no ready one, and keep them in `interpretations`."
-    ),
     "alerts": "Tell somebody of what needs a person.",
     "keys": "List and rotate the partner's API keys.",
     "proofs": "List, inspect and recover the proofs that the service holds.",
+    "service": "Ask how the service is, what the key has spent, and watch both.",
     "sandbox": "Serve a local partner service in the foreground, until Ctrl-C.",
 }
 """What each command does: the first paragraph of its own help. A test compares them."""

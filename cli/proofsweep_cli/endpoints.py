@@ -16,15 +16,15 @@ class Use:
 
 
 USES = {
-    Call.HEALTH: Use(("health", "monitor", "doctor"), "monitor_service", ("probes",)),
+    Call.HEALTH: Use(("service health", "service monitor", "doctor"), "monitor_service", ("probes",)),
     Call.KEYS: Use(("keys list",), None, ()),
     Call.ROTATE: Use(("keys rotate",), "rotate_key", ("rotations",)),
-    Call.USAGE: Use(("usage", "monitor"), "monitor_service", ("probes",)),
+    Call.USAGE: Use(("service usage", "service monitor"), "monitor_service", ("probes",)),
     Call.PROOFS: Use(("proofs inventory", "proofs list"), "inventory_proofs", ("proofs",)),
     Call.PROOF: Use(("proofs recover", "proofs show"), "recover_sidecars", ("recoveries",)),
     Call.ERASE: Use(("proofs erase",), "erase_proofs", ("erasures",)),
     Call.ASSET: Use(("proofs verify",), "verify_proofs", ("verdicts",)),
-    Call.INTERPRETATION: Use(("interpretations",), "refresh_interpretations", ("interpretations",)),
+    Call.INTERPRETATION: Use(("proofs notes",), "refresh_interpretations", ("interpretations",)),
     Call.UPLOADS: Use(("verify", "check", "ingest"), "verify_catalog", ("verdicts",)),
     Call.VERIFY: Use(("verify", "check", "ingest"), "verify_catalog", ("verdicts",)),
 }

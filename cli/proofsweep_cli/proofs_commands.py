@@ -7,7 +7,7 @@ from http import HTTPStatus
 import typer
 from rich.table import Table
 
-from proofsweep.answers.operation_lines import line_of_inventory, line_of_recovery, notes_of_inventory
+from proofsweep.answers.operation_lines import line_of_inventory, line_of_notes, line_of_recovery, notes_of_inventory
 from proofsweep.contract.models import ProofSummary
 from proofsweep.errors import CallFailed, UsageError
 from proofsweep.logs import set_up_logs
@@ -15,7 +15,13 @@ from proofsweep.model.proofs import Inventory, RecoveryRequest
 from proofsweep.model.runs import Plan
 from proofsweep.settings import load_settings
 from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.operations import inventory_proofs, masters_of, newest_proofs, recover_sidecars
+from proofsweep.wiring.operations import (
+    inventory_proofs,
+    masters_of,
+    newest_proofs,
+    recover_sidecars,
+    refresh_interpretations,
+)
 from proofsweep.wiring.runs import bounds_for, plan_catalog
 from proofsweep_cli.erase_command import erase
 from proofsweep_cli.exit_codes import ExitCode
@@ -39,6 +45,7 @@ def add_to(app: typer.Typer) -> None:
     proofs.command("erase")(erase)
     proofs.command("recover")(recover)
     proofs.command("verify")(verify)
+    proofs.command("notes")(notes)
     app.add_typer(proofs, name="proofs")
 
 
@@ -141,6 +148,31 @@ def recover(
     if done.outcomes.get("failed"):
         return ExitCode.FAILED
     return ExitCode.REJECTED if {"differs", "exists", "gone", "watched"} & done.outcomes.keys() else ExitCode.ACCEPTED
+
+
+def notes(
+    max_calls: int | None = typer.Option(
+        None, "--max-calls", metavar="N", min=1, help="Keyed calls at most; the rest is asked for next time."
+    ),
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> int:
+    """Ask for the process notes of accepted proofs that have no ready one, and keep them in `interpretations`.
+
+    A pending note is asked for again when the service says, for two minutes at most; then the next time. Notes are
+    report-only: they change no verdict. The exit code is 4 if a note could not be had, and 5 or 6 if calls ran out.
+
+    Example: `proofsweep proofs notes --max-calls 2000 --config production`
+    """
+    set_up_logs()
+    with interrupted_by_signals():
+        done = refresh_interpretations(load_settings(config, results), read_block, max_calls)
+    if as_json:
+        print_json({"operation_id": done.operation_id, "wanted": done.wanted, **done.states})
+    else:
+        console().print(line_of_notes(done), soft_wrap=True)
+    return ExitCode.FAILED if done.states.get("failed") else ExitCode.ACCEPTED
 
 
 def verify(

@@ -111,7 +111,7 @@ def test_a_run_of_another_account_is_refused(proofsweep: Command, runs: dict[str
 def test_an_account_must_be_chosen_to_call(proofsweep: Command, partners: Path, catalog: Path, workdir: Path) -> None:
     """No call is made and nothing is written for an account that was taken by chance."""
     del partners
-    for command in (["plan", catalog], ["verify", catalog], ["doctor"], ["usage"]):
+    for command in (["plan", catalog], ["verify", catalog], ["doctor"], ["service", "usage"]):
         done = proofsweep(*command)
 
         assert done.returncode == 2

@@ -41,7 +41,7 @@ COMMANDS = (
     "prune",
     "sandbox",
 )
-SUBCOMMANDS = ("sandbox issue", "sandbox samples")
+SUBCOMMANDS = ("sandbox issue", "sandbox samples", "service health", "service usage", "service monitor", "proofs notes")
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, *SUBCOMMANDS])
@@ -55,7 +55,7 @@ def test_every_command_has_help(proofsweep: Command, command: str) -> None:
 
 def test_every_command_has_an_example() -> None:
     """A person copies it; the main help alone has none."""
-    groups = {"proofsweep", "proofsweep alerts", "proofsweep keys", "proofsweep proofs"}
+    groups = {"proofsweep", "proofsweep alerts", "proofsweep keys", "proofsweep proofs", "proofsweep service"}
     commands = walked("proofsweep", typer.main.get_command(whole_app()))
 
     assert [path for path, command in commands if "Example" not in (command.help or "")] == sorted(groups)

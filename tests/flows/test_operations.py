@@ -33,14 +33,14 @@ def test_monitoring_records_what_it_sees_and_tells_what_lasts(
     """By the command and by the flow; one failed probe alarms nobody."""
     from proofsweep_flows.monitor_service import monitor_service  # noqa: PLC0415 - Prefect reads its settings on import
 
-    codes = [world.run("monitor", "--once", "--json")]
+    codes = [world.run("service", "monitor", "--once", "--json")]
     found = json.loads(capsys.readouterr().out)
     for fault in ("health", "usage"):
         world.operator.add_fault(fault, "status", status=503)
 
-    codes += [world.run("monitor", "--once")]
+    codes += [world.run("service", "monitor", "--once")]
     states = [monitor_service(results=str(world.results), return_state=True) for _ in range(2)]
-    codes += [world.run("monitor", "--once")]
+    codes += [world.run("service", "monitor", "--once")]
 
     store = open_results(str(world.results))
     probes, (day,) = store.table("probes").to_pylist(), store.view("usage").to_pylist()
@@ -59,7 +59,7 @@ def test_a_key_that_stays_refused_is_a_state_of_the_flow(world: SandboxWorld) ->
 
     world.key_file.write_text("pk_wrong")
 
-    codes = [world.run("monitor", "--once") for _ in range(2)]
+    codes = [world.run("service", "monitor", "--once") for _ in range(2)]
     state = monitor_service(results=str(world.results), return_state=True)
 
     assert (codes, state.name) == ([7, 7], "KeyRefused")
@@ -97,7 +97,7 @@ def test_proofs_are_listed_and_their_notes_refreshed(
         flow(results=str(world.results), return_state=True) for flow in (inventory_proofs, refresh_interpretations)
     ]
     codes += [
-        world.run("interpretations"),
+        world.run("proofs", "notes"),
         run(["proofs", "show", issued[1].proof_id]),
         run(["proofs", "list", "--json"]),
     ]
