@@ -83,7 +83,6 @@ def configure(folder: Path, running: sandbox.Running, rows: int) -> str:
         "PROOFSWEEP_SERVICE__BASE_URL": running.base_url,
         "PROOFSWEEP_SERVICE__API_KEY_FILE": str(folder / "key"),
         "PROOFSWEEP_CATALOG__DEDUPE": "false",
-        "PROOFSWEEP_RETRY__STORM_FAILURES": "0",
     }
     return tenant.tenant
 

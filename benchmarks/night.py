@@ -111,7 +111,6 @@ def configure(folder: Path, running: sandbox.Running, rows: int) -> Night:
         "PROOFSWEEP_SERVICE__BASE_URL": running.base_url,
         "PROOFSWEEP_SERVICE__API_KEY_FILE": str(folder / "key"),
         "PROOFSWEEP_CATALOG__DEDUPE": "false",
-        "PROOFSWEEP_RETRY__STORM_FAILURES": "0",
         "PROOFSWEEP_PACE__FIRST_RATE": str(FIRST_RATE),
     }
     for call, kind, members in FAULTS:

@@ -10,6 +10,7 @@ from proofsweep.errors import ProofsweepError
 from proofsweep.model.outcomes import Accepted, Failed, Finished, Rejected
 from proofsweep.model.reasons import Ineligible
 from proofsweep.settings import Settings, load_settings, sources_of, words_of
+from proofsweep.text import printable
 from proofsweep.wiring.engines import Engine, checked_file, engine_for
 from proofsweep.wiring.operations import unfinished_rotation
 from proofsweep.wiring.stores import probed_store
@@ -36,23 +37,17 @@ def add_to(app: typer.Typer) -> None:
 
 
 def doctor(
-    pair: tuple[str, str] | None = typer.Option(
-        None,
-        "--pair",
-        metavar="AUDIO SIDECAR",
-        help="A pair known to be good, whose audio has no credential: it proves the sidecar's wire name.",
-    ),
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,
 ) -> int:
-    """Check config, key, service, quota, results store and pairing, and say what to do about each failure.
+    """Check config, key, service, quota, results store, pairing and known-good files, and say what to do.
 
-    Uses one keyed call, and two more with --pair. Leaves nothing behind.
+    Uses one keyed call, and two more for each file of `service.known_good`. Leaves nothing behind.
 
     Example: `proofsweep doctor --config production`
     """
-    findings = list(_findings(config, results, pair))
+    findings = list(_findings(config, results))
     code = max(finding.code for finding in findings)
     if as_json:
         print_json({"ok": code == 0, "findings": [asdict(each) | {"ok": each.code == 0} for each in findings]})
@@ -64,7 +59,7 @@ def doctor(
     return code
 
 
-def _findings(config: str | None, results: str | None, pair: tuple[str, str] | None) -> Iterator[Finding]:
+def _findings(config: str | None, results: str | None) -> Iterator[Finding]:
     """Check one thing after the other; skip what depends on something that failed."""
     try:
         settings, sources = load_settings(config, results), sources_of(config, results)
@@ -82,8 +77,8 @@ def _findings(config: str | None, results: str | None, pair: tuple[str, str] | N
     yield from _unfinished_rotation(settings)
     service = _finding_about("service", lambda: _check_service(engine_for(settings, read_block)))
     yield service
-    if pair is not None and not service.code:
-        yield _check_pair(settings, *pair)
+    if not service.code:
+        yield from (_check_known_good(settings, *each) for each in settings.service.known_good)
 
 
 def _finding_about(about: str, check: Callable[[], str]) -> Finding:
@@ -125,27 +120,25 @@ def _check_service(engine: Engine) -> str:
     return f"healthy, version {status.version or 'unknown'}, accepts the key; {left}{reset}"
 
 
-def _check_pair(settings: Settings, audio: str, sidecar: str) -> Finding:
+def _check_known_good(settings: Settings, audio: str, sidecar: str | None) -> Finding:
     try:
-        return _finding_of_pair(checked_file(settings, read_block, audio, sidecar))
+        said, code = _judged(checked_file(settings, read_block, audio, sidecar), is_pair=sidecar is not None)
     except ProofsweepError as error:
-        return Finding("pair", error.message, code_of_error(error))
+        said, code = error.message, code_of_error(error)
+    return Finding("file", f"{printable(audio)}: {said}", code)
 
 
-def _finding_of_pair(done: Finished) -> Finding:
-    """Judge the wire name by a pair's outcome: under a wrong name the service sees only the audio."""
+def _judged(done: Finished, *, is_pair: bool) -> tuple[str, ExitCode]:
+    """Judge a known-good file by its outcome: under a wrong wire name the service sees only the audio of a pair."""
     match done.outcome:
         case Accepted():
-            return Finding("pair", "valid: the sidecar's wire name is right")
-        case Rejected(reason=Verdict.AUDIO_CHANGED):
-            return Finding("pair", "audioChanged: the wire name is right, but the audio and the sidecar do not match")
-        case Rejected(reason=Verdict.UNREADABLE):
-            detail = f"unreadable: if the pair is good, the sidecar's wire name is wrong; {_ASK_FOR_NAME}"
-            return Finding("pair", detail, ExitCode.USAGE)
+            return "accepted", ExitCode.ACCEPTED
+        case Rejected(reason=Verdict.UNREADABLE) if is_pair:
+            return f"unreadable: the sidecar's wire name may be wrong; {_ASK_FOR_NAME}", ExitCode.USAGE
         case Rejected(reason=reason):
-            detail = f"{reason}: proves nothing about the wire name; use a pair that is known to be good"
-            return Finding("pair", detail, ExitCode.REJECTED)
+            said = f"{reason}: the environment is another one, its registry is empty, or this file is not known there"
+            return said, ExitCode.REJECTED
         case Ineligible(detail=detail):
-            return Finding("pair", detail, ExitCode.USAGE)
+            return detail, ExitCode.USAGE
         case Failed(detail=detail):
-            return Finding("pair", detail, ExitCode.FAILED)
+            return detail, ExitCode.FAILED

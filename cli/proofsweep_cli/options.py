@@ -50,7 +50,6 @@ MaxDuration = typer.Option(
 NoDedupe = typer.Option(
     False, "--no-dedupe", help="Verify the same bytes each time the catalog lists them, not only once."
 )
-Believe = typer.Option(False, "--believe", help="Take outcomes that are in doubt as they come, without a control.")
 Root = typer.Option(
     None,
     "--root",

@@ -67,7 +67,6 @@ def _run(run_id: str, request: RunRequest, before: RunStatus, server: EmbeddedSe
             max_calls=request.bounds.max_calls,
             until=None if request.bounds.closes_at is None else request.bounds.closes_at.isoformat(),
             dedupe=request.dedupe,
-            believe=request.believe,
             return_state=True,
         )
         _raise_error_of(state)

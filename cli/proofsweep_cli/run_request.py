@@ -35,7 +35,6 @@ class RunRequest:
     as_json: bool
     bounds: Bounds = field(default_factory=Bounds)
     dedupe: bool | None = None
-    believe: bool = False
     forecast: Forecast | None = None
     resumed: RunStatus | None = None
     coverage: Callable[[], Coverage | None] = lambda: None

@@ -25,7 +25,7 @@ from proofsweep.wiring.stores import path_here, resolved_here, results_for
 from proofsweep_cli.bounds import print_bounds
 from proofsweep_cli.catalog_options import with_selection_options
 from proofsweep_cli.key_block import read_block
-from proofsweep_cli.options import Anew, Believe
+from proofsweep_cli.options import Anew
 from proofsweep_cli.plan_command import print_cautions
 from proofsweep_cli.run_options import with_run_options
 from proofsweep_cli.run_request import RunRequest, report
@@ -86,7 +86,6 @@ def resume(
         None, metavar="RUN_ID", help="The run to resume; the newest unfinished one by default."
     ),
     *,
-    believe: bool = Believe,
     request: RunRequest,
 ) -> int:
     """Resume a run that did not end. A finished run does not change: its summary and exit code are given.
@@ -94,7 +93,7 @@ def resume(
     Example: `proofsweep resume --max-duration 2h`
     """
     set_up_logs()
-    settings, request = request.settings, replace(request, believe=believe)
+    settings = request.settings
     if run_id is None:
         newest = run_to_resume(settings)
         run_id = newest.run_id if newest else _newest(request)

@@ -17,7 +17,7 @@ from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings
 from proofsweep.text import printable
 from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.legs import LegOptions, claimed_next_leg
+from proofsweep.wiring.legs import claimed_next_leg
 from proofsweep.wiring.retries import run_of_retry
 from proofsweep.wiring.runs import bounds_for, coverage_for, runs_of_catalog
 from proofsweep.wiring.watching import alert_scope
@@ -58,7 +58,6 @@ def verify_catalog(
     until: str | None = None,
     max_duration: str | None = None,
     dedupe: bool | None = None,
-    believe: bool = False,
     max_age: str | None = None,
     where: str | None = None,
     newer_than: str | None = None,
@@ -77,7 +76,6 @@ def verify_catalog(
         until: no file begins after this: `06:00`, `06:00 Europe/Berlin`, or an ISO instant.
         max_duration: no file begins after so long: `7h`.
         dedupe: whether the same bytes are verified only once.
-        believe: whether outcomes that are in doubt are written as they come out.
         max_age: a new plan leaves out rows with a younger answer: `30d`; None leaves out none.
         where: a new plan is of the rows that meet this SQL condition: `supplier = 'acme'`.
         newer_than: a new plan is of the files that were modified since: `2d`, or a date.
@@ -88,29 +86,29 @@ def verify_catalog(
         selection = Selection(max_age=max_age, where=where, newer_than=newer_than)
         again, bounds = run_of_retry(settings, retried_flow_run(), bounds)
         runs = runs_of_catalog(settings, run_id or again, catalog or "", bounds, read_block, selection=selection)  # (1)
-        state = _verified_in_turn(settings, runs, LegOptions(dedupe=dedupe, believe=believe))  # (2)
+        state = _verified_in_turn(settings, runs, dedupe)  # (2)
         return with_coverage(state, partial(coverage_for, settings, catalog, selection))  # (3)
 
     return ended_flow(config, results, work, tells_itself=True)
 
 
-def _verified_in_turn(settings: Settings, runs: Iterable[tuple[str, Bounds]], options: LegOptions) -> State[str]:
+def _verified_in_turn(settings: Settings, runs: Iterable[tuple[str, Bounds]], dedupe: bool | None) -> State[str]:
     """Verify each run before the next is asked for, and return the state of the last one."""
     try:
         for run_id, bounds in runs:
-            state = _verified(settings, run_id, bounds, options)
+            state = _verified(settings, run_id, bounds, dedupe)
     except NothingDue as nothing:
         return state_of_nothing_due(nothing)
     return state
 
 
-def _verified(settings: Settings, run_id: str, bounds: Bounds, options: LegOptions) -> State[str]:
+def _verified(settings: Settings, run_id: str, bounds: Bounds, dedupe: bool | None) -> State[str]:
     """Verify what remains of a run, and return the state that says how it stands.
 
     (a) claim a leg, which is settled in the end, (b) map its slices over tasks, (c) tell who must know, (d) show it.
     """
     engine, scope = engine_for(settings, read_block), alert_scope(settings)
-    claimed = claimed_next_leg(engine, run_id, flow_run_id=flow_run.get_id(), bounds=bounds, options=options)
+    claimed = claimed_next_leg(engine, run_id, flow_run_id=flow_run.get_id(), bounds=bounds, dedupe=dedupe)
     started = started_runner(settings.runner, settings.dask.processes, settings.dask.address)
     with stopped_on_signals(engine), started as runner, claimed as (handle, leg):  # (a)
         fan_out(handle, leg, runner)  # (b)

@@ -98,7 +98,6 @@ class Settings(BaseSettings):
     catalog: CatalogSettings = CatalogSettings()
     ingest: IngestSettings = IngestSettings()
     retry: sections.RetrySettings = sections.RetrySettings()
-    canary: sections.CanarySettings = sections.CanarySettings()
     alerts: sections.AlertsSettings = sections.AlertsSettings()
     report: sections.ReportSettings = sections.ReportSettings()
     timeouts: sections.TimeoutSettings = sections.TimeoutSettings()

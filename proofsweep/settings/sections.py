@@ -3,13 +3,14 @@
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
     AwareDatetime,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     ValidationInfo,
@@ -53,6 +54,15 @@ def _without_credentials(url: str) -> str:
     return url
 
 
+def _files_and_pairs(given: Any) -> list[Any]:  # noqa: ANN401 - what a person wrote
+    """Read `"song.wav"` as a file and `["song.mp3", "song.mp3.sidecar"]` as a pair."""
+    listed = given if isinstance(given, list | tuple) else [0]
+    entries: list[Any] = [[each] if isinstance(each, str) else each for each in listed]
+    if not all(isinstance(each, list | tuple) and len(each) in {1, 2} and each[0] for each in entries):
+        raise ValueError('must be a list of files, and of pairs like ["song.mp3", "song.mp3.sidecar"]')
+    return [(each[0], each[1] if len(each) > 1 else None) for each in entries]
+
+
 class ServiceSettings(Section):
     """Which service, and where its key is; the key itself is never a setting."""
 
@@ -65,6 +75,8 @@ class ServiceSettings(Section):
     sidecar_field: Annotated[str, Field(min_length=1)] | None = None
     # name of the member that holds an asset's URL; without it, the answer's only https URL is taken.
     asset_field: Annotated[str, Field(min_length=1)] | None = None
+    # files that the service accepts, and pairs of audio and sidecar: `doctor` and the controls of runs ask with them.
+    known_good: Annotated[tuple[tuple[str, str | None], ...], BeforeValidator(_files_and_pairs)] = ()
     # when a rotated key expires (contract, RotatedKeyResponse: `previousKeyExpiresAt`).
     key_expires_at: AwareDatetime | None = None
     allow_plain_http: bool = False
@@ -165,15 +177,6 @@ class RetrySettings(Section):
     longest_wait_seconds: Seconds = 30.0
     breaker_seconds: Annotated[float, Field(ge=0)] = 20.0  # how long a control may come out wrong before the leg ends
     control_wait_seconds: Seconds = 10.0  # between the first two controls of a kind; it doubles up to six times as much
-    # how many failures alike in a row put their mode aside where there is no control; 0 for never.
-    storm_failures: Annotated[int, Field(ge=0)] = 100
-
-
-class CanarySettings(Section):
-    """Files with known answers, which are verified first in every leg."""
-
-    # its column `expect` holds `accepted`, `rejected` or a verdict; None verifies no such file.
-    manifest: str | None = None
 
 
 class AlertsSettings(Section):

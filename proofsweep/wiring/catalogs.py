@@ -13,7 +13,7 @@ from proofsweep.store.known_rows import known_rows
 from proofsweep.verify.plan import plan_run as planning
 from proofsweep.verify.plan.credential_check import CredentialCheck
 from proofsweep.verify.plan.survey import UNSENT_KEY, Survey, refuse_hopeless, refuse_repeated
-from proofsweep.wiring.engines import utc_now
+from proofsweep.wiring.engines import known_good_for, utc_now
 from proofsweep.wiring.stores import resolved_here, results_for
 
 
@@ -65,6 +65,7 @@ def catalog_has_changed(settings: Settings, plan: Plan) -> bool:
 
 def refuse_unsendable(settings: Settings, survey: Survey, catalog: Catalog, selection: Selection) -> None:
     """Refuse a run that could send nothing: a wrong setting, or of what is due only what could not be sent before."""
+    known_good_for(settings)
     refuse_hopeless(survey, catalog)
     if selection.answered_since(utc_now()) is not None:
         results, environment = results_for(settings), settings.service.environment

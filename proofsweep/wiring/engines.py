@@ -14,6 +14,7 @@ from proofsweep.errors import ConfigError, ResultsError, RunMustStop
 from proofsweep.files.files import Files
 from proofsweep.logs import Event, log
 from proofsweep.model.exchanges import Exchange
+from proofsweep.model.items import WorkItem
 from proofsweep.model.outcomes import Finished
 from proofsweep.model.progress import LegProgress
 from proofsweep.partner.keys import CurrentKey, KeySource, fingerprint
@@ -27,7 +28,8 @@ from proofsweep.partner.session import ClientContext, Session
 from proofsweep.partner.stop import StopSwitch
 from proofsweep.partner.transport import Timeouts, Transport
 from proofsweep.settings import Settings
-from proofsweep.verify.item.check_file import answered_file
+from proofsweep.text import printable
+from proofsweep.verify.item.check_file import answered_file, located_item
 from proofsweep.verify.item.verify_item import VerifyContext
 from proofsweep.verify.leg.workers import Workers, most_open_files, workers_that_fit
 from proofsweep.verify.plan.examine_service import (
@@ -175,6 +177,17 @@ def asked(
     seen: list[Exchange] = []
     partner = engine_for(settings, read_block).partner.in_new_session(seen.append)
     return asked_or_explained(partner, ask), seen[-1], partner.base_url
+
+
+def known_good_for(settings: Settings) -> list[WorkItem]:
+    """Return the files and pairs that the service accepts; CatalogError or ConfigError if one cannot be sent."""
+    limits, files = limits_for(settings), Files()
+    items = [located_item(audio, sidecar, limits, files) for audio, sidecar in settings.service.known_good]
+    for item in items:
+        if item.ineligible is not None:
+            where = f"{item.audio}{'' if item.sidecar is None else f' with {item.sidecar}'}"
+            raise ConfigError(f"service.known_good: {printable(where)} cannot be sent. {item.ineligible.detail}")
+    return items
 
 
 def limits_for(settings: Settings) -> SizeLimits:

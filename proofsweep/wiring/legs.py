@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from proofsweep import __version__
-from proofsweep.contract.verdicts import Verdict
 from proofsweep.files.locations import path_of
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.items import Mode
@@ -47,19 +46,11 @@ from proofsweep.verify.leg.worker_process import (
     refuse_missing_catalog,
     refuse_other_version,
 )
-from proofsweep.wiring.engines import Engine, build_engine, close_engines, say_if_fewer, utc_now
+from proofsweep.wiring.engines import Engine, build_engine, close_engines, known_good_for, say_if_fewer, utc_now
 from proofsweep.wiring.key_sources import ReadBlock
 from proofsweep.wiring.lanes import lane_sharing, lane_store, remembered_rate
-from proofsweep.wiring.runs import bounds_for, canaries_for
-from proofsweep.wiring.stores import results_for
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LegOptions:
-    """What a person may ask of a leg; `LegHandle` says what each means. None is as in the settings."""
-
-    dedupe: bool | None = None
-    believe: bool = False
+from proofsweep.wiring.runs import bounds_for
+from proofsweep.wiring.stores import path_here, results_for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +61,6 @@ class LegHandle:
         settings: of the process that holds the leg, whatever the environment of the worker process is.
         bounds: of the leg.
         dedupe: whether the same bytes are verified only once.
-        believes: whether outcomes are written as they come out, without a control.
         processes: how many worker processes share the lane and the items in flight.
         version: of the program that claimed the leg.
     """
@@ -80,7 +70,6 @@ class LegHandle:
     leg: int
     bounds: Bounds = field(default_factory=Bounds)
     dedupe: bool = True
-    believes: bool = False
     processes: int = field(default=1, compare=False)
     version: str = __version__
 
@@ -92,7 +81,7 @@ def claimed_next_leg(
     *,
     flow_run_id: str | None = None,
     bounds: Bounds | None = None,
-    options: LegOptions = LegOptions(),
+    dedupe: bool | None = None,
 ) -> Iterator[tuple[LegHandle, LegContext]]:
     """Claim the next leg of a run, and settle it however the work inside ends; by default as the settings have it.
 
@@ -111,7 +100,6 @@ def claimed_next_leg(
             service=engine.awaited_service(bounds.reserve),
             key_fingerprint=lambda: engine.key_fingerprint,
             flow_run_id=flow_run_id,
-            canaries=canaries_for(settings),
             clock=utc_now,
             drain_seconds=settings.bounds.drain_seconds,
             abort=engine.abort,
@@ -119,7 +107,7 @@ def claimed_next_leg(
         engine.dispatcher.remember(remembered_rate(engine))
         with lane_sharing(engine, request.plan).shared():
             with claimed_leg(request) as (number, facts):
-                handle = _handle_of(settings, run_id, number, bounds, options)
+                handle = _handle_of(settings, run_id, number, bounds, dedupe)
                 control, ask_seconds = engine.partner.for_control(), settings.bounds.ask_seconds
                 budget = BudgetGuard(bounds, control, engine.stop, utc_now, ask_seconds)
                 engine.leg = leg = build_context(handle, engine, budget, is_claimant=True)
@@ -130,16 +118,19 @@ def claimed_next_leg(
         close_engines()
 
 
-def _handle_of(settings: Settings, run_id: str, leg: int, bounds: Bounds, options: LegOptions) -> LegHandle:
-    dedupe = settings.catalog.dedupe if options.dedupe is None else options.dedupe
-    return LegHandle(
-        settings=_anywhere(settings), run_id=run_id, leg=leg, bounds=bounds, dedupe=dedupe, believes=options.believe
-    )
+def _handle_of(settings: Settings, run_id: str, leg: int, bounds: Bounds, dedupe: bool | None) -> LegHandle:
+    dedupe = settings.catalog.dedupe if dedupe is None else dedupe
+    return LegHandle(settings=_anywhere(settings), run_id=run_id, leg=leg, bounds=bounds, dedupe=dedupe)
 
 
 def _anywhere(settings: Settings) -> Settings:
     """Make the places in the settings absolute, for a process with another working directory."""
-    service = {"api_key_file": file.absolute() if (file := settings.service.api_key_file) else None}
+    service = {
+        "api_key_file": file.absolute() if (file := settings.service.api_key_file) else None,
+        "known_good": tuple(
+            (path_here(audio), sidecar and path_here(sidecar)) for audio, sidecar in settings.service.known_good
+        ),
+    }
     return settings.model_copy(
         update={
             "results": settings.results.model_copy(update={"url": open_store(settings.results.url).url}),
@@ -158,7 +149,7 @@ def build_context(handle: LegHandle, engine: Engine, budget: BudgetGuard, *, is_
     trail = AuditTrail(journal, budget, engine.unattributed)
     legs, verify = Legs(results, handle.run_id, utc_now), _verify_context(handle, engine, plan)
     calls = _control_calls(engine, results, plan, verify, trail)
-    control = _control(handle, engine, plan, calls, trail.write)
+    control = _control(engine, plan, calls, trail.write)
     recovered = recovered_sidecars(results) if plan.pairs else frozenset()
     return LegContext(
         plan=plan,
@@ -216,13 +207,11 @@ def _control_calls(
         past=past,
         source=SourceControl(files=verify.files, past=past, known=known),
         known=known,
-        canaries=[each.item for each in canaries_for(engine.settings) if each.expect in {"accepted", Verdict.VALID}],
+        known_good=known_good_for(engine.settings),
     )
 
 
-def _control(
-    handle: LegHandle, engine: Engine, plan: Plan, calls: ControlCalls, write: Callable[[Finished, Row], None]
-) -> Control:
+def _control(engine: Engine, plan: Plan, calls: ControlCalls, write: Callable[[Finished, Row], None]) -> Control:
     """Make the control of one process of a leg."""
     retry, duplicates = engine.settings.retry, calls.verify.duplicates
     return Control(
@@ -234,8 +223,6 @@ def _control(
         mode=Mode.LEGACY_PAIR if plan.pairs == plan.eligible else Mode.ONE_FILE,
         outage_seconds=retry.breaker_seconds,
         first_wait_seconds=retry.control_wait_seconds,
-        storm_failures=retry.storm_failures,
-        believes=handle.believes,
         forget_refusals=(lambda: None) if duplicates is None else duplicates.forget,
     )
 

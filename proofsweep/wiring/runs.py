@@ -9,7 +9,6 @@ from tzlocal import get_localzone
 
 from proofsweep.answers.describe_run import describe_run, unfinished_runs
 from proofsweep.catalog.catalog import Catalog
-from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.files.locations import is_bucket
 from proofsweep.model.bounds import Bounds, closing_of
 from proofsweep.model.coverage import Coverage
@@ -23,7 +22,6 @@ from proofsweep.store.claims import CatalogClaims
 from proofsweep.store.known_rows import AnswerTimes, HashedItems
 from proofsweep.store.store import probe
 from proofsweep.verify.leg import unfinished_runs as unfinished
-from proofsweep.verify.leg.canaries import Canary, read_canaries
 from proofsweep.verify.leg.leg_context import RemainingItems
 from proofsweep.verify.leg.note_leg import note_run
 from proofsweep.verify.plan import plan_run as planning
@@ -142,7 +140,6 @@ def plan_listed(
 
     def refuse_if_hopeless(survey: Survey) -> None:
         refuse_unsendable(settings, survey, catalog, selection)
-        canaries_for(settings)
         engine.awaited_service(settings.bounds.reserve if reserve is None else reserve)
         if is_bucket(settings.results.url):  # a store that speaks S3 may still know no conditional create
             probe(results.store)
@@ -175,15 +172,6 @@ def coverage_for(settings: Settings, catalog: str | None, selection: Selection) 
 def identity_of(settings: Settings, catalog: Catalog) -> str:
     """Return what the runs of one catalog have in common."""
     return planning.identity_of(results_for(settings), catalog, settings.catalog.name)
-
-
-def canaries_for(settings: Settings) -> list[Canary]:
-    """Read the canaries that the settings name, if they do; CatalogError or ConfigError if they cannot be used."""
-    location = settings.canary.manifest
-    if location is None:
-        return []
-    manifest = open_catalog(location, sidecar_names=settings.catalog.sidecar_names, is_confined=False)  # one's own
-    return read_canaries(manifest, limits_for(settings))
 
 
 def surveyed(settings: Settings, catalog: str, selection: Selection, max_calls: int | None) -> Surveyed:

@@ -108,12 +108,14 @@ def test_a_run_that_is_shown_later(shown: Callable[..., str], folder: Path, proo
 
 
 @pytest.mark.usefixtures("hostile_partner")
-def test_doctor(shown: Callable[..., str], folder: Path, workdir: Path) -> None:
+def test_doctor(shown: Callable[..., str], folder: Path, workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The service's version, the results store and the pair are named."""
     (workdir / "x.sidecar").write_text("{}")
     pair = (next(folder.glob("a*.wav")), workdir / "x.sidecar")
 
-    assert r"version a\naccepted · forged" in shown("doctor", "--pair", *pair, "--results", HOSTILE[1])
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__KNOWN_GOOD", json.dumps([list(map(str, pair))]))
+
+    assert r"version a\naccepted · forged" in shown("doctor", "--results", HOSTILE[1])
     shown("doctor", "--json")
 
 

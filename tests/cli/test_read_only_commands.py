@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import wave
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -205,15 +206,24 @@ def test_check_makes_no_call_for_an_ineligible_file(
     assert len(running.operator.exchanges()) == calls_before
 
 
-def test_doctor_finds_everything_ready(proofsweep: Command, workdir: Path, pair: sandbox.Issued) -> None:
-    """Each thing is checked, a valid pair proves the sidecar's wire name, and nothing is left behind."""
-    done = proofsweep("doctor", "--pair", pair.audio, str(pair.sidecar))
+def known_good(monkeypatch: pytest.MonkeyPatch, *entries: object) -> None:
+    """Set the files that the service accepts."""
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__KNOWN_GOOD", json.dumps(entries))
+
+
+def test_doctor_finds_everything_ready(
+    proofsweep: Command, workdir: Path, pair: sandbox.Issued, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each thing is checked, a known-good pair is accepted, and nothing is left behind."""
+    known_good(monkeypatch, [str(pair.audio), str(pair.sidecar)])
+
+    done = proofsweep("doctor")
 
     assert done.returncode == 0
     assert [line.split()[:2] for line in done.stdout.splitlines()] == [
-        ["ok", about] for about in ("config", "settings", "results", "pairs", "key", "service", "pair")
+        ["ok", about] for about in ("config", "settings", "results", "pairs", "key", "service", "file")
     ]
-    assert "the sidecar's wire name is right" in done.stdout
+    assert f"{pair.audio}: accepted" in done.stdout
     assert list(workdir.iterdir()) == []
 
 
@@ -223,13 +233,33 @@ def test_doctor_reports_a_wrong_wire_name(
     """Under a wrong name the service sees only the audio, and finds no proof in it."""
     monkeypatch.setenv("PROOFSWEEP_SERVICE__SIDECAR_FIELD", "proofFile")
 
-    done = proofsweep("doctor", "--pair", pair.audio, str(pair.sidecar), "--json")
+    known_good(monkeypatch, [str(pair.audio), str(pair.sidecar)])
+
+    done = proofsweep("doctor", "--json")
 
     document = json.loads(done.stdout)
     assert done.returncode == 2
     assert document["ok"] is False
-    assert [each["about"] for each in document["findings"] if not each["ok"]] == ["pair"]
-    assert "wire name is wrong" in document["findings"][-1]["said"]
+    assert [each["about"] for each in document["findings"] if not each["ok"]] == ["file"]
+    assert "wire name may be wrong" in document["findings"][-1]["said"]
+
+
+def test_doctor_names_each_known_good_file_that_is_none(
+    proofsweep: Command, pair: sandbox.Issued, workdir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is not there costs no call, and one that is refused is not known to the service."""
+    refused = workdir / "refused.wav"
+    with wave.open(str(refused), "wb") as file:
+        file.setparams((1, 2, 44_100, 0, "NONE", ""))
+        file.writeframes(bytes(8_820))
+    known_good(monkeypatch, str(workdir / "gone.wav"), str(refused), [str(pair.audio), str(pair.sidecar)])
+
+    done = proofsweep("doctor")
+
+    findings = [line for line in done.stdout.splitlines() if line.split()[1] == "file"]
+    assert done.returncode == 3
+    assert [line.split()[0] for line in findings] == ["failed", "failed", "ok"]
+    assert "gone.wav: There is no audio at this location." in findings[0]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from proofsweep.settings import load_settings
 from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.work import verify_slice, work_last
 from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.legs import LegOptions, claimed_next_leg
+from proofsweep.wiring.legs import claimed_next_leg
 
 
 def work_on(context: LegContext, shards_at_once: int = 1) -> None:
@@ -18,9 +18,8 @@ def work_on(context: LegContext, shards_at_once: int = 1) -> None:
     work_last(context)
 
 
-def work_on_leg(run_id: str, *, believe: bool = False) -> None:
+def work_on_leg(run_id: str) -> None:
     """Work on the next leg of a run."""
-    options = LegOptions(believe=believe)
-    leg = claimed_next_leg(engine_for(load_settings()), run_id, options=options)
+    leg = claimed_next_leg(engine_for(load_settings()), run_id)
     with suppress(RunMustStop), leg as (_, context):
         work_on(context)

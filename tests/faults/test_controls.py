@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import json
 import os
 import shutil
 from dataclasses import replace
@@ -129,10 +130,10 @@ def test_accepted_files_that_are_refused_stop_the_run_only_if_controls_are_refus
     assert len(rows) <= 1  # the one that was refused before
 
 
-def test_what_stays_in_doubt_comes_last_and_is_written_when_a_person_says_so(
+def test_what_stays_in_doubt_comes_last_and_is_written_when_a_known_good_file_is_as_large(
     world: ForeignWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file that always times out, and no accepted file at least as large: its row remains until `--believe`."""
+    """A file that always times out, and no accepted file at least as large: its row remains until there is one."""
     monkeypatch.setenv("PROOFSWEEP_TIMEOUTS__READ_SECONDS", "0.3")
     run_id = planned(world, "poison", *["valid"] * 5)
     large = world.folder / "0.wav"
@@ -143,7 +144,11 @@ def test_what_stays_in_doubt_comes_last_and_is_written_when_a_person_says_so(
     work_on_leg(run_id)
     work_on_leg(run_id)
     first_row_of_second = [row["manifest_row"] for row in world.rows() if row["leg"] == 2]
-    work_on_leg(run_id, believe=True)
+    known = world.folder / "known.wav"
+    known.write_bytes(Path(world.folder / "1.wav").read_bytes() + bytes(6_000))
+    world.service.verdicts[hashlib.sha256(known.read_bytes()).hexdigest()] = "valid"
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__KNOWN_GOOD", json.dumps([str(known)]))
+    work_on_leg(run_id)
 
     assert first_row_of_second == []
     assert endings(world) == ["breaker", "breaker", "complete"]

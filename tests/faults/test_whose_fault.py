@@ -92,7 +92,7 @@ def test_files_that_fail_alike_hold_nobody_up(world: ForeignWorld, how: str, num
 
 @pytest.mark.parametrize("how", ["422", "503"])
 def test_files_that_fail_before_any_was_accepted_hold_nobody_up(world: ForeignWorld, how: str) -> None:
-    """More than `retry.storm_failures` at the very beginning: their mode comes last, and then some are accepted."""
+    """There is no accepted file yet that could show whose fault it is."""
     number = 120
     run_id = plan_catalog(load_settings(), world.catalog(*["poison"] * number, *["valid"] * number)).run_id
     world.service.changes["verify"] = for_poison(HOW[how])

@@ -162,7 +162,6 @@ class LegBuilder:
             mode=Mode.ONE_FILE,
             outage_seconds=self.outage_seconds,
             first_wait_seconds=0.01,
-            storm_failures=3,
         )
         return LegContext(
             plan=plan,

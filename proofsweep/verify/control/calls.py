@@ -5,9 +5,11 @@ import random
 import wave
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from http import HTTPStatus
 from itertools import chain
+from operator import itemgetter
 
 from proofsweep.endings import EndedBy
 from proofsweep.errors import ResourceShortage, SourceError
@@ -21,7 +23,7 @@ from proofsweep.model.reasons import Ineligible, Reason
 from proofsweep.partner.session import KEY_REFUSED
 from proofsweep.store.past_answers import AcceptedItem, PastAnswers
 from proofsweep.verify.budget.budget_guard import BudgetGuard
-from proofsweep.verify.control.evidence import ACCEPTED_KEPT, KnownFiles
+from proofsweep.verify.control.evidence import ACCEPTED_KEPT, KnownFiles, size_of
 from proofsweep.verify.control.rules import ControlFinding, Doubt, Subject
 from proofsweep.verify.control.source_control import SourceControl
 from proofsweep.verify.item.verify_item import VerifyContext, verify_item
@@ -63,7 +65,7 @@ class ControlCalls:
         verify: what the leg's items are verified with.
         record: takes each exchange; controls have no row.
         known: what this leg has read and accepted.
-        canaries: items that the service must accept.
+        known_good: items that the service accepts, of whatever place.
     """
 
     verify: VerifyContext
@@ -72,7 +74,7 @@ class ControlCalls:
     past: PastAnswers
     source: SourceControl
     known: KnownFiles
-    canaries: Sequence[WorkItem] = ()
+    known_good: Sequence[WorkItem] = ()
 
     def was_accepted(self, mode: Mode, audio_sha256: str, sidecar_sha256: str | None) -> bool:
         """Whether the service accepted the same bytes before; ResultsError if that cannot be read."""
@@ -111,20 +113,26 @@ class ControlCalls:
         return _RIGHT if _is_answered(done) else _wrong_failure(done)
 
     def _send_large(self, mode: Mode, size_bytes: int) -> Result:
-        """Send an accepted item at least as large, or the largest: an answer shows that such uploads work."""
-        known = sorted(self._known(mode))
-        enough = [each for each in known if each.audio_bytes >= size_bytes]
-        for chosen in enough or known[::-1]:
-            done = self._sent_again(chosen)
+        """Send a known item at least as large, or the largest: an answer shows that such uploads work."""
+        calls = [
+            (item.audio_bytes or 0, partial(self._send_known_good, item))
+            for item in self.known_good
+            if item.mode is mode
+        ]
+        calls += [(item.audio_bytes, partial(self._sent_again, item)) for item in sorted(self._known(mode))]
+        calls.sort(key=itemgetter(0))
+        enough = [each for each in calls if each[0] >= size_bytes]
+        for sent_bytes, send in enough or calls[::-1]:
+            done = send()
             if done is None:
                 return _NOT_NOW
             if not _is_of_source(done):
-                right = Result(finding=ControlFinding.RIGHT, most_bytes=chosen.audio_bytes)
+                right = Result(finding=ControlFinding.RIGHT, most_bytes=sent_bytes)
                 return right if _is_answered(done) else _wrong_failure(done)
         return _NO_CONTROL
 
     def _send_accepted(self, mode: Mode) -> Result:
-        """Send canaries and accepted items again; most must be accepted."""
+        """Send known-good files, and accepted items again; most must be accepted."""
         sent: list[Finished] = []
         for done in self._drawn(mode):
             if done is None:
@@ -139,19 +147,22 @@ class ControlCalls:
             return _RIGHT
         return _wrong(
             f"{len(others)} of {len(sent)} files that were accepted before, and have not changed, are "
-            f"{_summary(others[-1])} now: suspect another environment, the sidecar's wire name (`proofsweep doctor "
-            "--pair` checks it) or an emptied registry."
+            f"{_summary(others[-1])} now: suspect another environment, the sidecar's wire name or an emptied "
+            "registry (`proofsweep doctor` asks with the files of `service.known_good`)."
         )
 
     def _drawn(self, mode: Mode) -> Iterator[Finished | None]:
-        """Send items one by one: all canaries, then unchanged ones among the smallest, in an order drawn anew."""
-        canaries = [item for item in self.canaries if item.mode is mode]
-        for canary in random.sample(canaries, len(canaries)):
-            yield self._sent(canary, self.verify.files.within(None))
+        """Send items one by one: known-good ones, then unchanged ones among the smallest, in an order drawn anew."""
+        known_good = [item for item in self.known_good if item.mode is mode]
+        for each in random.sample(known_good, len(known_good)):
+            yield self._send_known_good(each)
         smallest = sorted(self._known(mode))[:ACCEPTED_KEPT]
         for item in random.sample(smallest, len(smallest)):
             if self._is_unchanged(item):
                 yield self._sent_again(item)
+
+    def _send_known_good(self, item: WorkItem) -> Finished | None:
+        return self._sent(item, self.verify.files.within(None))  # it may lie anywhere
 
     def _known(self, mode: Mode) -> set[AcceptedItem]:
         return {each for each in chain(self.known.accepted, self.past.accepted()) if each.mode is mode}
@@ -204,11 +215,6 @@ class ControlCalls:
             return _NO_CONTROL
         why = f"The source {root} gives other bytes, also for files that were accepted: is the right one mounted?"
         return _RIGHT if gives_same else _wrong(why)
-
-
-def size_of(done: Finished) -> int:
-    """Return the size of an item's audio in bytes, as far as it is known."""
-    return done.read.size_bytes if done.read is not None else done.item.audio_bytes or 0
 
 
 def _is_answered(done: Finished) -> bool:

@@ -15,8 +15,8 @@ from proofsweep.model.outcomes import Finished, Rejected
 from proofsweep.model.tables.columns import Row
 from proofsweep.partner.pacing.dispatcher import Dispatcher
 from proofsweep.partner.stop import StopSwitch
-from proofsweep.verify.control.calls import ControlCalls, Result, size_of
-from proofsweep.verify.control.evidence import KnownFiles, Suspect, Suspects
+from proofsweep.verify.control.calls import ControlCalls, Result
+from proofsweep.verify.control.evidence import KnownFiles, Suspect, Suspects, size_of
 from proofsweep.verify.control.rules import TRIES_IN_A_ROW, ControlFinding, Doubt, Schedule, Subject, doubt_about
 
 # Chosen: how soon a results store that failed is read again; half asks it more often, twice waits longer at its end.
@@ -24,6 +24,9 @@ _READ_AGAIN_SECONDS = 1.0
 # So many times as often as others go controls that make no call. Chosen: half lets a run of a few files wait for more
 # than a second; twice reads twice as many files.
 _FREE_CONTROLS = 20
+_NOTHING_SHOWS = (
+    "Nothing shows whether the service or these files are at fault: name files in `service.known_good` that it accepts."
+)
 _Answer = TypeVar("_Answer")
 
 
@@ -46,8 +49,6 @@ class Control:
         mode: of the probe audio that is sent when calls fail for many items.
         outage_seconds: how long a control may come out wrong before the leg ends.
         first_wait_seconds: between the first and the second control of a subject.
-        storm_failures: how many failures alike in a row put their mode aside where there is no control; 0 for never.
-        believes: outcomes are written as they come out.
         suspects: what waits for a control.
     """
 
@@ -59,15 +60,12 @@ class Control:
     mode: Mode
     outage_seconds: float
     first_wait_seconds: float
-    storm_failures: int
-    believes: bool = False
     forget_refusals: Callable[[], None] = lambda: None
     clock: Callable[[], float] = time.monotonic
     suspects: Suspects = field(default_factory=Suspects)
     _schedules: dict[Subject, Schedule] = field(default_factory=dict)
     _wrong_at: float = float("-inf")
     _lost_roots: dict[str, "_LostRoot"] = field(default_factory=dict)
-    _stormy: set[Mode] = field(default_factory=set)
     _asking: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -78,7 +76,7 @@ class Control:
     def admit(self, done: Finished, row: Row, began_at: float) -> bool:
         """Write a row down if nothing is strange about its outcome, and say so; else it waits for a control."""
         try:
-            doubt = None if self.believes else self._doubt_about(done)
+            doubt = self._doubt_about(done)
             if doubt is None:
                 self._believe(done, row)
             else:
@@ -92,9 +90,8 @@ class Control:
         return doubt is None
 
     def may_try(self, item: WorkItem) -> bool:
-        """Whether an item may be tried now; one whose root is away, or whose mode only fails, comes last."""
-        is_lost = bool(self._lost_roots) and self.known.root_of(item.audio) in self._lost_roots
-        return not is_lost and item.mode not in self._stormy
+        """Whether an item may be tried now; one whose root is away comes last."""
+        return not self._lost_roots or self.known.root_of(item.audio) not in self._lost_roots
 
     def is_well(self) -> bool:
         """Return when the service works, for a session whose calls fail as those of many others do.
@@ -121,7 +118,7 @@ class Control:
     def finish(self) -> None:
         """Make the controls that are left, and look again at roots that were lost.
 
-        Where there is no control, a few failures are written as they are.
+        Where there is no control, failures are written as they are.
 
         Raises:
             RunMustStop: the leg ends.
@@ -154,24 +151,10 @@ class Control:
                     stop.pull(RunMustStop(why, ended_by=EndedBy.BREAKER))
                 stop.rest(_READ_AGAIN_SECONDS)
 
-    def lift_storms(self) -> frozenset[Mode]:
-        """Let items of all modes be tried again; return the modes that were put aside."""
-        stormy, self._stormy = frozenset(self._stormy), set()
-        return stormy
-
-    def put_aside_again(self, mode: Mode) -> None:
-        """Let no more items of a mode be tried if the ones that were tried since failed like all before."""
-        if self.suspects.failures_alike(mode) >= self.storm_failures:
-            self._stormy.add(mode)
-
     def sentence(self, in_doubt: int) -> str:
         """Return why rows remain when all else is done."""
-        said = [lost.why for lost in self._lost_roots.values()]
-        if self._stormy:
-            said.append("Files fail alike, and none is answered: is a setting wrong, such as the sidecar's wire name?")
-        if not said:
-            said.append("Nothing shows whether the service or these files are at fault.")
-        return f"{in_doubt:,} files are in doubt. {' '.join(said)} `resume` tries them last; --believe takes them."
+        said = [lost.why for lost in self._lost_roots.values()] or [_NOTHING_SHOWS]
+        return f"{in_doubt:,} files are in doubt. {' '.join(said)} `resume` tries them last."
 
     def _doubt_about(self, done: Finished) -> Doubt | None:
         """Compare an outcome with others; RunMustStop if the leg ends meanwhile."""
@@ -225,7 +208,7 @@ class Control:
             case ControlFinding.WRONG:
                 self._wait_until_right(subject, [each.done for each in suspects], result)
             case ControlFinding.NO_CONTROL if subject.doubt is Doubt.CONTENT:
-                self._decide_alone(subject.mode, suspects, is_last=is_last)
+                self._decide_alone(suspects, is_last=is_last)
             case ControlFinding.NO_CONTROL | ControlFinding.NOT_NOW:
                 self._schedule(subject).began(began_at)
                 if subject.doubt is Doubt.BYTES and result.finding is ControlFinding.NO_CONTROL:
@@ -251,18 +234,12 @@ class Control:
             if is_covered and each.began_at > self._wrong_at:
                 self._believe(each.done, each.row)
 
-    def _decide_alone(self, mode: Mode, suspects: Sequence[Suspect], *, is_last: bool) -> None:
-        """Decide without a control: a refusal is believed, and so are a few failures at the end."""
-        refused = [each for each in suspects if isinstance(each.done.outcome, Rejected)]
-        failed = [each for each in suspects if not isinstance(each.done.outcome, Rejected)]
-        self._believe_all(refused, Result(finding=ControlFinding.NO_CONTROL))
-        if self.storm_failures and self.suspects.failures_alike(mode) >= self.storm_failures:
-            self._stormy.add(mode)
-        elif is_last:
-            self._believe_all(failed, Result(finding=ControlFinding.NO_CONTROL))
-        else:
-            for each in failed:
-                self.suspects.add(each)
+    def _decide_alone(self, suspects: Sequence[Suspect], *, is_last: bool) -> None:
+        """Decide without a control: a refusal is believed, and so are failures at the end, or when many wait."""
+        if not (is_last or self._must_wait):
+            self.suspects.put_back([each for each in suspects if not isinstance(each.done.outcome, Rejected)])
+            suspects = [each for each in suspects if isinstance(each.done.outcome, Rejected)]
+        self._believe_all(suspects, Result(finding=ControlFinding.NO_CONTROL))
 
     def _wait_until_right(self, subject: Subject, suspects: Sequence[Finished], result: Result) -> None:
         """Let only controls go until one comes out right; end the leg when it takes too long.

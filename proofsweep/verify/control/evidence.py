@@ -3,7 +3,7 @@
 import posixpath
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from proofsweep.files.locations import is_bucket, is_within, root_and_key
@@ -53,10 +53,6 @@ class Suspects:
         with self._lock:
             return self._streaks.note(done)
 
-    def failures_alike(self, mode: Mode) -> int:
-        """Return how many items of a mode failed alike in a row."""
-        return self._streaks.failures(mode)
-
     def add(self, suspect: Suspect) -> None:
         """Let an outcome wait."""
         with self._lock:
@@ -70,6 +66,11 @@ class Suspects:
             taken = [each for each in self.waiting if is_wanted(each)]
             self.waiting = [each for each in self.waiting if not is_wanted(each)]
         return taken
+
+    def put_back(self, suspects: Sequence[Suspect]) -> None:
+        """Let taken ones wait again, before those that came since."""
+        with self._lock:
+            self.waiting = [*suspects, *self.waiting]
 
     def was_written(self, row: int) -> None:
         """Take note of a row that was written."""
@@ -125,6 +126,11 @@ class KnownFiles:
     def read_in(self, root: str) -> list[str]:
         """Name the files of a root that were read last, the newest first."""
         return list(self._read.get(root, ()))[::-1]  # a copy: other threads add to it
+
+
+def size_of(done: Finished) -> int:
+    """Return the size of an item's audio in bytes, as far as it is known."""
+    return done.read.size_bytes if done.read is not None else done.item.audio_bytes or 0
 
 
 def _ends(accepted: list[AcceptedItem]) -> list[AcceptedItem]:

@@ -5,10 +5,11 @@ it must. Each kind of doubt has a control of its own, in the mode of what is in 
 
     what happened                        doubt    control                                comes out right
     5xx, connection lost, bad answer     SERVICE  the probe audio                        with any answer but `valid`
-    time-out of an upload or a verify    SIZE     an accepted item at least as large     with an answer
+    time-out of an upload or a verify    SIZE     a known-good file or an accepted       with an answer
+                                                  item at least as large
     403 with an API key                  KEY      the probe audio, the key read again    as for SERVICE
-    422 or another 4xx; refused although CONTENT  up to three accepted items, unchanged  if most are accepted
-    these bytes were accepted; twenty
+    422 or another 4xx; refused although CONTENT  up to three known-good files and       if most are accepted
+    these bytes were accepted; twenty             accepted items, unchanged
     refusals alike in a row
     a file cannot be read                SOURCE   files of the same root                 if one can be read
     twenty files damaged in a row        BYTES    accepted files of the same root, read  if one has the same bytes
@@ -19,8 +20,8 @@ it must. Each kind of doubt has a control of its own, in the mode of what is in 
                                            right; after `breaker_seconds`
                                            the leg ends with 7 or 8
     cannot be made    SIZE: put aside. CONTENT: a refusal is written; a       the row comes last, if it
-                      failure is written at the end, unless `storm_failures`  has none
-                      of them came alike in a row. BYTES: written
+                      failure is written at the end, or when a hundred wait.  has none
+                      BYTES: written
     not possible now  remains, put aside   ends with its quota or window      the row comes last
 
 A control decides only about tries that ended before it began; a wrong one since a try began makes that try worthless.
@@ -133,11 +134,10 @@ class Schedule:
 
 @dataclass(slots=True)
 class Streaks:
-    """Refusals and failures of each mode, and damaged files, that came alike in a row."""
+    """Refusals of each mode, and damaged files, that came alike in a row."""
 
     _damaged: int = 0
     _refusals: dict[Mode, tuple[str, int]] = field(default_factory=dict)
-    _failures: dict[Mode, tuple[str, int]] = field(default_factory=dict)
 
     def note(self, done: Finished) -> int:
         """Take note of an outcome; return how many refusals of its mode, or damaged files, came alike in a row."""
@@ -151,19 +151,13 @@ class Streaks:
         self._damaged = 0
         match done.outcome:
             case Rejected(reason=reason):
-                self._failures.pop(mode, None)
                 self._refusals[mode] = _longer(self._refusals.get(mode), reason)
                 return self._refusals[mode][1]
-            case Failed(reason=reason):
-                self._failures[mode] = _longer(self._failures.get(mode), reason)
+            case Failed():
+                pass
             case _:
-                self._failures.pop(mode, None)
                 self._refusals.pop(mode, None)
         return 0
-
-    def failures(self, mode: Mode) -> int:
-        """Return how many items of a mode failed alike in a row, none being answered in between."""
-        return self._failures.get(mode, ("", 0))[1]
 
 
 def _longer(streak: tuple[str, int] | None, reason: str) -> tuple[str, int]:

@@ -25,10 +25,11 @@ def check_file(
         CatalogError: a location is a URL of a kind that is not read, or holds credentials.
     """
     context = VerifyContext(partner=partner, limits=limits, files=files, clock=clock)
-    return verify_item(_item(audio, sidecar, limits, files), context)
+    return verify_item(located_item(audio, sidecar, limits, files), context)
 
 
-def _item(audio: str, sidecar: str | None, limits: SizeLimits, files: Files) -> WorkItem:
+def located_item(audio: str, sidecar: str | None, limits: SizeLimits, files: Files) -> WorkItem:
+    """Return a file or pair as an item, with why it cannot be sent; CatalogError for a URL that is not read."""
     here = str(Path.cwd())
     audio_path, sidecar_path = path_of(audio, here), None if sidecar is None else path_of(sidecar, here)
     facts, refused = _facts(files, audio_path)

@@ -1,7 +1,7 @@
 """One attempt at a run, from claim to receipt: no other may be alive, and those that died before are settled first."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 
@@ -22,8 +22,8 @@ from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.redactions import redaction_lease
 from proofsweep.store.run_index import RunIndex
 from proofsweep.verify.item.verify_item import Clock
-from proofsweep.verify.leg.canaries import Canary, send_canaries, send_negative_control
 from proofsweep.verify.leg.leg_context import LegContext
+from proofsweep.verify.leg.negative_control import send_negative_control
 from proofsweep.verify.leg.note_leg import note_leg
 from proofsweep.verify.leg.publish import publish_exchanges
 from proofsweep.verify.leg.settle import LegEnd, settle_leg, write_runs_row
@@ -43,7 +43,6 @@ class LegRequest:
     Attributes:
         service: as it was just examined.
         key_fingerprint: tells the key in use from others; another one may take over during the leg.
-        canaries: sent before anything else.
         bounds: of the leg.
         drain_seconds: time that items in flight have when somebody asks in the store that the leg stops.
         abort: abandons the items in flight.
@@ -55,7 +54,6 @@ class LegRequest:
     service: ServiceStatus
     key_fingerprint: Callable[[], str]
     flow_run_id: str | None
-    canaries: Sequence[Canary]
     clock: Clock
     bounds: Bounds = field(default_factory=Bounds)
     drain_seconds: float = 0.0
@@ -88,7 +86,7 @@ def claimed_leg(request: LegRequest) -> Iterator[tuple[int, Row]]:
 def leg_session(request: LegRequest, facts: Row, leg: LegContext) -> Iterator[None]:
     """Keep a claimed leg for the work inside, and settle it.
 
-    (3) keep it alive, (4) settle the legs that died before it, and send canaries and the negative control, (5) settle
+    (3) keep it alive, (4) settle the legs that died before it, and send the negative control, (5) settle
     it, however the work ended.
     """
     results, plan = request.results, request.plan
@@ -110,7 +108,6 @@ def leg_session(request: LegRequest, facts: Row, leg: LegContext) -> Iterator[No
             background_thread("quota", leg.budget.keep_probing, leg.stop.pull),
         ):
             settle_legs_before(results, plan, request.clock, leg.leg)  # (4)
-            send_canaries(leg, request.canaries)
             send_negative_control(leg)
             yield
     except BaseException:

@@ -31,7 +31,7 @@ class LegCounts:
     Attributes:
         row: for `runs`, without how the leg ended and what remains; what only its process knows is null.
         duplicates: rows that another row's answer served; no call was made for them.
-        control_calls: keyed calls of controls and canaries, which belong to no row.
+        control_calls: keyed calls of controls, which belong to no row.
     """
 
     row: Row

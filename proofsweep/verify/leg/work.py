@@ -1,6 +1,5 @@
 """Work through one slice of a shard after the other, and try last what is in doubt when all other files are done."""
 
-import random
 import secrets
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
@@ -17,7 +16,7 @@ from proofsweep.endings import EndedBy
 from proofsweep.errors import ResultsError, RunMustStop
 from proofsweep.logs import Event, log
 from proofsweep.model import layout
-from proofsweep.model.items import Mode, WorkItem
+from proofsweep.model.items import WorkItem
 from proofsweep.model.outcomes import Deferred
 from proofsweep.model.runs import Slice
 from proofsweep.model.tables.columns import Row
@@ -35,10 +34,6 @@ _STORE_CHECK_SECONDS = 0.2
 # Items whose rows are kept as they come, some 10 KB each, before they are packed. Chosen: as many as a shard has at
 # least. Half wakes this thread twice as often, twice needs twice the memory in a run of millions.
 _ITEMS_AT_ONCE = 1_000
-
-# Items of a mode that only fails which are tried before all others of it. Chosen: half may meet bad files alone; twice
-# spends twice the calls each night on a setting that is wrong.
-_EXPLORED = 5
 
 # Nobody can find a salt of 128 bits by trying. Half could be found by a large effort; twice makes the tables a tenth
 # larger for nothing.
@@ -159,8 +154,6 @@ def work_last(leg: LegContext) -> None:
         if leg.counters.lane is None and leg.counters.rows.total() >= leg.remaining.count:
             return
         last = replace(leg, verify=replace(leg.verify, duplicates=None))
-        for mode in leg.control.lift_storms():
-            _explore(last, mode)
         for _ in _verified(last, unfinished(leg)):  # (2)
             pass
         leg.control.finish()  # (3)
@@ -183,13 +176,3 @@ def unfinished(leg: LegContext) -> Iterator[WorkItem]:
     written, published = rows_written(leg), PublishedRows(leg.results, leg.plan)
     items = leg.remaining.all_items()
     return (item for item in items if not written[item.manifest_row] and not published.has(item.manifest_row))
-
-
-def _explore(leg: LegContext, mode: Mode) -> None:
-    """Try a few items of a mode that only failed: if they fail too, the others are not tried."""
-    rows = [item.manifest_row for item in unfinished(leg) if item.mode is mode]
-    drawn = frozenset(random.sample(rows, min(_EXPLORED, len(rows))))
-    for item in [item for item in unfinished(leg) if item.manifest_row in drawn]:
-        leg.control.lift_storms()
-        work_item(leg, item)
-    leg.control.put_aside_again(mode)

@@ -147,3 +147,23 @@ def test_a_scheduler_may_be_anywhere() -> None:
     """Over TLS too; without an address each run starts a cluster of its own."""
     assert DaskSettings(address="tls://scheduler.example:8786").address == "tls://scheduler.example:8786"
     assert DaskSettings().address is None
+
+
+def test_known_good_files_stand_alone_or_with_their_sidecars() -> None:
+    """A pair is a list of two."""
+    given = {"base_url": "https://a.example/v1", "environment": "beta"}
+    given["known_good"] = ["song.wav", ["song.mp3", "song.mp3.sidecar"]]  # type: ignore[assignment]
+
+    settings = ServiceSettings.model_validate(given)
+
+    assert settings.known_good == (("song.wav", None), ("song.mp3", "song.mp3.sidecar"))
+    assert ServiceSettings.model_validate(settings.model_dump()) == settings
+
+
+@pytest.mark.parametrize("known_good", ["song.wav", [["a", "b", "c"]], [""], [7], [[]], {"a": "b"}])
+def test_what_is_no_list_of_files_and_pairs_is_refused(known_good: object) -> None:
+    """In words that show how it is written."""
+    with pytest.raises(ValidationError, match="must be a list of files, and of pairs like"):
+        ServiceSettings.model_validate(
+            {"base_url": "https://a.example/v1", "environment": "beta", "known_good": known_good}
+        )

@@ -17,7 +17,7 @@ from proofsweep.store.legs import Legs
 from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.wiring.engines import active_leg, close_engines, engine_for, utc_now
-from proofsweep.wiring.legs import LegHandle, LegOptions, claimed_next_leg
+from proofsweep.wiring.legs import LegHandle, claimed_next_leg
 from proofsweep.wiring.runs import plan_catalog
 from proofsweep.wiring.stores import results_for
 
@@ -61,18 +61,20 @@ def test_a_handle_means_the_same_places_everywhere(
 ) -> None:
     """A worker process may have another working directory."""
     monkeypatch.chdir(tmp_path)
-    change(SERVICE__API_KEY_FILE="key")
+    (tmp_path / "known.wav").write_bytes(WAV)
+    change(SERVICE__API_KEY_FILE="key", SERVICE__KNOWN_GOOD='["known.wav"]')
     with claimed_next_leg(engine_for(load_settings(config, "results")), run_id) as (handle, _):
         pass
 
     assert handle.settings.results.url == str(tmp_path / "results")
     assert handle.settings.service.api_key_file == tmp_path / "key"
+    assert handle.settings.service.known_good == ((str(tmp_path / "known.wav"), None),)
 
 
 @pytest.mark.parametrize("dedupe", [True, False])
 def test_the_same_bytes_are_looked_for_if_the_handle_says_so(config: str, run_id: str, *, dedupe: bool) -> None:
     """Else every file is sent."""
-    with held(run_id, config, options=LegOptions(dedupe=dedupe)) as (_, leg):
+    with held(run_id, config, dedupe=dedupe) as (_, leg):
         assert (leg.verify.duplicates is not None) is dedupe
 
 
@@ -239,11 +241,11 @@ def test_a_leg_is_bounded_as_its_caller_says_or_as_the_settings_have_it(
 
     with held(run_id, config) as (usual, _):
         pass
-    with held(run_id, config, bounds=Bounds(max_calls=9), options=LegOptions(dedupe=False, believe=True)) as (given, _):
+    with held(run_id, config, bounds=Bounds(max_calls=9), dedupe=False) as (given, _):
         pass
 
-    assert (usual.bounds, usual.dedupe, usual.believes, usual.leg) == (Bounds(max_calls=70), True, False, 1)
-    assert (given.bounds, given.dedupe, given.believes, given.leg) == (Bounds(max_calls=9), False, True, 2)
+    assert (usual.bounds, usual.dedupe, usual.leg) == (Bounds(max_calls=70), True, 1)
+    assert (given.bounds, given.dedupe, given.leg) == (Bounds(max_calls=9), False, 2)
 
 
 @pytest.mark.parametrize(("days", "rate"), [(7, 500.0), (0, None)])
@@ -266,18 +268,15 @@ def test_all_rows_of_a_leg_share_its_run_environment_and_epoch(config: str, run_
         assert leg.row_context == RowContext(run_id, handle.leg, leg.plan.environment)
 
 
-def test_the_settings_canaries_go_first(
-    settings: Settings, config: str, run_id: str, change: Change, tmp_path: Path
+def test_controls_ask_with_the_known_good_files_of_the_settings(
+    config: str, run_id: str, change: Change, tmp_path: Path
 ) -> None:
-    """One that comes out otherwise ends the leg before any row."""
-    (tmp_path / "canary.wav").write_bytes(WAV)  # outside the root of the run, and not its business
-    (tmp_path / "canaries.csv").write_text("audio,expect\ncanary.wav,rejected\n")
-    change(CANARY__MANIFEST=tmp_path / "canaries.csv")
+    """They may lie outside the root of the run."""
+    (tmp_path / "known.wav").write_bytes(WAV)
+    change(SERVICE__KNOWN_GOOD=f'["{tmp_path}/known.wav"]')
 
     with held(run_id, config) as (_, leg):
-        assert leg.stop.reason is not None
-
-    assert receipts(settings, run_id) == ["breaker"]
+        assert [item.audio for item in leg.control.calls.known_good] == [f"{tmp_path}/known.wav"]
 
 
 def test_a_lone_failure_is_the_items_if_the_probe_audio_is_answered(

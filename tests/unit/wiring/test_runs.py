@@ -22,7 +22,6 @@ from proofsweep.wiring.engines import limits_for
 from proofsweep.wiring.legs import settle_dead_leg
 from proofsweep.wiring.runs import (
     bounds_for,
-    canaries_for,
     catalog_for,
     coverage_for,
     plan_catalog,
@@ -95,14 +94,6 @@ def test_a_catalog_is_planned_for_the_settings_service(
     assert service.calls == [Call.HEALTH, Call.USAGE]
 
 
-def canary_manifest(tmp_path: Path, expect: str) -> str:
-    """Write a manifest of one canary."""
-    (tmp_path / "canary.wav").write_bytes(WAV)
-    path = tmp_path / "canaries.csv"
-    path.write_text(f"audio,expect\ncanary.wav,{expect}\n")
-    return str(path)
-
-
 def test_a_catalog_of_pairs_without_a_wire_name_is_not_planned(
     settings: Settings, catalog: str, service: ScriptedService
 ) -> None:
@@ -156,14 +147,17 @@ def test_a_setting_leaves_them_out_of_every_whole_catalog(change: Change, catalo
     assert plan_listed(settings, part).reasons == {}
 
 
-def test_canaries_that_cannot_be_used_stop_the_planning(change: Change, catalog: str, tmp_path: Path) -> None:
-    """Rather than the run's first leg, at night."""
-    settings = change(CANARY__MANIFEST=canary_manifest(tmp_path, "perhaps"))
+def test_a_known_good_file_that_cannot_be_sent_stops_the_planning(
+    change: Change, catalog: str, service: ScriptedService, tmp_path: Path
+) -> None:
+    """Before any call, and rather than the run's first leg, at night."""
+    settings = change(SERVICE__KNOWN_GOOD=f'["{tmp_path}/gone.wav"]')
 
-    with pytest.raises(ConfigError, match="the column expect"):
+    with pytest.raises(ConfigError, match=r"service\.known_good: .*gone\.wav cannot be sent\. There is no audio"):
         plan_catalog(settings, catalog)
 
     assert results_for(settings).run_ids() == []
+    assert service.calls == []
 
 
 def test_a_run_that_could_send_nothing_is_not_planned(change: Change, catalog: str) -> None:
@@ -233,27 +227,6 @@ def publish(results: Results, plan: Plan, *reasons: str, leg: int = 1) -> None:
         for item, reason in zip(results.items(plan), reasons, strict=False)
     ]
     results.create_part(layout.verdicts_name(plan.run_id, plan.run_date, 0, leg), "verdicts", verdicts)
-
-
-def test_canaries_are_those_of_the_settings(settings: Settings, change: Change, tmp_path: Path) -> None:
-    """By default there are none."""
-    assert canaries_for(settings) == []
-
-    (canary,) = canaries_for(change(CANARY__MANIFEST=canary_manifest(tmp_path, "accepted")))
-
-    assert (canary.expect, canary.item.audio) == ("accepted", str(tmp_path / "canary.wav"))
-
-
-def test_canaries_may_lie_anywhere(change: Change, tmp_path: Path) -> None:
-    """Their manifest is the operator's own."""
-    (tmp_path / "elsewhere").mkdir()
-    manifest = tmp_path / "elsewhere" / "canaries.csv"
-    (tmp_path / "canary.wav").write_bytes(WAV)
-    manifest.write_text("audio,expect\n../canary.wav,accepted\n")
-
-    (canary,) = canaries_for(change(CANARY__MANIFEST=manifest))
-
-    assert canary.item.ineligible is None
 
 
 def test_a_dead_leg_is_settled_and_a_live_one_left_alone(settings: Settings, catalog: str) -> None:

@@ -370,20 +370,36 @@ def test_a_pair_is_a_control_if_its_sidecar_has_not_changed_either(
     )
 
 
-def test_canaries_go_first_wherever_they_lie(calls: ControlCalls, service: ScriptedService, tmp_path: Path) -> None:
+def test_known_good_files_go_first_wherever_they_lie(
+    calls: ControlCalls, service: ScriptedService, tmp_path: Path
+) -> None:
     """They need no history, and may lie outside the catalog."""
-    known = accepted(tmp_path, "canary.wav")
+    known = accepted(tmp_path, "known.wav")
     (tmp_path / "drop").mkdir()
     calls.verify = replace(calls.verify, files=Files(str(tmp_path / "drop")))
-    calls.canaries = [
+    calls.known_good = [
         WorkItem(manifest_row=0, item_id="a", audio=known.audio),
         WorkItem(manifest_row=1, item_id="b", audio=known.audio, sidecar="/none.proof"),
     ]
 
     assert calls.make(CONTENT, []).finding is RIGHT
-    assert sent_names(service, "canary.wav") == ["canary.wav"]
+    assert sent_names(service, "known.wav") == ["known.wav"]
     service.usual[Call.VERIFY] = UNREGISTERED
     assert calls.make(CONTENT, []).finding is WRONG
+
+
+def test_a_known_good_file_shows_whether_uploads_of_its_size_work(
+    calls: ControlCalls, service: ScriptedService, tmp_path: Path
+) -> None:
+    """Where the only accepted file is smaller."""
+    calls.past = KnownPast([accepted(tmp_path, "small.wav")])
+    known = accepted(tmp_path, "known.wav", size=100)
+    calls.known_good = [WorkItem(manifest_row=0, item_id="a", audio=known.audio, audio_bytes=100)]
+
+    result = calls.make(SIZE, [suspect(80)])
+
+    assert (result.finding, result.most_bytes) == (RIGHT, 100)
+    assert sent_names(service, "known.wav", "small.wav") == ["known.wav"]
 
 
 def noted(item: AcceptedItem, *, original: Finished | None = None, version: str | None = "v") -> Finished:

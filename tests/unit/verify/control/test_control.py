@@ -92,7 +92,6 @@ class World:
             mode=Mode.ONE_FILE,
             outage_seconds=60.0,
             first_wait_seconds=10.0,
-            storm_failures=3,
             forget_refusals=self.forget,
             clock=self.clock,
         )
@@ -420,49 +419,14 @@ def test_failures_without_a_control_wait_for_the_end(world: World) -> None:
     assert world.control.put_aside == set()
 
 
-def test_failures_alike_without_a_control_put_their_mode_aside(world: World) -> None:
-    """A setting may be wrong: no others of the mode are tried before the end, and those that failed remain."""
+def test_many_failures_without_a_control_do_not_wait_for_the_end(world: World) -> None:
+    """A hundred in a row are written, and the memory of a process does not grow with a catalog."""
     world.controls = [NO_CONTROL]
-    item, pair = [WorkItem(manifest_row=9, item_id="b", audio="/c/b.wav", sidecar=sidecar) for sidecar in (None, "/s")]
 
-    for _ in range(3):
+    for _ in range(TRIES_IN_A_ROW + 1):
         world.fail(UNFIT)
 
-    assert world.written == []
-    assert not world.control.may_try(item)
-    assert world.control.may_try(pair)
-    assert "Files fail alike" in world.control.sentence(3)
-    assert world.control.lift_storms() == {Mode.ONE_FILE}
-    assert world.control.may_try(item)
-
-
-def test_a_mode_that_still_fails_is_put_aside_again(world: World) -> None:
-    """An answer in between would have ended the row of failures."""
-    world.controls = [NO_CONTROL]
-    item = WorkItem(manifest_row=9, item_id="b", audio="/c/b.wav")
-    for _ in range(3):
-        world.fail(UNFIT)
-    world.control.lift_storms()
-
-    world.control.put_aside_again(Mode.ONE_FILE)
-    still_fails = world.control.may_try(item)
-    world.control.lift_storms()
-    world.admit(ACCEPTED)
-    world.control.put_aside_again(Mode.ONE_FILE)
-
-    assert (still_fails, world.control.may_try(item)) == (False, True)
-
-
-def test_no_storm_is_seen_where_none_is_looked_for(world: World) -> None:
-    """`storm_failures` is 0: all failures are written at the end."""
-    world.controls, world.control.storm_failures = [NO_CONTROL], 0
-    for _ in range(9):
-        world.fail(UNFIT)
-
-    world.control.finish()
-
-    assert len(world.written) == 9
-    assert world.control.lift_storms() == set()
+    assert sorted(world.written) == list(range(TRIES_IN_A_ROW))
 
 
 def test_items_of_a_source_that_is_away_come_last_and_others_go_on(world: World) -> None:
@@ -507,16 +471,6 @@ def test_controls_that_make_no_call_go_more_often(world: World) -> None:
 
     assert before == [0]
     assert sorted(world.written) == [0, 1, 2]
-
-
-def test_a_leg_that_believes_writes_everything(world: World) -> None:
-    """A person has said so."""
-    world.control.believes, world.was_accepted = True, True
-    outcomes = [FAILED, REJECTED, Ineligible(Reason.MISSING_AUDIO, "")]
-
-    assert all(world.admit(outcome, DOWN) for outcome in outcomes)
-    assert world.written == [0, 1, 2]
-    assert world.made == []
 
 
 @pytest.mark.parametrize("outcome", [FAILED, REJECTED])
@@ -654,8 +608,8 @@ def test_calls_that_fail_for_too_long_end_the_leg(world: World) -> None:
 def test_a_leg_that_cannot_tell_says_so(world: World) -> None:
     """And names what can be done."""
     assert world.control.sentence(1_234) == (
-        "1,234 files are in doubt. Nothing shows whether the service or these files are at fault. `resume` tries them "
-        "last; --believe takes them."
+        "1,234 files are in doubt. Nothing shows whether the service or these files are at fault: name files in "
+        "`service.known_good` that it accepts. `resume` tries them last."
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.models import VerifyResponse
 from proofsweep.model.exchanges import Call, Exchange, Failure
-from proofsweep.model.items import Mode, WorkItem
+from proofsweep.model.items import WorkItem
 from proofsweep.model.outcomes import Accepted, Answer, Failed, Finished, Outcome, outcome_of
 from proofsweep.model.reasons import SOURCE_REASONS, Ineligible, Reason
 from proofsweep.verify.control.rules import REFUSALS_IN_A_ROW, Doubt, Schedule, Streaks, doubt_about
@@ -157,27 +157,6 @@ def test_what_is_no_answer_ends_no_row_of_refusals() -> None:
     assert [streaks.note(done(outcome)) for outcome in outcomes] == [1, 0, 0, 2]
 
 
-@pytest.mark.parametrize(
-    ("outcomes", "failures"),
-    [
-        ([FAILED, FAILED, FAILED], 3),
-        ([FAILED, failed("http_422"), failed("http_422")], 2),
-        ([FAILED, Ineligible(Reason.EMPTY, ""), FAILED], 2),
-        ([FAILED, ACCEPTED], 0),
-        ([FAILED, rejected(), FAILED], 1),
-        ([], 0),
-    ],
-)
-def test_failures_alike_are_counted_in_a_row_without_an_answer(outcomes: list[Outcome], failures: int) -> None:
-    """Any verdict is an answer."""
-    streaks = Streaks()
-
-    for outcome in outcomes:
-        streaks.note(done(outcome))
-
-    assert streaks.failures(Mode.ONE_FILE) == failures
-
-
 def test_each_mode_is_counted_by_itself() -> None:
     """The sidecar's wire name is wrong for pairs alone."""
     streaks = Streaks()
@@ -188,4 +167,3 @@ def test_each_mode_is_counted_by_itself() -> None:
     refusals = [streaks.note(done(rejected(), sidecar=sidecar)) for sidecar in ("/a.proof", None, "/a.proof")]
 
     assert refusals == [1, 1, 2]
-    assert streaks.failures(Mode.ONE_FILE) == 0

@@ -13,13 +13,11 @@ from proofsweep.errors import ConfigError, ResultsError, RunIsActive, RunMustSto
 from proofsweep.model import layout
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.exchanges import Call
-from proofsweep.model.items import WorkItem
 from proofsweep.model.runs import Plan, Slice
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.key_bindings import bind_key
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.verify.budget.budget_guard import BudgetGuard
-from proofsweep.verify.leg.canaries import Canary
 from proofsweep.verify.leg.heartbeat import Heartbeat
 from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.leg_session import LegRequest, claimed_leg, leg_session, open_leg, settle_legs_before
@@ -71,7 +69,6 @@ def request_for(new_leg: LegBuilder) -> BuiltRequest:
         service=STATUS,
         key_fingerprint=lambda: "abc",
         flow_run_id="flow-7",
-        canaries=[],
         clock=lambda: NOW,
         context_of=lambda number: new_leg.leg(plan, number),
     )
@@ -115,21 +112,17 @@ def end_by(ended_by: str) -> Callable[[LegContext], None]:
 
 
 def test_a_leg_goes_from_claim_to_receipt(
-    request_for: BuiltRequest, new_leg: LegBuilder, service: ScriptedService, wav: Path, tmp_path: Path
+    request_for: BuiltRequest, new_leg: LegBuilder, service: ScriptedService, tmp_path: Path
 ) -> None:
-    """The key is bound before the claim; the canaries go before the work."""
+    """The key is bound before the claim."""
     steps: list[str] = []
     new_leg.results = Results(SteppingStore(tmp_path / "results", steps))
     service.on_call = lambda call: call is Call.VERIFY and steps.append("verify")
-    request = replace(
-        request_for,
-        results=new_leg.results,
-        canaries=[Canary(WorkItem(manifest_row=0, item_id="canary", audio=str(wav)), "accepted")],
-    )
+    request = replace(request_for, results=new_leg.results)
 
     run(request, lambda _leg: steps.append("work"))
 
-    begin = ["_keys", "claim", "verify", "work"]
+    begin = ["_keys", "claim", "work"]
     assert steps == [*begin, *["verify"] * 3, "verdicts", "exchanges", "receipt", "runs/run_date"]
     assert rows_of(request.results, request.plan) == [0, 1, 2]
 
@@ -267,21 +260,6 @@ def test_the_first_reason_to_stop_is_the_legs(request_for: BuiltRequest, new_leg
 
     receipt = receipt_of(request_for, new_leg)
     assert (receipt["ended_by"], receipt["why"]) == ("cancelled", "Enough.")
-
-
-def test_a_canary_that_comes_out_otherwise_ends_the_leg_before_any_row(
-    request_for: BuiltRequest, new_leg: LegBuilder, service: ScriptedService, wav: Path
-) -> None:
-    """The rows remain, and the receipt says which canary it was."""
-    canary = Canary(WorkItem(manifest_row=0, item_id="the canary", audio=str(wav)), "rejected")
-
-    run(replace(request_for, canaries=[canary]))
-
-    receipt = receipt_of(request_for, new_leg)
-    assert receipt["ended_by"] == "breaker"
-    assert "the canary must be rejected and came out accepted" in str(receipt["why"])
-    assert rows_of(request_for.results, request_for.plan) == []
-    assert service.calls == [Call.UPLOADS, Call.SLOT, Call.VERIFY]
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,12 @@ from proofsweep.errors import NameTaken, ResultsError, RunMustStop
 from proofsweep.model import layout
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.exchanges import Call
-from proofsweep.model.items import Mode, WorkItem
+from proofsweep.model.items import WorkItem
 from proofsweep.model.reasons import Ineligible, Reason
 from proofsweep.model.runs import Slice
 from proofsweep.partner.stop import StopSwitch
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.verify.control.control import Control
 from proofsweep.verify.leg import work
 from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.work import verify_slice, work_item
@@ -100,11 +101,13 @@ def test_no_item_begins_that_the_budget_refuses(new_leg: LegBuilder, service: Sc
     assert leg.stop.reason.ended_by == "window"
 
 
-def test_an_item_gives_back_what_it_did_not_need(new_leg: LegBuilder, service: ScriptedService) -> None:
+def test_an_item_gives_back_what_it_did_not_need(
+    new_leg: LegBuilder, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A file that failed at its first call has spent one: of four, the next still has the three that it needs."""
     leg = new_leg.leg(new_leg.plan(2), bounds=Bounds(max_calls=4))
     service.script[Call.SLOT] = [Scripted(status=413)]
-    leg.control.believes = True
+    monkeypatch.setattr("proofsweep.verify.control.control.doubt_about", lambda *_, **__: None)
 
     work_item(leg, item_of(leg))
 
@@ -167,9 +170,11 @@ def test_a_row_in_doubt_waits_for_its_control(leg: LegContext, service: Scripted
     assert leg.counters.rows == {"failed": 1}
 
 
-def test_an_item_that_may_not_be_tried_yet_costs_nothing(leg: LegContext, service: ScriptedService) -> None:
-    """Its mode only fails, and the others of it come last."""
-    leg.control._stormy.add(Mode.ONE_FILE)
+def test_an_item_that_may_not_be_tried_yet_costs_nothing(
+    leg: LegContext, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its root is away, and it comes last."""
+    monkeypatch.setattr(Control, "may_try", lambda *_: False)
 
     assert work_item(leg, item_of(leg)) is None
     assert service.calls == []

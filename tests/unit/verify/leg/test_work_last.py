@@ -7,7 +7,6 @@ import pytest
 
 from proofsweep.errors import ResultsError, RunMustStop
 from proofsweep.model.exchanges import Call
-from proofsweep.model.items import Mode, WorkItem
 from proofsweep.model.runs import Slice
 from proofsweep.partner.stop import StopSwitch
 from proofsweep.store.journal import Segments
@@ -84,8 +83,8 @@ def test_a_failure_that_a_late_control_believes_needs_no_second_try(leg: LegCont
     assert leg.counters.rows == {"failed": 2, "accepted": 1}
 
 
-def test_a_few_failures_without_a_control_are_written_at_the_end(new_leg: LegBuilder, service: ScriptedService) -> None:
-    """Nothing was accepted, and two files are too few to suspect a setting."""
+def test_failures_without_a_control_are_written_at_the_end(new_leg: LegBuilder, service: ScriptedService) -> None:
+    """Nothing was accepted."""
     leg = new_leg.leg(new_leg.plan(2))
     service.usual[Call.VERIFY] = UNFIT
 
@@ -97,19 +96,7 @@ def test_a_few_failures_without_a_control_are_written_at_the_end(new_leg: LegBui
     assert service.calls == THREE_CALLS * 2
 
 
-def test_a_mode_that_only_fails_ends_the_leg(new_leg: LegBuilder, service: ScriptedService) -> None:
-    """Three alike put the rest aside; five more are tried in the end, and the others are not."""
-    leg = new_leg.leg(new_leg.plan(12))
-    service.usual[Call.VERIFY] = UNFIT
-
-    work(leg, rows=12)
-
-    assert service.calls.count(Call.VERIFY) == 3 + 5
-    assert written(leg) == []
-    assert why(leg).startswith("12 files are in doubt. Files fail alike, and none is answered: is a setting wrong")
-
-
-def test_a_mode_that_is_answered_again_is_finished(new_leg: LegBuilder, service: ScriptedService) -> None:
+def test_files_that_fail_first_hold_nobody_up(new_leg: LegBuilder, service: ScriptedService) -> None:
     """The first three were bad files."""
     leg = new_leg.leg(new_leg.plan(12))
     service.script[Call.VERIFY] = [UNFIT] * 3
@@ -208,16 +195,3 @@ def test_a_store_that_cannot_be_read_ends_the_leg(leg: LegContext, monkeypatch: 
     work_last(leg)
 
     assert why(leg) == "What remains cannot be read: The store is away."
-
-
-def test_pairs_that_fail_alike_do_not_keep_other_files_back(new_leg: LegBuilder, service: ScriptedService) -> None:
-    """Each mode is explored by itself."""
-    leg = new_leg.leg(new_leg.plan(3))
-    leg.control._stormy.add(Mode.LEGACY_PAIR)
-    pair = WorkItem(manifest_row=9, item_id="p", audio="/a.wav", sidecar="/a.proof")
-
-    work(leg)
-
-    assert not leg.control.may_try(pair)
-    assert written(leg) == [0, 1, 2]
-    assert service.calls == THREE_CALLS * 3
