@@ -31,8 +31,6 @@ class Event(StrEnum):
     UPDATE_MISSED = "update_missed"
     STOP_REQUESTED = "stop_requested"
     ALERT_MISSED = "alert_missed"
-    SITE_UPDATED = "site_updated"
-    SITE_MISSED = "site_missed"
 
 
 SENTENCES = {
@@ -50,8 +48,6 @@ SENTENCES = {
     Event.UPDATE_MISSED: "Not all was updated that is kept beside the results; `proofsweep compact` does it.",
     Event.STOP_REQUESTED: "A stop was requested; files in flight are finished.",
     Event.ALERT_MISSED: "An alert was not sent; the run goes on.",
-    Event.SITE_UPDATED: "The site shows what this run has found.",
-    Event.SITE_MISSED: "The site was not updated; the next run does it, or `proofsweep report --site`.",
 }
 """What each event means, for a person who reads the log; its fields follow."""
 

@@ -159,18 +159,6 @@ def configured_url() -> str | None:
     return None if url is None else str(url)
 
 
-def headers() -> dict[str, str]:
-    """Return what a request to Prefect Cloud needs."""
-    key = os.environ.get("PREFECT_API_KEY")
-    return {"Authorization": f"Bearer {key}"} if key else {}
-
-
-def name_and_password() -> tuple[str, str] | None:
-    """Return what a server of one's own asks for, if it asks."""
-    name, is_given, password = os.environ.get("PREFECT_API_AUTH_STRING", "").partition(":")
-    return (name, password) if is_given else None
-
-
 def _require_answer(url: str) -> None:
     if not is_there(url):
         raise ConfigError(

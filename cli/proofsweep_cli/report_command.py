@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from proofsweep.answers.explain.explain import packet_of_failed_calls
-from proofsweep.answers.report.choice import PageChoice, PageLinks
+from proofsweep.answers.report.choice import PageChoice
 from proofsweep.errors import UsageError
 from proofsweep.settings import Settings, load_settings
 from proofsweep.text import printable
@@ -46,12 +46,6 @@ _Since = typer.Option(
     formats=["%Y-%m-%d"],
     help="Without RUN: count what broke and what was mended since this UTC day, too.",
 )
-_Lists = typer.Option(
-    False, "--lists", help="Without RUN: write what needs attention by tag beside the page, as CSV and workbooks."
-)
-_Site = typer.Option(
-    None, "--site", metavar="FOLDER", help="Keep a site of all nights in a folder or bucket URL, with a look-up."
-)
 
 
 def report(
@@ -61,8 +55,6 @@ def report(
     file: str | None = _File,
     by: list[str] | None = _By,
     since: datetime | None = _Since,
-    lists: bool = _Lists,
-    site: str | None = _Site,
     results: str | None = ResultsUrl,
     config: str | None = Config,
 ) -> int:
@@ -70,19 +62,16 @@ def report(
 
     It has the answer first, then what to do about which file. A page that is already there is replaced.
 
-    Examples: `proofsweep report --lists` · `proofsweep report 20261122T112144Z_604f5533d --file monday.html` ·
-    `proofsweep report --site www`
+    Examples: `proofsweep report` · `proofsweep report 20261122T112144Z_604f5533d --file monday.html`
     """
     from proofsweep.answers.report.write_page import write_page  # noqa: PLC0415 - as below
 
     settings = load_settings(config, results)
-    of_catalog = [word for word, value in (("--catalog", catalog), ("--since", since), ("--lists", lists)) if value]
-    if site is not None:
-        return _keep_site(settings, site, by or [], next(iter([*filter(None, (run_id, file)), *of_catalog]), None))
+    of_catalog = [word for word, value in (("--catalog", catalog), ("--since", since)) if value]
     path = Path(file or ("catalog.html" if run_id is None else f"report-{run_id}.html"))
     choice = PageChoice(catalog=catalog, tags=by or [], since=None if since is None else since.date())
     if run_id is None:
-        write_page(path, _catalog_page(settings, choice, path if lists else None))
+        write_page(path, _catalog_page(settings, choice))
     elif of_catalog:
         raise UsageError(f"{of_catalog[0]} is of the catalog's page: leave it out, or leave out {printable(run_id)}.")
     else:
@@ -91,21 +80,11 @@ def report(
     return ExitCode.ACCEPTED
 
 
-def _catalog_page(settings: Settings, choice: PageChoice, listed: Path | None) -> str:
-    """Write the page; with a path, also the lists in a folder that is named after it."""
+def _catalog_page(settings: Settings, choice: PageChoice) -> str:
     from proofsweep.answers.report.catalog_page import catalog_page  # noqa: PLC0415 - DuckDB and Altair
-    from proofsweep.answers.report.lists import below, written_lists  # noqa: PLC0415 - the same
 
-    results, environment = results_for(settings), settings.service.environment
     choice = replace(choice, usual_tag=supplier_tag_of(settings))
-    if listed is None:
-        return catalog_page(results, environment, datetime.now(UTC), choice)
-    if choice.catalog is not None:
-        raise UsageError("--lists are of all catalogs: leave out --catalog.")
-    folder, tags = listed.with_name(f"{listed.stem}-lists"), choice.tags or [supplier_tag_of(settings)]
-    with written_lists(results, environment, tags, folder, settings.screening.conditions) as found:
-        links = PageLinks(lists=below(folder.name, found))
-        return catalog_page(results, environment, datetime.now(UTC), choice, links)
+    return catalog_page(results_for(settings), settings.service.environment, datetime.now(UTC), choice)
 
 
 def _night_page(settings: Settings, run_id: str, choice: PageChoice) -> str:
@@ -120,18 +99,3 @@ def _night_page(settings: Settings, run_id: str, choice: PageChoice) -> str:
         packet=packet_of_failed_calls(meant.results, meant.plan),
         screening=settings.screening.conditions,
     )
-
-
-def _keep_site(settings: Settings, site: str, tags: list[str], chosen: str | None) -> int:
-    """Make a site, or bring it up to date; it is of the whole store, so no run can be chosen."""
-    from proofsweep.wiring.site import updated_site  # noqa: PLC0415 - DuckDB and Altair
-
-    if chosen is not None:
-        raise UsageError(f"--site is of all catalogs and nights: leave out {chosen}.")
-    update = updated_site(settings, site, tags=tags)
-    console().print(
-        f"{site}: {update.files:,} files, of which {update.changed:,} have changed; "
-        f"{update.nights:,} pages of nights were written. Open index.html in a browser.",
-        soft_wrap=True,
-    )
-    return ExitCode.ACCEPTED

@@ -27,8 +27,8 @@ from proofsweep_tasks.end_states import state_after_run, state_of_nothing_due
 from proofsweep_tasks.fan_out import fan_out
 from proofsweep_tasks.key_block import read_block
 from proofsweep_tasks.run_of_retry import retried_flow_run, tries_left
-from proofsweep_tasks.show_run import show_run
 from proofsweep_tasks.stop_on_signals import stopped_on_signals
+from proofsweep_tasks.summary_artifact import show_summary
 from proofsweep_tasks.tell_alerts import tell_alerts
 from proofsweep_tasks.worker_cluster import started_runner
 
@@ -114,5 +114,5 @@ def _verified(settings: Settings, run_id: str, bounds: Bounds, dedupe: bool | No
         fan_out(handle, leg, runner)  # (b)
     run = describe_run(leg.results, run_id)
     tell_alerts(scope, end_of_leg(scope, run, tries_left=tries_left()))  # (c)
-    show_run(engine, run, leg.results)  # (d)
+    show_summary(run, leg.results)  # (d)
     return state_after_run(run, head_after(leg.results, run))

@@ -97,11 +97,8 @@ def advice_for(group: Group) -> str:
     return advice_for_outcome(group.outcome, group.reason or "")
 
 
-def markdown_of(run: RunStatus, results_url: str, files: Sequence[NamedFile] = (), pages_url: str | None = None) -> str:
-    """Write the summary as Markdown, with some files that need attention; holds no proof ID and no secret.
-
-    `pages_url` is where `proofsweep serve` is reached, for a link; None if that is not known.
-    """
+def markdown_of(run: RunStatus, results_url: str, files: Sequence[NamedFile] = ()) -> str:
+    """Write the summary as Markdown, with some files that need attention; holds no proof ID and no secret."""
     lines = [
         f"# Run {markdown(run.plan.run_id)}: {markdown(ending_of(run))}",
         "",
@@ -119,16 +116,11 @@ def markdown_of(run: RunStatus, results_url: str, files: Sequence[NamedFile] = (
         *_names_of(run, files),
         f"{calls_of(run)}; {run.total('throttled'):,} throttled.",
         "",
-        *_link_to(run, pages_url),
         f"Tables: {markdown(results_url)} (verdicts, exchanges, runs).",
         "",
         markdown(MEANING_OF_VALID),
     ]
     return "\n".join(lines) + "\n"
-
-
-def _link_to(run: RunStatus, pages_url: str | None) -> list[str]:
-    return [] if pages_url is None else [f"[All about this run](<{pages_url}/runs/{run.plan.run_id}>)", ""]
 
 
 def _attention_of(run: RunStatus) -> list[str]:

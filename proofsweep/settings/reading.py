@@ -77,7 +77,7 @@ DECIDING = (
 )
 """Settings of which a wrong one calls another partner, as another caller, or mixes two stores."""
 
-_SECRET_SOURCES = {"service": "api_key_", "alerts": "urls_", "serve": "token_"}
+_SECRET_SOURCES = {"service": "api_key_", "alerts": "urls_"}
 """Sections with settings that say where a secret is kept, and how the names of these begin."""
 
 
@@ -99,9 +99,7 @@ class Settings(BaseSettings):
     ingest: IngestSettings = IngestSettings()
     retry: sections.RetrySettings = sections.RetrySettings()
     alerts: sections.AlertsSettings = sections.AlertsSettings()
-    report: sections.ReportSettings = sections.ReportSettings()
     timeouts: sections.TimeoutSettings = sections.TimeoutSettings()
-    serve: sections.ServeSettings = sections.ServeSettings()
     dask: sections.DaskSettings = sections.DaskSettings()
     screening: ScreeningSettings = ScreeningSettings()
 

@@ -200,48 +200,6 @@ class AlertsSettings(Section):
         return self
 
 
-class ReportSettings(Section):
-    """Where reports are kept up to date (docs/report.md)."""
-
-    # folder or bucket URL of the site that each run brings up to date; None for none.
-    site: Annotated[str, Field(min_length=1)] | None = None
-
-    @field_validator("site")
-    @classmethod
-    def _has_no_credentials(cls, site: str | None) -> str | None:
-        return None if site is None else _without_credentials(site)
-
-
-class ServeSettings(Section):
-    """The server of the live pages (docs/serve.md); the token itself is never a setting.
-
-    Attributes:
-        url: the address by which people reach it, behind a proxy perhaps; the summaries in Prefect link to it.
-        token_file, token_env: where the token is that permits to stop and resume runs: a file, or a variable.
-        deployment: the Prefect deployment that resumes runs, as `flow/deployment`.
-    """
-
-    url: str | None = None
-    token_file: Path | None = None
-    token_env: str | None = None
-    deployment: str = "verify-catalog/nightly"
-
-    @field_validator("url")
-    @classmethod
-    def _is_an_address(cls, url: str | None) -> str | None:
-        parts = urlsplit(url or "http://localhost")
-        is_plain = parts.username is None and parts.password is None and not parts.query and not parts.fragment
-        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/") or not is_plain:
-            raise ValueError("must be an address like https://host:8377, without a path and without credentials")
-        return url and url.rstrip("/")
-
-    @model_validator(mode="after")
-    def _has_one_token(self) -> "ServeSettings":
-        if self.token_file is not None and self.token_env is not None:
-            raise ValueError("give only one of token_file, token_env")
-        return self
-
-
 class DaskSettings(Section):
     """Where the worker processes are, if `runner` is `dask`."""
 

@@ -7,7 +7,7 @@ import hashlib
 import json
 import secrets
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, Protocol, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeGuard, TypeVar
 
 from pydantic import TypeAdapter
 
@@ -97,22 +97,6 @@ def open_store(url: str, called: str = "results store") -> Store:
 def is_in_bucket(store: Store) -> TypeGuard["BucketStore"]:
     """Whether a store lies in a bucket; what reads buckets is not loaded for the answer."""
     return is_bucket(store.url)
-
-
-class NoWrites:
-    """For a store that is only looked at: refuses each write, before anything is asked of a disk or a bucket."""
-
-    url: str
-
-    def create(self, name: str, content: bytes) -> NoReturn:  # noqa: ARG002 - the port's signature
-        """Refuse."""
-        raise ResultsError(f"The results store {self.url} is open for reading alone.")
-
-    replace = create
-
-    def delete(self, name: str) -> NoReturn:
-        """Refuse."""
-        self.create(name, b"")
 
 
 def probe(store: Store) -> None:

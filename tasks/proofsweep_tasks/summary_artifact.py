@@ -8,9 +8,9 @@ from proofsweep.answers.summary import markdown_of
 from proofsweep.store.plans_and_parts import Results
 
 
-def show_summary(run: RunStatus, results: Results, pages_url: str | None) -> None:
-    """Write the summary as a Markdown artifact of the flow run; it links to the run's page where pages are served."""
-    markdown = markdown_of(run, results.store.url, named_files(results, run), pages_url)
+def show_summary(run: RunStatus, results: Results) -> None:
+    """Write the summary as a Markdown artifact of the flow run."""
+    markdown = markdown_of(run, results.store.url, named_files(results, run))
     create_markdown_artifact(key="proofsweep-summary", markdown=markdown)
 
 

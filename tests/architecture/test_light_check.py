@@ -20,11 +20,6 @@ SERVICE = ("prefect", "pandas", "duckdb", "obstore", "boto3", "proofsweep_sandbo
             ("duckdb", "cryptography", "jinja2", "obstore", "openpyxl"),
             id="a run loads no reports, no audits",
         ),
-        pytest.param(
-            ["serve"],
-            ("prefect", "boto3", "proofsweep_sandbox"),
-            id="a server of pages loads neither Prefect nor a cloud",
-        ),
         pytest.param(["audit"], ("prefect", "pandas", "boto3"), id="an audit without a signature loads no cloud"),
     ],
 )

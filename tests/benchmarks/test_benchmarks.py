@@ -22,7 +22,6 @@ SAYS = {
     "a_year": "| verify, its start |",
     "a_year_of_monitoring": "| the 5 passes of one day |",
     "queries": "| rejects |",
-    "overview": "| overview after a leg |",
     "pages": "| night, the last one |",
     "bucket_copy": "times a copy's CPU",
     "lanes": "R2 B2",
@@ -31,7 +30,6 @@ SAYS = {
     "night": "Unexplained: 0.",
     "prefect_tasks": "a task for each shard",
     "processes": "| dask, processes: 1 |",
-    "site": "| nothing new |",
     "sandbox_rate": "one file of 1 MiB",
 }
 SLOW = {
@@ -41,7 +39,6 @@ SLOW = {
     "lane_of_processes",
     "memory",
     "night",
-    "overview",
     "prefect_tasks",
     "processes",
     "queries",

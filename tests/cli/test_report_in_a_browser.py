@@ -166,8 +166,6 @@ def test_a_run_that_is_not_there_is_one_line(tmp_path: Path, capsys: pytest.Capt
 
     assert run(["report", "nothing", "--file", str(tmp_path / "x.html"), *results]) == 2
     assert "There is no run 'nothing'" in capsys.readouterr().err
-    assert run(["report", PLAN.run_id, "--lists", "--file", str(tmp_path / "x.html"), *results]) == 2
-    assert "--lists is of the catalog's page" in capsys.readouterr().err
-    assert run(["report", "--lists", "--catalog", "/c", "--file", str(tmp_path / "x.html"), *results]) == 2
-    assert "--lists are of all catalogs" in capsys.readouterr().err
+    assert run(["report", PLAN.run_id, "--catalog", "/c", "--file", str(tmp_path / "x.html"), *results]) == 2
+    assert "--catalog is of the catalog's page" in capsys.readouterr().err
     assert not (tmp_path / "x.html").exists()

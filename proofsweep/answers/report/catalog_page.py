@@ -6,7 +6,7 @@ from datetime import datetime
 from proofsweep.answers.meant_run import environment_in
 from proofsweep.answers.report.catalog_facts import CatalogCounts, catalog_facts
 from proofsweep.answers.report.charts import Chart, night_bars, night_line
-from proofsweep.answers.report.choice import ALONE, PageChoice, PageLinks
+from proofsweep.answers.report.choice import PageChoice
 from proofsweep.answers.report.nights import NightResult, nights_of
 from proofsweep.answers.report.templates import day_of, percent_of, template
 from proofsweep.errors import ResultsError
@@ -19,7 +19,6 @@ def catalog_page(
     environment: str,
     made_at: datetime,
     choice: PageChoice = PageChoice(),  # noqa: B008 - it is frozen
-    links: PageLinks = ALONE,
 ) -> str:
     """Write the page of the catalogs of an environment, or of the one that is chosen, as they stand now.
 
@@ -35,7 +34,6 @@ def catalog_page(
         return template("catalog.html.jinja").render(
             environment_label=label,
             choice=choice,
-            links=links,
             counts=counts,
             sentence=sentence_of(counts),
             catalogs=facts.by_catalog(),

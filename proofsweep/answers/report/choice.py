@@ -1,10 +1,8 @@
-"""What a page is to show, and which other files lie beside it. Pure."""
+"""What a page is to show. Pure."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
-
-from proofsweep.model.tags import key_of_tag
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,29 +20,3 @@ class PageChoice:
     tags: Sequence[str] = ()
     usual_tag: str | None = None
     since: date | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageLinks:
-    """Where other pages and files lie, as relative references from this page; what is not there has no link.
-
-    Attributes:
-        menu: references by their words, such as `All nights` and `Look up a file`; shown on top of the page.
-        nights: the page of each run, by its ID.
-        lists: the lists of what needs attention, by the key of a tag and its value (None: files without the tag), then
-            by format.
-        live: of a page that a server sends, the script that keeps it up to date.
-    """
-
-    menu: Mapping[str, str] = field(default_factory=dict)
-    nights: Mapping[str, str] = field(default_factory=dict)
-    lists: Mapping[tuple[str, str | None], Mapping[str, str]] = field(default_factory=dict)
-    live: str = ""
-
-    def lists_of(self, tag: str, value: str | None) -> Mapping[str, str]:
-        """Return the lists of one value of a tag, by format; nothing if there is none."""
-        return self.lists.get((key_of_tag(tag), value), {})
-
-
-ALONE = PageLinks()
-"""A page without any other file."""

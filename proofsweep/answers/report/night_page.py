@@ -8,7 +8,7 @@ import duckdb
 from proofsweep.answers.describe_run import describe_run
 from proofsweep.answers.report.attention_list import kinds_of, spellings_of
 from proofsweep.answers.report.charts import Chart, bars, histogram, lines
-from proofsweep.answers.report.choice import ALONE, PageChoice, PageLinks
+from proofsweep.answers.report.choice import PageChoice
 from proofsweep.answers.report.measures import Measures, measures_of
 from proofsweep.answers.report.templates import template
 from proofsweep.answers.run_changes import Comparison, run_changes, words_of_cause
@@ -47,7 +47,6 @@ def night_page(
     run_id: str,
     made_at: datetime,
     choice: PageChoice = PageChoice(),  # noqa: B008 - it is frozen
-    links: PageLinks = ALONE,
     *,
     packet: str = "",
     screening: Mapping[str, str] = NO_SCREENING,
@@ -66,7 +65,6 @@ def night_page(
         kinds = kinds_of(connection, "items", tags)
     return template("night.html.jinja").render(
         run=run,
-        links=links,
         sentence=sentence_of_run(run),
         ending=ending_of(run),
         notes=notes_of(run),

@@ -25,7 +25,7 @@ def template(name: str) -> jinja2.Template:
 @cache
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader([_FOLDER, _FOLDER.parent / "serve", _FOLDER.parent / "overview"]),
+        loader=jinja2.FileSystemLoader(_FOLDER),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -45,11 +45,6 @@ def _environment() -> jinja2.Environment:
     environment.filters |= {"number": _number, "percent": percent_of, "minute": minute_of, "day": day_of}
     environment.filters["duration"] = duration_text
     return environment
-
-
-def script_digest() -> str:
-    """Return the digest of the script inside each page, for the policy of a server."""
-    return str(_environment().globals["script_digest"])
 
 
 def _on_one_line(value: object) -> object:

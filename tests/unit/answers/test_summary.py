@@ -135,14 +135,6 @@ def test_the_markdown_names_what_needs_attention(plan: Plan) -> None:
     assert "Needs attention" not in markdown_of(status_of(plan, groups=(ACCEPTED,)), "results")
 
 
-def test_the_markdown_links_to_the_page_of_the_run(plan: Plan) -> None:
-    """Where pages are served; nowhere else."""
-    link = f"[All about this run](<https://catalog.example/runs/{plan.run_id}>)"
-
-    assert link in markdown_of(status_of(plan), "results", pages_url="https://catalog.example").splitlines()
-    assert "All about this run" not in markdown_of(status_of(plan), "results")
-
-
 def test_the_markdown_names_no_proof(plan: Plan) -> None:
     """Prefect keeps it in clear text."""
     by_proof = replace(TAMPERED, example="proof:5f0c")

@@ -9,7 +9,6 @@ from proofsweep.errors import ResultsError
 from proofsweep.model.lane import Lane, Member, TokenBucket
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.lanes import LaneObject
-from proofsweep.store.read_only import read_only
 
 FOLDER = "_lanes/0123456789ab-01234567"
 
@@ -111,10 +110,18 @@ def test_old_objects_are_deleted(store: FolderStore) -> None:
     assert LaneObject(store, FOLDER).latest() == lane_of("one")
 
 
+class Unwritable(FolderStore):
+    """Only reads."""
+
+    def create(self, name: str, content: bytes) -> None:  # noqa: ARG002 - the port's signature
+        """Refuse."""
+        raise ResultsError("It cannot be written.")
+
+
 def test_a_store_that_is_only_read_tells_nothing(store: FolderStore) -> None:
     """What others have told can be read."""
     LaneObject(store, FOLDER).tell(lane_of("one"))
-    lane = LaneObject(read_only(store), FOLDER)
+    lane = LaneObject(Unwritable(Path(store.url)), FOLDER)
 
     assert lane.latest() == lane_of("one")
     with pytest.raises(ResultsError):

@@ -37,8 +37,8 @@ def test_a_url_with_a_password_is_refused() -> None:
 
 
 def test_a_store_is_called_in_messages_what_it_is(tmp_path: Path) -> None:
-    """A site is kept as results are, and is none of them."""
+    """A record of keys is kept as results are, and is none of them."""
     (tmp_path / "file").write_text("in the way")
 
-    with pytest.raises(ResultsError, match=r"^The site .* cannot be written"):
-        open_store(str(tmp_path / "file"), "site").replace("site.json", b"")
+    with pytest.raises(ResultsError, match=r"^The record of keys .* cannot be written"):
+        open_store(str(tmp_path / "file"), "record of keys").replace("keys.json", b"")

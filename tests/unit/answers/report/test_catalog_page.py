@@ -7,13 +7,13 @@ import pytest
 
 from proofsweep.answers.report.catalog_facts import CatalogCounts
 from proofsweep.answers.report.catalog_page import catalog_page, sentence_of, trend_of
-from proofsweep.answers.report.choice import PageChoice, PageLinks
+from proofsweep.answers.report.choice import PageChoice
 from proofsweep.answers.report.nights import nights_of
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.store.plans_and_parts import Results
 
 from . import five_nights
-from .reported_store import PLAN, fill
+from .reported_store import fill
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 NONE = CatalogCounts(files=0, covered=0, accepted=0, rejected=0, failed=0, ineligible=0, not_sent=0, gone=0, moved=0)
@@ -68,21 +68,6 @@ def test_nothing_of_others_is_markup(results: Results) -> None:
     assert page.count("<script>") == 1
     assert "script-src 'sha256-" in page
     assert "By supplier" in page
-
-
-def test_links_lead_to_what_is_there(results: Results) -> None:
-    """To other pages, to the page of a night, and to the lists of a supplier."""
-    links = PageLinks(
-        menu={"All nights": "index.html"},
-        nights={PLAN.run_id: f"runs/{PLAN.run_id}.html"},
-        lists={("supplier", "Acme"): {"csv": "lists/acme.csv", "xlsx": "lists/acme.xlsx"}},
-    )
-
-    page = catalog_page(fill(results), "beta", NOW, PageChoice(usual_tag="supplier"), links)
-
-    assert '<a href="index.html">All nights</a>' in page
-    assert f'<a href="runs/{PLAN.run_id}.html">2026-11-20 02:00</a>' in page
-    assert '<a href="lists/acme.csv" aria-label="CSV of what needs attention, supplier Acme">CSV</a>' in page
 
 
 def test_one_night_has_no_trend(results: Results) -> None:

@@ -1,9 +1,8 @@
-"""A page alone has no links."""
+"""Nothing chosen is everything."""
 
-from proofsweep.answers.report.choice import ALONE, PageChoice, PageLinks
+from proofsweep.answers.report.choice import PageChoice
 
 
 def test_nothing_chosen_is_everything() -> None:
-    """All catalogs, without a tag; and no page beside it."""
+    """All catalogs, without a tag."""
     assert (PageChoice().catalog, PageChoice().tags, PageChoice().since) == (None, (), None)
-    assert PageLinks(menu={}, nights={}, lists={}) == ALONE

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.errors import ResultsError
 from proofsweep.model.lane import LanePriority
 from proofsweep.partner.pacing.call_queue import CallQueue, ServiceHealth
 from proofsweep.partner.pacing.dispatcher import Dispatcher
@@ -15,7 +16,6 @@ from proofsweep.partner.pacing.pacer import Pacer
 from proofsweep.partner.stop import StopSwitch
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.lanes import LaneObject
-from proofsweep.store.read_only import read_only
 from proofsweep.store.store import Store
 from proofsweep.verify.leg.lane_sharing import LaneSharing
 
@@ -56,9 +56,17 @@ def test_two_processes_share_a_lane_and_one_that_ends_leaves_it(tmp_path: Path) 
     assert not LaneObject(store, FOLDER).latest().members
 
 
+class Unwritable(FolderStore):
+    """Only reads."""
+
+    def create(self, name: str, content: bytes) -> None:  # noqa: ARG002 - the port's signature
+        """Refuse."""
+        raise ResultsError("It cannot be written.")
+
+
 def test_a_store_that_can_only_be_read_is_used_like_none(tmp_path: Path) -> None:
     """The work goes on."""
-    alone = sharing(read_only(FolderStore(tmp_path)))
+    alone = sharing(Unwritable(tmp_path))
 
     with alone.shared():
         assert not alone.dispatcher.status().is_shared
