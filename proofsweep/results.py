@@ -84,7 +84,7 @@ class ResultsStore:
     def latest_run(self, catalog: str | None = None, *, environment: str | None = None) -> str:
         """Name the newest run of a catalog, as the commands without a run take it.
 
-        A pass over a watched folder and a redrive, which are parts of a catalog, count only if there is nothing else.
+        A pass over a watched folder, which is a part of a catalog, counts only if there is nothing else.
 
         Raises:
             ResultsError: there is no run, or the store has several environments and none is named.

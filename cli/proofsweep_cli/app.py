@@ -35,7 +35,6 @@ _MODULES = {
     "stop": "proofsweep_cli.stop_command",
     "rejects": "proofsweep_cli.rejects_command",
     "export": "proofsweep_cli.export_command",
-    "redrive": "proofsweep_cli.redrive_command",
     "query": "proofsweep_cli.query_command",
     "diff": "proofsweep_cli.diff_command",
     "compact": "proofsweep_cli.upkeep_commands",

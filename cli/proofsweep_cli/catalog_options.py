@@ -12,6 +12,7 @@ from proofsweep_cli.options import (
     MaxAge,
     NewerThan,
     OldestFirst,
+    Only,
     Root,
     SinceLast,
     SkipWithoutCredential,
@@ -90,6 +91,7 @@ def _selection(
     oldest_first: bool = OldestFirst,
     where: str | None = Where,
     newer_than: str | None = NewerThan,
+    only: list[str] = Only,
     skip_without_credential: bool = SkipWithoutCredential,
     reading: Reading,
 ) -> Selection:
@@ -99,6 +101,7 @@ def _selection(
         oldest_first=oldest_first,
         where=where,
         newer_than=newer_than,
+        only=tuple(dict.fromkeys(word.strip() for each in only for word in each.split(","))),
         skip_without_credential=skip_without_credential,
         root=root and resolved_here(root),
         allow_outside=allow_outside,

@@ -15,7 +15,6 @@ LINES = {
     "stop": "Stop a run in good order from any machine, as Ctrl-C does where it runs: through the results store.",
     "rejects": "List the files that need attention: rejected, failed or ineligible, why, and what to do.",
     "export": "Write a completion report: each file with its outcome, why, what to do, and the request IDs.",
-    "redrive": "Verify again, in a new run, just the files that were not accepted for a reason.",
     "query": "Ask the results store in SQL, with DuckDB.",
     "diff": "Show what changed: files that broke, that are fixed, new, gone or otherwise changed, each with the cause.",
     "compact": "Rebuild the index of runs and the snapshot of newest answers from the tables.",

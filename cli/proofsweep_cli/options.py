@@ -83,6 +83,13 @@ NewerThan = typer.Option(
     metavar="AGE",
     help="Take only files that were modified since: an age like 2d or 12h, a date, or an ISO instant.",
 )
+Only = typer.Option(
+    [],
+    "--only",
+    metavar="REASON",
+    help="Take only files that stand so by their newest answer: a reason as `rejects` names it, or an outcome: failed, "
+    "rejected, ineligible. Repeatable.",
+)
 Checksums = typer.Option(
     [],
     "--checksums",

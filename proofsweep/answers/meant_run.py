@@ -26,8 +26,8 @@ class MeantRun:
 def meant_run(results: Results, environment: str, run_id: str | None, catalog: str | None = None) -> MeantRun:
     """Return a run that is named; or the newest of a catalog; or of all catalogs the newest.
 
-    A pass over a watched folder and a redrive are a part of their catalog: one of them is taken only if there is
-    nothing else. Runs that were superseded are never taken.
+    A pass over a watched folder is a part of its catalog, and taken only if there is nothing else. Runs that were
+    superseded are never taken.
 
     Raises:
         ResultsError: there is no such run, or it is not clear which environment is meant.

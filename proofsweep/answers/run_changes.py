@@ -11,7 +11,7 @@ from proofsweep.answers.views.connection import answering
 from proofsweep.answers.views.views import quoted
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.model.run_records import RunRecord
-from proofsweep.model.runs import PARTIAL_KINDS, Plan
+from proofsweep.model.runs import INGEST, Plan
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
 
@@ -184,4 +184,4 @@ def _earlier_runs(results: Results, now: Plan) -> Sequence[RunRecord]:
 
 
 def _is_finished_whole(run: RunRecord) -> bool:
-    return run.remaining == 0 and not run.plan.skipped and run.plan.catalog_kind not in PARTIAL_KINDS
+    return run.remaining == 0 and not run.plan.skipped and run.plan.catalog_kind != INGEST

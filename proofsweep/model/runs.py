@@ -22,12 +22,8 @@ HEARTBEAT_SECONDS = 10
 STALE_SECONDS = 30
 
 
-INGEST = "ingest"  # The kind of catalog that a pass over a watched folder makes of the files that are ready
-
-REDRIVE = "redrive"  # The kind of catalog that is made of rows of earlier runs
-
-PARTIAL_KINDS = frozenset({INGEST, REDRIVE})
-"""Kinds that are a part of the catalog that they name; such a run says nothing of the rest of it."""
+INGEST = "ingest"
+"""The kind of catalog that a pass makes of the files that are ready: it says nothing of the rest of its folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +63,7 @@ class Plan:
 
         A run of a condition has listed the whole catalog, so that `coverage` may count by it; others have not.
         """
-        return self.catalog_kind in PARTIAL_KINDS or self.unmet > 0
+        return self.catalog_kind == INGEST or self.unmet > 0
 
     @property
     def identity(self) -> str:

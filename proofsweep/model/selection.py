@@ -5,9 +5,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from proofsweep.contract.verdicts import VERDICT_ACTIONS, Verdict
 from proofsweep.errors import UsageError
 from proofsweep.model.bounds import duration_of
 from proofsweep.model.reading import USUAL_READING, Reading
+from proofsweep.model.reasons import Reason
+from proofsweep.model.run_records import OUTCOMES
+from proofsweep.text import did_you_mean, printable
 
 ANY_AGE = datetime.min.replace(tzinfo=UTC)
 """Every answer is younger."""
@@ -29,7 +33,7 @@ class Selection:
         where: take only rows that meet this SQL condition.
         newer_than: take only rows whose audio or sidecar was modified since: an age like `2d`, a date or an instant.
         skip_without_credential: plan WAVs that carry no credential for sure, and have no sidecar, as ineligible.
-        reasons: of a redrive: why the rows were not accepted.
+        only: take only rows that stand so by their newest answer: outcomes and reasons, as `rejects` has them.
         root: the folder or prefix by which files are named; it goes before that of the settings.
         allow_outside: whether rows may lead out of it.
         reading: what is said of manifests; it goes before what the settings say.
@@ -41,7 +45,7 @@ class Selection:
     where: str | None = None
     newer_than: str | None = None
     skip_without_credential: bool = False
-    reasons: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
     root: str | None = None
     allow_outside: bool = False
     reading: Reading = USUAL_READING
@@ -51,11 +55,9 @@ class Selection:
         """The options as on the command line; a run goes on only with those that it was planned with."""
         flags = {"--since-last": self.since_last, "--oldest-first": self.oldest_first}
         flags |= {"--skip-without-credential": self.skip_without_credential, "--allow-outside": self.allow_outside}
-        reasons = (("--reason", reason) for reason in self.reasons)
         values = [
             ("--max-age", self.max_age),
             *self._conditions,
-            *reasons,
             ("--root", self.root),
             *self.reading.options,
         ]
@@ -63,7 +65,7 @@ class Selection:
 
     @property
     def conditions(self) -> str:
-        """Of the options, those that leave out rows whatever is known of their answers; empty without any."""
+        """Of the options, those that a row must meet, however old its answer is; empty without any."""
         return " ".join(_written(self._conditions))
 
     @property
@@ -73,7 +75,8 @@ class Selection:
 
     @property
     def _conditions(self) -> list[tuple[str, str | None]]:
-        return [("--where", self.where), ("--newer-than", self.newer_than)]
+        only = (("--only", word) for word in self.only)
+        return [("--where", self.where), ("--newer-than", self.newer_than), *only]
 
     def refuse_contradictions(self, max_calls: int | None) -> None:
         """Raise UsageError if the options contradict each other, or if a time of them cannot be read."""
@@ -83,6 +86,8 @@ class Selection:
             raise UsageError(
                 "--oldest-first needs --max-calls: it verifies as many rows as these calls are enough for."
             )
+        for word in self.only:
+            _refuse_unknown(word)
         self.answered_since(_SOME_TIME)
         self.modified_since(_SOME_TIME)
 
@@ -109,6 +114,14 @@ class Selection:
 
 
 ALL_ROWS = Selection()
+
+
+def _refuse_unknown(word: str) -> None:
+    """Raise UsageError for a word that is no outcome and no reason."""
+    known = [*OUTCOMES, *sorted({*Reason, *VERDICT_ACTIONS} - {Verdict.VALID})]
+    if word not in known:
+        there_are = ", ".join(known)
+        raise UsageError(f"--only {printable(word)!r} is none of these{did_you_mean(word, known)}: {there_are}.")
 
 
 def _written(values: Iterable[tuple[str, str | None]]) -> Iterator[str]:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from proofsweep.model import layout
 from proofsweep.model.items import WorkItem
 from proofsweep.model.run_records import RunRecord
-from proofsweep.model.runs import PARTIAL_KINDS
+from proofsweep.model.runs import INGEST
 from proofsweep.model.tables import planned_items, schemas
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.known_rows import HashedItems
@@ -90,7 +90,7 @@ def newest_listings(runs: Iterable[RunRecord]) -> dict[tuple[str, str], RunRecor
     """Return of each environment and catalog identity the newest run that listed the whole; runs come newest first."""
     newest: dict[tuple[str, str], RunRecord] = {}
     for run in runs:
-        if run.plan.catalog_kind not in PARTIAL_KINDS:
+        if run.plan.catalog_kind != INGEST:
             newest.setdefault((run.plan.environment, run.plan.identity), run)
     return newest
 

@@ -6,7 +6,7 @@ from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.files.files import Files
 from proofsweep.model.reading import Reading, checksums_of, path_maps_of
-from proofsweep.model.runs import PARTIAL_KINDS, Plan
+from proofsweep.model.runs import INGEST, Plan
 from proofsweep.model.selection import ALL_ROWS, Selection
 from proofsweep.settings import Settings
 from proofsweep.store.known_rows import known_rows
@@ -38,7 +38,7 @@ def credential_check(settings: Settings, catalog: Catalog, selection: Selection)
 
     The settings are about whole catalogs: passes over watched folders ask for each file.
     """
-    is_usual = settings.catalog.skip_without_credential and catalog.kind not in PARTIAL_KINDS
+    is_usual = settings.catalog.skip_without_credential and catalog.kind != INGEST
     if not is_usual and not selection.skip_without_credential:
         return None
     return CredentialCheck(Files(catalog.root))

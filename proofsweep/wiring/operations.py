@@ -7,7 +7,6 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from proofsweep.answers.redriven_rows import redriven_rows
 from proofsweep.answers.report.templates import evidence_page
 from proofsweep.answers.views.selected_rows import SelectedRows
 from proofsweep.audit import prune as pruning
@@ -28,8 +27,6 @@ from proofsweep.model.proofs import Erasure, Inventory, NotesRefreshed, ProofLis
 from proofsweep.model.pruning import Keep, Prunable, Pruning
 from proofsweep.model.redaction import Redaction
 from proofsweep.model.run_records import OUTCOMES
-from proofsweep.model.runs import Plan
-from proofsweep.model.selection import Selection
 from proofsweep.new_file import new_file
 from proofsweep.operations import erase_proofs as erasing
 from proofsweep.operations import reconcile, recovery, refresh_notes
@@ -47,7 +44,6 @@ from proofsweep.store.rotations import Rotations
 from proofsweep.text import printable
 from proofsweep.wiring.engines import build_engine, engine_for, utc_now
 from proofsweep.wiring.key_sources import ReadBlock
-from proofsweep.wiring.runs import plan_listed
 from proofsweep.wiring.stores import results_for
 
 
@@ -183,18 +179,6 @@ def selected_rows(
     """Choose rows of a run; without one, of how each file stands now in the settings' environment."""
     results, environment = results_for(settings), settings.service.environment
     return SelectedRows.of(results, run_id, environment, outcomes=outcomes, reasons=reasons)
-
-
-def plan_redrive(settings: Settings, selected: SelectedRows, read_block: ReadBlock | None, *, reserve: int) -> Plan:
-    """Plan a new run of just these rows: each keeps its item's id and its tags, and is looked at anew.
-
-    Raises:
-        UsageError: there is no such row, or they are of several catalogs or of another environment.
-        CatalogError, ConfigError, ResultsError, RunMustStop: it cannot be planned; nothing was written.
-    """
-    selection = Selection(reasons=tuple(selected.reasons or ()))
-    with redriven_rows(selected, settings.service.environment) as rows:
-        return plan_listed(settings, rows, read_block, selection=selection, reserve=reserve)
 
 
 def pack_evidence(settings: Settings, run_id: str | None, tags: Mapping[str, str], path: Path) -> Contents:

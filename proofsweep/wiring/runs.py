@@ -8,6 +8,7 @@ from itertools import chain
 from tzlocal import get_localzone
 
 from proofsweep.answers.describe_run import describe_run, unfinished_runs
+from proofsweep.answers.views.selected_rows import items_standing
 from proofsweep.catalog.catalog import Catalog
 from proofsweep.files.locations import is_bucket
 from proofsweep.model.bounds import Bounds, closing_of
@@ -114,6 +115,7 @@ def chosen_rows(
         now=utc_now(),
         max_calls=max_calls,
         planned=HashedItems((item.item_id, item.audio_version, item.sidecar_version) for item in elsewhere),
+        only=HashedItems(items_standing(results, environment, selection.only)) if selection.only else None,
     )
 
 
@@ -165,7 +167,7 @@ def coverage_for(settings: Settings, catalog: str | None, selection: Selection) 
     """List a catalog, and count its rows that have a young answer; None without a catalog or an age."""
     if catalog is None or selection.max_age is None:
         return None
-    young = replace(selection, since_last=False, oldest_first=False, where=None, newer_than=None, reasons=())
+    young = replace(selection, since_last=False, oldest_first=False, where=None, newer_than=None, only=())
     return coverage_of(chosen_rows(settings, catalog, young), selection.max_age)
 
 

@@ -36,7 +36,6 @@ COMMANDS = (
     "status",
     "rejects",
     "export",
-    "redrive",
     "diff",
     "prune",
     "sandbox",

@@ -16,7 +16,6 @@ from proofsweep.settings import load_settings
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import claimed_next_leg
-from proofsweep.wiring.operations import plan_redrive, selected_rows
 from proofsweep.wiring.runs import plan_catalog
 
 Command = Callable[..., CompletedProcess[str]]
@@ -57,9 +56,7 @@ def test_a_morning_without_sql(proofsweep: Command, delivery: Path, workdir: Pat
     exported = proofsweep("export", "--only", "rejected", "--by", "supplier", "--file", "out/bad.csv", "--json")
     files = [Path(each["file"]) for each in json.loads(exported.stdout)["files"]]
     again = verified(plan_catalog(load_settings(), str(files[0]), selection=Selection(root=str(delivery.parent))))
-    redriven = verified(
-        plan_redrive(load_settings(), selected_rows(load_settings(), first, reasons=["unreadable"]), None, reserve=0)
-    )
+    only = verified(plan_catalog(load_settings(), str(delivery), selection=Selection(only=("unreadable",))))
 
     assert (listed.returncode, exported.returncode) == (0, 0)
     assert "2 files need attention (sandbox, newest answers of all runs)\n\n=Nord — 1 file\n" in listed.stdout
@@ -67,11 +64,11 @@ def test_a_morning_without_sql(proofsweep: Command, delivery: Path, workdir: Pat
     assert "\n    +bad1.wav\n" in listed.stdout
     assert len(files) == 2
     columns = ["item_id", "audio", "tags", "outcome"]
-    rows = {run: open_results("results").verdicts(run, columns).to_pylist() for run in (first, again, redriven)}
+    rows = {run: open_results("results").verdicts(run, columns).to_pylist() for run in (first, again, only)}
     bad = [row for row in rows[first] if row["outcome"] == "rejected"]
     assert [row["item_id"] for row in bad] == ["@0", "@1"]
     assert rows[again] == [bad[0]]
-    assert rows[redriven] == bad
+    assert rows[only] == bad
     assert (workdir / "out").is_dir()
 
 
@@ -100,8 +97,7 @@ def test_lists_say_what_to_do_next(proofsweep: Command, finished_run: str, catal
         (("export", "--file", "a.csv", "--format", "xlsx"), "contradict each other"),
         (("export", "--by", "supplier"), "No row has the tag 'supplier'; these rows have no tags."),
         (("rejects", "nope"), "There is no run 'nope'"),
-        (("redrive",), "Say which files to verify again with --reason; the rows have: "),
-        (("redrive", "--reason", "tamperd"), "(did you mean tampered?)"),
+        (("verify", "catalog.csv", "--only", "tamperd"), "(did you mean tampered?): accepted, rejected, failed, "),
     ],
 )
 def test_a_wrong_request_is_one_line(

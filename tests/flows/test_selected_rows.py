@@ -11,6 +11,7 @@ from ..worlds.sandbox_world import Samples, SandboxWorld
 
 SUPPLIERS = ("acme", "zeta", "acme", "zeta", "")
 OLD = 1_700_000_000.0
+BARE = b"RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x08\0\0\0" + bytes(8)
 
 
 @pytest.fixture
@@ -134,3 +135,24 @@ def test_a_pass_takes_the_files_that_meet_a_condition(
     assert "4 left out by the conditions" in capsys.readouterr().out
     assert world.run("ingest", folder) == 0
     assert files_by_run(world) == [["3"], ["0", "1", "2", "4"]]
+
+
+def test_only_files_that_stand_so_are_verified(
+    world: SandboxWorld, manifest: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By their newest answers; where none stands so it is a good night, and an interrupted run goes on."""
+    (manifest.parent / "1.wav").write_bytes(BARE)
+
+    assert world.run("verify", str(manifest), "--only", "failed") == 0
+    assert "nothing is due; rows that do not meet --only failed: 5" in capsys.readouterr().out
+    world.run("verify", str(manifest))
+    capsys.readouterr()
+
+    assert world.run("plan", str(manifest), "--only", "unreadable", "--only", "timeout", "--json") == 0
+    planned = json.loads(capsys.readouterr().out)
+    assert (planned["items"], planned["skipped"]) == (1, 4)
+    assert world.run("verify", str(manifest), "--only", "rejected") == 3
+    accepted = ("verify", str(manifest), "--only", "accepted")
+    assert world.run(*accepted, "--max-calls", "6") == 6
+    assert world.run(*accepted) == 0
+    assert files_by_run(world) == [["0", "1", "2", "3", "4"], ["1"], ["0", "2", "3", "4"]]

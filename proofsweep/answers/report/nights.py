@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from proofsweep.answers.describe_run import newest_runs
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.answers.summary import ending_of
-from proofsweep.model.runs import PARTIAL_KINDS, Plan
+from proofsweep.model.runs import INGEST, Plan
 from proofsweep.store.plans_and_parts import Results
 
 # Nights of a trend. Chosen: a month; each bar can still be told from the next on a phone.
@@ -56,7 +56,7 @@ def _night_of(run: RunStatus) -> NightResult:
         run.rows(outcome) for outcome in ("accepted", "rejected", "failed", "ineligible")
     )
     listed, answered = run.plan.items + run.plan.skipped, run.answered + ineligible + run.plan.skipped
-    is_part = run.plan.catalog_kind in PARTIAL_KINDS or not listed
+    is_part = run.plan.catalog_kind == INGEST or not listed
     return NightResult(
         run_id=run.plan.run_id,
         identity=run.plan.identity,

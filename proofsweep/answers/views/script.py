@@ -19,7 +19,7 @@ from proofsweep.answers.views.tables import (
 )
 from proofsweep.answers.views.views import View, quoted
 from proofsweep.model.layout import run_folder
-from proofsweep.model.runs import PARTIAL_KINDS
+from proofsweep.model.runs import INGEST
 from proofsweep.model.tables import schemas
 from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.store.listings import GONE
@@ -31,7 +31,7 @@ _HEAD = """\
 -- The views show these environments; set the variable again to see others.
 """
 _PLANS = """\
-SELECT plan.*, catalog_kind IN ({partial}) AS is_partial, coalesce(leg.remaining, plan.items) AS remaining,
+SELECT plan.*, catalog_kind = {partial} AS is_partial, coalesce(leg.remaining, plan.items) AS remaining,
     coalesce(leg.failed, 0) AS failed, deployment
 FROM (
     SELECT
@@ -79,7 +79,7 @@ def _statements(results: Results, environments: Sequence[str], views: Sequence[V
     for table in SCHEMAS:
         yield f"CREATE OR REPLACE VIEW store.{table} AS\n{_table(results, table)}"
     yield f"CREATE OR REPLACE VIEW store.verdicts_files AS\n{files_in(glob_of(results, VERDICTS_FILES))}"
-    partial, plans = ", ".join(map(quoted, sorted(PARTIAL_KINDS))), quoted(glob_of(results, "_runs/*/plan.json"))
+    partial, plans = quoted(INGEST), quoted(glob_of(results, "_runs/*/plan.json"))
     yield f"CREATE OR REPLACE VIEW store.plans AS\n{_PLANS.format(partial=partial, location=plans)}"
     yield f"CREATE OR REPLACE VIEW store.listings AS\n{_LISTINGS}"
     planned, listed = (_items(results, files, schemas.ITEMS) for files in LISTING_FILES)

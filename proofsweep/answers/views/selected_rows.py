@@ -28,6 +28,9 @@ _GONE = """
     WHERE state IN ('gone', 'moved') AND list_contains($1::VARCHAR[], outcome)
         AND ($2::VARCHAR[] IS NULL OR list_contains($2::VARCHAR[], reason))
 """
+_STANDING = """
+    SELECT item_id FROM catalog WHERE list_contains($1::VARCHAR[], outcome) OR list_contains($1::VARCHAR[], reason)
+"""
 _NAMED_OTHERWISE = {"relative_path": "file AS relative_path"}  # a column of `verdicts`, in the view
 _FETCHED = 5_000  # rows in memory at once
 
@@ -122,6 +125,17 @@ class SelectedRows:
     def _which(self) -> pc.Expression:
         which = pc.field("outcome").isin(list(self.outcomes))
         return which if self.reasons is None else which & pc.field("reason").isin(list(self.reasons))
+
+
+def items_standing(results: Results, environment: str, words: Sequence[str]) -> Iterator[str]:
+    """Yield the ID of each item whose outcome or reason is one of these words, as it stands now in an environment.
+
+    Raises:
+        ResultsError: the store cannot be read.
+    """
+    with answering(results, environment, "catalog") as connection:
+        for batch in connection.sql(_STANDING, params=[list(words)]).to_arrow_reader(_FETCHED):
+            yield from map(str, batch["item_id"].to_pylist())
 
 
 def _exact_locations(results: Results, plan: Plan, row: int, known: dict[int, Mapping[int, Row]]) -> Row:

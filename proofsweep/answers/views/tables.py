@@ -13,7 +13,7 @@ from proofsweep.answers.views.views import quoted
 from proofsweep.model import layout
 from proofsweep.model.reasons import REASONS, remedy_for
 from proofsweep.model.run_records import RunRecord
-from proofsweep.model.runs import PARTIAL_KINDS, Plan
+from proofsweep.model.runs import INGEST, Plan
 from proofsweep.model.tables import schemas
 from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.store.derived_log import Entry
@@ -192,7 +192,7 @@ def _plan_row(run: RunRecord) -> Mapping[str, object]:
         "catalog_kind": run.plan.catalog_kind,
         "created_at": run.plan.created_at,
         "deployment": " ".join(_deployment(run)) or None,
-        "is_partial": run.plan.catalog_kind in PARTIAL_KINDS,
+        "is_partial": run.plan.catalog_kind == INGEST,
         "items": run.plan.items,
         "skipped": run.plan.skipped,
         "remaining": run.remaining,

@@ -6,7 +6,7 @@ from contextlib import suppress
 from proofsweep.endings import EndedBy
 from proofsweep.errors import NothingDue, RunIsActive, RunMustStop
 from proofsweep.model.bounds import Bounds, left_of
-from proofsweep.model.runs import INGEST, PARTIAL_KINDS, Plan
+from proofsweep.model.runs import INGEST, Plan
 from proofsweep.store.known_rows import are_known_since
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.verify.item.verify_item import Clock
@@ -34,7 +34,7 @@ def run_to_resume(results: Results, unfinished: Iterable[Plan], clock: Clock) ->
 
 def is_whole_run_of(plan: Plan, environment: str, identity: str, oldest: str) -> bool:
     """Return whether a run is of a whole catalog, and no older than an ID: a pass, or a person, goes on with others."""
-    is_whole = plan.catalog_kind not in PARTIAL_KINDS
+    is_whole = plan.catalog_kind != INGEST
     return is_whole and plan.run_id >= oldest and (plan.environment, plan.identity) == (environment, identity)
 
 

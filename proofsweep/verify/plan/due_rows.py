@@ -1,4 +1,4 @@
-"""The rows of a catalog that are chosen: by a condition, by the age of their answer, perhaps the oldest first."""
+"""The rows of a catalog that are chosen: by a condition, by their answer or its age, perhaps the oldest first."""
 
 import heapq
 from collections.abc import Callable, Container, Iterator
@@ -46,11 +46,13 @@ class DueRows(PartOfCatalog):
         now: datetime,
         max_calls: int | None = None,
         planned: Container[tuple[str, str | None, str | None]] = (),
+        only: Container[str] | None = None,
     ) -> None:
         """Take the whole catalog, and how it is chosen which of its rows are due.
 
         The oldest come first only if `max_calls` says how many are taken; an answer much later than `now` is of unknown
-        age; items with the versions that a run has `planned` already are not due.
+        age; items with the versions that a run has `planned` already are not due. Of `only` these items rows are taken;
+        None for any.
 
         Raises:
             UsageError: the condition is none.
@@ -67,7 +69,7 @@ class DueRows(PartOfCatalog):
         self._answered_at = answered_at
         self._tried_at = tried_at
         self._now = now
-        self._planned = planned
+        self._planned, self._only = planned, only
 
     def rows(self) -> Iterator[ManifestRow]:
         """Yield the rows that are due.
@@ -90,8 +92,9 @@ class DueRows(PartOfCatalog):
             raise NothingDue(f"{self.location}: nothing is due{unmet}{answered}", skipped=self.skipped)
 
     def _due(self) -> Iterator[ManifestRow]:
-        for row, is_chosen in self._choice.judged(self._whole.rows()):
+        for row, is_met in self._choice.judged(self._whole.rows()):
             self.listing.add(item := work_item_of(row, self.name, self._limits))
+            is_chosen = is_met and (self._only is None or item.item_id in self._only)
             self.unmet += not is_chosen
             if is_chosen and self._is_due(row, item.item_id):
                 yield row

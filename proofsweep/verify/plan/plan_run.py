@@ -16,7 +16,7 @@ from proofsweep.catalog.preflight import SizeLimits
 from proofsweep.errors import CatalogError, ResultsError
 from proofsweep.files.locations import is_bucket, is_within, one_line, resolved_location, url_of
 from proofsweep.model.items import printable
-from proofsweep.model.runs import PARTIAL_KINDS, Plan, new_run_id, shard_items_for
+from proofsweep.model.runs import INGEST, Plan, new_run_id, shard_items_for
 from proofsweep.model.tables import planned_items, schemas
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.listings import write_gone
@@ -125,10 +125,10 @@ def identity_of(results: Results, catalog: Catalog, name: str | None) -> str:
 def catalog_has_changed(plan: Plan, open_catalog: Callable[[], Catalog]) -> bool:
     """Return whether the catalog is not what it was when the run was planned; one that is gone has changed too.
 
-    The files of an ingest pass or of a redrive are a part of their catalog; each is compared with its plan when read.
+    The files of an ingest pass are a part of their catalog; each is compared with its plan when read.
     """
     try:
-        return plan.catalog_kind not in PARTIAL_KINDS and open_catalog().digest() != plan.catalog_digest
+        return plan.catalog_kind != INGEST and open_catalog().digest() != plan.catalog_digest
     except CatalogError:
         return True
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from proofsweep.errors import ResultsError
-from proofsweep.model.runs import INGEST, REDRIVE
+from proofsweep.model.runs import INGEST
 from proofsweep.settings import Settings
 from proofsweep.wiring.stores import meant_run, results_for
 
@@ -23,11 +23,11 @@ def night(settings: Settings, day: int, **facts: object) -> str:
 
 
 def test_a_part_of_a_catalog_and_another_environment_are_not_the_newest_run(change: Change) -> None:
-    """A pass over a watched folder of one file, a redrive and a run of another environment came later."""
+    """A pass over a watched folder of one file and a run of another environment came later."""
     settings = change()
     night(settings, 1)
     last = night(settings, 2)
-    night(settings, 3, catalog_kind=REDRIVE)
+    night(settings, 3, catalog_kind=INGEST)
     night(settings, 4, environment="production")
 
     assert meant_run(settings, None).plan.run_id == last

@@ -26,6 +26,11 @@ def test_an_age_says_which_answers_leave_out_their_rows() -> None:
         (Selection(max_age=""), "time span"),
         (Selection(newer_than="soon"), "neither an age nor a date"),
         (Selection(newer_than=""), "neither an age nor a date"),
+        (
+            Selection(only=("failed", "tamperd")),
+            r"'tamperd' is none of these \(did you mean tampered\?\): accepted, rejected",
+        ),
+        (Selection(only=("",)), "is none of these"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(selection: Selection, message: str) -> None:
@@ -54,11 +59,17 @@ def test_conditions_leave_out_rows_whatever_is_known_of_them() -> None:
     """So such a run is of a part of its catalog."""
     both = Selection(where="a = 'b'", newer_than="2d", max_age="1d")
     whole = [Selection(), Selection(root="/", allow_outside=True, skip_without_credential=True)]
-    parts = [Selection(where="true"), Selection(newer_than="1d"), Selection(since_last=True), Selection(max_age="1d")]
+    parts = [
+        Selection(only=("failed",)),
+        Selection(where="true"),
+        Selection(newer_than="1d"),
+        Selection(since_last=True),
+        Selection(max_age="1d"),
+    ]
 
     assert both.conditions == "--where \"a = 'b'\" --newer-than 2d"
     assert Selection(max_age="1d", root="/").conditions == ""
-    assert [each.is_of_all_rows for each in [*whole, *parts]] == [True, True, False, False, False, False]
+    assert [each.is_of_all_rows for each in [*whole, *parts]] == [True, True, *[False] * 5]
 
 
 def test_a_selection_is_written_as_its_options() -> None:
@@ -67,7 +78,7 @@ def test_a_selection_is_written_as_its_options() -> None:
         Selection(): "",
         Selection(oldest_first=True, max_age="30d", root="/music"): "--oldest-first --max-age 30d --root /music",
         Selection(skip_without_credential=True, where="true"): "--skip-without-credential --where true",
-        Selection(reasons=("timeout", "slot_refused")): "--reason timeout --reason slot_refused",
+        Selection(only=("timeout", "failed")): "--only timeout --only failed",
         Selection(max_age="1d", where="a = 'b'"): "--max-age 1d --where \"a = 'b'\"",
         Selection(where='"Release Date" > 1'): "--where '\"Release Date\" > 1'",
         Selection(root="/my music"): '--root "/my music"',

@@ -7,7 +7,7 @@ import pytest
 
 from proofsweep.model import layout
 from proofsweep.model.items import WorkItem
-from proofsweep.model.runs import REDRIVE, Plan
+from proofsweep.model.runs import INGEST, Plan
 from proofsweep.store import listings
 from proofsweep.store.listings import Listing, listing_objects, newest_listings, write_gone
 from proofsweep.store.plans_and_parts import Results
@@ -62,7 +62,7 @@ def test_what_the_listing_before_had_is_gone(results: Results) -> None:
     """That of the same catalog and environment, also of a run that left rows out; parts of a catalog list nothing."""
     planned(results, FIRST, "abcd")
     planned(results, SECOND, "b", listed="abce")
-    planned(results, THIRD, "z", catalog_kind=REDRIVE)
+    planned(results, THIRD, "z", catalog_kind=INGEST)
 
     for run_id, items, environment in (("x", "ab", "beta"), ("y", "abce", "beta"), ("z", "ab", "production")):
         write_gone(results, run_id, listing_of(items), environment, "/c/catalog.csv")

@@ -12,7 +12,7 @@ from proofsweep.model.bounds import Bounds
 from proofsweep.model.coverage import Coverage
 from proofsweep.model.exchanges import Call
 from proofsweep.model.items import item_id_of
-from proofsweep.model.runs import REDRIVE, Plan
+from proofsweep.model.runs import INGEST, Plan
 from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings
 from proofsweep.store.legs import Legs
@@ -135,13 +135,13 @@ def test_wavs_without_a_credential_are_left_out_until_they_are_asked_for(setting
 
 
 def test_a_setting_leaves_them_out_of_every_whole_catalog(change: Change, catalog: str) -> None:
-    """Nightly runs have no options; a pass over a watched folder and a redrive ask for each file."""
+    """Nightly runs have no options; a pass over a watched folder asks for each file."""
     (Path(catalog) / "3.wav").write_bytes(WAV)
     settings = change(CATALOG__SKIP_WITHOUT_CREDENTIAL="true")
 
     whole = catalog_for(settings, catalog)
     part = PartOfCatalog(whole)
-    part.kind = REDRIVE
+    part.kind = INGEST
 
     assert plan_catalog(settings, catalog).reasons == {"no_credential": 1}
     assert plan_listed(settings, part).reasons == {}

@@ -1,7 +1,7 @@
 -- How much of each catalog has an answer, by its newest whole listing, each item once. An answer counts whichever run or
 -- catalog it came from. Covered is what was answered with the version of the file that is listed, or is ineligible, so
 -- that covered = files when nothing is left to do. Gone are items of the catalog that are listed no more. Passes over
--- watched folders and redrives list no catalog, since each is a part. The oldest open reject is the oldest answer among
+-- watched folders list no catalog, since each is a part. The oldest open reject is the oldest answer among
 -- the files that are rejected now.
 WITH listed AS (
     SELECT DISTINCT environment, identity, listings.catalog, run_id, item_id

@@ -22,8 +22,8 @@ def test_what_was_not_due_is_covered(results: Results) -> None:
     assert night.covered_percent == 95.0
 
 
-def test_a_pass_and_a_redrive_cover_nothing(results: Results) -> None:
-    """They list a part; runs of another environment or catalog, and those that never began, are no nights here."""
+def test_a_pass_covers_nothing(results: Results) -> None:
+    """It lists a part; runs of another environment or catalog, and those that never began, are no nights here."""
     part = plan_of_run("20261119T020000Z_000aa", 1, catalog_kind="ingest")
     other = plan_of_run("20261120T020000Z_000aa", 1, environment="production")
     elsewhere = plan_of_run("20261121T020000Z_000aa", 1, catalog="/d")

@@ -15,7 +15,7 @@ from proofsweep.endings import EndedBy
 from proofsweep.model import layout
 from proofsweep.model.items import WorkItem
 from proofsweep.model.pruning import Keep
-from proofsweep.model.runs import INGEST, REDRIVE, Plan
+from proofsweep.model.runs import INGEST, Plan
 from proofsweep.model.tables import planned_items, schemas
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.journal import Journal
@@ -190,9 +190,9 @@ class TenNights:
             arrived = {f"arrived {day} {number}": ACCEPTED for number in range(lots.randint(1, 2))}
             arrived = {item: row | {"audio_sha256": f"{environment} {item}"} for item, row in arrived.items()}
             self._leave(_Night(day, 1, environment, "/in", INGEST), arrived, sorted(arrived))
-        if lots.random() < 0.3:  # sometimes a redrive
+        if lots.random() < 0.3:  # sometimes two files are verified again
             again = {item: label.files[item] for item in lots.sample(listed, 2)}
-            self._leave(_Night(day, 2, environment, CATALOG, REDRIVE), again, sorted(again))
+            self._leave(_Night(day, 2, environment, CATALOG, "manifest"), again, sorted(again), listed)
 
     def _leave(
         self,

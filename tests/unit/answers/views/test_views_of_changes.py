@@ -106,7 +106,6 @@ def test_items_are_first_seen_gone_and_moved(results: Results) -> None:
         {"remaining": 1},
         {"skipped": 1},
         {"catalog_kind": "ingest"},
-        {"catalog_kind": "redrive"},
         {"catalog": "/c/another.csv"},
     ],
 )

@@ -101,5 +101,5 @@ def _leave_some_night(results: Results, run_id: str, lots: Random) -> None:
         is_noted=lots.random() < 0.5,
         catalog=lots.choice(("/c/catalog.csv", "/c/catalog.csv", "/c/another.csv")),
         environment=lots.choice(("beta", "beta", "beta", "production")),
-        catalog_kind=lots.choice(("manifest", "manifest", "manifest", "redrive")),
+        catalog_kind=lots.choice(("manifest", "manifest", "manifest", "ingest")),
     )

@@ -5,7 +5,7 @@ import pytest
 from proofsweep.answers.views.connection import opened
 from proofsweep.model.items import WorkItem
 from proofsweep.model.reasons import Ineligible, Reason
-from proofsweep.model.runs import INGEST, REDRIVE
+from proofsweep.model.runs import INGEST
 from proofsweep.store.listings import Listing, write_gone
 from proofsweep.store.plans_and_parts import Results
 
@@ -112,9 +112,9 @@ def test_a_file_that_was_delivered_since_it_was_missing_is_not_sent_yet(results:
 
 
 def test_parts_of_a_catalog_use_its_newest_listing(results: Results) -> None:
-    """A redrive answers for its file; what a pass over a watched folder took, and perhaps moved, is never gone."""
+    """What a pass over a watched folder took, and perhaps moved, is never gone, and its answer counts."""
     night(results, MONDAY, {"a": ACCEPTED, "b": REJECTED})
-    night(results, TUESDAY, {"b": ACCEPTED}, catalog_kind=REDRIVE)
+    night(results, TUESDAY, {"b": ACCEPTED}, catalog_kind=INGEST)
     night(results, WEDNESDAY, {"new": REJECTED}, catalog_kind=INGEST)
 
     assert states(results) == {"a": "accepted", "b": "accepted", "new": "rejected"}

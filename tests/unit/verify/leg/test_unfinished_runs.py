@@ -9,7 +9,7 @@ import pytest
 from proofsweep.answers.describe_run import describe_run
 from proofsweep.errors import RunIsActive
 from proofsweep.model.bounds import Bounds
-from proofsweep.model.runs import INGEST, PARTIAL_KINDS, Plan, new_run_id
+from proofsweep.model.runs import INGEST, Plan, new_run_id
 from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings, load_settings
 from proofsweep.store.legs import Legs
@@ -109,12 +109,9 @@ def test_a_run_that_is_too_old_is_left(change: Change, catalog: str, begun: Plan
     assert run_to_resume(settings) == begun
 
 
-@pytest.mark.parametrize("kind", sorted(PARTIAL_KINDS))
-def test_a_run_of_a_part_of_the_catalog_does_not_hide_its_night(
-    settings: Settings, catalog: str, begun: Plan, kind: str
-) -> None:
-    """An ingest pass or a redrive has planned none of the rows that the night left."""
-    part = copied(settings, begun, 1, catalog_kind=kind)
+def test_a_pass_does_not_hide_the_night_of_its_folder(settings: Settings, catalog: str, begun: Plan) -> None:
+    """It has planned none of the rows that the night left."""
+    part = copied(settings, begun, 1, catalog_kind=INGEST)
 
     assert run_to_resume(settings, catalog) == begun
     assert run_to_resume(settings) == part
@@ -144,12 +141,12 @@ def test_the_run_of_a_pass_is_never_superseded(settings: Settings, config: str, 
 
 
 def test_a_new_plan_takes_the_place_of_older_ones(settings: Settings, catalog: str, begun: Plan) -> None:
-    """Redrives and passes keep theirs."""
-    redrive = copied(settings, begun, 0, catalog_kind="redrive")
+    """Passes keep theirs."""
+    ingest = copied(settings, begun, 0, catalog_kind=INGEST)
     new = copied(settings, begun, 1)
 
     supersede_older(settings, new)
 
-    found = {plan.run_id: describe_run(results_for(settings), plan.run_id).ended_by for plan in (begun, redrive, new)}
+    found = {plan.run_id: describe_run(results_for(settings), plan.run_id).ended_by for plan in (begun, ingest, new)}
     assert list(found.values()) == ["superseded", None, None]
     assert run_to_resume(settings, catalog) == new

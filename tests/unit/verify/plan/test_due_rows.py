@@ -169,3 +169,18 @@ def test_the_oldest_rows_are_as_many_as_the_calls_are_enough_for() -> None:
 
     assert [most_rows(oldest, calls) for calls in (103, 1)] == [50, 1]
     assert most_rows(Selection(), 100) is None
+
+
+def test_only_items_that_stand_so_are_taken(catalog: Catalog) -> None:
+    """The others are listed, and counted as rows that do not meet a condition."""
+    facts = {"limits": SizeLimits(), "answered_at": lambda *_: None, "tried_at": lambda *_: None, "now": NOW}
+    every = [item_id_of(row, catalog.name) for row in catalog.rows()]
+    selection = Selection(only=("failed",))
+
+    rows = DueRows(catalog, selection, **facts, only={every[1]})
+    none = DueRows(catalog, selection, **facts, only=())
+
+    assert [row.named_audio for row in rows.rows()] == ["b.wav"]
+    assert (rows.skipped, rows.unmet) == (len(every) - 1, len(every) - 1)
+    with pytest.raises(NothingDue, match=r"nothing is due; rows that do not meet --only failed: 4$"):
+        list(none.rows())
