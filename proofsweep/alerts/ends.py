@@ -6,13 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from proofsweep.alerts.events import state_of_ending
 from proofsweep.alerts.facts import alerts_of_run, end_of_run
 from proofsweep.alerts.messages import About, Alert, quoted, shortened
 from proofsweep.alerts.notifier import Gather, Notifier
 from proofsweep.alerts.rules import FlowEnd, alerts_of_end, key_expires, over_after_end, rotated_key_ends
 from proofsweep.answers.run_status import RunStatus
-from proofsweep.errors import RunMustStop
 from proofsweep.model.ingest import PassReport
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.rotations import Rotations
@@ -46,16 +44,9 @@ def end_of_leg(scope: AlertScope, run: RunStatus, *, tries_left: bool = False) -
 
 def end_of_flow(scope: AlertScope, flow: str, state: str, message: str, *, tries_left: bool = False) -> Gather:
     """Tell of a flow run that ended in a state with a message."""
-    about, said = _here(scope), [f"It said: {quoted(message)}"]
-    end = FlowEnd(
-        environment=scope.environment, flow=flow, state=state, about=about, details=said, tries_left=tries_left
-    )
+    said = [f"It said: {quoted(message)}"]
+    end = FlowEnd(scope.environment, flow, state, about=_here(scope), details=said, tries_left=tries_left)
     return lambda: (alerts_of_end(end), over_after_end(end))
-
-
-def stop_before_leg(scope: AlertScope, stop: RunMustStop) -> Gather:
-    """Tell of a run that could not begin."""
-    return end_of_flow(scope, "verify-catalog", state_of_ending(stop.ended_by), stop.message)
 
 
 def end_of_pass(scope: AlertScope, watched: str, report: PassReport, *, tries_left: bool = False) -> Gather:
@@ -63,9 +54,9 @@ def end_of_pass(scope: AlertScope, watched: str, report: PassReport, *, tries_le
     unmoved = Counter(str(row["detail"]) for row in report.not_moved)
     lines = [f"- {count:,}: {quoted(reason)}" for reason, count in unmoved.items()]
     end = FlowEnd(
-        environment=scope.environment,
-        flow="check-ingest",
-        state="NotMoved" if unmoved else "Completed",
+        scope.environment,
+        "check-ingest",
+        "NotMoved" if unmoved else "Completed",
         about=replace(_here(scope), catalog=watched, rows=unmoved.total()),
         details=[f"They lie in {quoted(watched)} still:", *shortened(lines)],
         title=f"verified files that are not moved: {unmoved.total():,}",
@@ -81,9 +72,7 @@ def _here(scope: AlertScope) -> About:
 
 def alerts_of_key(scope: AlertScope, key_in_use: str | None, now: datetime) -> list[Alert]:
     """Tell of a key that ends: by what a person has set, and by the rotations that the store has of the environment."""
-    environment = scope.environment
-    rotations = Rotations(scope.results).answered()
-    own = (rotation for rotation in rotations if rotation.environment == environment)
+    own = (each for each in Rotations(scope.results).answered() if each.environment == scope.environment)
     found = [rotated_key_ends(rotation, key_in_use, now) for rotation in own]
-    found.append(key_expires(environment, scope.key_expires_at, now))
+    found.append(key_expires(scope.environment, scope.key_expires_at, now))
     return [alert for alert in found if alert is not None]

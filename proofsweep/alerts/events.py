@@ -8,25 +8,6 @@ from types import MappingProxyType
 from proofsweep.endings import ENDINGS, EndedBy, ending_of
 from proofsweep.model.operations import OperationKind
 
-FLOWS = (
-    "verify-catalog",
-    "verify-proofs",
-    "check-ingest",
-    "monitor-service",
-    "inventory-proofs",
-    "recover-sidecars",
-    "refresh-interpretations",
-    "rotate-key",
-    "erase-proofs",
-    "check-alerts",
-)
-"""All our flows: each event on a state holds for each of them.
-
-Prefect tries none of them again that has ended (`retries=0`). The client has waited for the service already; a
-verification goes on with its next schedule, as all work on a schedule does; nobody rotates a key or erases proofs again
-unasked. Who sets `retries` for a flow all the same is told of its last try only.
-"""
-
 FLOW_OF_OPERATION: Mapping[str, str] = MappingProxyType(
     {
         OperationKind.INVENTORY: "inventory-proofs",
@@ -99,8 +80,7 @@ class AlertRule:
     severity: Severity = Severity.WARNING
 
 
-def _states_of(kind: AlertKind | None) -> tuple[str, ...]:
-    """Return the states of the endings that an alert tells of; None for those that nobody is told of."""
+def _states_of(kind: AlertKind) -> tuple[str, ...]:
     return tuple(dict.fromkeys(ending.state for ending in ENDINGS.values() if ending.alert == kind))
 
 
@@ -174,10 +154,4 @@ EVENTS: Mapping[AlertKind, AlertRule] = MappingProxyType(
 ALERTED_STATES: Mapping[str, AlertKind] = MappingProxyType(
     {state: kind for kind, event in EVENTS.items() for state in event.states}
 )
-"""The states that somebody is told of."""
-
-SILENT_STATES = (*_states_of(None), ALREADY_ACTIVE)
-"""The states that are told to nobody: a good end, a person's own wish, and work that another process does."""
-
-END_STATES = (*SILENT_STATES, *ALERTED_STATES)
-"""The names of all states in which our flow runs end."""
+"""The states that somebody is told of: not a good end, a person's own wish, or work that another process does."""

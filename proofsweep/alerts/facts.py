@@ -49,7 +49,8 @@ def work_facts(
 
 def _did_its_work(leg: LegRecord) -> bool:
     accepted, rejected, failed, ineligible = (_count(leg, outcome) for outcome in OUTCOMES)
-    finished, have_all_failed = accepted + rejected + failed + ineligible, failed > 0 and not accepted + rejected
+    have_all_failed = failed > 0 and not accepted + rejected
+    finished = accepted + rejected + failed + ineligible
     return did_its_work(str(leg.receipt.get("ended_by")), finished, have_all_failed=have_all_failed)
 
 
@@ -85,7 +86,7 @@ def _host(claim: Claim | None) -> str | None:
 
 
 def _killed(environment: str, flow: str, about: About, began: str) -> FlowEnd:
-    return FlowEnd(environment=environment, flow=flow, state=CRASHED, about=about, details=[began])
+    return FlowEnd(environment, flow, CRASHED, about=about, details=[began])
 
 
 def _newest_operations(operations: Operations, environment: str, since: datetime) -> Iterator[Operation]:
@@ -137,9 +138,9 @@ def end_of_run(results: Results, run: RunStatus, *, tries_left: bool = False) ->
     heads = [] if head is None else [f"Head of the records: `{head}`"]
     url = results.store.url
     return FlowEnd(
-        environment=run.plan.environment,
-        flow="verify-catalog",
-        state=state_of_run(run.ended_by or EndedBy.KILLED, is_over=run.is_over, failed=failed, answered=run.answered),
+        run.plan.environment,
+        "verify-catalog",
+        state_of_run(run.ended_by or EndedBy.KILLED, is_over=run.is_over, failed=failed, answered=run.answered),
         about=About(catalog=run.plan.catalog, machine=_host(holder), rows=remaining or failed, results_url=url),
         title=f"{remaining:,} of {items:,} rows remain" if remaining else some_failed,
         details=[f"Run `{run.plan.run_id}`: {harmless(ending_of(run))}.", *said, counts, *shortened(kinds), *heads],

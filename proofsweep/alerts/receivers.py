@@ -3,7 +3,7 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import apprise
@@ -12,34 +12,21 @@ from pydantic import SecretStr
 from proofsweep.alerts.messages import Alert
 from proofsweep.errors import ConfigError
 
-UrlSource = Callable[[], str]
-"""Reads the receivers' URLs from where they are kept: one a line; ConfigError if they cannot be read."""
-
-# Bounds what a wrong path can fill the memory with. Chosen: hundreds of receivers.
+# Bounds what a wrong path can fill the memory with: hundreds of receivers.
 _MOST_URL_BYTES = 65_536
 
-# Bounds how long all receivers together can keep a run from ending. Chosen: apprise waits 4 s for each step of HTTP and
-# 15 s for SMTP.
+# How long all receivers together can keep a run from ending; apprise waits 4 s for each step of HTTP, 15 s for SMTP.
 _LONGEST_SEND_SECONDS = 30.0
 
 
-def url_file(path: Path) -> UrlSource:
-    """Read the URLs from a file."""
-
-    def read() -> str:
-        try:
-            with path.open("rb") as file:
-                return file.read(_MOST_URL_BYTES).decode("utf-8", "replace")
-        except OSError as error:
-            why = error.strerror
-            raise ConfigError(f"The file of alert URLs {path} cannot be read ({why}): see alerts.urls_file.") from error
-
-    return read
-
-
-def url_variable(name: str, environ: Mapping[str, str]) -> UrlSource:
-    """Read the URLs from an environment variable."""
-    return lambda: environ.get(name, "")
+def urls_in_file(path: Path) -> str:
+    """Read the URLs from a file; ConfigError if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(_MOST_URL_BYTES).decode("utf-8", "replace")
+    except OSError as error:
+        why = error.strerror
+        raise ConfigError(f"The file of alert URLs {path} cannot be read ({why}): see alerts.urls_file.") from error
 
 
 class Receivers:
@@ -49,13 +36,13 @@ class Receivers:
         self._urls = urls
 
     @classmethod
-    def read(cls, source: UrlSource, *, where: str) -> "Receivers":
-        """Read and check the URLs; an empty line and one that begins with `#` are ignored.
+    def read(cls, text: str, *, where: str) -> "Receivers":
+        """Read and check the URLs, one a line; an empty line and one that begins with `#` are ignored.
 
         ConfigError if there is none, or apprise cannot use one. The error does not show it.
         """
         _silence_libraries()
-        lines = {number: line.strip() for number, line in enumerate(source().splitlines(), start=1)}
+        lines = {number: line.strip() for number, line in enumerate(text.splitlines(), start=1)}
         urls = {number: SecretStr(line) for number, line in lines.items() if line and not line.startswith("#")}
         if not urls:
             raise ConfigError(f"{where} holds no alert URL; see docs/alerts.md.")

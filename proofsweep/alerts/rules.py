@@ -14,7 +14,7 @@ _WHOLE = {COMPLETED, "SomeFailed", "AllFailed", "FoundDifferences"}
 """States in which no work remains: then other ends of the same work are over."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class FlowEnd:
     """How a flow run, or a leg of one, has ended."""
 
@@ -101,14 +101,12 @@ _GRACE_HOURS = 24
 
 
 def key_expires(environment: str, expires_at: datetime | None, now: datetime) -> Alert | None:
-    """Tell that a rotated key ends within 24 hours, or has ended (contract, Authentication 5)."""
+    """Tell that the key ends within 24 hours, or has ended, by what a person has set (contract, Authentication 5)."""
     if expires_at is None or now < expires_at - timedelta(hours=_GRACE_HOURS):
         return None
-    is_over = expires_at <= now
-    when, ends = minute_of(expires_at), "ended" if is_over else "ends"
+    when, ends, state = _end_of_key(expires_at, now)
     lines = [f"The setting service.key_expires_at says that the key {ends} at {when}. Clear it with the new key."]
-    title, state = f"the API key {ends} at {when}", "over" if is_over else "soon"
-    return made_alert(AlertKind.KEY_EXPIRES, environment, title, lines, when, state)
+    return made_alert(AlertKind.KEY_EXPIRES, environment, f"the API key {ends} at {when}", lines, when, state)
 
 
 def rotated_key_ends(rotation: Rotation, key_in_use: str | None, now: datetime) -> Alert | None:
@@ -116,16 +114,18 @@ def rotated_key_ends(rotation: Rotation, key_in_use: str | None, now: datetime) 
 
     `key_in_use` is the fingerprint of the key in use here; None if it is not known.
     """
-    ends, is_in_use = rotation.old_key_ends_at, key_in_use == rotation.key_fingerprint
-    is_over = ends <= now
-    if now < ends - timedelta(hours=_GRACE_HOURS) or (is_over and not is_in_use):
+    ends_at, is_in_use = rotation.old_key_ends_at, key_in_use == rotation.key_fingerprint
+    if now < ends_at - timedelta(hours=_GRACE_HOURS) or (ends_at <= now and not is_in_use):
         return None
-    when, state = minute_of(ends), "over" if is_over else "soon"
+    when, ends, state = _end_of_key(ends_at, now)
     use = "The settings still name the old key." if is_in_use else "The new one is in use here."
-    will, of = "ended" if is_over else "ends", rotation.environment
-    lines = [f"The key was rotated at {minute_of(rotation.answered_at)}; the old one {will} at {when}.", use]
-    title = f"the old API key {will} at {when}"
-    return made_alert(AlertKind.KEY_EXPIRES, of, title, lines, rotation.operation_id, state)
+    lines = [f"The key was rotated at {minute_of(rotation.answered_at)}; the old one {ends} at {when}.", use]
+    title, cause = f"the old API key {ends} at {when}", (rotation.operation_id, state)
+    return made_alert(AlertKind.KEY_EXPIRES, rotation.environment, title, lines, *cause)
+
+
+def _end_of_key(ends_at: datetime, now: datetime) -> tuple[str, str, str]:
+    return (minute_of(ends_at), "ended", "over") if ends_at <= now else (minute_of(ends_at), "ends", "soon")
 
 
 def quota_low(

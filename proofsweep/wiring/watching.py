@@ -5,11 +5,12 @@ from contextlib import AbstractContextManager
 from functools import partial
 
 from proofsweep.alerts.check import Check
-from proofsweep.alerts.ends import AlertScope, end_of_pass, stop_before_leg
+from proofsweep.alerts.ends import AlertScope, end_of_flow, end_of_pass
+from proofsweep.alerts.events import state_of_ending
 from proofsweep.alerts.messages import TEST_ALERT
 from proofsweep.alerts.monitor import Monitored, ProbeBatch, monitor, probe_service
 from proofsweep.alerts.notifier import Delivery, Gather, Notifier, complaints_of
-from proofsweep.alerts.receivers import Receivers, UrlSource, url_file, url_variable
+from proofsweep.alerts.receivers import Receivers, urls_in_file
 from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.ingest import watched_folder as folders
 from proofsweep.ingest.watched_folder import IngestContext, WatchedFolder
@@ -50,7 +51,8 @@ def tell(settings: Settings, gather: Gather, read_block: ReadBlock | None = None
 
 def tell_of_stop(settings: Settings, stop: RunMustStop, read_block: ReadBlock | None) -> list[str]:
     """Tell of a run that could not begin."""
-    return tell(settings, stop_before_leg(alert_scope(settings), stop), read_block)
+    state = state_of_ending(stop.ended_by)
+    return tell(settings, end_of_flow(alert_scope(settings), "verify-catalog", state, stop.message), read_block)
 
 
 def tell_of_pass(settings: Settings, watched: str, report: PassReport, read_block: ReadBlock | None) -> list[str]:
@@ -118,22 +120,17 @@ def notifier_for(settings: Settings, read_block: ReadBlock | None, flow_page: st
 
 def receivers_for(settings: Settings, read_block: ReadBlock | None) -> Receivers | None:
     """Read who is told; None if the settings name nobody. ConfigError if the URLs cannot be read or used."""
-    source = _url_source(settings, read_block)
-    return None if source is None else Receivers.read(source[0], where=source[1])
-
-
-def _url_source(settings: Settings, read_block: ReadBlock | None) -> tuple[UrlSource, str] | None:
     alerts = settings.alerts
     if alerts.urls_file is not None:
-        return url_file(alerts.urls_file), f"The file {alerts.urls_file}"
+        return Receivers.read(urls_in_file(alerts.urls_file), where=f"The file {alerts.urls_file}")
     if alerts.urls_env is not None:
-        return url_variable(alerts.urls_env, environment()), f"The environment variable {alerts.urls_env}"
+        urls = environment().get(alerts.urls_env, "")
+        return Receivers.read(urls, where=f"The environment variable {alerts.urls_env}")
     if alerts.urls_block is None:
         return None
     if read_block is None:
         raise ConfigError("The settings keep the alert URLs in a Prefect Secret block, which cannot be read here.")
-    name = alerts.urls_block
-    return lambda: read_block(name), f"The secret block {name}"
+    return Receivers.read(read_block(alerts.urls_block), where=f"The secret block {alerts.urls_block}")
 
 
 def watched_folder(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.alerts.events import ALERTED_STATES, END_STATES, FLOWS
+from proofsweep.alerts.events import ALERTED_STATES
 from proofsweep_cli.app import run
 
 from ..servers.alert_receivers import Webhook, webhook
@@ -192,7 +192,7 @@ def test_the_test_message_arrives(world: SandboxWorld, hook: Webhook, monkeypatc
     assert hook.titles[0] == "proofsweep: a test message"
 
 
-@pytest.mark.parametrize("flow", FLOWS)
+@pytest.mark.parametrize("flow", ["verify-catalog", "inventory-proofs"])
 def test_each_state_of_each_flow_is_told_by_the_settings(
     world: SandboxWorld, hook: Webhook, monkeypatch: pytest.MonkeyPatch, flow: str
 ) -> None:
@@ -203,7 +203,7 @@ def test_each_state_of_each_flow_is_told_by_the_settings(
 
     monkeypatch.setenv("PREFECT__RUNTIME__FLOW_RUN__FLOW_NAME", flow)
 
-    for state in [*END_STATES, *END_STATES]:
+    for state in [*ALERTED_STATES, "Completed", "Cancelled", "AlreadyActive", *ALERTED_STATES]:
         ended = State(type=StateType.FAILED, name=state, message="It said so.")
         ended_flow(None, world.results_url, lambda _settings, ended=ended: ended)  # type: ignore[misc]  # a lambda
     with pytest.raises(ZeroDivisionError):

@@ -4,10 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from proofsweep.alerts.ends import end_of_flow, end_of_leg, end_of_pass, stop_before_leg
+from proofsweep.alerts.ends import end_of_flow, end_of_leg, end_of_pass
 from proofsweep.alerts.notifier import Gather
 from proofsweep.answers.describe_run import describe_run
-from proofsweep.errors import RunMustStop
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.ingest import PassReport
 from proofsweep.settings import Settings, load_settings
@@ -75,13 +74,6 @@ def test_a_key_that_ends_soon_is_told_at_the_end_of_any_run(change: Change, conf
     run = describe_run(results_for(settings), verified(settings, config, catalog))
 
     assert told(settings, end_of_leg(alert_scope(settings), run)).kinds == ["key_expires"]
-
-
-def test_a_run_that_could_not_begin_is_told(settings: Settings) -> None:
-    """Nothing of it is in the store."""
-    stop = RunMustStop("The service does not answer.", ended_by="breaker")
-
-    assert told(settings, stop_before_leg(alert_scope(settings), stop)).kinds == ["outage"]
 
 
 def test_each_flow_is_told_by_its_own_name(settings: Settings) -> None:

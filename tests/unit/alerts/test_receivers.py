@@ -13,7 +13,7 @@ import pytest
 from proofsweep.alerts import receivers as alert_receivers
 from proofsweep.alerts.events import AlertKind
 from proofsweep.alerts.messages import Alert, quoted
-from proofsweep.alerts.receivers import Receivers, url_file, url_variable
+from proofsweep.alerts.receivers import Receivers, urls_in_file
 from proofsweep.errors import ConfigError
 
 from ...servers.alert_receivers import Mailbox, Webhook, mailbox, webhook
@@ -43,7 +43,7 @@ def box() -> Iterator[Mailbox]:
 
 def receivers(*urls: str) -> Receivers:
     """Read receivers from some lines."""
-    return Receivers.read(lambda: "\n".join(urls), where="The test")
+    return Receivers.read("\n".join(urls), where="The test")
 
 
 def test_a_webhook_gets_subject_and_body(hook: Webhook) -> None:
@@ -155,21 +155,18 @@ def test_no_url_at_all_is_a_mistake(text: str) -> None:
         receivers(text)
 
 
-def test_urls_come_from_a_file_or_a_variable(tmp_path: Path) -> None:
-    """One a line; the variable may hold lines too."""
+def test_urls_come_from_a_file(tmp_path: Path) -> None:
+    """One a line."""
     path = tmp_path / "urls"
     path.write_text("# chat\njson://127.0.0.1/a\n\n  json://127.0.0.1/b  \n")
 
-    assert len(Receivers.read(url_file(path), where="")) == 2
-    assert len(Receivers.read(url_variable("URLS", {"URLS": path.read_text()}), where="")) == 2
-    with pytest.raises(ConfigError, match="holds no alert URL"):
-        Receivers.read(url_variable("URLS", {}), where="")
+    assert len(Receivers.read(urls_in_file(path), where="")) == 2
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     """It is a setting's value, and no secret."""
     with pytest.raises(ConfigError, match=r"file of alert URLs .*none cannot be read"):
-        Receivers.read(url_file(tmp_path / "none"), where="")
+        urls_in_file(tmp_path / "none")
 
 
 def test_apprise_reads_what_the_docs_name() -> None:

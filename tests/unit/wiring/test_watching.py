@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.alerts.ends import stop_before_leg
 from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.settings import Settings
 from proofsweep.wiring import watching
-from proofsweep.wiring.watching import alert_scope, notifier_for, receivers_for, tell
+from proofsweep.wiring.watching import notifier_for, receivers_for, tell, tell_of_stop
 
 from ..wired import Change, Inbox
 
@@ -44,12 +43,12 @@ def test_an_alert_that_fails_is_one_line(change: Change, monkeypatch: pytest.Mon
     """A receiver that is away, a wrong file, or a mistake of this program."""
     monkeypatch.setenv("ALERT_URLS", "json://127.0.0.1:1/s3cr3t")
     settings = change(ALERTS__URLS_ENV="ALERT_URLS")
-    stop = stop_before_leg(alert_scope(settings), RunMustStop("It does not answer.", ended_by="breaker"))
+    stop = RunMustStop("It does not answer.", ended_by="breaker")
 
-    (away,) = tell(settings, stop)
+    (away,) = tell_of_stop(settings, stop, None)
     (mistake,) = tell(settings, lambda: 1 / 0)  # type: ignore[arg-type,return-value]  # the mistake
     monkeypatch.delenv("ALERT_URLS")
-    (wrong,) = tell(settings, stop)
+    (wrong,) = tell_of_stop(settings, stop, None)
 
     assert away.startswith("An alert was not taken by json;")
     assert mistake == "Nobody could be told, through a mistake of this program (ZeroDivisionError)."
@@ -65,6 +64,6 @@ def test_a_results_store_that_fails_is_one_line(
 
     monkeypatch.setattr(watching, "receivers_for", lambda *_: Inbox())
 
-    (line,) = tell(settings, stop_before_leg(alert_scope(settings), RunMustStop("no", ended_by="breaker")))
+    (line,) = tell_of_stop(settings, RunMustStop("no", ended_by="breaker"), None)
 
     assert line.startswith("Nobody could be told: ")
