@@ -8,8 +8,8 @@ from datetime import datetime
 
 from proofsweep.alerts.facts import alerts_of_run, end_of_run
 from proofsweep.alerts.messages import About, Alert, quoted, shortened
-from proofsweep.alerts.notifier import Gather, Notifier
 from proofsweep.alerts.rules import FlowEnd, alerts_of_end, key_expires, over_after_end, rotated_key_ends
+from proofsweep.alerts.send import Gather, Notifier
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.model.ingest import PassReport
 from proofsweep.store.plans_and_parts import Results

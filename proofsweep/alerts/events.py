@@ -61,13 +61,6 @@ class AlertKind(StrEnum):
     NOT_MOVED = "not_moved"
 
 
-class Severity(StrEnum):
-    """How urgent an alert is, in the words of apprise."""
-
-    WARNING = "warning"
-    FAILURE = "failure"
-
-
 @dataclass(frozen=True, slots=True)
 class AlertRule:
     """When an alert is told, what happens if nobody acts, and what to do; `title` and `states` are of flow runs."""
@@ -77,7 +70,7 @@ class AlertRule:
     advice: str
     title: str = ""
     states: tuple[str, ...] = ()
-    severity: Severity = Severity.WARNING
+    severity: str = "warning"  # in the words of apprise
 
 
 def _states_of(kind: AlertKind) -> tuple[str, ...]:
@@ -102,7 +95,7 @@ EVENTS: Mapping[AlertKind, AlertRule] = MappingProxyType(
             "the service refuses the key; monitoring tells it after three probes",
             "every run stops before its first file, until the right key is in place.",
             "put the right key in place, and try it with `proofsweep doctor`; the next run resumes.",
-            *("the service refused the API key", _states_of(AlertKind.KEY_REFUSED), Severity.FAILURE),
+            *("the service refused the API key", _states_of(AlertKind.KEY_REFUSED), "failure"),
         ),
         AlertKind.FAILED: AlertRule(
             "a flow run failed (settings, catalog, store, a mistake of this program), rows of a whole run failed, "
@@ -111,25 +104,25 @@ EVENTS: Mapping[AlertKind, AlertRule] = MappingProxyType(
             "see the message, then `proofsweep doctor`, or `proofsweep rejects` if rows failed.",
             "a flow run failed",
             (*_states_of(AlertKind.FAILED), "TimedOut", "SomeFailed", "AllFailed", "FoundDifferences"),
-            Severity.FAILURE,
+            "failure",
         ),
         AlertKind.CRASHED: AlertRule(
             "the process was killed, or its machine is gone, and what it left unended, nobody works on",
             "the next run of the schedule takes over, and resumes what remains.",
             "see whether the worker and its machine are well; the next run resumes, or `proofsweep resume`.",
-            *("a flow run was killed, and nobody works on it", (CRASHED,), Severity.FAILURE),
+            *("a flow run was killed, and nobody works on it", (CRASHED,), "failure"),
         ),
         AlertKind.NO_SUCCESS: AlertRule(
             "no run has done its work for `alerts.no_success_hours`",
             "nothing is verified, until a run does its work.",
             "see `proofsweep status --runs`, the worker and its schedule; then `proofsweep doctor`.",
-            severity=Severity.FAILURE,
+            severity="failure",
         ),
         AlertKind.KEY_EXPIRES: AlertRule(
             "a key ends within 24 hours, or has ended: by `service.key_expires_at`, or after a rotation of `rotations`",
             "from its end on the service refuses the key, and every run stops.",
             "where the old key is still in use, put the new one in place, and try it with `proofsweep doctor`.",
-            severity=Severity.FAILURE,
+            severity="failure",
         ),
         AlertKind.QUOTA_LOW: AlertRule(
             "less than `alerts.low_quota_percent` of the quota is left",

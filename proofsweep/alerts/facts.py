@@ -11,7 +11,6 @@ from proofsweep.alerts.rules import FlowEnd, ProbeFacts, WorkFacts, alerts_of_en
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.answers.summary import advice_for, ending_of, label_of
 from proofsweep.endings import EndedBy
-from proofsweep.model.operations import Operation
 from proofsweep.model.run_records import OUTCOMES, LegRecord, RunRecord
 from proofsweep.model.runs import Claim, new_run_id
 from proofsweep.store.lease import Lease
@@ -65,36 +64,26 @@ def _instant(text: object) -> datetime | None:
 
 def killed_work(results: Results, environment: str, since: datetime) -> Iterator[FlowEnd]:
     """Return the newest operations of each kind, and the last pass over each folder, that were killed."""
-    operations = Operations(results)
-    for operation in _newest_operations(operations, environment, since):
-        lease = operations.lease(operation.operation_id)
-        about = About(machine=_host(lease.holder(lease.last())), results_url=results.store.url)
-        began = f"The {operation.kind} of {minute_of(operation.started_at)} has no end."
-        yield _killed(environment, FLOW_OF_OPERATION[operation.kind], about, began)
-    leases = Results(ingest_store(results.store.url))
-    for watch in watched_ids(leases.store):
-        lease = Lease(leases, watch)
+    operations, url = Operations(results), results.store.url
+    read = map(operations.operation, operations.ids(new_run_id(since, "")))
+    newest = {each.kind: each for each in read if each is not None and each.environment == environment}
+    for each in newest.values():
+        lease = operations.lease(each.operation_id)
+        if operations.receipt(each.operation_id) is None and _was_killed(lease):
+            about = About(machine=_host(lease.holder(lease.last())), results_url=url)
+            began = f"The {each.kind} of {minute_of(each.started_at)} has no end."
+            yield FlowEnd(environment, FLOW_OF_OPERATION[each.kind], CRASHED, about, [began])
+    leases = Results(ingest_store(url))
+    for lease in (Lease(leases, watch) for watch in watched_ids(leases.store)):
         claim = lease.holder(lease.last())
-        if claim is not None and _was_killed(lease) and claim.facts.get("environment") == environment:
-            folder = str(claim.facts.get("folder"))
-            about = About(catalog=folder, machine=_host(claim), results_url=results.store.url)
-            yield _killed(environment, "check-ingest", about, f"The pass of {minute_of(claim.claimed.at)} has no end.")
+        if claim is not None and claim.facts.get("environment") == environment and _was_killed(lease):
+            about = About(catalog=str(claim.facts.get("folder")), machine=claim.host, results_url=url)
+            began = f"The pass of {minute_of(claim.claimed.at)} has no end."
+            yield FlowEnd(environment, "check-ingest", CRASHED, about, [began])
 
 
 def _host(claim: Claim | None) -> str | None:
     return None if claim is None else claim.host
-
-
-def _killed(environment: str, flow: str, about: About, began: str) -> FlowEnd:
-    return FlowEnd(environment, flow, CRASHED, about=about, details=[began])
-
-
-def _newest_operations(operations: Operations, environment: str, since: datetime) -> Iterator[Operation]:
-    read = map(operations.operation, operations.ids(new_run_id(since, "")))
-    newest = {each.kind: each for each in read if each is not None and each.environment == environment}
-    for each in newest.values():
-        if operations.receipt(each.operation_id) is None and _was_killed(operations.lease(each.operation_id)):
-            yield each
 
 
 def _was_killed(lease: Lease) -> bool:

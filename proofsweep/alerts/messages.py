@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from proofsweep.alerts.events import EVENTS, AlertKind, Severity
+from proofsweep.alerts.events import EVENTS, AlertKind
 from proofsweep.text import printable
 
 # Bounds a message, whatever a catalog or the service writes. Chosen: some four lines in a chat.
@@ -32,9 +32,9 @@ class Alert:
     body: str  # lines of plain text, with code spans
 
     @property
-    def severity(self) -> Severity:
+    def severity(self) -> str:
         """How urgent it is."""
-        return Severity.WARNING if self.kind is None else EVENTS[self.kind].severity
+        return "warning" if self.kind is None else EVENTS[self.kind].severity
 
     def with_page(self, url: str | None) -> "Alert":
         """Add the address of a page that shows more, if there is one."""

@@ -172,12 +172,12 @@ def alerts_of_probes(
     """Return the alerts that hold by the last probes, the oldest first, and the begins of the causes that are over."""
     found: list[Alert | None] = []
     over: list[str] = []
+    usage = [probe for probe in probes if probe.call == "usage"]
     for call in _CALLS:
         its_own = [probe for probe in probes if probe.call == call]
         found.append(_failing(its_own, call, environment))
         if its_own and its_own[-1].trouble is None:
             over.append(cause_of(AlertKind.OUTAGE, environment, call))
-    usage = [probe for probe in probes if probe.call == "usage"]
     found.append(_key_refused(usage, environment))
     if usage and usage[-1].trouble is None:
         over.append(cause_of(AlertKind.KEY_REFUSED, environment))

@@ -9,8 +9,7 @@ from proofsweep.alerts.ends import AlertScope, end_of_flow, end_of_pass
 from proofsweep.alerts.events import state_of_ending
 from proofsweep.alerts.messages import TEST_ALERT
 from proofsweep.alerts.monitor import Monitored, ProbeBatch, monitor, probe_service
-from proofsweep.alerts.notifier import Delivery, Gather, Notifier, complaints_of
-from proofsweep.alerts.receivers import Receivers, urls_in_file
+from proofsweep.alerts.send import Delivery, Gather, Notifier, Receivers, complaints_of, urls_in_file
 from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.ingest import watched_folder as folders
 from proofsweep.ingest.watched_folder import IngestContext, WatchedFolder

@@ -6,7 +6,7 @@ from prefect.context import FlowRunContext
 from prefect.runtime import flow_run
 
 from proofsweep.alerts.ends import AlertScope
-from proofsweep.alerts.notifier import Gather, complaints_of
+from proofsweep.alerts.send import Gather, complaints_of
 from proofsweep.logs import Event, log
 from proofsweep.text import printable
 from proofsweep_tasks.key_block import read_block

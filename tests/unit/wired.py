@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from proofsweep.alerts.messages import Alert
-from proofsweep.alerts.receivers import Receivers
+from proofsweep.alerts.send import Receivers
 from proofsweep.settings import Settings, load_settings
 from proofsweep.wiring.engines import close_engines
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from proofsweep.alerts.ends import end_of_flow, end_of_leg, end_of_pass
-from proofsweep.alerts.notifier import Gather
+from proofsweep.alerts.send import Gather
 from proofsweep.answers.describe_run import describe_run
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.ingest import PassReport

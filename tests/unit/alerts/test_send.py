@@ -9,8 +9,7 @@ import pytest
 
 from proofsweep.alerts.events import AlertKind
 from proofsweep.alerts.messages import Alert
-from proofsweep.alerts.notifier import Notifier, read_sent, still_sent
-from proofsweep.alerts.receivers import Receivers
+from proofsweep.alerts.send import Notifier, Receivers, read_sent, still_sent
 from proofsweep.store.store import open_store
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.alerts.notifier import read_sent, write_sent
+from proofsweep.alerts.send import read_sent, write_sent
 from proofsweep.store.store import open_store
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
