@@ -44,7 +44,7 @@ BREAKS = [
     ("pure", "proofsweep/model/items.py", "import pyarrow"),
     ("flows", "flows/proofsweep_flows/verify_catalog.py", "import httpx"),
     ("commands", "cli/proofsweep_cli/plan_command.py", "import proofsweep.verify.plan.survey"),
-    ("commands", "cli/proofsweep_cli/runs_commands.py", "import proofsweep.store.legs"),
+    ("commands", "cli/proofsweep_cli/status_command.py", "import proofsweep.store.legs"),
     ("sandbox", "tasks/proofsweep_tasks/fan_out.py", "import proofsweep_sandbox"),
     ("settings", "proofsweep/verify/plan/plan_run.py", "import proofsweep.settings"),
 ]

@@ -67,9 +67,9 @@ def test_all_who_ask_agree(proofsweep: Command, runs: dict[str, str]) -> None:
     count = "SELECT count(*) AS files, count(DISTINCT run_id) AS runs FROM {}"
     for account, rows in {"acme": 26, "borealis": 3}.items():
         own = ("--account", account)
-        listed = _json(proofsweep("runs", "--json", *own))["runs"]
+        listed = _json(proofsweep("status", "--runs", "--json", *own))["runs"]
         assert [run["run_id"] for run in listed] == [runs[account]]  # type: ignore[attr-defined]
-        assert _json(proofsweep("status", "--json", *own))["run_id"] == runs[account]
+        assert _json(proofsweep("status", "--json", *own))["catalogs"][0]["last_run"] == runs[account]  # type: ignore[index]
         for view in ("verdicts", "latest_attempt", "catalog"):
             answer = proofsweep("query", count.format(view), "--format", "csv", *own)
             assert answer.stdout.splitlines()[1:] == [f"{rows},1"], view
@@ -88,7 +88,7 @@ def test_all_accounts_of_a_store_are_read_together_when_asked(proofsweep: Comman
     """`--account all` shows each with its label; a run is still of one."""
     both = ("--account", "all")
 
-    listed = _json(proofsweep("runs", "--json", *both))["runs"]
+    listed = _json(proofsweep("status", "--runs", "--json", *both))["runs"]
     answer = proofsweep(
         "query", "SELECT environment, count(*) FROM verdicts GROUP BY ALL ORDER BY 1", "-f", "csv", *both
     )
@@ -121,6 +121,6 @@ def test_an_account_must_be_chosen_to_call(proofsweep: Command, partners: Path, 
 
 def test_the_next_command_names_the_account(proofsweep: Command, runs: dict[str, str], partners: Path) -> None:
     """What a person is told to type works for the account that was asked for."""
-    done = proofsweep("status", "--config", partners, "--account", "borealis")
+    done = proofsweep("status", runs["borealis"], "--config", partners, "--account", "borealis")
 
     assert f"proofsweep rejects {runs['borealis']} --config {partners} --account borealis" in done.stdout

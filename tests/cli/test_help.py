@@ -32,7 +32,6 @@ COMMANDS = (
     "verify",
     "resume",
     "check",
-    "runs",
     "status",
     "rejects",
     "export",
@@ -88,7 +87,7 @@ def test_the_list_of_commands_says_what_each_command_says() -> None:
 
 def test_a_command_is_found_after_the_end_of_options(proofsweep: Command) -> None:
     """`--` before a command changes nothing."""
-    assert "proofsweep runs" in proofsweep("--", "runs", "--help").stdout
+    assert "proofsweep status" in proofsweep("--", "status", "--help").stdout
 
 
 def test_the_version_is_printed(proofsweep: Command) -> None:

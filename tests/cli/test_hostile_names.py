@@ -101,8 +101,8 @@ def test_a_run_that_is_shown_later(shown: Callable[..., str], folder: Path, proo
         for piece in leg.remaining.slices():
             verify_slice(leg, piece)
 
-    assert r"a\naccepted · forged" in shown("runs")
-    for command in (["runs"], ["status"], ["resume", plan.run_id]):
+    assert r"a\naccepted · forged" in shown("status", "--runs")
+    for command in (["status"], ["status", "--runs"], ["status", plan.run_id], ["resume", plan.run_id]):
         assert json.loads(proofsweep(*command, "--json").stdout)
         shown(*command, "--json")
 

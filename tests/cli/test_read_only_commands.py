@@ -297,8 +297,8 @@ def test_doctor_does_not_change_a_store(proofsweep: Command, workdir: Path, fini
 
 def test_runs_lists_a_finished_run(proofsweep: Command, finished_run: str) -> None:
     """The run has a line, and its counts in JSON add up."""
-    text = proofsweep("runs")
-    document = json.loads(proofsweep("runs", "--json").stdout)
+    text = proofsweep("status", "--runs")
+    document = json.loads(proofsweep("status", "--runs", "--json").stdout)
 
     assert text.returncode == 0
     assert finished_run in text.stdout
@@ -312,17 +312,17 @@ def test_runs_shows_the_newest_first(proofsweep: Command, finished_run: str, cat
     assert (workdir / "results").is_dir()
     again = plan_catalog(load_settings(), str(catalog)).run_id
 
-    all_runs = json.loads(proofsweep("runs", "--json").stdout)["runs"]
-    newest = json.loads(proofsweep("runs", "--json", "--limit", "1").stdout)["runs"]
+    all_runs = json.loads(proofsweep("status", "--runs", "--json").stdout)["runs"]
+    newest = json.loads(proofsweep("status", "--runs", "--json", "--limit", "1").stdout)["runs"]
 
     assert {run["run_id"] for run in all_runs} == {finished_run, again}
     assert all_runs[0] == newest[0]
     assert [run["run_id"] for run in all_runs] == sorted((finished_run, again), reverse=True)
 
 
-def test_status_is_the_summary_of_the_newest_run(proofsweep: Command, finished_run: str) -> None:
-    """With or without the id, the output shows the run and its legs, and the exit code is that of the run."""
-    newest, named = proofsweep("status"), proofsweep("status", finished_run)
+def test_status_of_a_run_is_its_summary(proofsweep: Command, finished_run: str, catalog: Path) -> None:
+    """By its id or its catalog, the output shows the run and its legs, and the exit code is that of the run."""
+    newest, named = proofsweep("status", "--catalog", catalog), proofsweep("status", finished_run)
 
     assert newest.stdout == named.stdout
     assert newest.returncode == named.returncode == 3
@@ -332,7 +332,7 @@ def test_status_is_the_summary_of_the_newest_run(proofsweep: Command, finished_r
 
 def test_status_gives_one_json_object(proofsweep: Command, finished_run: str) -> None:
     """It has the documented members, and the counts add up."""
-    document = json.loads(proofsweep("status", "--json").stdout)
+    document = json.loads(proofsweep("status", finished_run, "--json").stdout)
 
     assert document["run_id"] == finished_run
     assert sum(document[outcome] for outcome in OUTCOMES) + document["remaining"] == document["items"] == 26
@@ -355,7 +355,7 @@ def test_status_reports_an_active_leg(proofsweep: Command, workdir: Path, catalo
     plan = plan_catalog(load_settings(), str(catalog))
     Legs(results_for(load_settings()), plan.run_id, engines.utc_now).claim(1)
 
-    status, listed = proofsweep("status"), proofsweep("runs")
+    status, listed = proofsweep("status", plan.run_id), proofsweep("status", "--runs")
 
     assert (workdir / "results").is_dir()
     assert status.returncode == 9
@@ -368,7 +368,7 @@ def test_a_run_without_a_leg_is_shown_as_planned_only(proofsweep: Command, workd
     """All of its rows remain, so the exit code is 6."""
     run_id = plan_catalog(load_settings(), str(catalog)).run_id
 
-    listed, status = proofsweep("runs"), proofsweep("status")
+    listed, status = proofsweep("status", "--runs"), proofsweep("status", run_id)
 
     assert (workdir / "results").is_dir()
     assert "planned only" in listed.stdout
@@ -380,7 +380,7 @@ def test_the_printed_resume_command_names_the_same_store(proofsweep: Command, wo
     """It can be copied, even if the store's name has a space."""
     run_id = plan_catalog(load_settings(None, "my proofs"), str(catalog)).run_id
 
-    status = proofsweep("status", "--results", "my proofs")
+    status = proofsweep("status", run_id, "--results", "my proofs")
 
     assert (workdir / "my proofs").is_dir()
     assert f"proofsweep resume {run_id} --results 'my proofs'\n" in status.stdout

@@ -307,10 +307,10 @@ def test_an_unknown_run_is_reported(proofsweep: Command, finished_run: str, work
     assert sorted((workdir / "results").rglob("*")) == before
 
 
-@pytest.mark.parametrize("command", ["status", "resume"])
-def test_a_store_without_runs_is_reported(proofsweep: Command, workdir: Path, command: str) -> None:
+@pytest.mark.parametrize("command", [["status", "--follow"], ["resume"]])
+def test_a_store_without_runs_is_reported(proofsweep: Command, workdir: Path, command: list[str]) -> None:
     """The command does not make a results store."""
-    done = proofsweep(command)
+    done = proofsweep(*command)
 
     assert done.returncode == 2
     assert is_one_line_with(done, "There is no run in")

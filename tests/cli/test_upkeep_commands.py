@@ -11,7 +11,7 @@ Command = Callable[..., CompletedProcess[str]]
 
 def test_index_and_snapshot_can_be_deleted_and_made_anew(proofsweep: Command, finished_run: str, workdir: Path) -> None:
     """Nothing else changes, and a second time nothing changes at all."""
-    before = json.loads(proofsweep("runs", "--json").stdout)
+    before = json.loads(proofsweep("status", "--runs", "--json").stdout)
     for derived in ("_index", "_snapshot"):
         shutil.rmtree(workdir / "results" / derived)
 
@@ -22,8 +22,8 @@ def test_index_and_snapshot_can_be_deleted_and_made_anew(proofsweep: Command, fi
         "results: the index has 1 run with 1 leg, the snapshot 26 rows\n".replace("results", str(workdir / "results")),
     )
     assert json.loads(again.stdout) == {"runs": 1, "legs": 1, "snapshot_rows": 26}
-    assert json.loads(proofsweep("runs", "--json").stdout) == before
-    assert finished_run in proofsweep("status").stdout
+    assert json.loads(proofsweep("status", "--runs", "--json").stdout) == before
+    assert finished_run in proofsweep("status", finished_run).stdout
 
 
 def test_a_damaged_part_ends_in_one_line(proofsweep: Command, finished_run: str, workdir: Path) -> None:

@@ -42,10 +42,10 @@ def covered_of(days: TwoDays) -> dict[str, int]:
     return {str(catalog): len(files & answered) for each in days.partners for catalog, files in each.to_send.items()}
 
 
-def assert_overview_is_right(days: TwoDays) -> None:
+def assert_status_is_right(days: TwoDays) -> None:
     """Compare each catalog's line with what was there just before and just after."""
     before = covered_of(days)
-    shown = days.command("overview")
+    shown = days.command("status")
     after = covered_of(days)
     lines = {line["catalog"]: line for line in shown["catalogs"]}
     for catalog, least in before.items():
@@ -55,8 +55,8 @@ def assert_overview_is_right(days: TwoDays) -> None:
         else:
             answered = line["covered"] - line["ineligible"]
             assert least <= answered <= after[catalog], f"{catalog}: {least} to {after[catalog]}, shown as {line}"
-            assert line["account"] in catalog
-    assert {key["account"] for key in shown["keys"]} <= {each.name for each in days.partners}
+            assert line["environment"] in catalog
+    assert {quota["environment"] for quota in shown["quotas"]} <= {each.name for each in days.partners}
 
 
 def let_it_happen(days: TwoDays) -> None:
@@ -79,7 +79,7 @@ def let_it_happen(days: TwoDays) -> None:
         if hour % 3 == 0:
             days.mend()
             days.deliver()
-            assert_overview_is_right(days)
+            assert_status_is_right(days)
         time.sleep(max(0.0, begun + (hour + 1) * HOUR_SECONDS - time.monotonic()))
     days.mend()
 
@@ -117,7 +117,7 @@ def assert_alerts_are_true_and_told_once(days: TwoDays) -> None:
 @pytest.mark.skipif(not SOAK_SECONDS, reason="takes as long as PROOFSWEEP_SOAK_TWO_DAYS_SECONDS says: make soak")
 @pytest.mark.timeout(SOAK_SECONDS + 1_500)
 def test_nobody_has_to_touch_anything_for_two_days(days: TwoDays) -> None:
-    """Each file has one answer, only what a kill cut off is verified again, and alerts and overview are true."""
+    """Each file has one answer, only what a kill cut off is verified again, and alerts and status are true."""
     let_it_happen(days)
     wait_until_whole(days)
 
@@ -130,4 +130,4 @@ def test_nobody_has_to_touch_anything_for_two_days(days: TwoDays) -> None:
         accounts[row["environment"]].add(Path(row["audio"]).relative_to(days.folder).parts[0])
     assert accounts == {each.name: {each.name} for each in days.partners}
     assert_alerts_are_true_and_told_once(days)
-    assert_overview_is_right(days)
+    assert_status_is_right(days)

@@ -94,7 +94,7 @@ def test_a_second_request_ends_the_run_at_once_and_loses_nothing(
     process.send_signal(signal.SIGTERM)
     process.send_signal(signal.SIGINT)
     stopped = process.wait(timeout=UPLOAD_SECONDS / 3)
-    status, printed = world.run("status"), capsys.readouterr().out
+    status, printed = world.run("status", world.runs[0]), capsys.readouterr().out
     code = resume(world)
 
     assert (stopped, status, code) == (6, 6, 0)

@@ -72,7 +72,7 @@ def test_a_part_of_a_catalog_says_nothing_of_the_rest(
     world.run("verify", str(manifest), "--where", "supplier = 'acme'")
     capsys.readouterr()
 
-    assert world.run("status", "--json") == 0
+    assert world.run("status", "--catalog", str(manifest), "--json") == 0
     assert json.loads(capsys.readouterr().out)["run_id"] == whole
     part = max(path.name for path in world.results.glob("_runs/*"))
     world.run("diff", part, "--json")

@@ -1,4 +1,6 @@
-"""`proofsweep runs` and `proofsweep status`: show runs and what remains of them."""
+"""`proofsweep status`: how all stands on one screen, a run, or the list of runs."""
+
+from datetime import UTC, datetime
 
 import typer
 from rich.console import Console
@@ -8,82 +10,87 @@ from proofsweep.answers.describe_run import describe_run, newest_runs, state_of
 from proofsweep.answers.follow_run import heartbeats_of, only_active_run
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.answers.summary import ending_of, json_of
+from proofsweep.errors import UsageError
 from proofsweep.settings import load_settings, load_store_settings
+from proofsweep.store.plans_and_parts import Results
 from proofsweep.wiring.stores import meant_run, results_for
 from proofsweep_cli.active_leg import active_leg_lines, followed, short_line, where_line
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.options import AsJson, Config, OfCatalog, ResultsUrl, Run
+from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.run_request import RunRequest, report
 from proofsweep_cli.screen import COLOURS, console, counted, print_error, print_json, styled
+from proofsweep_cli.store_screen import print_store
 
 # A narrower terminal folds the table into columns of a few letters.
 _TABLE_COLUMNS = 150
 
+_Run = typer.Argument(None, metavar="[RUN]", help="A run; without one, how all catalogs of the store stand.")
+_Catalog = typer.Option(
+    None,
+    "--catalog",
+    metavar="CATALOG",
+    help="The newest whole run of this catalog, by its location or its `catalog.name`.",
+)
+_Runs = typer.Option(False, "--runs", help="List the runs, the newest first.")
+_Limit = typer.Option(20, "--limit", "-n", min=1, help="With --runs: show at most this many.")
 _Follow = typer.Option(
     False, "--follow", "-f", help="Show each heartbeat of the active leg until it ends; without RUN, of the active run."
 )
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command()(runs)
+    """Add the command."""
     app.command()(status)
 
 
-def runs(
-    limit: int = typer.Option(20, "--limit", "-n", min=1, help="Show at most this many runs, the newest first."),
-    results: str | None = ResultsUrl,
-    config: str | None = Config,
-    as_json: bool = AsJson,
-) -> int:
-    """List the runs of a results store, the newest first.
-
-    Example: `proofsweep runs --limit 5 --json`
-    """
-    store = results_for(load_store_settings(config, results))
-    newest = newest_runs(store, limit)
-    if as_json:
-        print_json({"runs": [_json_of_run(run, store.store.url) for run in newest], "results": store.store.url})
-    elif newest:
-        _print_runs(console(), newest)
-    else:
-        console().print(f"There is no run in {store.store.url}.", soft_wrap=True)
-    return ExitCode.ACCEPTED
-
-
 def status(
-    run_id: str | None = Run,
+    run_id: str | None = _Run,
     *,
-    catalog: str | None = OfCatalog,
+    catalog: str | None = _Catalog,
+    runs: bool = _Runs,
+    limit: int = _Limit,
     results: str | None = ResultsUrl,
     config: str | None = Config,
     follow: bool = _Follow,
     as_json: bool = AsJson,
 ) -> int:
-    """Show a run: the summary that `verify` printed, and its legs; of one that is active, how far it is.
+    """Show how all catalogs stand, the active runs, and what is left of the quota; or one run, or all runs.
 
-    The exit code is that of the run; 9 while a leg is active. --follow shows each heartbeat, on any machine that
+    Without RUN it asks only the results store; the exit code is 0. With RUN it prints the summary of `verify`, and its
+    legs; the exit code is that of the run, 9 while a leg is active. --follow shows each heartbeat, on any machine that
     reaches the results store, until the leg ends; Ctrl-C ends only the following.
 
-    Example: `proofsweep status --follow`
+    Examples: `proofsweep status` · `proofsweep status --runs --limit 5 --json` · `proofsweep status --follow`
     """
+    if runs and (run_id is not None or catalog is not None or follow):
+        raise UsageError("--runs lists all runs: leave out RUN, --catalog and --follow.")
+    if run_id is None and catalog is None and not follow:
+        store = results_for(load_store_settings(config, results))
+        if runs:
+            _show_runs(store, limit, as_json=as_json)
+        else:
+            _show_store(store, as_json=as_json)
+        return ExitCode.ACCEPTED
     request, settings = RunRequest(config=config, results_url=results, as_json=as_json), load_settings(config, results)
     if follow and run_id is None and catalog is None:
         run_id = only_active_run(results_for(settings))
     meant = meant_run(settings, run_id, catalog)
     if meant.note is not None:
         print_error(meant.note)
-    store, run_id = meant.results, meant.plan.run_id
+    return _show_run(request, meant.results, meant.plan.run_id, follow=follow)
+
+
+def _show_run(request: RunRequest, store: Results, run_id: str, *, follow: bool) -> int:
     run = describe_run(store, run_id)
     if follow and run.open_leg is not None and not run.open_leg.is_gone:
         if not followed(request.out, heartbeats_of(store, run.open_leg)):
             return ExitCode.ACTIVE
         run = describe_run(store, run_id)
-    if run.active is not None and not as_json:
+    if run.active is not None and not request.as_json:
         _print_active(request, run)
         return ExitCode.ACTIVE
     code = report(run, request)
-    if not as_json:
+    if not request.as_json:
         _print_legs(request.out, run)
     return code if run.active is None else ExitCode.ACTIVE
 
@@ -99,6 +106,26 @@ def _print_active(request: RunRequest, run: RunStatus) -> None:
     _print_legs(out, run)
     for verb in ("status --follow", "stop"):
         out.print(f"  {verb.split()[-1].strip('-')}: {request.command(*verb.split(), run.plan.run_id)}", soft_wrap=True)
+
+
+def _show_store(store: Results, *, as_json: bool) -> None:
+    from proofsweep.answers.store_status import store_status  # noqa: PLC0415 - it brings DuckDB
+
+    found = store_status(store, datetime.now(UTC))
+    if as_json:
+        print_json(found.document() | {"results": store.store.url})
+    else:
+        print_store(console(), found, store.store.url)
+
+
+def _show_runs(store: Results, limit: int, *, as_json: bool) -> None:
+    newest = newest_runs(store, limit)
+    if as_json:
+        print_json({"runs": [_json_of_run(run, store.store.url) for run in newest], "results": store.store.url})
+    elif newest:
+        _print_runs(console(), newest)
+    else:
+        console().print(f"There is no run in {store.store.url}.", soft_wrap=True)
 
 
 def _json_of_run(run: RunStatus, url: str) -> dict[str, object]:

@@ -1,0 +1,123 @@
+"""`proofsweep status` without a run: how all stands, on one screen."""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from proofsweep.answers.store_status import store_status
+from proofsweep.model.progress import LegProgress
+from proofsweep.settings import load_settings
+from proofsweep.store.legs import Legs
+from proofsweep.wiring.engines import utc_now
+from proofsweep.wiring.runs import plan_catalog
+from proofsweep.wiring.stores import results_for
+from proofsweep_cli.screen import console
+from proofsweep_cli.store_screen import print_store
+
+Command = Callable[..., CompletedProcess[str]]
+
+
+@pytest.fixture
+def delivery(workdir: Path) -> Path:
+    """A second catalog, of one file."""
+    folder = workdir / "delivery"
+    folder.mkdir()
+    (folder / "a.wav").write_bytes(b"RIFF")
+    return folder
+
+
+def test_an_empty_store_says_how_to_begin(proofsweep: Command, workdir: Path) -> None:
+    """No store is made; a program gets empty lists."""
+    done, listed, document = proofsweep("status"), proofsweep("status", "--runs"), proofsweep("status", "--json")
+
+    assert (done.returncode, listed.returncode, document.returncode) == (0, 0, 0)
+    assert done.stdout.endswith("begin one with: proofsweep verify CATALOG\n")
+    assert listed.stdout.startswith("There is no run in ")
+    found = json.loads(document.stdout)
+    assert (found["catalogs"], found["active"], found["quotas"]) == ([], [], [])
+    assert list(workdir.iterdir()) == []
+
+
+def test_each_catalog_has_a_line(proofsweep: Command, finished_run: str, catalog: Path, delivery: Path) -> None:
+    """What was found, what remains, and how the last run ended; then the quota. No key is read."""
+    planned = plan_catalog(load_settings(), str(delivery)).run_id
+    (Path("..") / "key").unlink()
+
+    done, document = proofsweep("status"), json.loads(proofsweep("status", "--json").stdout)
+
+    assert done.returncode == 0
+    head, first, second, _, quota = done.stdout.splitlines()
+    assert head.split()[:4] == ["catalog", "files", "covered", "accepted"]
+        "catalog",
+        "files",
+        "covered",
+        "accepted",
+        "rejected",
+        "failed",
+        "ineligible",
+        "remaining",
+    ]
+    assert first.split()[0] == str(catalog)
+    assert first.split()[1:3] == ["26", "26"]
+    assert " complete 20" in first
+    assert second.split()[0] == str(delivery)
+    assert " planned only 20" in second
+    assert quota.startswith("quota: ")
+    assert " calls left at " in quota
+    whole, part = document["catalogs"]
+    assert (whole["last_run"], part["last_run"]) == (finished_run, planned)
+    assert sum(whole[name] for name in ("accepted", "rejected", "failed", "ineligible")) == whole["files"] == 26
+    assert (whole["covered"], whole["remaining"], part["remaining"]) == (26, 0, 1)
+    assert document["quotas"][0]["left"] > 0
+
+
+def test_an_active_run_has_its_progress(proofsweep: Command, workdir: Path, delivery: Path) -> None:
+    """As `status RUN` shows it; the exit code is 0, since nobody asked for the run."""
+    assert workdir.is_dir()
+    plan = plan_catalog(load_settings(), str(delivery))
+    legs = Legs(results_for(load_settings()), plan.run_id, utc_now)
+    legs.claim(1)
+    legs.beat(1, LegProgress(rows=20, finished_before=0, counts={"accepted": 7}, rate=2.0, quota_left=90))
+
+    done, document = proofsweep("status"), json.loads(proofsweep("status", "--json").stdout)
+
+    assert done.returncode == 0
+    assert f"Run {plan.run_id} — {delivery}\n  7 of 20 rows · 35 % · 7 accepted\n" in done.stdout
+    assert "quota: 90 calls left at " in done.stdout
+    (active,) = document["active"]
+    assert (active["run_id"], active["catalog"], active["progress"]["counts"]) == (
+        plan.run_id,
+        str(delivery),
+        {"accepted": 7},
+    )
+    assert document["catalogs"][0]["ended_by"] == "active"
+
+
+@pytest.mark.parametrize(("columns", "is_table"), [(160, True), (80, False)])
+def test_a_narrow_terminal_gets_lines_that_fit(
+    finished_run: str, catalog: Path, capsys: pytest.CaptureFixture[str], columns: int, *, is_table: bool
+) -> None:
+    """In place of a table."""
+    assert finished_run
+    store, out = results_for(load_settings()), console()
+    out.width = columns
+
+    print_store(out, store_status(store, datetime.now(UTC)), store.store.url)
+
+    lines = capsys.readouterr().out.splitlines()
+    assert ("remaining" in lines[0]) is is_table
+    assert is_table or lines[0].startswith(str(catalog))
+    assert all(len(line) <= columns for line in lines if str(catalog) not in line)
+
+
+@pytest.mark.parametrize("others", [["RUN"], ["--catalog", "music"], ["--follow"]])
+def test_a_list_of_runs_is_of_all_runs(proofsweep: Command, others: list[str]) -> None:
+    """What chooses one run is refused."""
+    done = proofsweep("status", "--runs", *others)
+
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "--runs lists all runs" in done.stderr
