@@ -8,11 +8,11 @@ from rich.table import Table
 
 from proofsweep.answers.describe_run import describe_run, newest_runs, state_of
 from proofsweep.answers.follow_run import heartbeats_of, only_active_run
+from proofsweep.answers.meant_run import MeantRun
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.answers.summary import ending_of, json_of
 from proofsweep.errors import UsageError
-from proofsweep.settings import load_settings, load_store_settings
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.settings import Settings, load_settings, load_store_settings
 from proofsweep.wiring.stores import meant_run, results_for
 from proofsweep_cli.active_leg import active_leg_lines, followed, short_line, where_line
 from proofsweep_cli.exit_codes import ExitCode
@@ -65,11 +65,11 @@ def status(
     if runs and (run_id is not None or catalog is not None or follow):
         raise UsageError("--runs lists all runs: leave out RUN, --catalog and --follow.")
     if run_id is None and catalog is None and not follow:
-        store = results_for(load_store_settings(config, results))
+        settings = load_store_settings(config, results)
         if runs:
-            _show_runs(store, limit, as_json=as_json)
+            _show_runs(settings, limit, as_json=as_json)
         else:
-            _show_store(store, as_json=as_json)
+            _show_store(settings, as_json=as_json)
         return ExitCode.ACCEPTED
     request, settings = RunRequest(config=config, results_url=results, as_json=as_json), load_settings(config, results)
     if follow and run_id is None and catalog is None:
@@ -77,10 +77,11 @@ def status(
     meant = meant_run(settings, run_id, catalog)
     if meant.note is not None:
         print_error(meant.note)
-    return _show_run(request, meant.results, meant.plan.run_id, follow=follow)
+    return _show_run(request, meant, follow=follow)
 
 
-def _show_run(request: RunRequest, store: Results, run_id: str, *, follow: bool) -> int:
+def _show_run(request: RunRequest, meant: MeantRun, *, follow: bool) -> int:
+    store, run_id = meant.results, meant.plan.run_id
     run = describe_run(store, run_id)
     if follow and run.open_leg is not None and not run.open_leg.is_gone:
         if not followed(request.out, heartbeats_of(store, run.open_leg)):
@@ -108,9 +109,10 @@ def _print_active(request: RunRequest, run: RunStatus) -> None:
         out.print(f"  {verb.split()[-1].strip('-')}: {request.command(*verb.split(), run.plan.run_id)}", soft_wrap=True)
 
 
-def _show_store(store: Results, *, as_json: bool) -> None:
+def _show_store(settings: Settings, *, as_json: bool) -> None:
     from proofsweep.answers.store_status import store_status  # noqa: PLC0415 - it brings DuckDB
 
+    store = results_for(settings)
     found = store_status(store, datetime.now(UTC))
     if as_json:
         print_json(found.document() | {"results": store.store.url})
@@ -118,7 +120,8 @@ def _show_store(store: Results, *, as_json: bool) -> None:
         print_store(console(), found, store.store.url)
 
 
-def _show_runs(store: Results, limit: int, *, as_json: bool) -> None:
+def _show_runs(settings: Settings, limit: int, *, as_json: bool) -> None:
+    store = results_for(settings)
     newest = newest_runs(store, limit)
     if as_json:
         print_json({"runs": [_json_of_run(run, store.store.url) for run in newest], "results": store.store.url})
