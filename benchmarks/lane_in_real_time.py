@@ -112,9 +112,11 @@ def ends_within(process: subprocess.Popen[bytes], seconds: float) -> bool:
     return True
 
 
-def own_calls(results: Path) -> list[SentCall]:
-    """Read the calls for items from the run's own table."""
-    rows = duckdb.read_parquet(f"{results}/exchanges/*/*.parquet").filter("call IN ('uploads', 'verify')")
+def own_calls(results: Path, first_run: str = "") -> list[SentCall]:
+    """Read the calls for items from the runs' own table, from a run ID on."""
+    rows = duckdb.read_parquet(f"{results}/exchanges/*/*.parquet").filter(
+        f"call IN ('uploads', 'verify') AND run_id >= '{first_run}'"
+    )
     return [SentCall(at, status) for at, status in rows.project("epoch(started_at), status").fetchall()]
 
 

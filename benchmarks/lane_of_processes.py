@@ -1,10 +1,9 @@
 """Measure how processes with one key share a lane in real time: all of them together, new files first, one killed.
 
 Run from the checkout: `python -m benchmarks.lane_of_processes [--rate 20] [--burst 20] [--seconds 120] [--processes 4]
-[--story steady|ingest|killed] [--alone]`. Each process is `benchmarks.lane_process`, with a results store of its own;
-they meet in `pace.lane_url`. With `--alone` each has a place of its own for that too, as without a common store. The
-sandbox's own record is counted. In the stories, something happens at half of the time: new files come and are verified
-by another process, or one process is killed.
+[--story steady|ingest|killed] [--alone]`. Each process is `benchmarks.lane_process`; they meet in one results store.
+With `--alone` each has a store of its own. The sandbox's own record is counted. In the stories, something happens at
+half of the time: new files come and are verified by another process, or one process is killed.
 """
 
 import argparse
@@ -17,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
 
@@ -33,10 +33,10 @@ _INGEST_FILES = 300
 
 @dataclass(kw_only=True)
 class Processes:
-    """The processes of one trial; each has its results in a folder of its own.
+    """The processes of one trial.
 
     Attributes:
-        is_alone: whether each keeps its lane to itself.
+        is_alone: whether each has a results store of its own, and keeps its lane to itself.
     """
 
     folder: Path
@@ -47,12 +47,7 @@ class Processes:
         """Start a command of the product."""
         own = self.folder / f"process-{len(self.running)}"
         own.mkdir()
-        lane = own if self.is_alone else self.folder
-        given = {
-            "PROOFSWEEP_PACE__LANE_URL": str(lane / "lane"),
-            "PROOFSWEEP_RESULTS__URL": str(own / "results"),
-            **variables,
-        }
+        given = {"PROOFSWEEP_RESULTS__URL": str((own if self.is_alone else self.folder) / "results"), **variables}
         with (own / "printed").open("w") as printed:
             process = subprocess.Popen(
                 [sys.executable, "-m", "benchmarks.lane_process", *command],
@@ -90,9 +85,10 @@ def main() -> None:
         finally:
             processes.end()
         calls = [each for each in running.operator.exchanges() if each["tenant"] == tenant and each["origin"] == "api"]
-        of_ingest = (
-            own_calls(folder / f"process-{chosen.processes - 1}" / "results") if chosen.story == "ingest" else []
-        )
+        of_ingest: list[SentCall] = []
+        if chosen.story == "ingest" and happened_at is not None:
+            own = folder / f"process-{chosen.processes - 1}" if chosen.alone else folder
+            of_ingest = own_calls(own / "results", f"{datetime.fromtimestamp(happened_at, UTC):%Y%m%dT%H%M%SZ}")
     report([SentCall(each["at"], each["status"]) for each in calls], chosen.rate, happened_at, of_ingest)
 
 

@@ -94,7 +94,6 @@ class Settings(BaseSettings):
     results: sections.ResultsSettings = sections.ResultsSettings()
     pace: sections.PaceSettings = sections.PaceSettings()
     bounds: sections.BoundsSettings = sections.BoundsSettings()
-    limits: sections.LimitSettings = sections.LimitSettings()
     catalog: CatalogSettings = CatalogSettings()
     ingest: IngestSettings = IngestSettings()
     retry: sections.RetrySettings = sections.RetrySettings()

@@ -18,13 +18,10 @@ from pydantic import (
     model_validator,
 )
 
-from proofsweep.catalog.preflight import SIDECAR_BYTES
-from proofsweep.contract.limits import SLOT_BYTES
 from proofsweep.errors import CatalogError, UsageError
 from proofsweep.files.locations import refuse_credentials
 from proofsweep.model.bounds import duration_of, instant_of
 
-Bytes = Annotated[int, Field(gt=0)]
 Seconds = Annotated[float, Field(gt=0)]
 
 
@@ -126,22 +123,11 @@ class ResultsSettings(Section):
 
 
 class PaceSettings(Section):
-    """How many items are in flight at most, and how the service's rate is learned (docs/rate-control.md)."""
+    """How many items are in flight at most, and how a run begins (docs/rate-control.md)."""
 
     workers: Annotated[int, Field(ge=1, le=512)] = 128
     first_rate: Annotated[float, Field(gt=0)] = 6.0
-    remember_days: Annotated[float, Field(ge=0)] = 7.0
-    detect_cap: bool = True
-    # calls per second that a sweep keeps for new files while an ingest pass uses the same key.
-    floor_rate: Annotated[float, Field(gt=0)] = 1.0
     longest_pause_seconds: Seconds = 120.0
-    # folder or bucket URL where processes with the same key share its lane; None for the results store.
-    lane_url: Annotated[str, Field(min_length=1)] | None = None
-
-    @field_validator("lane_url")
-    @classmethod
-    def _has_no_credentials(cls, url: str | None) -> str | None:
-        return None if url is None else _without_credentials(url)
 
 
 class BoundsSettings(Section):
@@ -155,18 +141,7 @@ class BoundsSettings(Section):
     max_calls: Annotated[int, Field(ge=1)] | None = None
     until: Readable | None = None
     max_duration: Readable | None = None
-    # time between two probes of the headroom; each is a call (contract, Versioning 7: five minutes).
-    ask_seconds: Seconds = 300.0
     drain_seconds: Seconds = 12.0  # time that a leg gives its items in flight after a request to stop
-    # a catalog's unfinished run goes on first if it was planned at most so long ago.
-    resume_days: Annotated[float, Field(ge=0, le=3_650)] = 35.0
-
-
-class LimitSettings(Section):
-    """Largest sizes that are sent. The contract states the size of one file, but not of a pair's audio and sidecar."""
-
-    pair_bytes: Bytes = SLOT_BYTES
-    sidecar_bytes: Bytes = SIDECAR_BYTES
 
 
 class RetrySettings(Section):
@@ -176,7 +151,6 @@ class RetrySettings(Section):
     first_wait_seconds: Seconds = 0.5
     longest_wait_seconds: Seconds = 30.0
     breaker_seconds: Annotated[float, Field(ge=0)] = 20.0  # how long a control may come out wrong before the leg ends
-    control_wait_seconds: Seconds = 10.0  # between the first two controls of a kind; it doubles up to six times as much
 
 
 class AlertsSettings(Section):
@@ -217,12 +191,10 @@ class DaskSettings(Section):
 
 
 class TimeoutSettings(Section):
-    """Seconds for each part of a call."""
+    """How long a call may take."""
 
-    connect_seconds: Seconds = 10.0
+    # without a byte of the request being taken, or of the answer; the whole answer has twice as long.
     read_seconds: Seconds = 60.0
-    write_seconds: Seconds = 60.0
-    total_seconds: Seconds = 120.0
 
 
 def is_loopback(host: str) -> bool:

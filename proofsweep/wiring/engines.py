@@ -192,11 +192,7 @@ def known_good_for(settings: Settings) -> list[WorkItem]:
 
 def limits_for(settings: Settings) -> SizeLimits:
     """Return the largest sizes that are sent."""
-    return SizeLimits(
-        pair=settings.limits.pair_bytes,
-        sidecar=settings.limits.sidecar_bytes,
-        is_sidecar_field_known=settings.service.sidecar_field is not None,
-    )
+    return SizeLimits(is_sidecar_field_known=settings.service.sidecar_field is not None)
 
 
 utc_now = partial(datetime.now, UTC)
@@ -210,8 +206,9 @@ def build_engine(settings: Settings, read_block: ReadBlock | None, *, key: KeySo
     """
     stop = StopSwitch()
     unattributed: list[Exchange] = []
-    retry, times = settings.retry, settings.timeouts
-    transport = Transport(user_agent=f"proofsweep/{__version__}", timeouts=Timeouts(**times.model_dump()))
+    retry, read_seconds = settings.retry, settings.timeouts.read_seconds
+    timeouts = Timeouts(read_seconds=read_seconds, write_seconds=read_seconds, total_seconds=2 * read_seconds)
+    transport = Transport(user_agent=f"proofsweep/{__version__}", timeouts=timeouts)
     most = workers_that_fit(settings.pace.workers, most_open_files())
     workers = Workers(most, release=transport.close_thread_connections)
     dispatcher = _dispatcher(settings, stop, workers)
@@ -249,7 +246,7 @@ def build_engine(settings: Settings, read_block: ReadBlock | None, *, key: KeySo
 def _dispatcher(settings: Settings, stop: StopSwitch, workers: Workers) -> Dispatcher:
     pace = settings.pace
     return Dispatcher(
-        CallQueue(Pacer(first_rate=pace.first_rate), ConcurrencyLimit() if pace.detect_cap else None),
+        CallQueue(Pacer(first_rate=pace.first_rate), ConcurrencyLimit()),
         ServiceHealth(longest_pause_seconds=pace.longest_pause_seconds),
         stop,
         report=partial(_log_lane, workers),

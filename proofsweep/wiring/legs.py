@@ -48,9 +48,12 @@ from proofsweep.verify.leg.worker_process import (
 )
 from proofsweep.wiring.engines import Engine, build_engine, close_engines, known_good_for, say_if_fewer, utc_now
 from proofsweep.wiring.key_sources import ReadBlock
-from proofsweep.wiring.lanes import lane_sharing, lane_store, remembered_rate
-from proofsweep.wiring.runs import bounds_for
+from proofsweep.wiring.lanes import lane_sharing, remembered_rate
+from proofsweep.wiring.runs import QUOTA_PROBE_SECONDS, bounds_for
 from proofsweep.wiring.stores import path_here, results_for
+
+CONTROL_WAIT_SECONDS = 10.0
+"""Between the first two controls of a kind; it doubles up to six times as much."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,8 +111,7 @@ def claimed_next_leg(
         with lane_sharing(engine, request.plan).shared():
             with claimed_leg(request) as (number, facts):
                 handle = _handle_of(settings, run_id, number, bounds, dedupe)
-                control, ask_seconds = engine.partner.for_control(), settings.bounds.ask_seconds
-                budget = BudgetGuard(bounds, control, engine.stop, utc_now, ask_seconds)
+                budget = BudgetGuard(bounds, engine.partner.for_control(), engine.stop, utc_now, QUOTA_PROBE_SECONDS)
                 engine.leg = leg = build_context(handle, engine, budget, is_claimant=True)
             with leg_session(request, facts, leg):
                 yield handle, leg
@@ -134,7 +136,6 @@ def _anywhere(settings: Settings) -> Settings:
     return settings.model_copy(
         update={
             "results": settings.results.model_copy(update={"url": open_store(settings.results.url).url}),
-            "pace": settings.pace.model_copy(update={"lane_url": lane_store(settings).url}),
             "service": settings.service.model_copy(update=service),
         }
     )
@@ -222,7 +223,7 @@ def _control(engine: Engine, plan: Plan, calls: ControlCalls, write: Callable[[F
         write=write,
         mode=Mode.LEGACY_PAIR if plan.pairs == plan.eligible else Mode.ONE_FILE,
         outage_seconds=retry.breaker_seconds,
-        first_wait_seconds=retry.control_wait_seconds,
+        first_wait_seconds=CONTROL_WAIT_SECONDS,
         forget_refusals=(lambda: None) if duplicates is None else duplicates.forget,
     )
 

@@ -16,6 +16,7 @@ from proofsweep.audit.compact import compact as compact_store
 from proofsweep.audit.pack_evidence import write_evidence
 from proofsweep.audit.prove import prove as prove_row
 from proofsweep.audit.redact import redact_alone
+from proofsweep.catalog.preflight import SIDECAR_BYTES
 from proofsweep.contract.models import ProofSummary
 from proofsweep.errors import ConfigError
 from proofsweep.files.files import Files
@@ -75,7 +76,7 @@ def recover_sidecars(settings: Settings, wanted: RecoveryRequest, read_block: Re
     if settings.service.sidecar_field is None:
         raise ConfigError("The sidecar's wire name is not set: ask the partner for it and set service.sidecar_field.")
     context = operation_context(settings, read_block)
-    return recovery.recover_sidecars(context, wanted, settings.limits.sidecar_bytes)
+    return recovery.recover_sidecars(context, wanted, SIDECAR_BYTES)
 
 
 def refresh_interpretations(

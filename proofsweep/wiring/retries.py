@@ -27,7 +27,7 @@ def run_of_retry(settings: Settings, flow_run_id: str | None, bounds: Bounds) ->
         RunIsActive: the process that was thought dead is alive.
     """
     results = results_for(settings)
-    run_id = None if flow_run_id is None else run_worked_on_by(results, flow_run_id, resumable_since(settings))
+    run_id = None if flow_run_id is None else run_worked_on_by(results, flow_run_id, resumable_since())
     if run_id is None:
         return None, bounds
     settle_last_leg(results, results.plan(run_id), utc_now)

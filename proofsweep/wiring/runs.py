@@ -38,6 +38,11 @@ from proofsweep.wiring.engines import engine_for, limits_for, utc_now
 from proofsweep.wiring.key_sources import ReadBlock
 from proofsweep.wiring.stores import results_for
 
+QUOTA_PROBE_SECONDS = 300.0
+"""Time between two probes of the headroom (contract, Versioning 7: about every five minutes)."""
+RESUME_DAYS = 35.0
+"""A catalog's unfinished run goes on first if it was planned at most so long ago."""
+
 
 def bounds_for(
     settings: Settings,
@@ -193,7 +198,7 @@ def unsent(settings: Settings, catalog: str, selection: Selection) -> Iterator[U
 def run_to_resume(settings: Settings, catalog: str | None = None, selection: Selection = ALL_ROWS) -> Plan | None:
     """Return the newest unfinished run of a catalog, or of all; None if there is none.
 
-    Of a catalog, runs count that were planned at most `bounds.resume_days` ago, and not those of a part of it.
+    Of a catalog, runs count that were planned at most 35 days ago, and not those of a part of it.
     RunIsActive if the run is worked on.
     """
     results = results_for(settings)
@@ -202,7 +207,7 @@ def run_to_resume(settings: Settings, catalog: str | None = None, selection: Sel
     if catalog is not None:
         opened = catalog_for(settings, catalog, selection)
         identity = identity_of(settings, opened)
-        oldest = new_run_id(resumable_since(settings), "")
+        oldest = new_run_id(resumable_since(), "")
         plans = (plan for plan in plans if unfinished.is_whole_run_of(plan, environment, identity, oldest))
     return unfinished.run_to_resume(results, plans, utc_now)
 
@@ -245,9 +250,9 @@ def runs_in_turn(
     )
 
 
-def resumable_since(settings: Settings) -> datetime:
+def resumable_since() -> datetime:
     """Return since when a run must have been planned to be resumed without being named."""
-    return utc_now() - timedelta(days=settings.bounds.resume_days)
+    return utc_now() - timedelta(days=RESUME_DAYS)
 
 
 def forecast_for(settings: Settings, need: Need, service: ServiceStatus, bounds: Bounds) -> Forecast:
@@ -259,5 +264,5 @@ def forecast_for(settings: Settings, need: Need, service: ServiceStatus, bounds:
         need=need,
         quota=quota,
         now=utc_now(),
-        ask_seconds=settings.bounds.ask_seconds,
+        ask_seconds=QUOTA_PROBE_SECONDS,
     )

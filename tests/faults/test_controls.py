@@ -28,7 +28,7 @@ FILES = 40
 def world(bare_world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> ForeignWorld:
     """Everything that runs need, with little time between controls."""
     monkeypatch.setenv("PROOFSWEEP_RETRY__ATTEMPTS", "2")
-    monkeypatch.setenv("PROOFSWEEP_RETRY__CONTROL_WAIT_SECONDS", "0.2")
+    monkeypatch.setattr("proofsweep.wiring.legs.CONTROL_WAIT_SECONDS", 0.2)
     return bare_world
 
 

@@ -40,12 +40,11 @@ PACED = ("uploads", "verify")
 """The calls that the gateway counts."""
 USUAL = {
     "PACE__LONGEST_PAUSE_SECONDS": "60",
-    "PACE__REMEMBER_DAYS": "0",
     "RETRY__FIRST_WAIT_SECONDS": "0.5",
     "RETRY__LONGEST_WAIT_SECONDS": "2",
     "RETRY__BREAKER_SECONDS": "20",
 }
-"""As a run in production waits, except that no leg knows the rate of the one before."""
+"""As a run in production waits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

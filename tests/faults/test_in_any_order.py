@@ -39,7 +39,7 @@ QUICK = {
     "RETRY__ATTEMPTS": "3",
     "RETRY__BREAKER_SECONDS": "0.3",
     "RETRY__LONGEST_WAIT_SECONDS": "0.05",
-    "TIMEOUTS__TOTAL_SECONDS": "5",
+    "TIMEOUTS__READ_SECONDS": "2.5",
 }
 KILLED = -signal.SIGKILL
 KILL_POINTS = st.tuples(st.integers(1, 14), st.sampled_from(["before", "half", "after"]))

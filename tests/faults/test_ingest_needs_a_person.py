@@ -104,7 +104,8 @@ def test_a_file_in_doubt_holds_no_later_delivery_up(
     world: ForeignWorld, delivered: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It always times out, and no accepted file is as large: it comes last, in its own run, in each later pass."""
-    export_settings(monkeypatch, {"TIMEOUTS__READ_SECONDS": "0.3", "RETRY__CONTROL_WAIT_SECONDS": "0.2"})
+    export_settings(monkeypatch, {"TIMEOUTS__READ_SECONDS": "0.3"})
+    monkeypatch.setattr("proofsweep.wiring.legs.CONTROL_WAIT_SECONDS", 0.2)
     large = wav_of(0) + bytes(20_000)
     (delivered / "large.wav").write_bytes(large)
     world.service.verdicts[hashlib.sha256(large).hexdigest()] = "poison"

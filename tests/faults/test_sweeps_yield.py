@@ -12,9 +12,9 @@ from proofsweep.model import layout
 from proofsweep.model.lane import LanePriority, Member, TokenBucket
 from proofsweep.settings import load_settings
 from proofsweep.store.lanes import LaneObject
+from proofsweep.store.store import open_store
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.lanes import lane_store
 from proofsweep.wiring.legs import claimed_next_leg
 from proofsweep.wiring.runs import plan_catalog
 
@@ -38,7 +38,7 @@ def test_a_sweep_goes_on_at_its_floor_rate_until_the_claim_ends(
     bare_world: ForeignWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It begins one file a second, which is two calls, when its slots in hand are used; then it is fast again."""
-    monkeypatch.setenv("PROOFSWEEP_PACE__FLOOR_RATE", str(FLOOR_RATE))
+    monkeypatch.setattr("proofsweep.wiring.lanes.FLOOR_CALLS_PER_SECOND", FLOOR_RATE)
     monkeypatch.setenv("PROOFSWEEP_PACE__FIRST_RATE", "60")
     for call in ("uploads", "verify"):
         bare_world.service.changes[call] = answer_after(0.05)
@@ -50,7 +50,7 @@ def test_a_sweep_goes_on_at_its_floor_rate_until_the_claim_ends(
     bare_world.wait_for(lambda: bare_world.service.received["uploads"] > 20)
 
     before = files_in(bare_world, OBSERVED_SECONDS)
-    with background_thread("pass", lambda over: go_first(LaneObject(lane_store(settings), folder), over)):
+    with background_thread("pass", lambda over: go_first(LaneObject(open_store(settings.results.url), folder), over)):
         time.sleep(12.0)  # until the slots in hand are used
         during = files_in(bare_world, OBSERVED_SECONDS)
     time.sleep(4.0)

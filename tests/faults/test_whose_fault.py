@@ -28,7 +28,7 @@ CALLS_OF_A_CONTROL, KINDS, FIRST_CONTROLS, LONGEST_WAIT_SECONDS = 6, 2, 4, 3.0
 def world(bare_world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> ForeignWorld:
     """Everything that runs need, with controls after half a second and time-outs after a second."""
     monkeypatch.setenv("PROOFSWEEP_RETRY__ATTEMPTS", "3")
-    monkeypatch.setenv("PROOFSWEEP_RETRY__CONTROL_WAIT_SECONDS", "0.5")
+    monkeypatch.setattr("proofsweep.wiring.legs.CONTROL_WAIT_SECONDS", 0.5)
     monkeypatch.setenv("PROOFSWEEP_TIMEOUTS__READ_SECONDS", "1")
     return bare_world
 

@@ -106,9 +106,9 @@ def test_an_age_that_cannot_be_read_stops_before_the_unfinished_run(world: Sandb
 def test_an_unfinished_run_that_is_too_old_is_left(
     world: SandboxWorld, catalog: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With `bounds.resume_days = 0` every flow run plans anew."""
+    """The flow run plans anew."""
     night(world, catalog, max_calls=9)
-    monkeypatch.setenv("PROOFSWEEP_BOUNDS__RESUME_DAYS", "0")
+    monkeypatch.setattr("proofsweep.wiring.runs.RESUME_DAYS", 0)
 
     ended = night(world, catalog)
 

@@ -217,7 +217,7 @@ def test_an_asset_is_not_downloaded_again_while_it_waits_for_a_slot(
         file.setparams((1, 2, 44_100, 0, "NONE", ""))
         file.writeframes(bytes(2_000_000))
     proof = world.operator.issue(source, sealed, tenant=world.tenant)
-    monkeypatch.setenv("PROOFSWEEP_TIMEOUTS__TOTAL_SECONDS", "2")
+    monkeypatch.setenv("PROOFSWEEP_TIMEOUTS__READ_SECONDS", "1")
     world.operator.add_fault("uploads", "status", status=429, code="rate_limited", retry_after=4, count=1)
     world.operator.add_fault("slot", "status", status=403, code="AccessDenied", count=1)
 

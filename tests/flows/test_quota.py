@@ -114,7 +114,7 @@ def test_an_impossible_window_is_refused_before_anything_is_written(
 
 def test_the_quota_is_read_during_the_run(world: SandboxWorld, catalog: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each call of GET /usage is recorded without a manifest row."""
-    monkeypatch.setenv("PROOFSWEEP_BOUNDS__ASK_SECONDS", "0.3")
+    monkeypatch.setattr("proofsweep.wiring.legs.QUOTA_PROBE_SECONDS", 0.3)
     monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", "2")
     world.operator.add_fault("verify", "slow", seconds=0.4)
 

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.contract.limits import SLOT_BYTES
 from proofsweep.errors import ConfigError
 from proofsweep.settings import load_settings
 from proofsweep.settings.reading import PROFILES
@@ -39,7 +38,6 @@ def test_the_sandbox_s_profile_is_complete() -> None:
     assert settings == load_settings("sandbox")
     assert settings.service.base_url == "http://127.0.0.1:8725/v1"
     assert settings.service.sidecar_field == "sidecar"
-    assert settings.limits.pair_bytes == SLOT_BYTES
 
 
 @pytest.mark.parametrize("name", ["beta", "production"])
@@ -134,7 +132,7 @@ def test_two_key_sources_are_refused(monkeypatch: Environ) -> None:
         ("PROOFSWEEP_SERVICES__BASE_URL", "there is no section 'services'"),
         ("PROOFSWEEP_PACE__WORKERS", "pace.workers"),
         ("PROOFSWEEP_PACE", "pace"),
-        ("PROOFSWEEP_LIMITS__PAIR_BYTES", "limits.pair_bytes"),
+        ("PROOFSWEEP_BOUNDS__RESERVE", "bounds.reserve"),
     ],
 )
 def test_a_wrong_setting_is_named_without_its_value(monkeypatch: Environ, name: str, words: str) -> None:

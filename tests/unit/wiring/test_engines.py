@@ -146,8 +146,7 @@ def test_work_in_hand_is_aborted_only_after_a_stop(settings: Settings) -> None:
     assert (before, engine.stop.is_aborted) == (False, True)
 
 
-def test_limits_are_the_contracts_and_the_settings(change: Change) -> None:
-    """Of one-file audio the contract says how large; of pairs and sidecars it does not."""
-    limits = limits_for(change(LIMITS__PAIR_BYTES=7, LIMITS__SIDECAR_BYTES=5))
-
-    assert (limits.one_file, limits.pair, limits.sidecar) == (68_157_440, 7, 5)
+def test_pairs_need_the_sidecar_s_wire_name(change: Change) -> None:
+    """Without it they are not sent."""
+    assert not limits_for(change()).is_sidecar_field_known
+    assert limits_for(change(SERVICE__SIDECAR_FIELD="proof")).is_sidecar_field_known

@@ -1,20 +1,25 @@
-"""Where a lane is shared, by the settings."""
+"""With which rate a leg begins."""
 
-from pathlib import Path
+from datetime import timedelta
 
 import pytest
 
-from proofsweep.settings import load_settings
-from proofsweep.wiring.lanes import lane_store
+from proofsweep.settings import Settings
+from proofsweep.wiring.engines import engine_for, utc_now
+from proofsweep.wiring.lanes import remembered_rate
+from proofsweep.wiring.stores import results_for
+
+from ..ended_runs import end_leg, plan_of_run
 
 
-def test_a_lane_is_shared_in_the_results_store_or_in_a_place_of_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The second is for processes that have a results store each."""
-    monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", str(tmp_path / "results"))
-    assert lane_store(load_settings()).url == str(tmp_path / "results")
+@pytest.mark.parametrize(("days", "rate"), [(6, 500.0), (8, None)])
+def test_a_leg_begins_at_the_rate_of_the_last_one(settings: Settings, days: int, rate: float | None) -> None:
+    """For a week; each of several processes takes its share."""
+    engine = engine_for(settings)
+    lane = {"base_url_host": "partner.example", "key_fingerprint": engine.key_fingerprint}
+    earlier = plan_of_run("20261120T120000Z_000aa")
+    ended_at = utc_now() - timedelta(days=days)
+    end_leg(results_for(settings), earlier, rate_learned=500.0, finished_at=ended_at, **lane)
 
-    monkeypatch.setenv("PROOFSWEEP_PACE__LANE_URL", str(tmp_path / "common"))
-
-    assert lane_store(load_settings()).url == str(tmp_path / "common")
+    assert remembered_rate(engine) == rate
+    assert remembered_rate(engine, processes=4) == (None if rate is None else rate / 4)

@@ -16,12 +16,11 @@ from proofsweep.settings import Settings, load_settings
 from proofsweep.store.legs import Legs
 from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.work import verify_slice
-from proofsweep.wiring.engines import active_leg, close_engines, engine_for, utc_now
+from proofsweep.wiring.engines import active_leg, close_engines, engine_for
 from proofsweep.wiring.legs import LegHandle, claimed_next_leg
 from proofsweep.wiring.runs import plan_catalog
 from proofsweep.wiring.stores import results_for
 
-from ..ended_runs import end_leg, plan_of_run
 from ..left_behind import rows_of
 from ..scripted_service import Scripted, ScriptedService
 from ..wired import WAV, Change
@@ -246,20 +245,6 @@ def test_a_leg_is_bounded_as_its_caller_says_or_as_the_settings_have_it(
 
     assert (usual.bounds, usual.dedupe, usual.leg) == (Bounds(max_calls=70), True, 1)
     assert (given.bounds, given.dedupe, given.leg) == (Bounds(max_calls=9), False, 2)
-
-
-@pytest.mark.parametrize(("days", "rate"), [(7, 500.0), (0, None)])
-def test_a_leg_begins_at_the_rate_of_the_last_one(
-    settings: Settings, config: str, run_id: str, change: Change, *, days: int, rate: float | None
-) -> None:
-    """As long as the settings remember it."""
-    lane = {"base_url_host": "partner.example", "key_fingerprint": engine_for(settings).key_fingerprint}
-    earlier = plan_of_run("20261120T120000Z_000aa")
-    end_leg(results_for(settings), earlier, rate_learned=500.0, finished_at=utc_now(), **lane)
-    change(PACE__REMEMBER_DAYS=days)
-
-    with held(run_id, config) as (_, leg):
-        assert leg.dispatcher.status().rate == rate
 
 
 def test_all_rows_of_a_leg_share_its_run_environment_and_epoch(config: str, run_id: str) -> None:

@@ -101,9 +101,11 @@ def test_a_run_that_is_worked_on_is_said(settings: Settings, catalog: str) -> No
         run_to_resume(settings, catalog)
 
 
-def test_a_run_that_is_too_old_is_left(change: Change, catalog: str, begun: Plan) -> None:
+def test_a_run_that_is_too_old_is_left(
+    settings: Settings, catalog: str, begun: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A person who resumes without naming a catalog may still mean it."""
-    settings = change(BOUNDS__RESUME_DAYS=0)
+    monkeypatch.setattr("proofsweep.wiring.runs.RESUME_DAYS", 0)
 
     assert run_to_resume(settings, catalog) is None
     assert run_to_resume(settings) == begun
