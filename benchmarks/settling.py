@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.children import run
-from proofsweep.allocators import keep_memory_small
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,7 +35,6 @@ def main() -> None:
     parser.add_argument("--step", choices=STEPS, help=argparse.SUPPRESS)
     parser.add_argument("--store", type=Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
-    keep_memory_small()  # as each process of a run does
     if chosen.make is not None:
         _make(chosen.store, chosen.make)
     elif chosen.step is not None:

@@ -2,9 +2,5 @@
 
 import sys
 
-from proofsweep.allocators import keep_memory_small
-
-keep_memory_small()
-
 # httpx tries to import its own command line: a fifth of a second. With this entry the import fails at once.
 sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]  # None makes Python raise ImportError

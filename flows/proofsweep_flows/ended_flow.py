@@ -1,6 +1,8 @@
-"""The frame of every flow: it stands for missed runs, does the work, and tells somebody if its end needs a person."""
+"""The frame of every flow: it does the work, and tells somebody if its end needs a person."""
 
+import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from prefect.client.schemas.objects import State
@@ -8,15 +10,12 @@ from prefect.runtime import flow_run
 
 from proofsweep.alerts.ends import end_of_flow
 from proofsweep.errors import ProofsweepError
-from proofsweep.logs import set_up_logs
+from proofsweep.logs import json_lines, set_up_logs
 from proofsweep.settings import Settings, load_settings
 from proofsweep.wiring.watching import alert_scope
 from proofsweep_tasks.end_states import state_of_error
-from proofsweep_tasks.known_ends import log_known_ends_on_one_line
-from proofsweep_tasks.missed_schedules import cancel_missed_runs
 from proofsweep_tasks.run_of_retry import tries_left
-from proofsweep_tasks.tell_alerts import tell_alerts
-from proofsweep_tasks.worker_logs import logs_of_flow_run
+from proofsweep_tasks.tell_alerts import is_deployed, tell_alerts
 
 
 def ended_flow(
@@ -24,7 +23,7 @@ def ended_flow(
 ) -> State[Any]:
     """Do a flow's work, and return the state in which it ends.
 
-    (1) stand for missed runs, (2) work, (3) tell somebody of the end.
+    (1) work, (2) tell somebody of the end. In a deployment, events are JSON lines on stderr.
 
     Args:
         config: a profile's name or a config file's path, `FILE#NAME` for an account of it; None for the default.
@@ -33,8 +32,7 @@ def ended_flow(
         tells_itself: whether the work has told of the state that it returns, with more to say.
     """
     set_up_logs()
-    log_known_ends_on_one_line()
-    with logs_of_flow_run():
+    with json_lines(sys.stderr) if is_deployed() else nullcontext():
         return _ended(config, results, work, tells_itself=tells_itself)
 
 
@@ -46,15 +44,14 @@ def _ended(
     except ProofsweepError as error:  # nobody is known who could be told
         return state_of_error(error)
     try:
-        cancel_missed_runs()  # (1)
-        state = work(settings)  # (2)
+        state = work(settings)  # (1)
     except ProofsweepError as error:
         state, tells_itself = state_of_error(error), False
     except Exception as error:
         _tell(settings, "Failed", f"A mistake of this program: {type(error).__name__}.")
         raise
     if not tells_itself:
-        _tell(settings, str(state.name), str(state.message))  # (3)
+        _tell(settings, str(state.name), str(state.message))  # (2)
     return state
 
 

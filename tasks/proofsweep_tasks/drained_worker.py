@@ -1,11 +1,12 @@
 """Run a worker whose end waits for its flow runs: `python -m proofsweep_tasks.drained_worker PROGRAM [ARGUMENT …]`.
 
-A worker of Prefect ends within two seconds of SIGTERM and does not wait for its flow runs. Then the container ends, or
-the systemd unit, and the flow runs die in the middle of a call; Prefect shows them as Running. This parent passes
-SIGTERM to the flow runs first, waits until each has ended, and only then asks the worker to end.
+A worker of Prefect ends within two seconds of SIGTERM, and with it the container or the unit; the flow runs die in the
+middle of a call, and Prefect shows them as Running. This parent passes SIGTERM to the flow runs, waits until each has
+ended, and only then ends the worker.
 """
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,67 +14,42 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-# How often the flow runs are looked for. Chosen: a person who stops the worker does not notice it.
 _LOOK_SECONDS = 0.1
 
 
 def main() -> int:
-    """Run the program until it ends or SIGTERM asks for that; give its exit code, as a shell would."""
+    """Run the program until it ends or a signal asks for that; give its exit code, as a shell would."""
     worker = subprocess.Popen(sys.argv[1:])  # noqa: S603 - the person's own command
+    signals, asked = list[int](), set[int]()
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _ask_once)
-    try:
-        code = worker.wait()
-    except _StopAsked:
-        _let_flow_runs_end(worker.pid)
-        worker.terminate()
-        code = worker.wait()
-    return code if code >= 0 else 128 - code
-
-
-class _StopAsked(BaseException):
-    """Somebody asks the worker to end."""
-
-
-def _ask_once(_number: int, _frame: object) -> None:
-    """Raise; later signals change nothing, as the flow runs are on their way to their end."""
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda _number, _frame: None)
-    raise _StopAsked
-
-
-def _let_flow_runs_end(worker: int) -> None:
-    """Send SIGTERM once to each flow run, also to one that the worker starts meanwhile, and wait for the last one."""
-    asked: set[int] = set()
-    while running := _flow_runs_of(worker):
-        for process in running - asked:
-            if _catches_sigterm(process):  # before that, it would die without telling Prefect
+        signal.signal(number, lambda number, _frame: signals.append(number))
+    while worker.poll() is None:
+        time.sleep(_LOOK_SECONDS)
+        if not signals:
+            continue
+        running = _flow_runs_of(worker.pid)
+        if not running:
+            worker.terminate()
+            break
+        for process, catches_sigterm in running.items():
+            if catches_sigterm and process not in asked:  # before that, it would die without telling Prefect
                 with suppress(ProcessLookupError):
                     os.kill(process, signal.SIGTERM)
                 asked.add(process)
-        time.sleep(_LOOK_SECONDS)
+    code = worker.wait()
+    return code if code >= 0 else 128 - code
 
 
-def _flow_runs_of(worker: int) -> set[int]:
-    """Return the processes that the worker has started and that have not ended."""
-    found: set[int] = set()
+def _flow_runs_of(worker: int) -> dict[int, bool]:
+    """Return the processes that the worker has started and that have not ended, and whether each catches SIGTERM."""
+    found: dict[int, bool] = {}
     for children in Path(f"/proc/{worker}/task").glob("*/children"):
-        with suppress(OSError):  # the thread is gone
-            found |= {int(number) for number in children.read_text().split()}
-    return {process for process in found if _status_of(process).get("State", "Z")[0] != "Z"}
-
-
-def _catches_sigterm(process: int) -> bool:
-    return bool(int(_status_of(process).get("SigCgt", "0"), 16) & 1 << (signal.SIGTERM - 1))
-
-
-def _status_of(process: int) -> dict[str, str]:
-    """Read what the kernel says of a process; nothing, if there is none."""
-    try:
-        lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    except OSError:
-        return {}
-    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+        with suppress(OSError):  # the thread or the process is gone
+            for process in map(int, children.read_text().split()):
+                status = Path(f"/proc/{process}/status").read_text()
+                if caught := re.search(r"^State:\s+[^Z].*^SigCgt:\s+(\w+)", status, re.MULTILINE | re.DOTALL):
+                    found[process] = bool(int(caught[1], 16) & 1 << (signal.SIGTERM - 1))
+    return found
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ from .packages import PACKAGES, ROOT
 READERS = {
     "proofsweep/settings/reading.py",
     "proofsweep/files/open_bucket.py",  # whether a profile of the AWS tools is asked for
-    "proofsweep/allocators.py",  # variables of Arrow and of the system
     "cli/proofsweep_cli/embedded_server.py",  # Prefect's own variables, which are not our settings
     "cli/proofsweep_cli/make_prefect_tables.py",  # the same; a developer runs it
     "cli/proofsweep_cli/query_prompt.py",  # the user's state folder, as every program finds it

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 
-from proofsweep.allocators import give_memory_back
 from proofsweep.background import background_thread
 from proofsweep.endings import EndedBy
 from proofsweep.errors import CallFailed, ConfigError, ResultsError, RunIsActive, RunMustStop
@@ -116,9 +115,7 @@ def leg_session(request: LegRequest, facts: Row, leg: LegContext) -> Iterator[No
     finally:
         facts = facts | {"started_at": started_at, "quota_after": _headroom(leg)}
         facts |= {"finished_at": max(started_at, request.clock()), "rate_learned": leg.lane.rate}
-        give_memory_back()
         _settle(leg, facts, request.clock, time.process_time() - cpu_then + leg.counters.cpu_seconds)  # (5)
-        give_memory_back()
         note_leg(results, plan)
     bind_key(results.store, request.key_fingerprint(), request.base_url)  # of a key that took over meanwhile
 

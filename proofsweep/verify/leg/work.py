@@ -11,7 +11,6 @@ from itertools import islice
 
 import pyarrow as pa
 
-from proofsweep.allocators import give_memory_back
 from proofsweep.endings import EndedBy
 from proofsweep.errors import ResultsError, RunMustStop
 from proofsweep.logs import Event, log
@@ -139,7 +138,6 @@ def _publish(leg: LegContext, shard: int, rows: pa.Table) -> None:
     leg.journal.flush()  # first: else a kill could leave rows whose exchanges were only in memory
     name = layout.verdicts_name(leg.plan.run_id, leg.plan.run_date, shard, leg.leg)
     part = leg.results.create_part(name, "verdicts", rows.sort_by("manifest_row"))
-    give_memory_back()
     log(Event.SHARD_PUBLISHED, run_id=leg.plan.run_id, leg=leg.leg, shard=shard, rows=part.rows)
 
 
