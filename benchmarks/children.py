@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks.null_service import Running
 
 _AS_DEPLOYED = {"PYTHONDONTWRITEBYTECODE": "", "MALLOC_ARENA_MAX": "2", "ARROW_DEFAULT_MEMORY_POOL": "system"}
-"""Some environments turn off Python's compiled files; then each start compiles everything again. The rest is the image's."""
+"""As the image; some environments turn off Python's compiled files, and then each start compiles everything again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
