@@ -42,6 +42,13 @@ def pytest_configure(config: pytest.Config) -> None:
     }
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job: each process that a test starts
         signal.signal(signal.SIGINT, signal.default_int_handler)  # would ignore the Ctrl-C that the test sends
+    signal.signal(signal.SIGTERM, _interrupt)
+
+
+def _interrupt(_number: int, _frame: object) -> None:
+    """End as after Ctrl-C, so that the tests stop their servers; a second signal does not disturb that."""
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    raise KeyboardInterrupt
 
 
 def pytest_xdist_auto_num_workers() -> int:
