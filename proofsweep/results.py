@@ -13,7 +13,7 @@ The columns of the tables are declared in `proofsweep.model.tables`, the views i
 """
 
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
@@ -68,9 +68,8 @@ class ResultsStore:
     With `run_id`, a table has only the rows of that run. With `columns`, it has only those columns, in that order.
     """
 
-    def __init__(self, results: Results, screening: Mapping[str, str]) -> None:
+    def __init__(self, results: Results) -> None:
         self._results = results
-        self._screening = screening
 
     @property
     def url(self) -> str:
@@ -172,7 +171,6 @@ class ResultsStore:
             `store.sql("SELECT outcome, count(*) FROM latest_answer GROUP BY ALL").df()`
 
         Raises:
-            ConfigError: a screening condition is none.
             ResultsError: there is no run of the environment, or none is named and there are several, or the store
                 cannot be read.
             duckdb.Error: the query is wrong.
@@ -180,7 +178,7 @@ class ResultsStore:
         from proofsweep.answers.views.connection import close, opened  # noqa: PLC0415 - a reader of tables needs no DuckDB
         from proofsweep.answers.views.store_files import STORE_SCHEME  # noqa: PLC0415 - the same
 
-        connection = opened(self._results, environment, screening=self._screening, asked=query).connection
+        connection = opened(self._results, environment, asked=query).connection
         answer = connection.sql(query)
         if connection.filesystem_is_registered(STORE_SCHEME):  # else an answer may outlive this object
             weakref.finalize(self, close, connection)
@@ -228,12 +226,8 @@ class ResultsStore:
         return rows
 
 
-def open_results(url: str, screening: Mapping[str, str] | None = None) -> ResultsStore:
+def open_results(url: str) -> ResultsStore:
     """Open the results store at a folder's path, `file://` URL or bucket URL.
-
-    Args:
-        url: the store.
-        screening: conditions in SQL on grade and classification, by their names; the views have each as a column.
 
     Example:
         `open_results("results").latest_run()`
@@ -244,4 +238,4 @@ def open_results(url: str, screening: Mapping[str, str] | None = None) -> Result
     results = Results(open_store(url))
     if not any(results.store.folders(each) for each in ("_runs", "_operations", "probes")):
         raise ResultsError(f"There is no results store at {results.store.url}.")
-    return ResultsStore(results, screening or {})
+    return ResultsStore(results)

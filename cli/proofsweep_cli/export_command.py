@@ -1,4 +1,4 @@
-"""`proofsweep export`: a completion report as CSV or as a workbook, or rows in a table of a database."""
+"""`proofsweep export`: a completion report as CSV or as a workbook."""
 
 from collections.abc import Callable
 from functools import partial
@@ -7,11 +7,8 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from proofsweep.answers.databases import DatabaseUrl, TableName
 from proofsweep.answers.export import FORMATS, Exported
 from proofsweep.answers.export import export as export_rows
-from proofsweep.answers.export_table import export_to_table
-from proofsweep.answers.views.screening import screening_columns
 from proofsweep.answers.views.selected_rows import SelectedRows
 from proofsweep.errors import UsageError
 from proofsweep.model.run_records import OUTCOMES
@@ -27,18 +24,6 @@ from proofsweep_cli.screen import console, counted, gone_words, print_json
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
     app.command()(export)
-
-
-_To = typer.Option(
-    None,
-    "--to",
-    metavar="URL",
-    help="Bring a table of a database up to date instead: postgresql://USER@HOST/DATABASE, sqlite:///FILE or "
-    "duckdb:///FILE. A password may stand in PGPASSWORD.",
-)
-_Table = typer.Option(
-    None, "--table", metavar="NAME", help="With --to: the table, perhaps after its schema.  [default: proofsweep]"
-)
 
 
 def export(
@@ -57,8 +42,6 @@ def export(
     file: Path | None = typer.Option(
         None, "--file", metavar="FILE", help="Where to write; by default named here after the outcomes: rejected.csv."
     ),
-    to: str | None = _To,
-    table: str | None = _Table,
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,
@@ -67,19 +50,10 @@ def export(
 
     What people read comes first, paths and IDs last; a workbook (xlsx) begins with a sheet of totals. A report is
     a manifest too: `proofsweep verify` takes it, and each file keeps its item_id. No file is ever overwritten.
-    A table (--to) has one row for each file, which each export inserts or updates, all in one transaction.
 
-    Examples: `proofsweep export --only rejected --by supplier` · `proofsweep export --format xlsx --file night.xlsx` ·
-    `proofsweep export --to postgresql://me@db.example/music --table proofs`
+    Examples: `proofsweep export --only rejected --by supplier` · `proofsweep export --format xlsx --file night.xlsx`
     """
     settings = load_settings(config, results)
-    if to is not None:
-        if form or by or file:
-            raise UsageError("--to writes a table of a database: it goes without --format, --by and --file.")
-        database, name = DatabaseUrl.of(to), TableName(table or "proofsweep")
-        return _into_table(settings, selected_rows(settings, run_id, _outcomes_in(only)), database, name, as_json)
-    if table is not None:
-        raise UsageError("--table names a table of a database: give --to with the database's URL too.")
     outcomes = _outcomes_in(only)
     path = _path_of(file, form, "report" if only is None else "-".join(outcomes))
     selected, again = selected_rows(settings, run_id, outcomes), partial(next_command, config=config, results=results)
@@ -96,7 +70,7 @@ def _into_files(
     again: Callable[..., str],
 ) -> int:
     supplier_tag = tag or settings.ingest.supplier_tag
-    done = export_rows(selected, path, tag, screening_columns(settings.screening.conditions), supplier_tag)
+    done = export_rows(selected, path, tag, supplier_tag)
     if as_json:
         files = [{"file": str(report.path), "rows": report.rows} for report in done.reports]
         print_json({"files": files, "rows": sum(each.rows for each in done.reports), "pruned_on": selected.pruned_on})
@@ -109,28 +83,10 @@ def _into_files(
     return ExitCode.ACCEPTED
 
 
-def _into_table(
-    settings: Settings, selected: SelectedRows, database: DatabaseUrl, table: TableName, as_json: bool
-) -> int:
-    rows = export_to_table(selected, database, table, screening_columns(settings.screening.conditions))
-    if as_json:
-        print_json({"database": database.shown, "table": table.text, "rows": rows, "pruned_on": selected.pruned_on})
-        return ExitCode.ACCEPTED
-    out = console()
-    if rows:
-        out.print(f"{database.shown}, table {table.text}: {counted(rows, 'row')}", soft_wrap=True)
-    _print_left_out(out, selected, is_written=rows > 0)
-    return ExitCode.ACCEPTED
-
-
 def _print_reports(out: Console, done: Exported, selected: SelectedRows) -> None:
     for report in done.reports:
         out.print(f"{report.path}: {counted(report.rows, 'row')}", soft_wrap=True)
-    _print_left_out(out, selected, is_written=bool(done.reports))
-
-
-def _print_left_out(out: Console, selected: SelectedRows, *, is_written: bool) -> None:
-    if not is_written:
+    if not done.reports:
         out.print("There is no such row; nothing was written.")
     if gone := selected.gone():
         out.print(gone_words(gone), soft_wrap=True)

@@ -97,5 +97,4 @@ def _night_page(settings: Settings, run_id: str, choice: PageChoice) -> str:
         datetime.now(UTC),
         replace(choice, usual_tag=supplier_tag_of(settings)),
         packet=packet_of_failed_calls(meant.results, meant.plan),
-        screening=settings.screening.conditions,
     )

@@ -11,7 +11,6 @@ from tempfile import TemporaryDirectory
 from proofsweep.answers.letters import file_name_of
 from proofsweep.answers.report_formats import CompletionReport, GroupedRows, ReportRow, write_csv
 from proofsweep.answers.report_workbook import write_xlsx
-from proofsweep.answers.views.screening import NO_SCREENING, REPORTED, screened
 from proofsweep.answers.views.selected_rows import SelectedRows
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.files.locations import path_of
@@ -58,7 +57,6 @@ def export(
     selected: SelectedRows,
     path: Path,
     tag: str | None = None,
-    screening: Mapping[str, str] = NO_SCREENING,
     supplier_tag: str = "supplier",
 ) -> Exported:
     """Write the rows to a file whose ending says its format; with a tag, to one for each of its values beside it.
@@ -70,9 +68,9 @@ def export(
     """
     with TemporaryDirectory(prefix="proofsweep-") as folder:
         groups, catalogs = GroupedRows(Path(folder)), set()
-        for plan, row, cells in screened(selected.rows([*_READ, *REPORTED]), screening):
+        for plan, row in selected.rows(_READ):
             catalogs.add((plan.catalog, plan.catalog_root))
-            report_row = report_row_of(row, cells)
+            report_row = report_row_of(row)
             groups.add("" if tag is None else tag_of(report_row.tags, tag) or "", report_row)
         if tag is not None and groups.counts:
             tag = known_tag(tag, (name for names in groups.tag_names.values() for name in names))
@@ -81,18 +79,16 @@ def export(
         with _written_whole(targets.values()) as scratch:
             for group, target in targets.items():
                 names = list(groups.tag_names[group])
-                report = CompletionReport(
-                    names, own_header(screening), groups.rows(group), tag_named(supplier_tag, names)
-                )
+                report = CompletionReport(names, own_header(), groups.rows(group), tag_named(supplier_tag, names))
                 FORMATS[path.suffix.removeprefix(".")](scratch[target], report)
         reports = [WrittenReport(target, groups.counts[group]) for group, target in targets.items()]
         return Exported(reports, frozenset(catalogs), targets)
 
 
-def report_row_of(row: Row, screening: Sequence[bool | None] = ()) -> ReportRow:
-    """Make a row of a report from one of `verdicts`, with the cells of its screening columns."""
+def report_row_of(row: Row) -> ReportRow:
+    """Make a row of a report from one of `verdicts`."""
     tags = json.loads(str(row["tags"])) if row["tags"] else {}
-    return ReportRow({str(name): str(cell) for name, cell in tags.items()}, own_cells(row, screening))
+    return ReportRow({str(name): str(cell) for name, cell in tags.items()}, own_cells(row))
 
 
 def _targets(path: Path, values: Sequence[str], tag: str) -> dict[str, Path]:

@@ -1,19 +1,36 @@
-"""Choose rows of a catalog by a person's SQL condition, and by the age of their files."""
+"""Choose rows of a catalog by a person's SQL condition, and by the age of their files.
+
+DuckDB works a condition out over the rows alone: no file, no network, no variable of this process, no other table.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import partial
-from typing import Any
+from itertools import islice
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from proofsweep.conditions import columns_of_condition, judged
 from proofsweep.errors import UsageError
 from proofsweep.files.locations import one_line
 from proofsweep.model.items import ManifestRow, item_id_of, modified_of, printable
 from proofsweep.model.tags import spellings_by_key, tag_of
 
+if TYPE_CHECKING:
+    import duckdb
+
 _Column = tuple[pa.DataType, Callable[[ManifestRow], object]]
+
+_BATCH_ROWS = 5_000  # rows that are judged at once
+_LOCKED: dict[str, str | bool | int | float | list[str]] = {
+    "enable_external_access": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "threads": "1",
+    "memory_limit": "256MB",
+}
+_INDEX = " index"
+"""Names a column that nobody else can have: the names of others are stripped."""
 
 
 class RowChoice:
@@ -41,23 +58,49 @@ class RowChoice:
         """
         self._where, self._newer_than = where, newer_than
         self._known: Mapping[str, _Column] = {}
-        self._named: list[str] = []
         if where is not None:
             tags = spellings_by_key(tag_names())
             facts = {name: column for name, column in _facts_of(catalog_name).items() if name not in tags}
             self._known = facts | {printable(name): (pa.string(), partial(_tag, name)) for name, *_ in tags.values()}
-            kinds = {name: kind for name, (kind, _) in self._known.items()}
-            self._named = columns_of_condition(where, kinds, self._refusal)
+            self._check(where)
 
     def judged(self, rows: Iterable[ManifestRow]) -> Iterator[tuple[ManifestRow, bool]]:
         """Yield each row, and whether it is chosen; UsageError if the condition cannot be worked out for one."""
-        conditions = [] if self._where is None else [self._where]
-        for row, answers in judged(rows, conditions, self._cells_of, self._refusal):
-            yield row, all(answers) and self._is_new(row)
+        if self._where is None:
+            yield from ((row, self._is_new(row)) for row in rows)
+            return
+        waiting = iter(rows)
+        with _locked_database() as database:
+            while batch := list(islice(waiting, _BATCH_ROWS)):
+                met = self._met(database, self._where, batch)
+                yield from ((row, index in met and self._is_new(row)) for index, row in enumerate(batch))
 
-    def _cells_of(self, rows: list[ManifestRow]) -> "dict[str, pa.Array[Any]]":
-        columns = {name: self._known[name] for name in self._named}
-        return {name: pa.array(map(value, rows), kind) for name, (kind, value) in columns.items()}
+    def _check(self, where: str) -> None:
+        with _locked_database() as database:
+            import duckdb  # noqa: PLC0415 - loaded with the flow it complains at the end
+
+            try:
+                rows, condition = database.from_arrow(self._table([])), duckdb.SQLExpression(where)
+                kinds = list(map(str, rows.select(condition).types))
+                rows.filter(condition)
+            except duckdb.Error as error:
+                raise self._refusal(_reason_of(error)) from error
+        if kinds != ["BOOLEAN"]:
+            raise self._refusal("write a condition that is true or false")
+
+    def _met(self, database: "duckdb.DuckDBPyConnection", where: str, rows: list[ManifestRow]) -> set[int]:
+        """Return the indexes of the rows for which the condition is true."""
+        import duckdb  # noqa: PLC0415 - as above
+
+        try:
+            met = database.from_arrow(self._table(rows)).filter(duckdb.SQLExpression(where))
+            return {index for (index,) in met.select(duckdb.ColumnExpression(_INDEX)).fetchall()}
+        except duckdb.Error as error:
+            raise self._refusal(_reason_of(error)) from error
+
+    def _table(self, rows: list[ManifestRow]) -> pa.Table:
+        cells = {name: pa.array(map(value, rows), kind) for name, (kind, value) in self._known.items()}
+        return pa.table(cells | {_INDEX: pa.array(range(len(rows)), pa.int64())})
 
     def _is_new(self, row: ManifestRow) -> bool:
         """Whether a file was modified late enough; one of which that is not known was not."""
@@ -68,6 +111,20 @@ class RowChoice:
         there_are = one_line(", ".join(self._known))
         because = one_line(" ".join(because.split()))
         return UsageError(f"--where {one_line(self._where or '')}: {because}. The columns are: {there_are}.")
+
+
+def _locked_database() -> "duckdb.DuckDBPyConnection":
+    import duckdb  # noqa: PLC0415 - as above
+
+    database = duckdb.connect(config=_LOCKED)
+    database.execute("SET python_enable_replacements = false")
+    database.execute("SET TimeZone = 'UTC'")
+    database.execute("SET lock_configuration = true")
+    return database
+
+
+def _reason_of(error: Exception) -> str:
+    return str(error).partition("\n")[0].rstrip("!. ")
 
 
 def _facts_of(catalog_name: str) -> dict[str, _Column]:

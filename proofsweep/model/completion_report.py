@@ -1,7 +1,7 @@
 """A completion report: a manifest that also says of each row how it ended. It can be verified again as it is. Pure."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from proofsweep.model.reasons import advice_for_outcome, plain_words_for
 from proofsweep.model.tables.columns import Row
@@ -14,16 +14,13 @@ READ = (
     *("outcome", "in_words", "what_to_do", "detail", "reason", "verdict", "http_status", "error_code"),
     *("audio_bytes", "finished_at"),
 )
-"""What people read of a row. It stands after the tags; then come the screening columns."""
+"""What people read of a row. It stands after the tags."""
 
 NAMED = (
     *("audio", "sidecar", "id", "audio_sha256", "proof_id", "uploads_request_id", "verify_request_id"),
     RUN_COLUMN,
 )
 """Locations and IDs, for the next run and for support. They come last."""
-
-SCREENING_PREFIX = "screening_"
-"""Begins the names of columns that say which conditions of the config a file meets."""
 
 _MADE = {FILE_COLUMN, "in_words", "what_to_do", "id", RUN_COLUMN}
 CELLS = (
@@ -46,15 +43,12 @@ _DEFUSED = re.compile(f"{_BEGINNING}'{_FORMULA}")
 def own_columns(header: Sequence[str]) -> Mapping[str, int]:
     """Return the positions of a report's own columns in a header, by their names; none if it is no report.
 
-    A catalog may have tags of such names. So the last column of a name counts, of `file` the first, and a screening
-    column only between others.
+    A catalog may have tags of such names. So the last column of a name counts, of `file` the first.
     """
     plain = [name.strip().lower() for name in header]
     if RUN_COLUMN not in plain:
         return {}
     own = {name: len(plain) - 1 - plain[::-1].index(name) for name in (*READ, *NAMED) if name in plain}
-    first, last = min(own.values()), max(own.values())
-    own |= {name: at for at, name in enumerate(plain) if first < at < last and name.startswith(SCREENING_PREFIX)}
     return own | ({FILE_COLUMN: plain.index(FILE_COLUMN)} if FILE_COLUMN in plain else {})
 
 
@@ -68,15 +62,15 @@ def restored(text: str) -> str:
     return _DEFUSED.sub(r"\1", text)
 
 
-def own_header(screening: Iterable[str]) -> list[str]:
+def own_header() -> list[str]:
     """Return the names of a report's own columns; the tags stand between the first and the others."""
-    return [FILE_COLUMN, *READ, *screening, *NAMED]
+    return [FILE_COLUMN, *READ, *NAMED]
 
 
-def own_cells(row: Row, screening: Iterable[object] = ()) -> list[object]:
+def own_cells(row: Row) -> list[object]:
     """Return the report's own cells of a row of `verdicts`, in the order of `own_header`."""
     outcome, reason = str(row["outcome"]), str(row["reason"] or "")
     known = row | {"in_words": plain_words_for(outcome, reason), "what_to_do": advice_for_outcome(outcome, reason)}
     known |= {"id": row["item_id"], RUN_COLUMN: row["run_id"]}
     file = row["audio"] if row["relative_path"] is None else row["relative_path"]
-    return [file, *(known[name] for name in READ), *screening, *(known[name] for name in NAMED)]
+    return [file, *(known[name] for name in (*READ, *NAMED))]

@@ -1,13 +1,12 @@
 """Read settings from a profile and the environment; no other module reads `os.environ`."""
 
 import os
-import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 import proofsweep_configs
@@ -17,7 +16,6 @@ from proofsweep.settings.accounts import ALL, accounts_in, config_and_account, c
 from proofsweep.settings.catalog_settings import CatalogSettings
 from proofsweep.settings.ingest_settings import IngestSettings
 from proofsweep.settings.mistakes import ACCOUNT, CONFIG, misspelt_variables, mistakes_in, variable_of
-from proofsweep.settings.sections import Section
 from proofsweep.text import did_you_mean, printable
 
 
@@ -40,28 +38,6 @@ def value_in(file: Mapping[str, Any], setting: str) -> object:
     """Return a setting's value in a config; None if it does not set it."""
     section, _, name = setting.partition(".")
     return _members(file, section).get(name)
-
-
-_PLAIN_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
-
-
-class ScreeningSettings(Section):
-    """Conditions in SQL on grade and classification, each under a name of the user's own; they decide nothing."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
-    __pydantic_extra__: dict[str, Annotated[str, Field(min_length=1)]]
-
-    @property
-    def conditions(self) -> dict[str, str]:
-        """Return the conditions by their names."""
-        return dict(self.__pydantic_extra__)
-
-    @model_validator(mode="after")
-    def _has_plain_names(self) -> "ScreeningSettings":
-        wrong = [name for name in self.conditions if not _PLAIN_NAME.fullmatch(name)]
-        if wrong:
-            raise ValueError(f"{wrong[0]!r}: a name has up to 40 small letters, digits and underscores")
-        return self
 
 
 PROFILES = Path(proofsweep_configs.__path__[0])
@@ -100,7 +76,6 @@ class Settings(BaseSettings):
     alerts: sections.AlertsSettings = sections.AlertsSettings()
     timeouts: sections.TimeoutSettings = sections.TimeoutSettings()
     dask: sections.DaskSettings = sections.DaskSettings()
-    screening: ScreeningSettings = ScreeningSettings()
 
     @classmethod
     def settings_customise_sources(

@@ -56,28 +56,10 @@ def test_a_mistake_is_one_line(proofsweep: Command, finished_run: str, arguments
     assert not Path("x").exists()
 
 
-def test_a_screening_condition_is_a_column(
-    proofsweep: Command, finished_run: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A mistake in one is told before the store is read; the report counts it too."""
-    monkeypatch.setenv("PROOFSWEEP_SCREENING__GRADED", "grade_human IS NOT NULL")
-    counted = proofsweep("query", "SELECT count_if(screening_graded) AS n FROM latest_answer", "--format", "json")
-    page = proofsweep("report", finished_run, "--file", "night.html")
-    monkeypatch.setenv("PROOFSWEEP_SCREENING__GRADED", "grade_human")
-    refused = proofsweep("query", "FROM latest_answer")
-
-    (graded,) = json.loads(counted.stdout)
-    assert graded["n"] > 0
-    assert page.returncode == 0
-    assert f'>graded</th><td data-label="met">{graded["n"]}</td>' in Path("night.html").read_text()
-    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
-    assert "screening.graded: write a condition" in refused.stderr
-
-
 def test_the_printed_views_answer_in_another_duckdb(
     proofsweep: Command, finished_run: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A query may also come from stdin."""
+    """They are one script."""
     script = proofsweep("query", "--print-views").stdout
     monkeypatch.setattr(sys, "stdin", StringIO("SELECT count(*) AS n FROM rejects"))
 
@@ -87,3 +69,23 @@ def test_the_printed_views_answer_in_another_duckdb(
         own.execute(script)
         assert own.execute("SELECT count(*) FROM rejects").fetchone() == (piped[0]["n"],)
         assert own.execute("SELECT DISTINCT run_id FROM verdicts").fetchall() == [(finished_run,)]
+
+
+def test_a_query_comes_from_a_file_or_from_stdin(
+    proofsweep: Command, finished_run: str, workdir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Several statements too. A mistake in it, and one in the way to it, are one line."""
+    del finished_run
+    (workdir / "count.sql").write_text("SET VARIABLE least = 1;\n-- of all\nSELECT count(*) AS n FROM verdicts")
+    (workdir / "bad.sql").write_text("SELEC 1")
+    monkeypatch.setattr(sys, "stdin", StringIO("SELECT count(*) AS n FROM verdicts"))
+
+    answers = [proofsweep("query", *words, "--format", "json") for words in (["--from", "count.sql"], ["-"])]
+    refused = [
+        proofsweep("query", *words)
+        for words in (["--from", "bad.sql"], ["--from", "no.sql"], ["FROM runs", "--from", "count.sql"])
+    ]
+
+    assert [json.loads(each.stdout) for each in answers] == [[{"n": 26}]] * 2
+    assert {(each.returncode, each.stderr.count("\n"), each.stdout) for each in refused} == {(2, 1, "")}
+    assert "no.sql cannot be read" in refused[1].stderr

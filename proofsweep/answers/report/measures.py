@@ -1,12 +1,11 @@
 """What the charts of a run show: DuckDB works it out over the parts of the run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import duckdb
 
 from proofsweep.answers.views.connection import tables_of
-from proofsweep.answers.views.screening import NO_SCREENING, screening_columns
 from proofsweep.answers.views.views import quoted
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables.columns import Row
@@ -57,12 +56,6 @@ _SLOWEST = """
     FROM verdicts WHERE seconds > 0
     ORDER BY seconds DESC, audio LIMIT {most}
 """
-_SCREENED = """
-    SELECT
-        count(*) FILTER ({condition}) AS met, count(*) FILTER (NOT {condition}) AS not_met,
-        count(*) FILTER ({condition} IS NULL) AS unknown
-    FROM verdicts WHERE outcome IN ('accepted', 'rejected')
-"""
 _RETRIED = "SELECT audio, calls FROM verdicts WHERE calls > 2 ORDER BY calls DESC, audio LIMIT {most}"
 
 
@@ -78,12 +71,10 @@ class Measures:
     risks: Sequence[Row]  # the same for the grade's risk category
     slowest: Sequence[Row]  # `audio`, `seconds`
     retried: Sequence[Row]  # `audio`, `calls`; files that took more than two
-    screened: Sequence[Row]  # `name` of a screening condition, and the files that are `met`, `not_met` and `unknown`
 
 
-def measures_of(results: Results, plan: Plan, screening: Mapping[str, str] = NO_SCREENING) -> Measures:
-    """Work out what the charts of a run show; ConfigError if a screening condition is none."""
-    conditions = screening_columns(screening)
+def measures_of(results: Results, plan: Plan) -> Measures:
+    """Work out what the charts of a run show."""
     with tables_of(results) as database:
         database.execute(_OF_RUN.format(run_id=quoted(plan.run_id)))
         return Measures(
@@ -93,11 +84,6 @@ def measures_of(results: Results, plan: Plan, screening: Mapping[str, str] = NO_
             risks=_rows(database, _LABELS.format(column="grade_risk_category", most=_MOST_ROWS)),
             slowest=_rows(database, _SLOWEST.format(most=_MOST_ROWS)),
             retried=_rows(database, _RETRIED.format(most=_MOST_ROWS)),
-            screened=[
-                {"name": name} | row
-                for name, condition in zip(screening, conditions.values(), strict=True)
-                for row in _rows(database, _SCREENED.format(condition=condition))
-            ],
         )
 
 

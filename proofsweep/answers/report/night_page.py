@@ -1,6 +1,6 @@
 """The page of a night: what one run did, and what it left to do. One HTML file that needs no network."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import duckdb
@@ -15,7 +15,6 @@ from proofsweep.answers.run_changes import Comparison, run_changes, words_of_cau
 from proofsweep.answers.run_status import NEED_ATTENTION, RunStatus
 from proofsweep.answers.summary import calls_of, ending_of, notes_of
 from proofsweep.answers.views.connection import answering, tables_of
-from proofsweep.answers.views.screening import NO_SCREENING
 from proofsweep.answers.views.views import quoted, value_of_tag
 from proofsweep.files.locations import path_of
 from proofsweep.model.runs import Plan
@@ -49,14 +48,13 @@ def night_page(
     choice: PageChoice = PageChoice(),  # noqa: B008 - it is frozen
     *,
     packet: str = "",
-    screening: Mapping[str, str] = NO_SCREENING,
 ) -> str:
     """Write the page of a run; `packet` is what the partner's support needs of it, empty if every call succeeded.
 
     UsageError if no file of the run that needs attention has a chosen tag; ResultsError if there is no such run.
     """
     run = describe_run(results, run_id)
-    measures, standing = measures_of(results, run.plan, screening), standing_of(results, run)
+    measures, standing = measures_of(results, run.plan), standing_of(results, run)
     with tables_of(results) as connection:
         root = "" if run.plan.catalog_root is None else path_of(run.plan.catalog_root, "/").rstrip("/") + "/"
         connection.execute(_ITEMS.format(root=quoted(root), run_id=quoted(run_id), open=_OPEN))

@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +12,9 @@ from typing import Self
 
 import duckdb
 
-from proofsweep.answers.views.screening import NO_SCREENING, screening_columns
 from proofsweep.answers.views.store_files import STORE_SCHEME, StoreFiles
 from proofsweep.answers.views.tables import create_tables
-from proofsweep.answers.views.views import View, quoted, read_by, tagged_views, views
+from proofsweep.answers.views.views import View, quoted, read_by, views
 from proofsweep.errors import ResultsError
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables.registry import written_by
@@ -48,7 +47,6 @@ class OpenStore:
     connection: duckdb.DuckDBPyConnection  # has the views, and below them the schema `store`, which mixes environments
     environments: Sequence[str]  # those that the views show
     others: Sequence[str]  # those of the store that the views leave out
-    screening: Mapping[str, str]  # the SQL of each screening column
     tags: Sequence[str]  # the names of the tags of these environments, those of the newest run first
 
     def __enter__(self) -> Self:
@@ -65,25 +63,23 @@ def opened(
     environment: str | None = None,
     *,
     preferred: str | None = None,
-    screening: Mapping[str, str] = NO_SCREENING,
     asked: str = "",
 ) -> OpenStore:
     """Open a results store in DuckDB.
 
     The views show one environment: None takes the only one, or `preferred` if the store has it; `all` shows all. If it
     is known what will be `asked`, only the views are made that this names, if it names any: to make all takes a second.
-    ConfigError if a screening condition is none; ResultsError if there is no run, or none in this environment, or none
+    ResultsError if there is no run, or none in this environment, or none
     is named and there are several.
     """
     connection = duckdb.connect(config=_OFFLINE)
     try:
-        columns = screening_columns(screening)
         plans = _prepare(connection, results)
         chosen, others = _chosen(connection, results, environment, preferred)
         tags = _tags_of(plans, chosen)
-        known = views(tags, columns)
+        known = views(tags)
         _create_views(connection, chosen, read_by([asked.lower()], known) or known)
-        return OpenStore(connection, chosen, others, columns, tags)
+        return OpenStore(connection, chosen, others, tags)
     except BaseException:
         close(connection)
         raise
@@ -132,14 +128,6 @@ def _create_views(connection: duckdb.DuckDBPyConnection, chosen: Sequence[str], 
     connection.execute(f"SET VARIABLE environments = [{', '.join(map(quoted, chosen))}]")
     for view in wanted:
         connection.execute(view.statement())
-
-
-def renew(store: OpenStore, results: Results) -> None:
-    """Let an open store see what runs have written since it was opened; what its user created stays."""
-    tags = _tags_of(_read_store(store.connection, results), store.environments)
-    if tags != store.tags:
-        for view in tagged_views(tags, store.screening):
-            store.connection.execute(view.statement())
 
 
 def _read_store(connection: duckdb.DuckDBPyConnection, results: Results) -> list[Plan]:

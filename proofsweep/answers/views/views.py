@@ -1,7 +1,7 @@
 """The views that people query, as SQL over the tables of a results store; most are a file of their own in `sql`."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 
@@ -9,10 +9,8 @@ from proofsweep.model.tables.registry import TABLES
 from proofsweep.model.tags import spellings_by_key
 
 _TAGS = "/* tag columns */"
-_SCREENING = "/* screening columns */"
 _OF_TABLE = "SELECT * FROM store.{0} WHERE list_contains(getvariable('environments'), environment)"
 _NO_NAMES = re.compile(r"--.*|/\*.*?\*/|'[^']*'")  # comments and texts
-_NONE: Mapping[str, str] = {}
 
 _FURTHER = (
     *("latest_attempt", "standing", "catalog", "latest_answer", "comparisons", "changes", "rejects", "open_since"),
@@ -35,21 +33,15 @@ class View:
         return f"CREATE OR REPLACE VIEW {self.name} AS\n{self.query}"
 
 
-def views(tags: Iterable[str] = (), screening: Mapping[str, str] = _NONE) -> list[View]:
-    """Return all views; those of rows have each of these tags as a column, and those with grades the screening columns.
+def views(tags: Iterable[str] = ()) -> list[View]:
+    """Return all views; those of rows have each of these tags as a column.
 
     A tag whose name is a word of the views' own queries becomes `tag_<name>`, in each of them. Of spellings that differ
     in case alone the first one names the column.
     """
     found = [_view(name) for name in NAMES]
-    tagged = _tag_columns(tags, {word for view in found for word in _words_of(view.query)} | set(screening))
-    screened = "".join(f", {condition} AS {name}" for name, condition in screening.items())
-    return [replace(view, query=view.query.replace(_TAGS, tagged).replace(_SCREENING, screened)) for view in found]
-
-
-def tagged_views(tags: Iterable[str], screening: Mapping[str, str]) -> list[View]:
-    """Return the views that have a column for each tag."""
-    return [view for view in views(tags, screening) if _TAGS in _view(view.name).query]
+    tagged = _tag_columns(tags, {word for view in found for word in _words_of(view.query)})
+    return [replace(view, query=view.query.replace(_TAGS, tagged)) for view in found]
 
 
 def read_by(names: Iterable[str], known: Sequence[View]) -> list[View]:

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from proofsweep.answers.export import export
-from proofsweep.answers.views.screening import screening_columns
 from proofsweep.answers.views.selected_rows import SelectedRows
 from proofsweep.catalog.open_catalog import open_catalog
-from proofsweep.errors import ConfigError, ResultsError, UsageError
+from proofsweep.errors import ResultsError, UsageError
 from proofsweep.model.items import ManifestRow, WorkItem
 from proofsweep.model.proofs import cells_of
 from proofsweep.model.runs import Plan
@@ -150,34 +149,6 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
         export(store_of(tmp_path, PLAN, [{}]), tmp_path / "file" / "r.csv")
 
 
-def test_a_report_says_which_screening_conditions_a_file_meets(tmp_path: Path) -> None:
-    """Null where the service reported too little; they are no tags when the report is verified again."""
-    results, plan = Results(open_store(str(tmp_path / "results"))), plan_of_run("20261116T100000Z_b", 3)
-    end_leg(
-        results,
-        plan,
-        [answered(plan, row, f"i{row}", grade_ai=ai, tags='{"t": "x"}') for row, ai in enumerate((0.9, 0.1, None))],
-    )
-    selected = SelectedRows(results=results, environment="beta", plan=plan)
-
-    export(selected, tmp_path / "a.csv", screening=screening_columns({"ai": "grade_ai > 0.5"}))
-
-    lines = (tmp_path / "a.csv").read_text(encoding="utf-8-sig").splitlines()
-    place = lines[0].split(",").index("screening_ai")
-    assert [line.split(",")[place] for line in lines[1:]] == ["true", "false", ""]
-    assert [dict(row.tags) for row in rows_of(tmp_path / "a.csv")] == [{"t": "x"}] * 3
-
-
-def test_a_tag_that_is_named_like_a_condition_comes_back(tmp_path: Path) -> None:
-    """Also as the last tag, with conditions and without."""
-    tags = {"screening_house": "x"}
-    selected = store_of(tmp_path, PLAN, [tags])
-
-    for name, conditions in (("a.csv", {}), ("b.csv", {"ai": "grade_ai > 0.5"})):
-        export(selected, tmp_path / name, screening=screening_columns(conditions))
-        assert [dict(row.tags) for row in rows_of(tmp_path / name)] == [tags] * len(HOSTILE)
-
-
 def test_the_proofs_of_a_report_can_be_erased(tmp_path: Path) -> None:
     """The report is a list for `proofs erase`; a tag of that name is not."""
     results, plan = Results(open_store(str(tmp_path / "results"))), plan_of_run("20261116T100000Z_b", 1)
@@ -188,14 +159,3 @@ def test_the_proofs_of_a_report_can_be_erased(tmp_path: Path) -> None:
     lines = (tmp_path / "a.csv").read_text(encoding="utf-8-sig").splitlines(keepends=True)
     assert [text for _, text in cells_of(lines, "a.csv")] == ["p1"]
     assert [dict(row.tags) for row in rows_of(tmp_path / "a.csv")] == [{"proof_id": "theirs"}]
-
-
-def test_a_condition_that_a_row_breaks_is_named(tmp_path: Path) -> None:
-    """Nothing is written."""
-    results, plan = Results(open_store(str(tmp_path / "results"))), plan_of_run("20261116T100000Z_b", 1)
-    end_leg(results, plan, [answered(plan, 0, "i", classification="human")])
-    selected = SelectedRows(results=results, environment="beta", plan=plan)
-
-    with pytest.raises(ConfigError, match=r"screening: .*'human'"):
-        export(selected, tmp_path / "a.csv", screening={"screening_x": "(classification::INTEGER > 1)"})
-    assert not (tmp_path / "a.csv").exists()

@@ -44,7 +44,7 @@ def test_a_manifest_without_the_run_is_no_report() -> None:
 
 def test_the_last_column_of_a_name_is_the_reports_own() -> None:
     """A catalog may have a tag of the same name, which stands before; but the file comes before the tags."""
-    file, *others = own_header([])
+    file, *others = own_header()
     header = [file, "file", "outcome", "audio", "ID", "supplier", *others]
 
     own = own_columns(header)
@@ -53,21 +53,13 @@ def test_the_last_column_of_a_name_is_the_reports_own() -> None:
     assert own_columns(["audio", " Proofsweep_Run "]) == {"audio": 0, RUN_COLUMN: 1}
 
 
-def test_screening_columns_are_the_reports_own() -> None:
-    """They stand between the others; a tag of such a name stands to the left, and stays one."""
-    file, *others = own_header(["screening_a", "screening_b"])
-    header = [file, "supplier", "screening_x", *others]
-
-    assert sorted(own_columns(header).values()) == [0, *range(3, len(header))]
-
-
 def test_a_row_says_in_words_why_and_names_the_file_from_its_root() -> None:
     """A file outside of the root has its whole location."""
     row = dict.fromkeys(CELLS) | {"outcome": "rejected", "reason": "unreadable", "audio": "/m/x/a.wav"}
     row |= {"relative_path": "x/a.wav", "item_id": "i", "run_id": "r"}
 
     cells, outside = (
-        dict(zip(own_header([]), own_cells(each), strict=True)) for each in (row, row | {"relative_path": None})
+        dict(zip(own_header(), own_cells(each), strict=True)) for each in (row, row | {"relative_path": None})
     )
 
     assert (cells["file"], outside["file"], cells["audio"]) == ("x/a.wav", "/m/x/a.wav", "/m/x/a.wav")

@@ -121,6 +121,6 @@ SELECT
     CASE stands_as WHEN 'listed' THEN 'fix_catalog' WHEN 'not_sent' THEN NULL ELSE action END AS action, song, proof_id,
     issued_at, classification, grade_human, grade_ai, grade_unknown, grade_risk_category, grade_rubric_version,
     http_status, error_code, uploads_request_id, verify_request_id, run_id, leg, manifest_row, finished_at,
-    listed_run_id, tags /* tag columns */ /* screening columns */
+    listed_run_id, tags /* tag columns */
 FROM judged
 LEFT JOIN (SELECT reason AS advised, what_to_do FROM store.advice) ON advised = shown_reason, store.general_advice

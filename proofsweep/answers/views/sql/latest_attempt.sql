@@ -15,7 +15,7 @@ later AS MATERIALIZED (
     WHERE answered.item_id IS NULL OR (others.epoch, others.finished_at, others.run_id)
         > (answered.epoch, answered.finished_at, answered.run_id)
 )
-SELECT answer.* /* screening columns */ /* tag columns */
+SELECT answer.* /* tag columns */
 FROM store.answers AS answer
 ANTI JOIN later ON (later.item_id, later.environment) = (answer.item_id, answer.environment)
 UNION ALL BY NAME

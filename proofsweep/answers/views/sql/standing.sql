@@ -24,7 +24,7 @@ instead AS MATERIALIZED (
     )
 )
 SELECT
-    answer.* /* screening columns */, finished_at AS answered_at, audio_version AS answered_audio_version,
+    answer.*, finished_at AS answered_at, audio_version AS answered_audio_version,
     sidecar_version AS answered_sidecar_version /* tag columns */
 FROM store.answers AS answer
 ANTI JOIN instead ON (instead.item_id, instead.environment) = (answer.item_id, answer.environment)

@@ -1,1 +1,1 @@
-SELECT * EXCLUDE (filename) /* screening columns */ /* tag columns */ FROM store.verdicts WHERE list_contains(getvariable('environments'), environment)
+SELECT * EXCLUDE (filename) /* tag columns */ FROM store.verdicts WHERE list_contains(getvariable('environments'), environment)

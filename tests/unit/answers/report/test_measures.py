@@ -26,16 +26,6 @@ def test_a_run_is_measured_over_time_and_over_its_rows(results: Results) -> None
     assert measures.retried == [{"audio": "/c/4", "calls": 9}]
 
 
-def test_screening_conditions_are_counted(results: Results) -> None:
-    """Of the files that have an answer; a grade that is missing makes a condition neither met nor not met."""
-    measures = measures_of(fill(results), PLAN, {"low": "grade_ai < 0.5", "rubric_2": "grade_rubric_version = '2'"})
-
-    answered = sum(int(str(row["files"])) for row in measures.classifications)
-    assert [row["name"] for row in measures.screened] == ["low", "rubric_2"]
-    assert measures.screened[0]["met"] == answered
-    assert {sum(int(str(row[it])) for it in ("met", "not_met", "unknown")) for row in measures.screened} == {4}
-
-
 def test_a_run_without_rows_measures_nothing(results: Results) -> None:
     """It was planned, and never begun."""
     results.write_plan(PLAN)

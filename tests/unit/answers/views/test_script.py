@@ -18,7 +18,7 @@ def test_the_script_gives_what_the_program_gives(results: Results) -> None:
 
     with opened(results) as store, duckdb.connect() as own:
         own.execute("SET TimeZone = 'UTC'")
-        own.execute(script_of(results, store.environments, views(store.tags, store.screening)))
+        own.execute(script_of(results, store.environments, views(store.tags)))
         for view in NAMES:
             ours, theirs = (each.execute(f"FROM {view} ORDER BY ALL") for each in (store.connection, own))
             assert [each[0] for each in theirs.description] == [each[0] for each in ours.description]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proofsweep.answers.views.connection import OpenStore, opened, renew
+from proofsweep.answers.views.connection import OpenStore, opened
 from proofsweep.answers.views.views import views
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.plans_and_parts import Results
@@ -61,18 +61,6 @@ def test_changes_have_the_tags_of_now_and_else_of_before(results: Results) -> No
         rows = store.connection.execute(query, [TUESDAY]).fetchall()
 
     assert rows == [("a", "fixed", "South"), ("b", "gone", "North")]
-
-
-def test_an_open_store_shows_the_tags_of_a_later_run(results: Results) -> None:
-    """A prompt stays open over night."""
-    night(results, MONDAY, {"a": REJECTED})
-
-    with opened(results, screening={"ai": "grade_ai > 0.5"}) as store:
-        night(results, TUESDAY, {"a": REJECTED | {"tags": '{"supplier": "North"}'}})
-        renew(store, results)
-        rows = store.connection.execute("SELECT item_id, supplier, screening_ai FROM latest_answer").fetchall()
-
-    assert rows == [("a", "North", None)]
 
 
 def test_a_query_that_names_no_tag_takes_no_tags_apart(results: Results) -> None:

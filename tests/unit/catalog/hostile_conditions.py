@@ -1,4 +1,4 @@
-"""Texts that are more than a condition on one row, on whatever columns: each room that takes conditions refuses all."""
+"""Texts that are more than a condition on one row: each is refused."""
 
 HOSTILE = [
     "length(read_text('/etc/passwd')) > 0",
@@ -10,14 +10,8 @@ HOSTILE = [
     "true); ATTACH '/tmp/x.db' AS x; SELECT (true",
     "true) FROM rows; INSTALL httpfs; SELECT (true",
     "getenv('HOME') = 'x'",
-    "current_setting('memory_limit') = 'x'",
     "id = ?",
-    "len(repeat('a', 1000000000)) > 0",
-    "levenshtein(repeat(id, 3000), repeat('b', 30000)) > 3",
     "list_sum(range(100000000000)) > 0",
-    "len(list_transform(range(100000000), lambda x: md5(x::VARCHAR))) > 0",
-    "replace(replace(id, 'A', 'AAAAAAAA'), 'A', 'AAAAAAAA') = ''",
-    "id::BLOB::BIT::VARCHAR::BLOB::BIT::VARCHAR = ''",
     "(" * 20_000 + "true" + ")" * 20_000,
     "row_number() OVER () = 1",
     "COLUMNS('.*') = 'x'",
@@ -25,6 +19,10 @@ HOSTILE = [
     "true), (false",
     "true) FROM reported UNION ALL SELECT 'a', (true",
     "(SELECT count(*) FROM glob('/*')) > 1",
-    "grade_ai > avg(grade_ai) OVER ()",
-    "max(grade_ai) > 0.5",
+    "size > avg(size) OVER ()",
+    "max(size) > 1",
+    "EXISTS (SELECT 1 FROM duckdb_secrets())",
+    "(SELECT count(*) FROM rows) > 1",
+    "EXISTS (FROM 'https://example.com/x.csv')",
+    "id IN (SELECT name FROM duckdb_settings()) OR set_config('x', 'y')",
 ]
