@@ -7,7 +7,7 @@ from pathlib import Path
 from proofsweep.answers.report_formats import CompletionReport, ReportRow, write_csv
 from proofsweep.model.completion_report import own_header
 
-OWN = own_header([])
+OWN = own_header()
 
 
 def report_of(*rows: ReportRow, supplier_tag: str | None = None) -> CompletionReport:
