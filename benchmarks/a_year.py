@@ -1,7 +1,7 @@
 """Count what commands ask of a results store that is a year old: `python -m benchmarks.a_year [--full]`.
 
 A year is 365 nightly runs of 100 parts and 3,400 hourly ingests of one part. The default is a tenth of it. The store
-is built as legs of a version without index and snapshot left it, and compacted. Then some legs end that keep both. Then
+is built without index and snapshot, and both are made. Then some legs end that keep both. Then
 the commands are measured: requests (a listing counts once for each thousand names), seconds and bytes read. The bucket
 is in memory, so the seconds are our own.
 """
@@ -21,7 +21,6 @@ import obstore
 from obstore.store import MemoryStore
 
 from proofsweep.answers.describe_run import describe_run, newest_run, newest_runs, unfinished_runs
-from proofsweep.audit.compact import compact
 from proofsweep.model import layout
 from proofsweep.model.runs import Plan, new_run_id
 from proofsweep.model.tables.columns import Row
@@ -34,7 +33,7 @@ from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
 from proofsweep.store.store import probe
 from proofsweep.verify.leg.leg_session import open_leg
-from proofsweep.verify.leg.note_leg import last_rate, note_leg, note_run
+from proofsweep.verify.leg.note_leg import complete_snapshot, last_rate, note_leg, note_run
 from proofsweep.verify.plan.history import measured_legs
 
 URL = "https://partner.example/v1"
@@ -234,7 +233,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10, help="rows of a part")
     parser.add_argument("--ingests", type=int, default=340)
     parser.add_argument(
-        "--bare", action="store_true", help="leave out old parts, which only compact reads: much faster"
+        "--bare", action="store_true", help="leave out old parts, which only a new snapshot reads: much faster"
     )
     parser.add_argument("--full", action="store_true", help="365 nights and 3,400 ingests")
     parser.add_argument("--stores", nargs="*", default=["folder", "bucket"])
@@ -251,7 +250,7 @@ def main() -> None:
             plans = [plan_at(*run, chosen.rows, number) for number, run in enumerate(sorted(runs))]
             for plan in plans:
                 leave_run(results, replace(plan, shards=0) if chosen.bare else plan)
-            measure("compact, the first time", count, lambda results=results: compact(results))
+            measure("a whole snapshot, the first time", count, lambda results=results: complete_snapshot(results))
             for each in range(5):
                 plan = plan_at(max(runs)[0] + timedelta(minutes=40 + each), 1, chosen.rows, len(plans) + each)
                 leave_run(results, plan)

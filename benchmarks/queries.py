@@ -19,7 +19,6 @@ import pyarrow as pa
 
 from benchmarks.a_year import plan_at
 from proofsweep.answers.views.connection import opened
-from proofsweep.audit.compact import compact
 from proofsweep.model import layout
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables import schemas
@@ -27,6 +26,7 @@ from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results, parquet_of
+from proofsweep.verify.leg.note_leg import complete_snapshot
 
 PARTS = 3
 QUESTIONS = {
@@ -118,7 +118,7 @@ def build(store: Path, nights: int, rows: int) -> None:
     for number in range(nights):
         is_accepted ^= lots.random(PARTS * rows) < 0.002  # noqa: PLR2004 - a few change
         leave_night(results, plan_at(first + timedelta(days=number), PARTS, rows, number), is_accepted)
-    compact(results)
+    complete_snapshot(results)
 
 
 def ask(store: Path, query: str) -> None:

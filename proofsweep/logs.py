@@ -45,7 +45,7 @@ SENTENCES = {
     Event.CONTROL_ENDED: "A call whose answer is known was made, to see whose fault a strange outcome is.",
     Event.HEADER_IGNORED: "A header of the service cannot be read.",
     Event.MEMBER_UNNAMED: "An answer has a member that the contract does not name: ask the partner what is new.",
-    Event.UPDATE_MISSED: "Not all was updated that is kept beside the results; `proofsweep compact` does it.",
+    Event.UPDATE_MISSED: "Not all was updated that is kept beside the results; the next leg does it.",
     Event.STOP_REQUESTED: "A stop was requested; files in flight are finished.",
     Event.ALERT_MISSED: "An alert was not sent; the run goes on.",
 }

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from pathlib import Path
 
 import typer
 from rich.console import Console
@@ -32,12 +31,6 @@ def audit(
     head: str | None = typer.Option(
         None, "--head", metavar="DIGEST", help="Also check the store against a head that was kept elsewhere."
     ),
-    sign: Path | None = typer.Option(
-        None, "--sign", metavar="KEY", help="Sign the result with this Ed25519 key (PEM), into `_signed/` of the store."
-    ),
-    verify: Path | None = typer.Option(
-        None, "--verify", metavar="PUB", help="Also check the signed audits of the store with this public key (PEM)."
-    ),
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,
@@ -46,7 +39,7 @@ def audit(
 
     Names each thing that is wrong, and ends with exit code 3 then. It shows what was recorded, and that nobody changed
     it since; it is no statement of the service. Prints the head: keep it elsewhere, since only a copy outside the store
-    shows that the whole store was not replaced. Nothing is written, but for a signed result with `--sign`.
+    shows that the whole store was not replaced. Nothing is written.
 
     Example: proofsweep audit --head 3f1c… --results s3://bucket/results
     """
@@ -54,13 +47,11 @@ def audit(
     with out.status("reading receipts …") if out.is_terminal else nullcontext() as status:
         tell = (lambda run: status.update(f"reading {run} …")) if status else (lambda _: None)
         run = None if run_id == _ALL else run_id
-        done, signed = audited(settings, run, head=head, sign=sign, verify=verify, progress=tell)
+        done = audited(settings, run, head, tell)
     if as_json:
-        print_json(done.document() | {"signed": signed})
+        print_json(done.document())
     else:
         _print(out, done, results_for(settings).store.url)
-        if sign is not None:
-            out.print("Nothing was signed." if signed is None else f"Signed: {signed}", soft_wrap=True)
     return ExitCode.REJECTED if done.wrong else ExitCode.ACCEPTED
 
 
@@ -70,10 +61,8 @@ def _print(out: Console, done: Audit, url: str) -> None:
     if checked.operations:
         counts.insert(2, counted(checked.operations, "operation"))
     out.print(f"{url}: {', '.join(counts)}, {counted(checked.rows, 'row')} of verdicts", soft_wrap=True)
-    out.print(f"  {checked.rows_proved:,} rows are as their Merkle roots say", soft_wrap=True)
-    if checked.redacted or checked.pruned_parts:
-        gone = f"{counted(checked.redacted, 'row')} redacted, {counted(checked.pruned_parts, 'part')} pruned"
-        out.print(f"  {gone}, as their receipts say", soft_wrap=True)
+    if checked.pruned_parts:
+        out.print(f"  {counted(checked.pruned_parts, 'part')} pruned, as their receipts say", soft_wrap=True)
     _print_findings(out, "note", "yellow", done.notes)
     _print_findings(out, "wrong", "bold red", done.wrong)
     if not done.wrong:

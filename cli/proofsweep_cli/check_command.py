@@ -52,7 +52,7 @@ def check(
     done = checked_file(settings, read_block, audio, sidecar)
     row = row_of(done, RowContext("check", 0, settings.service.environment))
     if as_json:
-        print_json({name: value for name, value in row.items() if name not in {"run_id", "leg", "row_salt"}})
+        print_json({name: value for name, value in row.items() if name not in {"run_id", "leg"}})
     else:
         _print(row, done)
     return _CODES[word_for(done.outcome)]

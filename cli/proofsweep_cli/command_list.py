@@ -16,14 +16,8 @@ LINES = {
     "export": "Write a completion report: each file with its outcome, why, what to do, and the request IDs.",
     "query": "Ask the results store in SQL, with DuckDB.",
     "diff": "Show what changed: files that broke, that are fixed, new, gone or otherwise changed, each with the cause.",
-    "compact": "Rebuild the index of runs and the snapshot of newest answers from the tables.",
     "prune": "Delete what old runs hold besides newest answers: verdicts, exchanges, planned items.",
     "audit": "Check the tables against the receipts, rows against planned items, and request IDs against exchanges.",
-    "prove": "Print what was recorded of one item, with its proof, as one JSON object.",
-    "evidence": (
-        "Pack what was recorded of a release into a zip, which anybody can check offline with a short script inside it."
-    ),
-    "redact": "Remove what the tables say of one item, in all runs. This cannot be undone.",
     "alerts": "Tell somebody of what needs a person.",
     "keys": "List and rotate the partner's API keys.",
     "proofs": "List, inspect and recover the proofs that the service holds.",

@@ -71,8 +71,7 @@ class RunChanges:
     def as_before(self) -> int:
         """Count the items of the run that are as before."""
         found = self._connection.execute(
-            "SELECT (SELECT count(DISTINCT item_id) FROM verdicts WHERE run_id = getvariable('compared_run') "
-            "AND NOT (item_id = 'redacted' AND audio = 'redacted')) - "
+            "SELECT (SELECT count(DISTINCT item_id) FROM verdicts WHERE run_id = getvariable('compared_run')) - "
             "count(*) FILTER (now_outcome IS NOT NULL AND NOT is_rubric) FROM changed"
         )
         [(count,)] = found.fetchall()

@@ -1,4 +1,4 @@
-"""Holds the store against its receipts, proves rows to others, and removes what must go: `redact`, `prune`.
+"""Holds the store against its receipts, and removes what is old: `prune`.
 
-Read `audit_store` and `audit_run`, then `prove` and `pack_evidence`.
+Read `audit_store` and `audit_run`, then `prune`.
 """

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from proofsweep.audit.check_parts import UNREADABLE, PartAuditor, with_all_columns
-from proofsweep.audit.exceptions import Redactions, read_prunings
+from proofsweep.audit.exceptions import read_prunings
 from proofsweep.audit.leg_receipts import LegReceipt, check_chain, check_claims, read_receipts
 from proofsweep.audit.row_counts import LegTotals, RequestIds, check_counts, check_runs_row, check_shard
 from proofsweep.endings import EndedBy
@@ -33,7 +33,6 @@ from proofsweep.verify.leg.publish import EXCHANGE_IDENTITY, exchange_identities
 class Known:
     """What is known of the whole store when a run is checked."""
 
-    redactions: Redactions
     held: Collection[str]  # the names of all that receipts hold
     now: datetime  # which nothing can be later than
 
@@ -56,7 +55,6 @@ def audit_run(results: Results, run_id: str, known: Known, findings: Findings, c
     auditor = PartAuditor(
         store=results.store,
         pruned={each.name: each for pruning in prunings for each in pruning.deleted},
-        redactions=known.redactions,
         findings=findings,
         checked=checked,
     )
@@ -138,7 +136,7 @@ class _RunAuditor:
 
     def _checked(self, part: Part, receipt: LegReceipt) -> pa.Table | None:
         cells = {"run_id": receipt.run_id, "leg": receipt.leg}
-        return self.auditor.check(part, cells, "leg", receipt.merkle_roots.get(part.name))
+        return self.auditor.check(part, cells, "leg")
 
     def _check_request_ids(self) -> None:
         """Judge the request IDs, unless a part of the exchanges was pruned or cannot be read."""

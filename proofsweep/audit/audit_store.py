@@ -4,57 +4,31 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from itertools import zip_longest
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from proofsweep.audit.audit_run import Known, audit_run
 from proofsweep.audit.check_parts import PartAuditor
-from proofsweep.audit.exceptions import Redactions, read_redactions
-from proofsweep.audit.receipt_heads import check_head, checked_head, read_graph
-from proofsweep.audit.signatures import check_signatures, private_key, public_key, sign_audit
+from proofsweep.audit.receipt_heads import check_head, read_graph
 from proofsweep.errors import ResultsError
 from proofsweep.model import layout
 from proofsweep.model.findings import Audit, Checked, Findings
 from proofsweep.model.operations import operation_of
-from proofsweep.model.redaction import MARKER
 from proofsweep.model.tables.registry import written_by
 from proofsweep.store.newest_rows import reduced
 from proofsweep.store.operations import Operations, receipted_parts
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.receipts import Part
 from proofsweep.store.snapshot import COLUMNS, Snapshot, legs_in
-from proofsweep.store.store import Store, sha256_hex
+from proofsweep.store.store import Store
 from proofsweep.verify.leg.note_leg import LegRows
-
-
-def audit_and_sign(
-    results: Results,
-    run_id: str | None,
-    *,
-    head: str | None,
-    sign: Path | None,
-    verify: Path | None,
-    progress: Callable[[str], None],
-    clock: Callable[[], datetime],
-) -> tuple[Audit, str | None]:
-    """Check a store, and write a signed statement with the key in `sign` if nothing is wrong; return its name, too.
-
-    UsageError, before anything is read, if the head or a key cannot be used.
-    """
-    wanted = None if head is None else checked_head(head)
-    signer, checker = (None if sign is None else private_key(sign)), (None if verify is None else public_key(verify))
-    done = audit_store(results, run_id, wanted, checker, progress)
-    return done, None if signer is None or done.wrong else sign_audit(results.store, done, signer, clock())
 
 
 def audit_store(
     results: Results,
     run_id: str | None = None,
     head: str | None = None,
-    signed_by: Ed25519PublicKey | None = None,
     progress: Callable[[str], None] = lambda _: None,
     *,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -63,40 +37,33 @@ def audit_store(
 
     Of an account, only its own runs are read; what belongs to no run is then left to an audit of the whole store.
 
-    (1) redactions and receipts hold each other, (2) each run and operation is as its receipts say, (3) no part lies in
+    (1) receipts hold each other, (2) each run and operation is as its receipts say, (3) no part lies in
     the tables that belongs to none of them, (4) the snapshot is that of the parts, (5) the store has what a head that
-    was kept elsewhere holds, or a signed audit. ResultsError if there is no such run.
+    was kept elsewhere holds. ResultsError if there is no such run.
     """
     run_ids = results.store.folders("_runs")
     if not (run_ids or Operations(results).ids()) or run_id not in {None, *run_ids}:
         raise ResultsError(f"There is no run{'' if run_id is None else f' {run_id!r}'} in {results.store.url}.")
     findings, checked = Findings(), Checked()
-    redactions = read_redactions(results.store, findings)
-    graph = read_graph(results.store, run_ids, redactions, findings)  # (1)
+    graph = read_graph(results.store, run_ids, findings)  # (1)
     held = {link.name for links in graph.links.values() for link in links}
-    known = Known(redactions=redactions, held=held, now=clock())
+    known = Known(held=held, now=clock())
     planned = (each for each in run_ids if _was_planned(results.store, each) and _is_shown(results, each))
     for each in planned if run_id is None else [run_id]:
         progress(each)
         audit_run(results, each, known, findings, checked)  # (2)
     if run_id is None and results.environment is None:
-        _audit_outside_runs(results, run_ids, redactions, findings, checked)
+        _audit_outside_runs(results, run_ids, findings, checked)
     if head is not None:
         check_head(graph, head, findings)  # (5)
-    if signed_by is not None:
-        check_signatures(results.store, signed_by, graph, findings)
     return Audit(head=graph.head, checked=checked, wrong=findings.wrong, notes=findings.notes)
 
 
-def _audit_outside_runs(
-    results: Results, run_ids: Sequence[str], redactions: Redactions, findings: Findings, checked: Checked
-) -> None:
+def _audit_outside_runs(results: Results, run_ids: Sequence[str], findings: Findings, checked: Checked) -> None:
     operations = Operations(results)
-    auditor = PartAuditor(store=results.store, pruned={}, redactions=redactions, findings=findings, checked=checked)
+    auditor = PartAuditor(store=results.store, pruned={}, findings=findings, checked=checked)
     named = {each: _check_operation(operations, each, auditor) for each in operations.ids()}
     _check_unreferenced_parts(results, set(run_ids), named, findings)  # (3)
-    receipted = {name for parts in named.values() for name in parts or ()}
-    _check_other_objects(results.store, redactions, receipted, findings)
     if not findings.wrong:  # else it need not fit the parts
         check_snapshot(results, findings)  # (4)
 
@@ -136,16 +103,6 @@ def _check_unreferenced_parts(
                 findings.bad(name, "lies in the folder of a day that is not that of its run")
     for name in (name for table in written_by("operation") for name in results.all_parts(table)):
         check_named(name, operations, results.store, findings)
-
-
-def _check_other_objects(store: Store, redactions: Redactions, receipted: Collection[str], findings: Findings) -> None:
-    """Hold the redacted objects that no receipt of a leg or an operation names against the redactions' digests."""
-    for name, steps in redactions.steps.items():
-        completed, content = steps[-1].completed, store.read(name)
-        if name.startswith("verdicts/") or name in receipted or completed is None or content is None:
-            continue  # its receipt names it, the redaction is a finding already, or a pruning deleted it
-        if sha256_hex(content) != completed.objects.get(name):
-            findings.bad(name, f"was changed after its content was {MARKER}")
 
 
 def _check_operation(operations: Operations, operation_id: str, auditor: PartAuditor) -> Collection[str] | None:
@@ -203,7 +160,7 @@ def check_snapshot(results: Results, findings: Findings) -> None:
     except (ResultsError, pa.ArrowException, OSError, ValueError, TypeError, KeyError, AttributeError):
         is_same = False
     if not is_same:
-        what = "does not hold the newest answers of the parts of verdicts: run proofsweep compact"
+        what = "does not hold the newest answers of the parts of verdicts: it is derived, so delete the folder"
         findings.bad(layout.SNAPSHOT_FOLDER, what)
 
 

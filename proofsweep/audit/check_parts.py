@@ -1,19 +1,15 @@
-"""Check one part against its leg's receipt: its bytes, its rows, its Merkle root, and what a redaction took from it."""
+"""Check one part against its leg's receipt: its bytes and its rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from proofsweep.audit.exceptions import Redactions, Step
-from proofsweep.model import layout
 from proofsweep.model.findings import Checked, Findings
 from proofsweep.model.pruning import PrunedObject
 from proofsweep.model.tables.schemas import SCHEMAS, conformed
 from proofsweep.store.receipts import Part
-from proofsweep.store.redactions import redacted
-from proofsweep.store.row_digests import root_of, row_digests
 from proofsweep.store.store import Store, sha256_hex
 
 UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError, IndexError)
@@ -26,11 +22,10 @@ class PartAuditor:
 
     store: Store
     pruned: Mapping[str, PrunedObject]  # what prunings deleted of the run, by name; nothing of operations
-    redactions: Redactions  # of the whole store
     findings: Findings
     checked: Checked
 
-    def check(self, part: Part, cells: Mapping[str, object], of: str, root: str | None = None) -> pa.Table | None:
+    def check(self, part: Part, cells: Mapping[str, object], of: str) -> pa.Table | None:
         """Check a part that a receipt names; give its rows, None if they are gone or cannot be read.
 
         `cells` are what each row has in these columns. `of` is what the receipt ends: a leg or an operation.
@@ -43,7 +38,7 @@ class PartAuditor:
         if content is None:
             self.findings.bad(part.name, f"is missing; the receipt of its {of} names it")
             return None
-        if not is_recorded(part, sha256_hex(content), self.redactions.of(part.name), self.findings):
+        if sha256_hex(content) != part.sha256:
             self.findings.bad(part.name, "was changed: no receipt names the sha256 that it has")
             return None
         try:
@@ -51,21 +46,16 @@ class PartAuditor:
             if table.num_rows != part.rows:
                 said = f"the receipt of its {of} says {part.rows:,}"
                 self.findings.bad(part.name, f"has {table.num_rows:,} rows; {said}")
-            self._check_rows(part.name, table, cells, root)
+            self._check_rows(part.name, table, cells)
             return with_all_columns(table, part.name.partition("/")[0])
         except UNREADABLE:
             self.findings.bad(part.name, "cannot be read as a part of its table")
             return None
 
-    def _check_rows(self, name: str, table: pa.Table, cells: Mapping[str, object], root: str | None) -> None:
+    def _check_rows(self, name: str, table: pa.Table, cells: Mapping[str, object]) -> None:
         for column, value in cells.items():
             if set(table[column].unique().to_pylist()) - {value}:
                 self.findings.bad(name, f"holds a row of another {column.replace('_id', '')}")
-        steps = self.redactions.of(name)
-        taken = check_redacted_rows(name, table, steps, root, self.findings)
-        if name.startswith("verdicts/") and (root is not None or steps):
-            self.checked.redacted += len(taken)
-            self.checked.rows_proved += table.num_rows - len(taken)
 
 
 def check_pruned(part: Part, said: PrunedObject, content: bytes | None, findings: Findings, checked: Checked) -> None:
@@ -75,38 +65,6 @@ def check_pruned(part: Part, said: PrunedObject, content: bytes | None, findings
         findings.bad(part.name, "was pruned, but the pruning names another digest than the receipt")
     if content is not None:
         findings.note(part.name, "is still there, though a pruning deletes it: repeat proofsweep prune")
-
-
-def is_recorded(part: Part, sha256: str, steps: Sequence[Step], findings: Findings) -> bool:
-    """Return whether a part has the digest that the receipt which names it has, or that of its last redaction."""
-    expected = {part.sha256}
-    for step in steps:
-        if step.before.sha256 not in expected:
-            name = layout.redaction_intent_name(step.redaction.number)
-            findings.bad(name, f"did not find {part.name} as the records before it leave it")
-        after = None if step.completed is None else step.completed.objects.get(part.name)
-        expected = {step.before.sha256, sha256} if after is None else {after}
-    return sha256 in expected
-
-
-def check_redacted_rows(
-    name: str, table: pa.Table, steps: Sequence[Step], root: str | None, findings: Findings
-) -> Mapping[int, str]:
-    """Check that redactions took the content of their rows and changed no other row; give these rows' digests.
-
-    `root` is the Merkle root that a receipt names; without one, that of the last redaction counts.
-    """
-    taken = {index: digest for step in steps for index, digest in step.before.rows.items()}
-    if taken and redacted(table, name.partition("/")[0], taken) != table:
-        findings.bad(name, "still holds content of a row that was redacted, or new content in its place")
-    root = root or (steps[-1].before.merkle_root if steps else None)
-    if root is not None:
-        leaves = row_digests(table)
-        for index, digest in taken.items():
-            leaves[index] = bytes.fromhex(digest)
-        if root_of(leaves).hex() != root:
-            findings.bad(name, "holds a row that was changed: the Merkle root of its rows is another one")
-    return taken
 
 
 def with_all_columns(table: pa.Table, name: str) -> pa.Table:

@@ -28,7 +28,6 @@ class LegReceipt:
     ended_by: str
     counts: Mapping[str, Any]
     parts: Sequence[Part]
-    merkle_roots: Mapping[str, str]
     plan_sha256: str
     previous: str | None  # the digest of the receipt before it, as it says; None for the first
     links: Sequence[ReceiptLink]  # the other receipts that it names
@@ -111,7 +110,6 @@ def _receipt_of(name: str, content: bytes) -> LegReceipt | None:
             ended_by=str(said["ended_by"]),
             counts=dict(said["counts"]),
             parts=[Part(name=each["name"], rows=int(each["rows"]), sha256=each["sha256"]) for each in said["parts"]],
-            merkle_roots={str(part): str(root) for part, root in said["merkle_roots"].items()},
             plan_sha256=str(said["plan_sha256"]),
             previous=None if previous is None else str(previous),
             links=list(links_in(said)),

@@ -31,24 +31,21 @@ from proofsweep.store.prunings import (
 )
 from proofsweep.store.receipts import ended_parts, seal_prunings
 from proofsweep.store.run_index import IndexedRuns, RunIndex
-from proofsweep.store.snapshot import Snapshot, legs_in, missing_legs
+from proofsweep.store.snapshot import Snapshot, legs_in
 from proofsweep.store.store import REQUESTS_AT_ONCE
+from proofsweep.verify.leg.note_leg import complete_snapshot
 
 
 def find_prunable(results: Results, days: int, keep: Keep, now: datetime) -> Prunable:
     """Find what can go of runs that ended at least so many days ago; nothing is deleted.
 
     A part of `verdicts` stays if the snapshot has a row of it. The exchanges, the planned items and the journals go of
-    each run that loses a part, or has none. ResultsError if there is no run, or the snapshot is not whole.
+    each run that loses a part, or has none. ResultsError if there is no run, or the snapshot cannot be completed.
     """
     if not results.store.folders("_runs"):
         raise ResultsError(f"There is no run in {results.store.url}.")
+    complete_snapshot(results)  # else the newest answers are not known
     index, entries = RunIndex(results).refreshed(), Snapshot(results.store).entries()
-    if any(missing_legs(entries, index.newest_first())):
-        raise ResultsError(
-            f"The snapshot of the results store {results.store.url} is not whole, so the newest answers are not known: "
-            "run proofsweep compact first."
-        )
     begun = _begun(results, index)
     old = old_runs(index.newest_first(), days, now)
     decision = _Decision(

@@ -2,11 +2,10 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from proofsweep.audit.exceptions import Redactions
 from proofsweep.audit.leg_receipts import read_receipts
 from proofsweep.errors import UsageError
 from proofsweep.model import layout
@@ -34,28 +33,14 @@ class ReceiptGraph:
         """Name the receipts that a head holds, and the digests in it that no receipt has."""
         by_digest = {digest: name for name, digest in self.digests.items()}
         digests = head.split("+")
-        tips = [by_digest[digest] for digest in digests if digest in by_digest]
-        held = _reached(tips, lambda name: [link.name for link in self.links[name] if link.name in self.digests])
+        held: set[str] = set()
+        waiting = [by_digest[digest] for digest in digests if digest in by_digest]
+        while waiting:
+            name = waiting.pop()
+            if name not in held:
+                held.add(name)
+                waiting += [link.name for link in self.links[name] if link.name in self.digests]
         return held, [digest for digest in digests if digest not in by_digest]
-
-    def holders_of(self, names: Iterable[str]) -> set[str]:
-        """Name some receipts, and all that hold one of them, over any number of others."""
-        holders: dict[str, list[str]] = {}
-        for name, links in self.links.items():
-            for link in links:
-                holders.setdefault(link.name, []).append(name)
-        return _reached(names, lambda name: holders.get(name, []))
-
-
-def _reached(names: Iterable[str], next_to: Callable[[str], Iterable[str]]) -> set[str]:
-    found: set[str] = set()
-    waiting = list(names)
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting += next_to(name)
-    return found
 
 
 def checked_head(text: str) -> str:
@@ -66,7 +51,7 @@ def checked_head(text: str) -> str:
     return head
 
 
-def read_graph(store: Store, run_ids: Iterable[str], redactions: Redactions, findings: Findings) -> ReceiptGraph:
+def read_graph(store: Store, run_ids: Iterable[str], findings: Findings) -> ReceiptGraph:
     """Read all receipts, and see that each names the others as they are."""
     graph = ReceiptGraph()
     with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
@@ -75,7 +60,6 @@ def read_graph(store: Store, run_ids: Iterable[str], redactions: Redactions, fin
                 graph.digests[receipt.name], graph.links[receipt.name] = receipt.sha256, receipt.links
         names = [layout.operation_receipt_name(each) for each in store.folders(layout.OPERATIONS_FOLDER)]
         names += [name for name in store.names(layout.PRUNED_FOLDER) if name.endswith("-receipt.json")]
-        names += map(layout.redaction_receipt_name, redactions.receipts)
         for name, content in pool.map(lambda name: (name, store.read(name)), names):
             if content is not None:
                 graph.digests[name], graph.links[name] = sha256_hex(content), _links_in(name, content, findings)

@@ -31,15 +31,13 @@ class Findings:
 
 @dataclass(slots=True)
 class Checked:
-    """How much was checked; rows are those of `verdicts`, without redacted ones."""
+    """How much was checked; rows are those of `verdicts`."""
 
     runs: int = 0
     operations: int = 0
     legs: int = 0
     parts: int = 0
     rows: int = 0
-    rows_proved: int = 0
-    redacted: int = 0
     pruned_parts: int = 0
 
 
@@ -63,8 +61,6 @@ class Audit:
             "operations": checked.operations,
             "parts": checked.parts,
             "rows": checked.rows,
-            "rows_proved": checked.rows_proved,
-            "rows_redacted": checked.redacted,
             "parts_pruned": checked.pruned_parts,
             "wrong": [{"where": each.where, "what": each.what} for each in self.wrong],
             "notes": [{"where": each.where, "what": each.what} for each in self.notes],

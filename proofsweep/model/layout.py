@@ -153,16 +153,6 @@ def prunings_receipt_name(number: int) -> str:
     return f"{PRUNED_FOLDER}/{number:05}-receipt.json"
 
 
-def redaction_intent_name(number: int) -> str:
-    """What a redaction removes: written before the first change; `number` counts those of the store from 1."""
-    return f"{REDACTED_FOLDER}/{number:05}-intent.json"
-
-
-def redaction_receipt_name(number: int) -> str:
-    """That a redaction has removed all that its intent names."""
-    return f"{REDACTED_FOLDER}/{number:05}-receipt.json"
-
-
 def operation_folder(operation_id: str) -> str:
     """Where an operation keeps its intent and its receipt."""
     return f"{OPERATIONS_FOLDER}/{operation_id}"
@@ -244,8 +234,6 @@ def lane_name(folder: str, number: int) -> str:
 
 
 PRUNED_FOLDER = "_pruned"
-REDACTED_FOLDER = "_redacted"
-SIGNED_FOLDER = "_signed"
 OPERATIONS_FOLDER = "_operations"
 
 
@@ -254,7 +242,7 @@ def coverage_name(environment: str) -> str:
     return f"{INDEX_FOLDER}/coverage-{hashlib.sha256(environment.encode()).hexdigest()[:16]}.json"
 
 
-# Derived from the other objects: each may be deleted at any time, and `proofsweep compact` makes it anew.
+# Derived from the other objects: each may be deleted at any time, and is made anew.
 INDEX_FOLDER = "_index"
 SNAPSHOT_FOLDER = "_snapshot"
 

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from proofsweep.answers.views.connection import opened
-from proofsweep.errors import RunIsActive, UsageError
+from proofsweep.errors import UsageError
 from proofsweep.files.files import Files
 from proofsweep.files.locations import one_line, path_of
 from proofsweep.files.moves import Moves
@@ -30,7 +30,7 @@ def recover_sidecars(context: OperationContext, wanted: RecoveryRequest, most_by
     lies_in_watched = _lies_in_watched(context)
     target = _target_of(wanted, lies_in_watched)
     outcomes: Counter[str] = Counter()
-    intent = {"to": target}  # nothing that names a file: a redaction must find all that does in tables
+    intent = {"to": target}
     with operation_begun(context, OperationKind.RECOVERY, intent) as work:
         killed = killed_recoveries(context.results, context.files, context.clock)
         killed.end_all()
@@ -52,17 +52,6 @@ def recover_sidecars(context: OperationContext, wanted: RecoveryRequest, most_by
         below, with_one_files = _below(wanted), wanted.with_one_files
         recovery.run(proven_items(context.results, context.environment, below, with_one_files=with_one_files))
     return Recovered(operation_id=work.operation_id, outcomes=outcomes)
-
-
-def end_killed_recoveries(results: Results, files: Files, clock: Callable[[], datetime]) -> None:
-    """Put what killed recoveries noted into their table; RunIsActive if one is at work, or cannot be ended now."""
-    killed = killed_recoveries(results, files, clock)
-    killed.end_all()
-    for operation_id in killed.journals.open():
-        raise RunIsActive(
-            f"The recovery {operation_id} is at work, or was killed and its sidecars cannot be read now: redact "
-            "once it has ended."
-        )
 
 
 def killed_recoveries(results: Results, files: Files, clock: Callable[[], datetime]) -> KilledOperations:

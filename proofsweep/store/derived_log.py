@@ -109,7 +109,8 @@ class DerivedLog:
                 replaced.update(() if entry is None else entry.replaces)
         for name in sorted(damaged - replaced):
             raise ResultsError(
-                f"{name} in the results store {self.store.url} is damaged. It is derived: run proofsweep compact."
+                f"{name} in the results store {self.store.url} is damaged. It is derived: delete "
+                f"{self.folder}, and it is made anew."
             )
         return [entry for entry in found if entry.name not in replaced]
 

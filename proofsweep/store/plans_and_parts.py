@@ -18,7 +18,6 @@ from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.schemas import SCHEMAS, conformed
 from proofsweep.store.prunings import pruned_names
 from proofsweep.store.receipts import Part, ended_parts
-from proofsweep.store.row_digests import ROOT_KEY, with_merkle_root
 from proofsweep.store.store import Store, damaged, json_bytes, sha256_hex
 
 RECEIPTED = ("verdicts", "exchanges")  # The tables whose parts the receipts of legs name
@@ -125,20 +124,13 @@ class Results:
         schema = SCHEMAS[table]
         content = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(list(rows), schema=schema)
         whole = pa.concat_tables([schema.empty_table(), content], promote_options="default")
-        self.store.create(name, parquet_of(with_merkle_root(whole) if table in RECEIPTED else whole))
+        self.store.create(name, parquet_of(whole))
         return self.part(name)
 
     def part(self, name: str) -> Part:
         """Describe a part in the store."""
         content = self._required(name)
-        read = pq.read_metadata(io.BytesIO(content))
-        root = (read.metadata or {}).get(ROOT_KEY)
-        return Part(
-            name=name,
-            rows=read.num_rows,
-            sha256=sha256_hex(content),
-            merkle_root=None if root is None else root.decode("ascii", "replace"),
-        )
+        return Part(name=name, rows=pq.read_metadata(io.BytesIO(content)).num_rows, sha256=sha256_hex(content))
 
     def table(self, table: str, names: Iterable[str], columns: list[str] | None = None) -> pa.Table:
         """Read parts of one table into Arrow, with the whole schema even if there are none."""

@@ -21,11 +21,9 @@ class Part:
     name: str
     rows: int
     sha256: str
-    # over its rows, in hex, as the part says it; None for a part that was described by a receipt.
-    merkle_root: str | None = None
 
     def document(self) -> dict[str, object]:
-        """Return what a receipt says of it under `parts`; the roots have a place of their own."""
+        """Return what a receipt says of it under `parts`."""
         return {"name": self.name, "rows": self.rows, "sha256": self.sha256}
 
 
@@ -70,14 +68,14 @@ class ReceiptLink:
 
 
 def newest_receipts(store: Store, but: str = "") -> list[ReceiptLink]:
-    """Return the last receipts of the newest runs and operations but one, and of the last redaction and pruning."""
+    """Return the last receipts of the newest runs and operations but one, and of the last pruning."""
     runs = [name for name in store.folders("_runs") if name != but][-_NEWEST:]
     operations = [name for name in store.folders(layout.OPERATIONS_FOLDER) if name != but][-_NEWEST:]
     with ThreadPoolExecutor(_NEWEST) as pool:
         found = list(pool.map(lambda run_id: _last_of_run(store, run_id), runs))
         found += pool.map(lambda each: _first(store, layout.operation_names(each)), operations)
-    for folder in (layout.REDACTED_FOLDER, layout.PRUNED_FOLDER):
-        found.append(_first(store, reversed([each for each in store.names(folder) if each.endswith("-receipt.json")])))
+    prunings = [each for each in store.names(layout.PRUNED_FOLDER) if each.endswith("-receipt.json")]
+    found.append(_first(store, reversed(prunings)))
     return [link for link in found if link is not None]
 
 

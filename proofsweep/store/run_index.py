@@ -80,8 +80,15 @@ class RunIndex:
         )
 
     def refreshed(self, *, most: int | None = None) -> IndexedRuns:
-        """Read the index, and what it misses from the newest `most` runs themselves; keep that for the next reader."""
-        index = self._readable()
+        """Read the index, and what it misses from the newest `most` runs themselves; keep that for the next reader.
+
+        A damaged index is made anew.
+        """
+        damaged: Sequence[str] = ()
+        try:
+            index = _merged(self._log.entries())
+        except ResultsError:
+            index, damaged = IndexedRuns(), self._log.names()
         if not index.complete_to:
             index = _merged_with(index, [], pruned=self._catalogs_of(wholly_pruned(self._results.store, index.pruned)))
         missing = [
@@ -95,31 +102,21 @@ class RunIndex:
         new = [record for record in found if record.is_newer_than(index.records.get(record.plan.run_id))]
         if new or (complete_to and not index.complete_to and index.records):
             with suppress(ResultsError):  # a reader may have no right to write
-                self._add(IndexedRuns(records=_by_id(new), pruned=index.pruned, complete_to=complete_to))
+                self._add(IndexedRuns(records=_by_id(new), pruned=index.pruned, complete_to=complete_to), damaged)
         return self._shown(_merged_with(index, new, complete_to))
 
     def add(self, records: Iterable[RunRecord], *, complete_to: str = "", pruned: Iterable[str] = ()) -> None:
         """Write what is known of some runs; fold the index's entries if they are many."""
         self._add(IndexedRuns(records=_by_id(records), pruned=self._catalogs_of(pruned), complete_to=complete_to))
 
-    def _add(self, new: IndexedRuns) -> None:
-        entries = self._log.entries() if len(self._log.names()) >= _MOST_ENTRIES else []
+    def _add(self, new: IndexedRuns, damaged: Sequence[str] = ()) -> None:
+        """Write an entry; one in the place of damaged ones has all that is known."""
+        is_many = not damaged and len(self._log.names()) >= _MOST_ENTRIES
+        entries = self._log.entries() if is_many else []
         folded = entries if len(entries) >= _MOST_ENTRIES else []
         whole = _merged(folded)
         whole = _merged_with(whole, new.records.values(), new.complete_to, new.pruned)
-        self._log.add(_body(whole), replaced=folded)
-
-    def rebuild(self) -> IndexedRuns:
-        """Make the index anew from the runs themselves; of an old entry, only the groups of its legs are kept."""
-        before = self._log.names()  # what is added from now on stays
-        known, gone = self._readable(), self._catalogs_of(wholly_pruned(self._results.store))
-        names = [name for name in self._results.store.folders("_runs") if name not in gone]
-        found = self._records(names)
-        records = _by_id(found)
-        records = {name: _with_groups(record, known.records.get(name)) for name, record in records.items()}
-        whole = IndexedRuns(records=records, pruned=gone, complete_to=self._complete_to(IndexedRuns(), names))
-        self._log.add(_body(whole), also=before)
-        return whole
+        self._log.add(_body(whole), replaced=folded, also=damaged)
 
     def epoch(self) -> int:
         """Return the epoch of a leg that begins now."""
@@ -138,13 +135,6 @@ class RunIndex:
             if (receipt := legs.receipt(number)) is not None
         ]
         return RunRecord(plan=plan, legs=ended)
-
-    def _readable(self) -> IndexedRuns:
-        """Read the index of all accounts; a damaged one counts as none."""
-        try:
-            return _merged(self._log.entries())
-        except ResultsError:
-            return IndexedRuns()
 
     def _records(self, run_ids: Iterable[str]) -> list[RunRecord]:
         with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
@@ -169,14 +159,6 @@ class RunIndex:
 
 def _by_id(records: Iterable[RunRecord]) -> dict[str, RunRecord]:
     return {record.plan.run_id: record for record in records}
-
-
-def _with_groups(record: RunRecord, known: RunRecord | None) -> RunRecord:
-    """Keep the groups of legs that an older record has: a leg that has ended never changes."""
-    if known is None:
-        return record
-    groups = {leg.leg: leg for leg in known.legs if leg.groups is not None}
-    return RunRecord(plan=record.plan, legs=[groups.get(leg.leg, leg) for leg in record.legs])
 
 
 def _merged(entries: Iterable[Entry]) -> IndexedRuns:

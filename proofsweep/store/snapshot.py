@@ -6,7 +6,6 @@ an hourly run of a few files does not write a snapshot of millions of items agai
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
 from operator import attrgetter
 from typing import Any
 
@@ -74,26 +73,7 @@ class Snapshot:
             small = _small_ones(entries)
             self._write(merged([self.tables_of(files_of(entry)) for entry in small]), legs_in(small), small)
 
-    def replace_all(self, tables: Iterator[pa.Table], legs: Mapping[str, Sequence[int]], before: Sequence[str]) -> None:
-        """Write a snapshot in the place of the objects in it that were listed before its rows were read."""
-        self._write(tables, legs, [], also=before)
-
-    def objects(self) -> list[str]:
-        """List all objects of the snapshot, also replaced ones; files that no entry names if they are a day old."""
-        entries = self._log.names()
-        complete = {name.removesuffix(".json.gz") for name in entries}
-        abandoned = f"{SNAPSHOT_FOLDER}/{datetime.now(UTC) - timedelta(days=1):%Y%m%d}"
-        folders = [f"{SNAPSHOT_FOLDER}/{each}" for each in self._store.folders(SNAPSHOT_FOLDER)]
-        chosen = [folder for folder in folders if folder in complete or folder < abandoned]
-        return [*entries, *(name for folder in chosen for name in self._store.names(folder))]
-
-    def _write(
-        self,
-        tables: Iterator[pa.Table],
-        legs: Mapping[str, Sequence[int]],
-        replaced: Sequence[Entry],
-        also: Sequence[str] = (),
-    ) -> None:
+    def _write(self, tables: Iterator[pa.Table], legs: Mapping[str, Sequence[int]], replaced: Sequence[Entry]) -> None:
         name = self._log.new_name()
         folder = name.removesuffix(".json.gz")
         files = [self._create(f"{folder}/{number:05}.parquet", table) for number, table in enumerate(_in_files(tables))]
@@ -102,7 +82,7 @@ class Snapshot:
             "rows": sum(file.rows for file in files),
             "legs": {run_id: sorted(numbers) for run_id, numbers in legs.items()},
         }
-        self._log.add(body, name=name, objects=[file.name for file in files], replaced=replaced, also=also)
+        self._log.add(body, name=name, objects=[file.name for file in files], replaced=replaced)
 
     def _create(self, name: str, table: pa.Table) -> SnapshotFile:
         self._store.create(name, parquet_of(table))
@@ -119,7 +99,8 @@ class Snapshot:
         except (pa.ArrowException, OSError) as damage:
             what = "missing" if content is None else "damaged"
             raise ResultsError(
-                f"{file.name} in the results store {self._store.url} is {what}. It is derived: run proofsweep compact."
+                f"{file.name} in the results store {self._store.url} is {what}. It is derived: delete "
+                f"{SNAPSHOT_FOLDER}, and it is made anew."
             ) from damage
 
 

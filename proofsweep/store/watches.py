@@ -49,13 +49,6 @@ def is_watched(location: str, ids: Collection[str], environments: Collection[str
     return any(watch_id(environment, folder) in ids for environment in environments for folder in above)
 
 
-def forget_files(results_store: Store) -> None:
-    """Delete what all watched folders know of single files, which is derived: waiting ones wait anew."""
-    for watch in results_store.folders(_FOLDER):
-        for name in (_SIGHTINGS, _ANSWERS):
-            results_store.delete(f"{_FOLDER}/{watch}/{name}")
-
-
 @dataclass(frozen=True, slots=True)
 class Watch:
     """One watched folder in the ingest store; `name` is a watch ID."""

@@ -1,34 +1,25 @@
 """Operations, audits and questions about rows: what each needs, from the settings."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 from pydantic import SecretStr
 
-from proofsweep.answers.report.templates import evidence_page
 from proofsweep.answers.views.selected_rows import SelectedRows
 from proofsweep.audit import prune as pruning
-from proofsweep.audit.audit_store import audit_and_sign
-from proofsweep.audit.compact import Compacted
-from proofsweep.audit.compact import compact as compact_store
-from proofsweep.audit.pack_evidence import write_evidence
-from proofsweep.audit.prove import prove as prove_row
-from proofsweep.audit.redact import redact_alone
+from proofsweep.audit.audit_store import audit_store
+from proofsweep.audit.receipt_heads import checked_head
 from proofsweep.catalog.preflight import SIDECAR_BYTES
 from proofsweep.contract.models import ProofSummary
 from proofsweep.errors import ConfigError
-from proofsweep.files.files import Files
-from proofsweep.model.evidence import Contents, Wanted
 from proofsweep.model.findings import Audit
 from proofsweep.model.key_rotation import ListedKey, RotationIntent, SecretBlocks
 from proofsweep.model.operations import OperationKind
 from proofsweep.model.proofs import Erasure, Inventory, NotesRefreshed, ProofList, Recovered, RecoveryRequest
 from proofsweep.model.pruning import Keep, Prunable, Pruning
-from proofsweep.model.redaction import Redaction
 from proofsweep.model.run_records import OUTCOMES
-from proofsweep.new_file import new_file
 from proofsweep.operations import erase_proofs as erasing
 from proofsweep.operations import reconcile, recovery, refresh_notes
 from proofsweep.operations.key_stores import KeyStore, key_store_of
@@ -42,7 +33,6 @@ from proofsweep.settings import Settings
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.rotations import Rotations
-from proofsweep.text import printable
 from proofsweep.wiring.engines import build_engine, engine_for, utc_now
 from proofsweep.wiring.key_sources import ReadBlock
 from proofsweep.wiring.stores import results_for
@@ -99,11 +89,6 @@ def erase_proofs(
 def names_of(settings: Settings, wanted: ProofList) -> dict[str, str]:
     """Return the files of proofs, as far as the results store knows them."""
     return erasing.names_of(results_for(settings), settings.service.environment, wanted)
-
-
-def redact_item(results: Results, item: str) -> list[Redaction]:
-    """Redact an item in all tables, once nobody is at work in the store."""
-    return redact_alone(results, item, utc_now, partial(recovery.end_killed_recoveries, results, Files(), utc_now))
 
 
 def read_proof_list(proof_ids: Sequence[str], file: Path | None) -> ProofList:
@@ -182,32 +167,6 @@ def selected_rows(
     return SelectedRows.of(results, run_id, environment, outcomes=outcomes, reasons=reasons)
 
 
-def pack_evidence(settings: Settings, run_id: str | None, tags: Mapping[str, str], path: Path) -> Contents:
-    """Write the evidence for the rows with all these tags: of a run, or the newest answers of all runs.
-
-    Raises:
-        UsageError: there is no such row, none can be proved, or the file exists or cannot be written.
-        ResultsError: there is no such run, the store cannot be read, or it is not as its receipts say.
-    """
-    selected = selected_rows(settings, run_id)
-    known = {printable(name): printable(value) for name, value in tags.items()}  # as the tables have them
-    wanted = Wanted(environment=selected.environment, run_id=run_id, tags=known)
-    with new_file(path) as file:
-        return write_evidence(selected, wanted, file, evidence_page)
-
-
-def audited(
-    settings: Settings,
-    run_id: str | None,
-    *,
-    head: str | None,
-    sign: Path | None,
-    verify: Path | None,
-    progress: Callable[[str], None],
-) -> tuple[Audit, str | None]:
-    """Check the store or one run of it; return what was found, and the name of the signed statement if there is one."""
-    results = results_for(settings)
-    return audit_and_sign(results, run_id, head=head, sign=sign, verify=verify, progress=progress, clock=utc_now)
 
 
 def find_prunable(results: Results, days: int, keep: Keep) -> Prunable:
@@ -218,16 +177,6 @@ def find_prunable(results: Results, days: int, keep: Keep) -> Prunable:
 def prune(results: Results, found: Prunable) -> list[Pruning]:
     """Delete what was found."""
     return pruning.prune(results, found, utc_now)
-
-
-def compact(results: Results) -> Compacted:
-    """Make the index of runs and the snapshot of newest answers anew."""
-    return compact_store(results)
-
-
-def prove(results: Results, item: str, run_id: str | None) -> dict[str, object]:
-    """Return what was recorded of one item, with its proof."""
-    return prove_row(results, item, run_id)
 
 
 def newest_proofs(settings: Settings, read_block: ReadBlock, limit: int) -> tuple[list[ProofSummary], str | None]:

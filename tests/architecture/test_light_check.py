@@ -20,7 +20,7 @@ SERVICE = ("prefect", "pandas", "duckdb", "obstore", "boto3", "proofsweep_sandbo
             ("duckdb", "cryptography", "jinja2", "obstore", "openpyxl"),
             id="a run loads no reports, no audits",
         ),
-        pytest.param(["audit"], ("prefect", "pandas", "boto3"), id="an audit without a signature loads no cloud"),
+        pytest.param(["audit"], ("prefect", "pandas", "boto3"), id="an audit loads no cloud"),
     ],
 )
 def test_a_command_imports_nothing_that_it_does_not_need(arguments: list[str], unwanted: tuple[str, ...]) -> None:

@@ -9,7 +9,6 @@ RAW = {"print", "typer.echo", "typer.secho", "sys.stdout.write", "sys.stderr.wri
 """Calls that show text as it is."""
 
 DOORS = {
-    "proofsweep/audit/check_evidence.py": "runs alone, beside evidence; it escapes what others wrote",
     "cli/proofsweep_cli/screen.py": "is the door: all text of the command line passes through it",
     "proofsweep/wiring/engines.py": "writes two numbers of ours; a command mutes the flow's log lines",
     "cli/proofsweep_cli/make_prefect_tables.py": "prints SQL that Prefect made, for a developer",

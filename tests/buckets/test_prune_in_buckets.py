@@ -3,9 +3,9 @@
 import pytest
 
 from proofsweep.answers.describe_run import describe_run
-from proofsweep.audit.compact import compact
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store
+from proofsweep.verify.leg.note_leg import complete_snapshot
 
 from ..servers.buckets import BucketServer
 from ..worlds.bucket_world import export_bucket
@@ -28,7 +28,7 @@ def test_a_kill_is_healed_by_pruning_again(moto: BucketServer, monkeypatch: pyte
         assert is_killed_at(results, steps) == (steps in STEPS)
 
         assert [describe_run(results, plan.run_id).rows("accepted") for plan in (SUPERSEDED, PARTLY)] == [4, 4]
-        compact(results)
+        complete_snapshot(results)
         prune_all(results)
         assert newest(results) == rows
         names = {name.removeprefix(f"{steps}/") for name in bucket.keys(f"{steps}/")}

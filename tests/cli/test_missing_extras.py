@@ -28,7 +28,7 @@ import importlib, pkgutil
 from proofsweep.errors import ConfigError
 for package in ("proofsweep", "proofsweep_cli", "proofsweep_flows", "proofsweep_tasks"):
     for module in pkgutil.walk_packages(importlib.import_module(package).__path__, package + "."):
-        if not module.name.endswith((".__main__", ".check_evidence")):
+        if not module.name.endswith(".__main__"):
             try:
                 importlib.import_module(module.name)
             except ConfigError as error:

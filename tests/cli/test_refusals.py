@@ -347,14 +347,14 @@ def test_a_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest
         return lambda _: command
 
     monkeypatch.setattr("proofsweep_cli.app.app_for", raising(errno.ENOSPC))
-    assert app.run(["compact"]) == 2
+    assert app.run(["prune"]) == 2
     assert capsys.readouterr().err == (
         "proofsweep: No space left on device: free some, also for temporary files (TMPDIR).\n"
     )
 
     monkeypatch.setattr("proofsweep_cli.app.app_for", raising(errno.EIO))
     with pytest.raises(OSError, match="details"):
-        app.run(["compact"])
+        app.run(["prune"])
 
 
 def test_a_message_is_no_audio(proofsweep: Command, tmp_path: Path) -> None:

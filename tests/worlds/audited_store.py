@@ -1,6 +1,5 @@
 """A small store of runs that ended as real ones do: planned, killed, settled, resumed, and one of them pruned."""
 
-import secrets
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -99,7 +98,7 @@ def _finished(plan: Plan, leg: int, row: int, item: str) -> tuple[Row, list[Row]
         for call, request_id in zip(calls, ids, strict=True)
     ]
     outcome = "rejected" if item == "b" else "accepted"
-    cells = {"uploads_request_id": ids[0], "verify_request_id": ids[2], "row_salt": secrets.token_hex(16)}
+    cells = {"uploads_request_id": ids[0], "verify_request_id": ids[2]}
     cells |= {"song": f"Song {item}", "grade_human": 0.25, "tags": f'{{"release": "R{row % 2}"}}', "leg": leg}
     cells |= {"proof_id": f"proof-{item}"}
     exchanges = [exchange_row(each, run_id=plan.run_id, leg=leg, manifest_row=row) for each in trail]

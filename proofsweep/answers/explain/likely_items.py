@@ -53,7 +53,7 @@ _FIRST = f"""
                 reason, tags, run_id, -1 AS epoch
             FROM store.listing
         )
-        WHERE run_id >= $oldest AND NOT (item_id = 'redacted' AND audio = 'redacted') AND ({{condition}})
+        WHERE run_id >= $oldest AND ({{condition}})
         QUALIFY row_number() OVER (PARTITION BY item_id ORDER BY epoch DESC, finished_at DESC) = 1
     )
     ORDER BY file, item_id

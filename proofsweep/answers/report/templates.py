@@ -11,7 +11,6 @@ from markupsafe import Markup
 
 from proofsweep import __version__
 from proofsweep.contract.verdicts import MEANING_OF_VALID
-from proofsweep.model.evidence import Contents
 from proofsweep.text import duration_text, minute_of, printable
 
 _FOLDER = Path(__file__).parent
@@ -65,8 +64,3 @@ def percent_of(part: int, whole: int) -> str:
 def day_of(instant: date | None) -> str:
     """Write a day, or the UTC day of an instant, as people read it in every country; nothing if it is not known."""
     return "" if instant is None else f"{instant.day} {instant:%b %Y}"
-
-
-def evidence_page(contents: Contents) -> str:
-    """Write the page."""
-    return template("evidence.html.jinja").render(contents=contents)

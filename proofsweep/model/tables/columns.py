@@ -35,12 +35,11 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """All that there is to say of one table; its schema, view, docs, redaction and searches are made of it.
+    """All that there is to say of one table; its schema, view, docs and searches are made of it.
 
     Attributes:
         name: of the table, its view and the folder of its parts.
         meaning: what one row is, in a sentence or two.
-        kept: the columns that a redacted row keeps; none if no row tells of an item.
         proof_line: says in words what a row tells of a proof; None if rows name no proof.
         proof_time: the column that says when; None for the time in the operation's ID.
     """
@@ -49,7 +48,6 @@ class Table:
     meaning: str
     columns: Sequence[Column]
     written_by: Writer
-    kept: Sequence[str] = ()
     proof_line: Callable[[Row], str] | None = None
     proof_time: str | None = None
 

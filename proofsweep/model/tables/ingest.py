@@ -44,5 +44,4 @@ TABLE = Table(
     meaning="One row for each delivered file that a pass over a watched folder has verified or moved.",
     columns=COLUMNS,
     written_by="ingest pass",
-    kept=("run_id", "leg", "environment", "watched", "outcome", "tries", "disposition", "acted_at"),
 )

@@ -26,7 +26,6 @@ TABLE = Table(
     meaning="One row for each process note of each refresh that asked for it. Notes are report-only.",
     columns=COLUMNS,
     written_by="operation",
-    kept=("operation_id", "environment", "status", "asks", "asked_at"),
     proof_line=lambda row: f"process note: {row['status']}",
     proof_time="asked_at",
 )

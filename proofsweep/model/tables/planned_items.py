@@ -23,9 +23,6 @@ COLUMNS = (
     Column("is_delivered", FLAG, "whether the file is of a delivery"),
 )
 
-KEPT = ("manifest_row", "reason")
-"""The columns that a redacted row keeps."""
-
 
 def planned_row(item: WorkItem) -> Row:
     """Make the row of a planned item."""

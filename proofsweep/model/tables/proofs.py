@@ -32,6 +32,5 @@ TABLE = Table(
     "with it.",
     columns=COLUMNS,
     written_by="operation",
-    kept=("operation_id", "environment", "state"),
     proof_line=lambda row: f"inventory: {row['state']}" + (f" ({row['differs']})" if row["differs"] else ""),
 )

@@ -30,7 +30,6 @@ TABLE = Table(
     meaning="One row for each sidecar that a recovery compared with the sealed one, or wrote again.",
     columns=COLUMNS,
     written_by="operation",
-    kept=("operation_id", "environment", "outcome", "acted_at"),
     proof_line=lambda row: f"sidecar: {row['outcome']}" + (f", written to {to}" if (to := row["recovered_to"]) else ""),
     proof_time="acted_at",
 )

@@ -75,11 +75,6 @@ COLUMNS = (
         "the audio as seen from the catalog's root; null if it lies outside; of a row without audio, its line",
     ),
     Column(
-        "row_salt",
-        TEXT,
-        "32 random hex digits: without them, the digest of a redacted row tells nothing of its content",
-    ),
-    Column(
         "epoch",
         SMALL,
         "that of the leg: a row of a later epoch is newer, whatever the times say; see `runs`",
@@ -92,10 +87,6 @@ TABLE = Table(
     meaning="One row for each row of a catalog and each run.",
     columns=COLUMNS,
     written_by="leg",
-    kept=(
-        *("run_id", "leg", "environment", "manifest_row", "outcome", "accepted", "action"),
-        *("verify_attempts", "calls", "epoch"),
-    ),
     proof_line=lambda row: f"verified: {words_of_outcome(row)}, {row['audio']}",
     proof_time="finished_at",
 )

@@ -9,12 +9,10 @@ from datetime import datetime
 from itertools import islice
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from proofsweep.errors import ProofsweepError
 from proofsweep.logs import Event, log
 from proofsweep.model import layout
-from proofsweep.model.redaction import MARKER
 from proofsweep.model.run_records import LegRecord, RunRecord
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables.columns import Row
@@ -50,7 +48,7 @@ class LegRows:
                 if layout.shard_and_leg_of(name)[1] == leg:
                     table = self._results.table("verdicts", [name], list(COLUMNS))
                     counted.append(_counted(table))
-                    yield table.filter(pc.field("item_id") != MARKER)
+                    yield table
             self.groups[leg] = groups_of(counted)
 
 
@@ -68,7 +66,7 @@ def _counted(table: pa.Table) -> pa.Table:
 
 
 # Chosen: each leg that ends also adds so much of what the snapshot lacks, since it could not be written then. Half
-# needs twice the legs until all is added; twice makes the end of a leg wait twice as long; `compact` adds all at once.
+# needs twice the legs until all is added; twice makes the end of a leg wait twice as long.
 _LATE_RUNS = 100
 _LATE_PARTS = 200
 
@@ -81,7 +79,7 @@ def note_run(results: Results, plan: Plan) -> None:
 def note_leg(results: Results, plan: Plan) -> None:
     """Add what the legs of a run left behind, once one of them has ended; what fails now, a later leg adds."""
     _attempt(plan.run_id, "snapshot", lambda: _note_rows(results, plan))
-    _attempt(plan.run_id, "snapshot", lambda: _note_late_legs(results))
+    _attempt(plan.run_id, "snapshot", lambda: complete_snapshot(results, most_runs=_LATE_RUNS, most_parts=_LATE_PARTS))
 
 
 def _attempt(run_id: str, what: str, update: Callable[[], object]) -> None:
@@ -106,11 +104,11 @@ def _note_rows(results: Results, plan: Plan) -> None:
         if rows.legs:
             snapshot.add(reduced(rows), {plan.run_id: rows.legs})
     finally:
-        legs = [measured_leg(results, record.plan, leg, rows) for leg in record.legs]
+        legs = [_measured(results, record.plan, leg, rows) for leg in record.legs]
         index.add([replace(record, legs=legs)])
 
 
-def measured_leg(results: Results, plan: Plan, leg: LegRecord, rows: LegRows) -> LegRecord:
+def _measured(results: Results, plan: Plan, leg: LegRecord, rows: LegRows) -> LegRecord:
     """Add to a leg's record what was counted while its rows were read, and its share of uploads."""
     if leg.leg not in rows.groups:
         return leg
@@ -118,15 +116,15 @@ def measured_leg(results: Results, plan: Plan, leg: LegRecord, rows: LegRows) ->
     return replace(leg, groups=rows.groups[leg.leg], upload_share=share)
 
 
-def _note_late_legs(results: Results) -> None:
-    """Add some legs that the snapshot lacks, the newest first."""
+def complete_snapshot(results: Results, *, most_runs: int | None = None, most_parts: int | None = None) -> None:
+    """Add the legs that the snapshot lacks, the newest first: all, or some of so many runs and parts."""
     snapshot = Snapshot(results.store)
-    runs = RunIndex(results).refreshed(most=_LATE_RUNS)
+    runs = RunIndex(results).refreshed(most=most_runs)
     parts = 0
     for plan, legs in missing_legs(snapshot.entries(), runs.newest_first()):
         snapshot.add(reduced(LegRows(results, plan, legs)), {plan.run_id: legs})
         parts += plan.shards * len(legs)
-        if parts >= _LATE_PARTS:
+        if most_parts is not None and parts >= most_parts:
             break
 
 

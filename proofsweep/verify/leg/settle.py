@@ -66,7 +66,6 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
     parts = [*published.of_leg(end.leg), *exchanges]
     written = {
         "parts": [part.document() for part in parts],
-        "merkle_roots": {part.name: part.merkle_root for part in parts if part.merkle_root is not None},
         "duplicates": counts.duplicates,
         "control_calls": counts.control_calls,
     }

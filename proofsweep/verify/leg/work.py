@@ -1,6 +1,5 @@
 """Work through one slice of a shard after the other, and try last what is in doubt when all other files are done."""
 
-import secrets
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, wait
@@ -33,10 +32,6 @@ _STORE_CHECK_SECONDS = 0.2
 # Items whose rows are kept as they come, some 10 KB each, before they are packed. Chosen: as many as a shard has at
 # least. Half wakes this thread twice as often, twice needs twice the memory in a run of millions.
 _ITEMS_AT_ONCE = 1_000
-
-# Nobody can find a salt of 128 bits by trying. Half could be found by a large effort; twice makes the tables a tenth
-# larger for nothing.
-_SALT_BYTES = 16
 
 
 def verify_slice(leg: LegContext, piece: Slice, written: Sequence[int] = b"") -> int:
@@ -128,7 +123,7 @@ def work_item(leg: LegContext, item: WorkItem) -> Row | None:
         done = verify_item(item, leg.verify, partial(leg.trail.note, item.manifest_row))
         if isinstance(done, Deferred):
             return None
-        row = row_of(done, leg.row_context) | {"row_salt": secrets.token_hex(_SALT_BYTES)}
+        row = row_of(done, leg.row_context)
         return row if leg.control.admit(done, row, began_at) else None
     finally:
         leg.budget.release(item.manifest_row)

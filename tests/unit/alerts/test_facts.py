@@ -133,7 +133,7 @@ def test_what_is_older_than_the_look_back_is_not_read(results: Results) -> None:
     for day in range(40, 140):
         add_leg(results, add_run(results, NOW - timedelta(days=day)), at(1_000), at(999))
     newest = add_run(results, at(50))
-    RunIndex(results).rebuild()
+    RunIndex(results).refreshed()
 
     with reads_of(results) as reads:
         found = [run.plan for run in recent_runs(results, MONTH_AGO)]
@@ -146,7 +146,7 @@ def test_a_night_that_is_fine_is_found_in_the_first_run(results: Results) -> Non
     """The usual case reads the index, and no run of eighty."""
     for hours in range(10, 800, 10):
         add_leg(results, add_run(results, at(hours)), at(hours), at(hours - 1), remaining=0)
-    RunIndex(results).rebuild()
+    RunIndex(results).refreshed()
 
     with reads_of(results) as reads:
         nights(results)

@@ -7,7 +7,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from proofsweep.audit.audit_run import Known, audit_run
-from proofsweep.audit.exceptions import Redactions
 from proofsweep.model.findings import Checked, Findings
 from proofsweep.store.plans_and_parts import Results, parquet_of
 
@@ -17,7 +16,7 @@ from ...worlds.audited_store import NOW, TWO_LEGS
 def audited(results: Results) -> tuple[list[str], list[str]]:
     """Check the run with two legs; give what is wrong, and the notes."""
     findings = Findings()
-    audit_run(results, TWO_LEGS, Known(redactions=Redactions(), held=(), now=NOW), findings, Checked())
+    audit_run(results, TWO_LEGS, Known(held=(), now=NOW), findings, Checked())
     return [finding.what for finding in findings.wrong], [note.what for note in findings.notes]
 
 

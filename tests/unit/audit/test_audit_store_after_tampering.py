@@ -18,7 +18,6 @@ from proofsweep.model.exchanges import Call
 from proofsweep.model.findings import Audit
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results, parquet_of
-from proofsweep.store.row_digests import merkle_root, with_merkle_root
 
 from ...worlds.audited_store import NEWEST, PRUNED, TWO_LEGS, end_leg, planned
 from ..ended_operations import call_of, leave_operation, operation_named
@@ -93,7 +92,7 @@ def copy(root: Path, lots: random.Random) -> str:
 
 
 def rewrite(root: Path, lots: random.Random) -> str:
-    """Change one cell of a table, with a part that is sound in itself and has the Merkle root of its rows."""
+    """Change one cell of a table, with a part that is sound in itself."""
     path, table = drawn_rows(root, lots, *TABLES)
     row, column = lots.randrange(table.num_rows), lots.choice(table.column_names)
     cells = table[column].to_pylist()
@@ -102,7 +101,7 @@ def rewrite(root: Path, lots: random.Random) -> str:
     cells[row] = new
     place = table.column_names.index(column)
     changed = table.set_column(place, table.schema.field(column), pa.array(cells, kind))
-    path.write_bytes(parquet_of(with_merkle_root(changed) if path.parts[-3] != "runs" else changed))
+    path.write_bytes(parquet_of(changed))
     return f"changed {column} of row {row} in {path.parts[-3]}/{path.name}"
 
 
@@ -111,7 +110,7 @@ def reorder(root: Path, lots: random.Random) -> str:
     path, table = drawn_rows(root, lots, *TABLES[:2])
     rows = list(range(table.num_rows))
     chosen = lots.choice([rows[1:], [*rows, rows[0]], rows[::-1] if len(rows) > 1 else []])
-    path.write_bytes(parquet_of(with_merkle_root(table.take(pa.array(chosen, pa.int64())))))
+    path.write_bytes(parquet_of(table.take(pa.array(chosen, pa.int64()))))
     return f"took rows {chosen} of {path.name}"
 
 
@@ -166,24 +165,23 @@ def rewrite_document(path: Path, change: Callable[[dict[str, Any]], object]) -> 
 
 
 def follow(root: Path, run_id: str, name: str) -> None:
-    """Let the receipt of the only leg of a run, and the part's own root, follow a changed part."""
+    """Let the receipt of the only leg of a run follow a changed part."""
     path = root / name
     table = pq.ParquetFile(path).read()
 
     def change(document: dict[str, Any]) -> None:
         (named,) = [each for each in document["parts"] if each["name"] == name]
         named |= {"sha256": digest(path), "rows": table.num_rows}
-        document["merkle_roots"][name] = merkle_root(table)
 
     rewrite_document(root / receipt(run_id), change)
 
 
 def test_rows_swapped_between_parts_are_found(root: Path) -> None:
-    """Each part keeps its number of rows, and notes the Merkle root of its new ones."""
+    """Each part keeps its number of rows."""
     one, other = root / part(TWO_LEGS, "00000-001"), root / part(TWO_LEGS, "00001-002")
     mine, theirs = pq.ParquetFile(one).read(), pq.ParquetFile(other).read()
-    one.write_bytes(parquet_of(with_merkle_root(pa.concat_tables([theirs.slice(0, 1), mine.slice(1)]))))
-    other.write_bytes(parquet_of(with_merkle_root(pa.concat_tables([mine.slice(0, 1), theirs.slice(1)]))))
+    one.write_bytes(parquet_of(pa.concat_tables([theirs.slice(0, 1), mine.slice(1)])))
+    other.write_bytes(parquet_of(pa.concat_tables([mine.slice(0, 1), theirs.slice(1)])))
 
     assert {part(TWO_LEGS, "00000-001"), part(TWO_LEGS, "00001-002")} <= places(audit(root))
 
@@ -207,11 +205,11 @@ def test_the_newest_receipt_rewritten_is_found_by_a_head_kept_elsewhere(root: Pa
 
 
 def test_a_verdict_turned_with_part_and_receipt_is_found_by_the_head(root: Path, head: str) -> None:
-    """The forger also corrects the digest, the Merkle root, the counts and the row of `runs`."""
+    """The forger also corrects the digest, the counts and the row of `runs`."""
     name = part(NEWEST, "00000-001")
     table = pq.ParquetFile(root / name).read()
     turned = [row | {"outcome": "accepted", "accepted": True} for row in table.to_pylist()]
-    (root / name).write_bytes(parquet_of(with_merkle_root(pa.Table.from_pylist(turned, schema=table.schema))))
+    (root / name).write_bytes(parquet_of(pa.Table.from_pylist(turned, schema=table.schema)))
     follow(root, NEWEST, name)
 
     assert receipt(NEWEST) in places(audit(root))  # its counts
@@ -355,7 +353,7 @@ def test_a_request_id_that_was_never_received_is_found(root: Path) -> None:
     table = pq.ParquetFile(path).read()
     other = pa.array(["forged", *table["request_id"].to_pylist()[1:]])
     changed = table.set_column(table.column_names.index("request_id"), table.schema.field("request_id"), other)
-    path.write_bytes(parquet_of(with_merkle_root(changed)))
+    path.write_bytes(parquet_of(changed))
     follow(root, NEWEST, str(path.relative_to(root)))
 
     assert [finding.what for finding in audit(root).wrong] == ["1 request IDs of its rows are in no row of exchanges"]

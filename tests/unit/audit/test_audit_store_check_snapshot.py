@@ -8,9 +8,9 @@ import pytest
 
 from proofsweep.audit import audit_store as snapshot
 from proofsweep.audit.audit_store import check_snapshot
-from proofsweep.audit.compact import compact
 from proofsweep.model.findings import Findings
 from proofsweep.store.plans_and_parts import Results, parquet_of
+from proofsweep.verify.leg.note_leg import complete_snapshot
 
 
 def wrong(results: Results) -> list[str]:
@@ -25,7 +25,7 @@ def test_a_snapshot_that_nobody_changed_passes(results: Results, step: int, monk
     """However it was merged, and in whatever steps it is compared; so does a store without one."""
     monkeypatch.setattr(snapshot, "_STEP_ROWS", step)
     assert wrong(results) == []
-    compact(results)
+    complete_snapshot(results)
     assert wrong(results) == []
 
 

@@ -8,7 +8,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from proofsweep.audit.check_parts import PartAuditor, with_all_columns
-from proofsweep.audit.exceptions import Redactions
 from proofsweep.audit.leg_receipts import LegReceipt, read_receipts
 from proofsweep.model.findings import Checked, Findings
 from proofsweep.model.pruning import PrunedObject
@@ -31,12 +30,11 @@ def checked(results: Results, part: Part, receipt: LegReceipt, *pruned: PrunedOb
     auditor = PartAuditor(
         store=results.store,
         pruned={each.name: each for each in pruned},
-        redactions=Redactions(),
         findings=Findings(),
         checked=Checked(),
     )
     cells = {"run_id": receipt.run_id, "leg": receipt.leg}
-    table = auditor.check(part, cells, "leg", receipt.merkle_roots.get(part.name))
+    table = auditor.check(part, cells, "leg")
     return [finding.what for finding in auditor.findings.wrong], None if table is None else table.num_rows
 
 
@@ -46,7 +44,7 @@ def test_a_part_as_recorded_gives_its_rows(results: Results, receipt: LegReceipt
 
 
 def test_what_a_receipt_says_of_a_part_is_held_against_it(results: Results, receipt: LegReceipt) -> None:
-    """Rows, digest and root."""
+    """Rows and digest."""
     part = receipt.parts[0]
 
     assert checked(results, replace(part, rows=4), receipt)[0] == ["has 5 rows; the receipt of its leg says 4"]
@@ -54,10 +52,6 @@ def test_what_a_receipt_says_of_a_part_is_held_against_it(results: Results, rece
         ["was changed: no receipt names the sha256 that it has"],
         None,
     )
-    other = replace(receipt, merkle_roots={part.name: "0" * 64})
-    assert checked(results, part, other)[0] == [
-        "holds a row that was changed: the Merkle root of its rows is another one"
-    ]
     assert checked(results, replace(part, name="verdicts/x"), receipt) == (
         ["is missing; the receipt of its leg names it"],
         None,
@@ -88,6 +82,6 @@ def test_older_parts_get_the_columns_of_today(receipt: LegReceipt, root: Path) -
     """But not those that no row is without."""
     table = pq.ParquetFile(root / receipt.parts[0].name).read()
 
-    assert with_all_columns(table.drop_columns(["row_salt"]), "verdicts").column_names == SCHEMAS["verdicts"].names
+    assert with_all_columns(table.drop_columns(["relative_path"]), "verdicts").column_names == SCHEMAS["verdicts"].names
     with pytest.raises(ValueError, match=r"^verdicts$"):
         with_all_columns(table.drop_columns(["item_id"]), "verdicts")

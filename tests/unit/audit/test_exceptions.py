@@ -1,15 +1,14 @@
-"""Prunings and redactions are read as far as they can be; what is damaged is a finding."""
+"""Prunings are read as far as they can be; what is damaged is a finding."""
 
 from pathlib import Path
 
 import pytest
 
-from proofsweep.audit.exceptions import read_prunings, read_redactions
-from proofsweep.audit.redact import redact
+from proofsweep.audit.exceptions import read_prunings
 from proofsweep.model.findings import Findings
 from proofsweep.store.plans_and_parts import Results
 
-from ...worlds.audited_store import NEWEST, NOW, PRUNED
+from ...worlds.audited_store import NEWEST, PRUNED
 
 
 def test_what_a_pruning_deleted_is_known(results: Results) -> None:
@@ -42,23 +41,3 @@ def test_a_damaged_pruning_is_found(results: Results, root: Path, name: str) -> 
     read_prunings(results.store, PRUNED, findings)
 
     assert [finding.where for finding in findings.wrong] == [f"_pruned/{PRUNED}"]
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("00001-receipt.json", b"["),
-        ("00001-intent.json", b"[]"),
-        ("00009-receipt.json", b"{}"),
-        ("other.json", b"{}"),
-    ],
-)
-def test_a_damaged_redaction_is_found(results: Results, root: Path, name: str, content: bytes) -> None:
-    """So is an object that belongs to no redaction."""
-    redact(results, "x", lambda: NOW)
-    (root / "_redacted" / name).write_bytes(content)
-    findings = Findings()
-
-    read_redactions(results.store, findings)
-
-    assert len(findings.wrong) == 1

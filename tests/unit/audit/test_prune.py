@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from proofsweep.answers.describe_run import describe_run, newest_runs, unfinished_runs
-from proofsweep.audit.compact import compact
 from proofsweep.audit.prune import prune
 from proofsweep.errors import ResultsError
 from proofsweep.model.layout import exchanges_name, listed_name
@@ -16,6 +15,7 @@ from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
+from proofsweep.verify.leg.note_leg import complete_snapshot
 
 from ...worlds.year_old_store import (
     NOW,
@@ -84,15 +84,15 @@ def test_young_runs_stay(results: Results) -> None:
     assert found(results, 688).new == []
 
 
-def test_a_run_whose_rows_the_snapshot_has_not_seen_is_refused(results: Results, tmp_path: Path) -> None:
-    """Else the newest answers would not be known."""
+def test_the_snapshot_is_completed_before(results: Results, tmp_path: Path) -> None:
+    """Else the newest answers would not be known. Nothing goes while they cannot be."""
     shutil.rmtree(tmp_path / "_snapshot")
 
-    with pytest.raises(ResultsError, match=r"is not whole.*run proofsweep compact first\.$"):
-        found(results)
-
-    compact(results)
     assert len(found(results).new) == 2
+
+    next((tmp_path / "_snapshot").glob("*.json.gz")).write_bytes(b"")
+    with pytest.raises(ResultsError, match=r"is damaged\. It is derived: delete _snapshot, and it is made anew\.$"):
+        found(results)
 
 
 def test_a_run_with_a_later_leg_stays(results: Results) -> None:
@@ -109,8 +109,6 @@ def test_other_readers_are_right_afterwards(results: Results, tmp_path: Path, de
     prune_all(results)
     if derived:
         shutil.rmtree(tmp_path / derived)
-    if derived == "_snapshot":
-        compact(results)
 
     status = describe_run(results, SUPERSEDED.run_id)
     store = open_results(str(tmp_path))
@@ -123,7 +121,7 @@ def test_other_readers_are_right_afterwards(results: Results, tmp_path: Path, de
     assert store.verdicts(SUPERSEDED.run_id).num_rows == 0
     assert store.verdicts(PARTLY.run_id)["item_id"].to_pylist() == ["x", "b"]
     assert (store.verdicts().num_rows, store.exchanges(PARTLY.run_id).num_rows, store.runs().num_rows) == (7, 0, 4)
-    compact(results)
+    complete_snapshot(results)
     assert newest(results) == rows
     assert SUPERSEDED.run_id not in RunIndex(results).read().records
 
@@ -169,7 +167,7 @@ def test_a_kill_at_each_step_is_healed_by_pruning_again(results: Results, tmp_pa
             status = describe_run(killed, plan.run_id)
             assert (status.remaining, status.rows("accepted")) == (0, 4)
             assert not names or status.pruned is not None
-        compact(killed)
+        complete_snapshot(killed)
         assert newest(killed) == rows
         prune_all(killed)
 

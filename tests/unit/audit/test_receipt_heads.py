@@ -57,17 +57,3 @@ def test_what_is_no_head_is_refused(text: str) -> None:
 def test_a_head_is_read_as_a_message_shows_it() -> None:
     """With a line break, or in capitals."""
     assert checked_head(" " + "A" * 64 + "+\n" + "b" * 64) == "a" * 64 + "+" + "b" * 64
-
-
-def test_all_that_hold_a_receipt_are_found(results: Results) -> None:
-    """Over others, up to the newest; the first is held by all."""
-    graph = graph_of(results)
-    last = f"_runs/{NEWEST}/legs/001/receipt.json"
-
-    assert graph.holders_of([last]) == {last}
-    assert graph.holders_of([f"_runs/{TWO_LEGS}/legs/002/receipt.json"]) == {
-        last,
-        "_pruned/00001-receipt.json",
-        f"_runs/{TWO_LEGS}/legs/002/receipt.json",
-    }
-    assert graph.holders_of([f"_runs/{PRUNED}/legs/001/receipt.json"]) == set(graph.digests)

@@ -1,4 +1,4 @@
-"""A receipt names the last receipts of the newest other runs, and that of the last redaction."""
+"""A receipt names the last receipts of the newest other runs, and that of the last pruning."""
 
 import hashlib
 from pathlib import Path
@@ -35,10 +35,10 @@ def test_only_the_newest_runs_are_asked(tmp_path: Path) -> None:
     assert [link.name.split("/")[1] for link in newest_receipts(store)] == [f"r{number:02}" for number in range(4, 12)]
 
 
-def test_the_last_redaction_is_named(tmp_path: Path) -> None:
-    """Its receipt, not an intent that was not carried out."""
+def test_the_last_pruning_is_named(tmp_path: Path) -> None:
+    """Its receipt, not an intent."""
     store = FolderStore(tmp_path)
-    for name in ("00001-intent", "00001-receipt", "00002-intent", "00002-receipt", "00003-intent"):
-        store.create(f"_redacted/{name}.json", b"")
+    for name in ("00001-receipt", "00002-receipt", "00003-intent"):
+        store.create(f"_pruned/{name}.json", b"")
 
-    assert [link.name for link in newest_receipts(store)] == ["_redacted/00002-receipt.json"]
+    assert [link.name for link in newest_receipts(store)] == ["_pruned/00002-receipt.json"]

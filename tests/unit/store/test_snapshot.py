@@ -98,7 +98,7 @@ def test_a_damaged_file_is_one_clear_line(tmp_path: Path, snapshot: Snapshot, da
     (file,) = (tmp_path / "_snapshot").glob("*/*.parquet")
     file.write_bytes(b"PAR1 and no more") if damage == "damaged" else file.unlink()
 
-    with pytest.raises(ResultsError, match=rf"is {damage}\. It is derived: run proofsweep compact\.$"):
+    with pytest.raises(ResultsError, match=rf"is {damage}\. It is derived: delete _snapshot, and it is made anew\.$"):
         list(snapshot.rows())
 
 

@@ -7,7 +7,6 @@ WITH every_listed AS NOT MATERIALIZED (
         sidecar_version, reason, detail, relative_path, tags
     FROM store.listing JOIN store.listings USING (run_id)
     WHERE list_contains(getvariable('environments'), environment)
-        AND NOT (item_id = 'redacted' AND audio = 'redacted'::BLOB)
 ),
 repeated AS MATERIALIZED (  -- items in several listings, or named twice: the newest counts, and its first row
     SELECT

@@ -42,7 +42,6 @@ differing AS (  -- the few items whose rows are not all alike, told by digests, 
                 reason, classification, grade_human, grade_ai, grade_unknown, grade_risk_category, grade_rubric_version
             ) AS state
         FROM store.verdicts
-        WHERE NOT (item_id = 'redacted' AND audio = 'redacted')  -- such a row is of no item
     ) JOIN files USING (filename)
     GROUP BY at_run, item
     HAVING min(state) <> max(state) OR bool_and(is_now OR outcome = 'failed')
@@ -55,7 +54,6 @@ differing AS (  -- the few items whose rows are not all alike, told by digests, 
 open AS (  -- items that have no row before, or failed ones alone: a night without an answer hides none of older runs
     SELECT at_run, hash(environment, item_id) AS item, bool_or(may_be_gone) AS may_be_gone
     FROM store.verdicts JOIN (FROM files WHERE older_than IS NOT NULL) USING (filename)
-    WHERE NOT (item_id = 'redacted' AND audio = 'redacted')
     GROUP BY at_run, item
     HAVING bool_and(is_now OR outcome = 'failed') AND (bool_or(is_first) OR NOT bool_and(is_now))
     UNION
@@ -85,7 +83,6 @@ told AS (
     LEFT JOIN lost ON lost.at_run = found.at_run AND lost.item = hash(found.environment, found.item_id)
     ANTI JOIN lost_before ON lost_before.at_run = found.at_run
         AND lost_before.item = hash(found.environment, found.item_id) AND found.run_id < lost_before.lost_by
-    WHERE NOT (found.item_id = 'redacted' AND found.audio = 'redacted')
 ),
 states AS (
     SELECT

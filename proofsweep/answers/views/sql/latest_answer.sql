@@ -1,5 +1,5 @@
 -- One row for each item that the service ever answered: its newest answer, also if a later attempt failed. Its state says
--- how `catalog` has it: it may be gone, or ineligible since. Redacted rows are of no item.
+-- how `catalog` has it: it may be gone, or ineligible since.
 SELECT * /* tag columns */
 FROM (
     SELECT answer.* REPLACE (coalesce(catalog.tags, answer.tags) AS tags), state

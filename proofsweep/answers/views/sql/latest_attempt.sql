@@ -2,7 +2,6 @@
 WITH others AS MATERIALIZED (
     FROM store.newest
     WHERE list_contains(getvariable('environments'), environment) AND outcome NOT IN ('accepted', 'rejected')
-        AND NOT (item_id = 'redacted' AND audio = 'redacted')
 ),
 answered AS MATERIALIZED (
     SELECT answer.environment, answer.item_id, answer.epoch, answer.finished_at, answer.run_id

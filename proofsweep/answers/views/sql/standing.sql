@@ -4,7 +4,6 @@
 WITH others AS MATERIALIZED (
     FROM store.newest
     WHERE list_contains(getvariable('environments'), environment) AND outcome NOT IN ('accepted', 'rejected')
-        AND NOT (item_id = 'redacted' AND audio = 'redacted')
 ),
 answered AS MATERIALIZED (
     SELECT

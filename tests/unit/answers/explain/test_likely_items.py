@@ -30,8 +30,6 @@ def store(results: Results) -> Results:
     ]
     end_leg(results, OLD, [row | {"verify_request_id": f"r-{row['item_id']}"} for row in rows])
     end_leg(results, NEW, [rows[2] | answered(NEW, 2, "c", "failed", reason="timeout") | {"audio": rows[2]["audio"]}])
-    redacted = answered(NEW, 3, "redacted", "accepted", audio="redacted", tags='{"isrc": "x"}')
-    end_leg(results, NEW, [redacted], leg=2)
     return results
 
 
@@ -59,7 +57,6 @@ def found_in(results: Results, wanted: str, oldest: str = "") -> LikelyItems:
         ("sun", "bc"),
         ("QZNUL", "bc"),
         ("isrc", ""),
-        ("redacted", ""),
         ("North", ""),
         ("-", "a"),
         (" ", ""),

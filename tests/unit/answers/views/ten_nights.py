@@ -8,9 +8,7 @@ from random import Random
 
 import pyarrow as pa
 
-from proofsweep.audit.compact import compact
 from proofsweep.audit.prune import find_prunable, prune
-from proofsweep.audit.redact import redact
 from proofsweep.endings import EndedBy
 from proofsweep.model import layout
 from proofsweep.model.items import WorkItem
@@ -164,8 +162,6 @@ class TenNights:
                 label.begin_day(self._lots)
                 self._erase(day, environment, label)
                 self._leave_night(day, environment, label)
-            if day in {4, 8}:
-                self._redact(day)
             if day == 6:
                 self._prune(day)
             yield day
@@ -242,19 +238,8 @@ class TenNights:
             self._erased[environment, proof_id] = began
         label.erased.clear()
 
-    def _redact(self, day: int) -> None:
-        """Redact an item that no run still has to verify."""
-        remaining = {item for run in self.runs for item in (run.listed if not run.skipped else set()) - set(run.rows)}
-        known = {item for run in self.runs for item in run.rows} - remaining
-        item = self._lots.choice(sorted(known))
-        redact(self._results, item, lambda: _Night(day, 20, "beta", "", "").began)
-        for run in self.runs:
-            run.rows.pop(item, None)
-            run.listed.discard(item)
-
     def _prune(self, day: int) -> None:
         now = _Night(day, 20, "beta", "", "").began
-        compact(self._results)
         pruned = prune(self._results, find_prunable(self._results, 3, Keep.LATEST, now), lambda: now)
         self.pruned.update(pruning.run_id for pruning in pruned)
 

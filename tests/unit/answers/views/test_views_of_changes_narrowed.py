@@ -20,7 +20,7 @@ OTHER_CELLS: list[Row] = [
     {"sidecar": "/s", "sidecar_sha256": "2"},
     {"relative_path": "elsewhere"},
     {"classification": "human", "grade_human": 0.1, "grade_rubric_version": "2"},
-    {"audio": "redacted", "relative_path": None, "audio_sha256": None, "verdict": None},
+    {"audio": "/elsewhere", "relative_path": None, "audio_sha256": None, "verdict": None},
 ]
 # Each cell of two rows that the view compares, but for the sidecar: there its digest and that there is one.
 ONE_CELL: list[Row] = [
@@ -43,7 +43,7 @@ ONE_CELL: list[Row] = [
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_narrowed_view_gives_what_the_whole_rows_give(results: Results, seed: int) -> None:
-    """Over catalogs, environments, items listed twice, failed, stopped, pruned and redacted rows."""
+    """Over catalogs, environments, items listed twice, failed, stopped and pruned rows."""
     lots = Random(seed)  # noqa: S311 - no secret
     for run_id in NIGHTS:
         _leave_some_night(results, run_id, lots)

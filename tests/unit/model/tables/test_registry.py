@@ -1,11 +1,10 @@
-"""A table is one entry of the registry: schema, view, docs, redaction and searches are made of it."""
+"""A table is one entry of the registry: schema, view, docs and searches are made of it."""
 
 from pathlib import Path
 
 import pytest
 
 from proofsweep.answers.views.views import NAMES, views
-from proofsweep.model.redaction import KEPT
 from proofsweep.model.tables.columns import Table
 from proofsweep.model.tables.registry import TABLES, written_by
 from proofsweep.model.tables.schemas import SCHEMAS
@@ -26,12 +25,11 @@ def test_all_that_a_table_needs_is_made_of_its_entry(table: Table) -> None:
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=list(TABLES))
 def test_a_table_that_names_items_or_proofs_says_what_becomes_of_them(table: Table) -> None:
-    """A redaction finds items by their column; a search for a proof finds each table that names one."""
+    """A search for a proof finds each table that names one."""
     names = {column.name for column in table.columns}
 
-    assert ("item_id" in names) == (table.name in KEPT)
     assert ("proof_id" in names) == (table.proof_line is not None)
-    assert {*table.kept, table.proof_time} - {None} <= names
+    assert {table.proof_time} - {None} <= names
     assert table.written_by != "operation" or "operation_id" in names
 
 

@@ -13,7 +13,6 @@ from proofsweep.model.runs import INGEST, Plan
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.redactions import redaction_lease
 from proofsweep.verify.leg.leg_session import open_leg, settle_last_leg, settle_legs_before, supersede
 
 from ...conftest import RUN, LegBuilder
@@ -64,19 +63,6 @@ def test_the_first_leg_is_claimed_with_its_facts(results: Results, plan: Plan, n
     assert leg == 1
     assert holder is not None
     assert (holder.pid, holder.facts) == (os.getpid(), FACTS)
-
-
-def test_no_leg_begins_while_a_redaction_is_at_work(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
-    """It would write what is being removed; nothing stays claimed."""
-    claims = redaction_lease(results, lambda: NOW)
-    claims.claim(1)
-
-    with pytest.raises(RunIsActive, match=r"^A redaction is at work"):
-        open_next(results, plan)
-    assert new_leg.legs(plan).last() == 0
-
-    claims.write_receipt(1, {})
-    assert open_next(results, plan) == 1
 
 
 def test_a_leg_that_is_alive_keeps_every_other_out(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
