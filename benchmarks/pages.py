@@ -22,7 +22,6 @@ from benchmarks.queries import QuickFolder, measured, part_of
 from proofsweep.answers.report.catalog_page import catalog_page
 from proofsweep.answers.report.choice import PageChoice
 from proofsweep.answers.report.night_page import night_page
-from proofsweep.audit.compact import compact
 from proofsweep.model import layout
 from proofsweep.model.runs import INGEST, Plan
 from proofsweep.model.tables import schemas
@@ -31,6 +30,7 @@ from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results, parquet_of
 from proofsweep.store.run_index import RunIndex
+from proofsweep.verify.leg.note_leg import complete_snapshot
 
 _PART_ROWS = 10_000
 _CATALOG = "s3://masters/catalog"
@@ -73,7 +73,7 @@ def build(store: Path, items: int, nights: int, rows: int) -> None:
     for number in range(1, nights):
         plan = replace(plan_at(first + timedelta(days=number), 1, rows, number), catalog=_CATALOG, catalog_kind=INGEST)
         leave_night(results, plan, int(lots.integers(items - rows + 1)), lots)
-    compact(results)
+    complete_snapshot(results)
 
 
 def write(store: Path, page: str) -> None:

@@ -63,8 +63,7 @@ def test_of_two_processes_at_once_one_writes_each_sidecar(
     assert (codes, bucket.content(key)) == ([0, 0], sealed)
     assert [row["recovered_to"] for row in rows if row["outcome"] == "recovered"] == [f"{bucket.url}/{key}"]
     assert {row["outcome"] for row in rows} <= {"recovered", "same"}
-    assert (world.run("redact", f"{bucket.url}/in/{NAME}", "--yes"), world.run("audit")) == (0, 0)
-    assert {row["audio"] for row in world.table("recoveries")} == {"redacted"}
+    assert world.run("audit") == 0
 
 
 def delivered_pair(world: BucketWorld) -> bytes:
