@@ -45,20 +45,11 @@ TableName = Literal[
 ]
 ViewName = Literal[
     TableName,
-    "latest_attempt",
-    "standing",
     "catalog",
     "latest_answer",
-    "comparisons",
     "changes",
     "rejects",
-    "open_since",
-    "reasons",
     "coverage",
-    "usage",
-    "spend",
-    "request_log",
-    "isrc_conflicts",
 ]
 
 
@@ -138,8 +129,8 @@ class ResultsStore:
         names = store.all_parts(table) if run_id is None else store.parts_of(table, store.plan(run_id))
         return store.table(table, names, None if columns is None else list(columns))
 
-    def latest(self, *, attempts: bool = False, environment: str | None = None) -> pa.Table:
-        """Return one row per item: its newest answer; with `attempts` its newest row, also one without an answer.
+    def latest(self, *, environment: str | None = None) -> pa.Table:
+        """Return one row per item: its newest answer.
 
         Example:
             `store.latest().group_by("outcome").aggregate([("item_id", "count")])`
@@ -147,7 +138,7 @@ class ResultsStore:
         Raises:
             ResultsError: as `sql` does.
         """
-        return self.view("latest_attempt" if attempts else "latest_answer", environment=environment)
+        return self.view("latest_answer", environment=environment)
 
     def changes(self, run_id: str | None = None, *, environment: str | None = None) -> pa.Table:
         """Return what each run, or one, found otherwise than the runs before: per item before, now, and the cause.

@@ -47,10 +47,10 @@ def query(
 ) -> int:
     """Ask the results store in SQL, with DuckDB.
 
-    The views: verdicts, runs, exchanges and ingest are the tables. latest_answer and latest_attempt have a row for each
-    item. changes is what each run found otherwise than before, and why. rejects is what needs attention now. Each tag
-    of the catalogs is a column of these. reasons, coverage, spend and request_log count and look up. docs/cookbook.md
-    has twenty questions with their SQL.
+    The views: verdicts, runs, exchanges and ingest are the tables. catalog has a row for each item as it stands, and
+    latest_answer for each item with an answer. changes is what each run found otherwise than before, and why. rejects
+    is what needs attention now. Each tag of the catalogs is a column of these. coverage counts each catalog.
+    docs/cookbook.md has twenty questions with their SQL.
 
     Examples: `proofsweep query "SELECT file, what_to_do FROM rejects ORDER BY file"` ·
     `proofsweep query --from weekly.sql --file weekly.csv`

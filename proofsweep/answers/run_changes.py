@@ -38,7 +38,7 @@ class Comparison:
 
 
 _WITH_ONE_RUN = """
-CREATE OR REPLACE VIEW comparisons AS
+CREATE OR REPLACE VIEW store.comparisons AS
 SELECT
     {now} AS at_run, before.run_id, false AS is_now,
     before.identity = now.identity AND NOT (before.is_partial OR now.is_partial)
@@ -113,7 +113,8 @@ WITH
         WHERE list_contains(getvariable('environments'), environment) AND run_id >= {first}
     ),
     before AS (
-        FROM comparisons SEMI JOIN (SELECT min(run_id) AS at_run FROM chosen GROUP BY identity) AS firsts USING (at_run)
+        FROM store.comparisons
+        SEMI JOIN (SELECT min(run_id) AS at_run FROM chosen GROUP BY identity) AS firsts USING (at_run)
     )
 SELECT
     'since' AS at_run, run_id, run_id >= {first} AS is_now, false AS may_be_gone, true AS may_be_new,
@@ -130,7 +131,7 @@ def compare_since(connection: duckdb.DuckDBPyConnection, day: date) -> None:
     It is that of `SINCE`, of all catalogs; it knows of nothing that is gone or new.
     """
     connection.execute(_SINCE.format(first=quoted(f"{day:%Y%m%d}T")))
-    connection.execute("CREATE OR REPLACE VIEW comparisons AS FROM comparisons_since")
+    connection.execute("CREATE OR REPLACE VIEW store.comparisons AS FROM comparisons_since")
 
 
 @contextmanager

@@ -17,7 +17,7 @@ Command = Callable[..., CompletedProcess[str]]
 def test_an_answer_comes_in_each_format(proofsweep: Command, finished_run: str, workdir: Path) -> None:
     """On stdout or in a new file, whole, as its ending says; an existing file stays as it is."""
     del finished_run
-    query = "SELECT outcome, sum(files)::INTEGER AS files FROM reasons GROUP BY ALL ORDER BY outcome"
+    query = "SELECT outcome, count(*)::INTEGER AS files FROM verdicts GROUP BY ALL ORDER BY outcome"
 
     table, csv, rows = (proofsweep("query", query, "--format", each) for each in ("table", "csv", "json"))
     parquet = proofsweep("query", query, "--file", "answer.parquet")

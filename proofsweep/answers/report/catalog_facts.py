@@ -32,13 +32,27 @@ _ITEMS = """
     FROM catalog
     WHERE {catalog} IS NULL OR {catalog} IN (catalog, identity)
 """
-# The view `catalog` is worked out once: `open_since` takes what needs attention from the table.
-_OPEN_ITEMS = (
-    "CREATE OR REPLACE VIEW rejects AS SELECT environment, item_id, outcome FROM items WHERE state IN ({open})"
-)
+# Since when each item that needs attention has had its outcome without a break, by the rows that are in the store.
 _SINCE = """
-    UPDATE items SET since = open_since.since
-    FROM open_since WHERE (items.environment, items.item_id) = (open_since.environment, open_since.item_id)
+    UPDATE items SET since = unbroken.since
+    FROM (
+        SELECT environment, item_id, min(finished_at) AS since
+        FROM (
+            SELECT
+                rows.environment, rows.item_id, rows.finished_at, rows.outcome = open_items.outcome AS is_same,
+                max(
+                    CASE WHEN rows.outcome <> open_items.outcome AND rows.outcome <> 'failed'
+                    THEN (rows.epoch, rows.finished_at) END
+                ) OVER (PARTITION BY rows.environment, rows.item_id) AS broken_at,
+                (rows.epoch, rows.finished_at) AS written_at
+            FROM verdicts AS rows
+            JOIN (SELECT environment, item_id, outcome FROM items WHERE state IN ({open})) AS open_items
+                ON (open_items.environment, open_items.item_id) = (rows.environment, rows.item_id)
+        )
+        WHERE is_same AND coalesce(written_at > broken_at, true)
+        GROUP BY environment, item_id
+    ) AS unbroken
+    WHERE (items.environment, items.item_id) = (unbroken.environment, unbroken.item_id)
 """
 _COUNTS = """
     count(*) FILTER (state NOT IN ('gone', 'moved')) AS files, count(*) FILTER (is_covered) AS covered,
@@ -201,11 +215,10 @@ def catalog_facts(
 
     UsageError if no file has one of the tags; ResultsError if the store cannot be read.
     """
-    with answering(results, environment, "catalog", "open_since", "changes") as connection:
+    with answering(results, environment, "catalog", "verdicts", "changes") as connection:
         catalog = "NULL::VARCHAR" if choice.catalog is None else quoted(choice.catalog)
         connection.execute(_ITEMS.format(open=_OPEN, catalog=catalog))
-        connection.execute(_OPEN_ITEMS.format(open=_OPEN))
-        connection.execute(_SINCE)
+        connection.execute(_SINCE.format(open=_OPEN))
         connection.execute(_CHANGED.format(table="changed", found=_found(newest_runs)))
         if choice.since is not None:
             compare_since(connection, choice.since)

@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from proofsweep.answers.views.tables import (
     ANSWERS_VIEW,
+    COMPARISONS_VIEW,
     GONE_FILES,
     LISTING_FILES,
     PARTS,
@@ -91,6 +92,7 @@ def _statements(results: Results, environments: Sequence[str], views: Sequence[V
     every = f"SELECT {', '.join(schemas.SNAPSHOT.names)} FROM store.verdicts"  # noqa: S608 - our own names
     yield f"CREATE OR REPLACE VIEW store.newest AS\n{newest_per_item(every)}"
     yield ANSWERS_VIEW
+    yield COMPARISONS_VIEW
     for view in views:
         yield f"-- {view.meaning}\n{view.statement()}"
 

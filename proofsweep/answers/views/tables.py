@@ -3,6 +3,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.resources import files
 from operator import attrgetter
 
 import duckdb
@@ -61,6 +62,10 @@ CREATE OR REPLACE VIEW store.answers AS
 FROM store.newest
 WHERE list_contains(getvariable('environments'), environment) AND outcome IN ('accepted', 'rejected')"""
 """The newest answers of the environments that the views show."""
+COMPARISONS_VIEW = f"""\
+CREATE OR REPLACE VIEW store.comparisons AS
+{files(__package__).joinpath("sql", "comparisons.sql").read_text(encoding="utf-8")}"""
+"""Which runs the view `changes` compares each run with."""
 NEWEST_FIRST = "epoch DESC, finished_at DESC, run_id DESC, leg DESC, manifest_row DESC"
 
 
@@ -95,6 +100,7 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> li
         connection.execute(statement)
     _create_newest(connection, results, runs)
     connection.execute(ANSWERS_VIEW)
+    connection.execute(COMPARISONS_VIEW)
     return [run.plan for run in runs]
 
 

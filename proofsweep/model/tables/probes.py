@@ -1,6 +1,6 @@
 """The `probes` table: one row for each probe of the service, as the contract's monitoring guidance has it.
 
-What GET /partner/usage says of each UTC day is in one of its cells; the view `usage` makes rows of it.
+What GET /partner/usage says of each UTC day is in one of its cells.
 """
 
 from datetime import datetime
@@ -32,7 +32,7 @@ COLUMNS = (
     Column("partner_date", TIME, "the answer's Date header"),
     Column("sunset", TEXT, "the answer's Sunset header, which announces a breaking change"),
     Column("base_url", TEXT, "the service that was asked"),
-    Column("usage_json", TEXT, "what GET /partner/usage said of each day, a JSON array: the view `usage`"),
+    Column("usage_json", TEXT, "what GET /partner/usage said of each day, a JSON array"),
 )
 
 USAGE_COLUMNS = (

@@ -37,7 +37,7 @@ def test_the_baseline_is_the_first_finished_run_of_the_catalog(results: Results)
 
 
 def test_a_run_that_is_named_is_taken_and_by_default_none_is(results: Results) -> None:
-    """Without one it is the runs of the view `comparisons`."""
+    """Without one it is the runs of `store.comparisons`."""
     other, now = night(results, 1), night(results, 2)
 
     assert comparison_of(results, now, other.run_id).before == other

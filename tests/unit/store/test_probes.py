@@ -44,7 +44,6 @@ def seen(results: Results) -> Sequence[Sequence[str]]:
     query = "SELECT request_id FROM probes"
     with opened(results) as store:
         view = store.connection.execute(query).fetchall()
-        usage = store.connection.execute("SELECT operation_id FROM usage").fetchall()
         script = script_of(results, store.environments, views())
     with duckdb.connect() as plain:
         for statement in script.split(";\n"):
@@ -52,9 +51,6 @@ def seen(results: Results) -> Sequence[Sequence[str]]:
                 plain.execute(statement)
         printed = plain.execute(query).fetchall()
     python = open_results(results.store.url).table("probes", columns=["request_id"]).to_pylist()
-    assert sorted(f"{operation_id}-usage" for (operation_id,) in usage) == [
-        each for each in sorted(request_id for (request_id,) in view) if each.endswith("usage")
-    ]
     return [
         sorted(request_id for (request_id,) in view),
         sorted(request_id for (request_id,) in printed),

@@ -20,7 +20,7 @@ erased AS (  -- of items with such a proof: each acceptance, until when it was t
 ),
 files AS (  -- by their names, so that only these are opened
     SELECT filename, at_run, is_now, may_be_gone, is_first, older_than
-    FROM store.verdicts_files JOIN comparisons USING (run_id)
+    FROM store.verdicts_files JOIN store.comparisons USING (run_id)
 ),
 lost AS (  -- what a run that left rows out found to be listed no more
     SELECT run_id AS at_run, environment, hash(environment, gone.item_id) AS item
@@ -29,7 +29,7 @@ lost AS (  -- what a run that left rows out found to be listed no more
 ),
 lost_before AS (  -- each run does not find again what one before it, since the last whole one, found to be gone
     SELECT comparisons.at_run, lost.item, max(lost.at_run) AS lost_by
-    FROM comparisons JOIN lost ON lost.at_run = comparisons.run_id AND NOT comparisons.is_now
+    FROM store.comparisons AS comparisons JOIN lost ON lost.at_run = comparisons.run_id AND NOT comparisons.is_now
     GROUP BY ALL
 ),
 differing AS (  -- the few items whose rows are not all alike, told by digests, so that only these are read in full
@@ -58,12 +58,12 @@ open AS (  -- items that have no row before, or failed ones alone: a night witho
     HAVING bool_and(is_now OR outcome = 'failed') AND (bool_or(is_first) OR NOT bool_and(is_now))
     UNION
     SELECT at_run, item, true
-    FROM lost SEMI JOIN (FROM comparisons WHERE is_first) AS comparisons USING (at_run)
+    FROM lost SEMI JOIN (FROM store.comparisons WHERE is_first) AS comparisons USING (at_run)
 ),
 older AS (
     SELECT filename, at_run
     FROM store.verdicts_files
-    JOIN (SELECT DISTINCT at_run, older_than FROM comparisons WHERE older_than IS NOT NULL) ON run_id < older_than
+    JOIN (SELECT DISTINCT at_run, older_than FROM store.comparisons WHERE older_than IS NOT NULL) ON run_id < older_than
 ),
 found AS (
     SELECT files.at_run, is_now, may_be_gone, verdict.*
@@ -193,4 +193,4 @@ LEFT JOIN store.plans AS former ON former.run_id = before.run_id
 WHERE (
     has_other_id OR has_other_audio OR has_other_sidecar OR has_moved OR has_other_outcome OR has_other_grade
     OR has_other_rubric
-) AND (before IS NOT NULL OR at_run IN (SELECT at_run FROM comparisons WHERE may_be_new))
+) AND (before IS NOT NULL OR at_run IN (SELECT at_run FROM store.comparisons WHERE may_be_new))

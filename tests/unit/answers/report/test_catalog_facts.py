@@ -10,6 +10,7 @@ from proofsweep.answers.report.choice import PageChoice
 from proofsweep.answers.views.connection import answering
 from proofsweep.store.plans_and_parts import Results
 
+from ..views.nights import ACCEPTED, FAILED, MONDAY, REJECTED, TUESDAY, WEDNESDAY, night
 from . import five_nights
 
 LAST = five_nights.NIGHTS[-1].run_id
@@ -74,3 +75,16 @@ def test_what_turned_since_a_day_is_told_by_its_ends(filled: Results, day: int, 
     with catalog_facts(filled, "beta", choice, [LAST]) as found:
         assert found.turned("changed_since", "broken").files == broken
         assert found.turned("changed_since", "fixed").files == fixed
+
+
+def test_a_reject_is_open_since_it_was_first_rejected(results: Results) -> None:
+    """An acceptance between begins anew, a night without an answer does not."""
+    a, b = ({"tags": f'{{"supplier": "{name}"}}'} for name in ("A", "B"))
+    night(results, MONDAY, {"a": REJECTED | a, "b": REJECTED | b, "c": ACCEPTED})
+    night(results, TUESDAY, {"a": FAILED | a, "b": ACCEPTED | b, "c": ACCEPTED})
+    night(results, WEDNESDAY, {"a": REJECTED | a, "b": REJECTED | b, "c": ACCEPTED})
+
+    with catalog_facts(results, "beta", PageChoice(tags=["supplier"]), [WEDNESDAY]) as found:
+        values = found.by_tag("supplier").values
+
+    assert {each.value: each.oldest and f"{each.oldest:%A}" for each in values} >= {"A": "Monday", "B": "Wednesday"}

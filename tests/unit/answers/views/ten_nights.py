@@ -267,13 +267,11 @@ class TenNights:
         }
 
     def outcomes(self, view: str, environment: str) -> dict[str, str]:
-        """Return of each item the outcome that a view shows: `latest_answer`, `standing` or `rejects`."""
+        """Return of each item the outcome that a view shows: `latest_answer` or `rejects`."""
         if view == "latest_answer":
             return self.answers(environment)
-        if view == "rejects":
-            states = self.states(environment)
-            return {item: state for item, state in states.items() if state in {"rejected", "failed", "ineligible"}}
-        return {item: str(row["outcome"]) for item, row in self.standing(environment).items()}
+        states = self.states(environment)
+        return {item: state for item, state in states.items() if state in {"rejected", "failed", "ineligible"}}
 
     def states(self, environment: str) -> dict[str, str]:
         """Return the state of each item that is listed now, or was tried: what `catalog` shows."""

@@ -22,7 +22,7 @@ def test_the_views_show_one_environment_unless_asked(results: Results) -> None:
     """The only one, or the named one, or that of the settings; of several none is guessed, whatever ran last."""
     night(results, MONDAY, {"a": ACCEPTED, "b": ACCEPTED}, environment="production")
     night(results, TUESDAY, {"a": ACCEPTED}, environment="it's beta")
-    some = ("verdicts", "exchanges", "runs", "latest_attempt", "coverage")
+    some = ("verdicts", "exchanges", "runs", "catalog", "coverage")
     seen = {}
 
     with pytest.raises(ResultsError, match=r"holds the environments it's beta, production: name one of them"):
@@ -98,5 +98,5 @@ def test_only_the_views_are_made_that_a_query_names(results: Results) -> None:
     with opened(results, asked=made) as store:
         every = {name for (name,) in store.connection.execute(made).fetchall()}
 
-    assert few == {"rejects", "catalog", "standing"}
+    assert few == {"rejects", "catalog"}
     assert every == set(NAMES)

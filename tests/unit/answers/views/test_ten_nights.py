@@ -56,7 +56,7 @@ def agree_with_connection(connection: duckdb.DuckDBPyConnection, truth: TenNight
     for run in truth.runs:
         if (changes := truth.changes(run)) is not None:
             assert (run.run_id, found.get(run.run_id, set()) ^ changes) == (run.run_id, set())
-    for view in ("latest_answer", "standing", "rejects"):
+    for view in ("latest_answer", "rejects"):
         query = f"SELECT environment, item_id, outcome FROM {view}"  # noqa: S608 - our own names
         outcomes = {(environment, item): outcome for environment, item, outcome in connection.execute(query).fetchall()}
         assert (view, outcomes) == (

@@ -1,6 +1,6 @@
 """Each view is one SQL file with its meaning on top; what it answers stands in the files beside this one."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import duckdb
 import pytest
@@ -20,6 +20,14 @@ from ...passes_of_monitoring import leave_pass
 from .nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, THURSDAY, TUESDAY, WEDNESDAY, night
 
 DAY = datetime(2026, 11, 16, tzinfo=UTC)
+
+NEWEST_ROWS = """
+    FROM store.newest
+    QUALIFY row_number() OVER (
+        PARTITION BY environment, item_id ORDER BY epoch DESC, finished_at DESC, run_id DESC
+    ) = 1
+"""
+"""The newest row of each item, of any outcome."""
 
 
 def test_each_view_says_what_it_is() -> None:
@@ -48,7 +56,7 @@ def test_names_and_texts_of_others_stay_what_they_are() -> None:
 
 
 def test_a_failed_night_never_hides_an_answer(results: Results) -> None:
-    """The newest answer and the newest attempt are two views; what was rejected still needs attention as that."""
+    """What was rejected still needs attention as that."""
     night(results, MONDAY, {"a": ACCEPTED, "b": REJECTED, "c": INELIGIBLE, "d": FAILED, "e": REJECTED, "f": ACCEPTED})
     night(results, TUESDAY, {"a": FAILED, "b": FAILED, "c": ACCEPTED, "d": FAILED, "e": ACCEPTED, "f": INELIGIBLE})
 
@@ -59,12 +67,9 @@ def test_a_failed_night_never_hides_an_answer(results: Results) -> None:
             assert len(rows) == len(dict(rows))
             return dict(rows)
 
-        answers, attempts, rejects = map(found, ("latest_answer", "latest_attempt", "rejects"))
+        answers, rejects = map(found, ("latest_answer", "rejects"))
 
     assert answers == {"a": "accepted", "b": "rejected", "c": "accepted", "e": "accepted", "f": "accepted"}
-    assert attempts == {
-        "a": "failed", "b": "failed", "c": "accepted", "d": "failed", "e": "accepted", "f": "ineligible"
-    }  # fmt: skip
     assert rejects == {"a": "failed", "b": "rejected", "d": "failed", "f": "ineligible"}
 
 
@@ -78,7 +83,7 @@ def test_the_snapshot_and_the_tables_give_the_same_newest_rows(results: Results)
     ):
         night(results, run_id, rows, remaining=1, is_noted=is_noted)
         with opened(results) as store:
-            query = "SELECT item_id, run_id, outcome FROM latest_attempt ORDER BY item_id"
+            query = f"SELECT item_id, run_id, outcome FROM ({NEWEST_ROWS}) ORDER BY item_id"  # noqa: S608 - our own text
             found.append(store.connection.execute(query).fetchall())
 
     assert found == [
@@ -100,31 +105,8 @@ def test_coverage_counts_the_answers_of_each_catalog(results: Results) -> None:
     with opened(results) as store:
         columns = "catalog, files, answered, accepted, rejected, newest_run_id"
         rows = store.connection.execute(f"SELECT {columns} FROM coverage").fetchall()  # noqa: S608 - our own text
-        spend = store.connection.execute("SELECT day::VARCHAR, legs, calls FROM spend ORDER BY day").fetchall()
 
     assert rows == [("/c/catalog.csv", 4, 2, 1, 1, TUESDAY)]
-    assert spend == [("2026-11-16", 1, 6), ("2026-11-17", 1, 2)]
-
-
-def test_each_call_is_booked_on_its_own_utc_day(results: Results) -> None:
-    """Whenever its run began, as GET /partner/usage counts; a leg whose calls were pruned is on the day it ended."""
-    plan = night(results, MONDAY, {"a": ACCEPTED, "b": ACCEPTED}, leg_cells={"finished_at": DAY + timedelta(days=3)})
-    at = {"uploads": [0, 2 * 86_400], "verify": [3, 2 * 86_400, 3 * 86_400], "slot": [1], "health": [2]}
-    calls = [exchange(plan, 0, call, second) for call, seconds in at.items() for second in seconds]
-    calls += [exchange(plan, 1, "verify", 4, status=429), exchange(plan, 1, "verify", 5, bytes_sent=None, status=None)]
-    results.create_part(layout.exchanges_name(plan.run_id, plan.run_date, 0, 1), "exchanges", calls)
-    night(results, TUESDAY, {"a": ACCEPTED})
-
-    with opened(results) as store:
-        columns = "day::VARCHAR, key_fingerprint, legs, calls, throttled, bytes_sent, answers"
-        spend = store.connection.execute(f"SELECT {columns} FROM spend ORDER BY ALL").fetchall()  # noqa: S608 - ours
-
-    assert spend == [
-        ("2026-11-16", "abcdef012345", 0, 3, 1, 5, 0),
-        ("2026-11-17", "abcdef012345", 1, 2, 0, 0, 1),
-        ("2026-11-18", "abcdef012345", 0, 2, 0, 2, 0),
-        ("2026-11-19", "abcdef012345", 1, 1, 0, 1, 2),
-    ]
 
 
 def test_rows_and_calls_of_a_leg_that_was_killed_are_seen(results: Results) -> None:
@@ -140,12 +122,11 @@ def test_rows_and_calls_of_a_leg_that_was_killed_are_seen(results: Results) -> N
     results.create_part(layout.verdicts_name(plan.run_id, plan.run_date, 0, 1), "verdicts", rows)
 
     with opened(results) as store:
-        for view in ("verdicts", "latest_answer", "latest_attempt"):
+        for view in ("verdicts", "latest_answer", "catalog"):
             assert store.connection.execute(f"SELECT item_id FROM {view}").fetchall() == [("a",)]  # noqa: S608 - ours
-        calls = store.connection.execute("SELECT request_id FROM request_log").fetchall()
-        spend = store.connection.execute("SELECT environment, legs, calls FROM spend").fetchall()
+        calls = store.connection.execute("SELECT request_id FROM exchanges").fetchall()
 
-    assert (calls, spend) == ([("r-1",)], [("beta", 0, 1)])
+    assert calls == [("r-1",)]
 
 
 def coverage(results: Results) -> list[tuple[object, ...]]:
@@ -186,7 +167,7 @@ def test_a_catalog_is_where_it_lies_or_its_name(results: Results) -> None:
 
 
 def test_calls_of_operations_are_seen_beside_those_of_runs(results: Results) -> None:
-    """In their environment; they are counted, but for health, which costs nothing."""
+    """In their environment."""
     night(results, MONDAY, {"a": ACCEPTED})
     inventory, elsewhere, monitoring = (
         operation_named("20261116T030000Z_000bb"),
@@ -199,17 +180,11 @@ def test_calls_of_operations_are_seen_beside_those_of_runs(results: Results) -> 
     leave_pass(results, monitoring.operation_id, probes=probes)
 
     with opened(results) as store:
-        calls = store.connection.execute("SELECT request_id, run_id FROM request_log ORDER BY ALL").fetchall()
-        columns = "day::VARCHAR, key_fingerprint, legs, calls, throttled"
-        spend = store.connection.execute(f"SELECT {columns} FROM spend ORDER BY ALL").fetchall()  # noqa: S608 - ours
+        calls = store.connection.execute("SELECT request_id, run_id FROM exchanges ORDER BY ALL").fetchall()
+        probes = store.connection.execute("SELECT request_id FROM probes ORDER BY ALL").fetchall()
 
-    ids = (inventory.operation_id, inventory.operation_id, monitoring.operation_id, monitoring.operation_id)
-    assert calls == list(zip(("r-1", "r-2", "r-3", "r-4"), ids, strict=True))
-    assert spend == [
-        ("2026-11-16", "abcdef012345", 1, 2, 0),
-        ("2026-11-16", None, 0, 1, 0),
-        ("2026-11-17", None, 0, 1, 1),
-    ]
+    assert calls == [("r-1", inventory.operation_id), ("r-2", inventory.operation_id)]
+    assert probes == [("r-3",), ("r-4",)]
 
 
 @pytest.mark.parametrize("is_noted", [True, False])
@@ -223,11 +198,12 @@ def test_an_answer_of_a_clock_that_was_ahead_is_newest_until_the_next_one(result
     with opened(results) as store:
         found = [
             dict(store.connection.execute(f"SELECT item_id, run_id FROM {view}").fetchall())  # noqa: S608 - our own text
-            for view in ("latest_answer", "latest_attempt")
+            for view in ("latest_answer", f"({NEWEST_ROWS})")
         ]
         script = script_of(results, ["beta"], views())
     with duckdb.connect() as plain:
         plain.execute(script)
-        found.append(dict(plain.execute("SELECT item_id, run_id FROM latest_attempt").fetchall()))
+        query = f"SELECT item_id, run_id FROM ({NEWEST_ROWS})"  # noqa: S608 - our own text
+        found.append(dict(plain.execute(query).fetchall()))
 
     assert found == [{"a": MONDAY, "b": MONDAY, "c": ahead}, *[{"a": TUESDAY, "b": MONDAY, "c": ahead}] * 2]

@@ -138,22 +138,11 @@ def test_tags_stay_when_a_later_run_gives_none(results: Results, *, is_noted: bo
     night(results, WEDNESDAY, {"a": REJECTED, "b": REJECTED, "c": FAILED}, is_noted=is_noted)
 
     query = "SELECT item_id, tags->>'supplier' FROM {} ORDER BY ALL"
-    for view in ("latest_attempt", "catalog", "rejects"):
+    for view in ("catalog", "rejects"):
         assert (view, asked(results, query.format(view))) == (view, [("a", "New"), ("b", "Old"), ("c", "Old")])
 
     list_later(results, THURSDAY, *(item(name, tags_json='{"supplier": "Newest"}') for name in "abc"))
     assert asked(results, query.format("rejects")) == [("a", "Newest"), ("b", "Newest"), ("c", "Newest")]
-
-
-def test_a_reject_is_open_since_it_was_first_rejected(results: Results) -> None:
-    """An acceptance between begins anew, a night without an answer does not."""
-    night(results, MONDAY, {"a": REJECTED, "b": REJECTED, "c": ACCEPTED})
-    night(results, TUESDAY, {"a": FAILED, "b": ACCEPTED, "c": ACCEPTED})
-    night(results, WEDNESDAY, {"a": REJECTED, "b": REJECTED, "c": ACCEPTED})
-
-    days = asked(results, "SELECT item_id, strftime(since, '%A') FROM open_since ORDER BY ALL")
-
-    assert days == [("a", "Monday"), ("b", "Wednesday")]
 
 
 def test_a_file_has_its_tags_in_each_catalog_that_lists_it(results: Results) -> None:

@@ -9,7 +9,7 @@ from proofsweep.store.plans_and_parts import Results
 
 from .nights import ACCEPTED, FAILED, MONDAY, REJECTED, TUESDAY, night
 
-TAGGED = ["verdicts", "latest_answer", "latest_attempt", "standing", "catalog", "rejects", "changes"]
+TAGGED = ["verdicts", "latest_answer", "catalog", "rejects", "changes"]
 """The views with tags as columns."""
 
 
