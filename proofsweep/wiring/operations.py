@@ -169,6 +169,12 @@ def selected_rows(
 
 
 
+def audited(settings: Settings, run_id: str | None, head: str | None, progress: Callable[[str], None]) -> Audit:
+    """Check the store or one run of it; UsageError, before anything is read, if the head is none."""
+    wanted = None if head is None else checked_head(head)
+    return audit_store(results_for(settings), run_id, wanted, progress)
+
+
 def find_prunable(results: Results, days: int, keep: Keep) -> Prunable:
     """Find what can go of runs that ended at least so many days ago; nothing is deleted."""
     return pruning.find_prunable(results, days, keep, utc_now())
