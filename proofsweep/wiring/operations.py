@@ -167,8 +167,6 @@ def selected_rows(
     return SelectedRows.of(results, run_id, environment, outcomes=outcomes, reasons=reasons)
 
 
-
-
 def audited(settings: Settings, run_id: str | None, head: str | None, progress: Callable[[str], None]) -> Audit:
     """Check the store or one run of it; UsageError, before anything is read, if the head is none."""
     wanted = None if head is None else checked_head(head)

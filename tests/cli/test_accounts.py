@@ -70,7 +70,7 @@ def test_all_who_ask_agree(proofsweep: Command, runs: dict[str, str]) -> None:
         listed = _json(proofsweep("status", "--runs", "--json", *own))["runs"]
         assert [run["run_id"] for run in listed] == [runs[account]]  # type: ignore[attr-defined]
         assert _json(proofsweep("status", "--json", *own))["catalogs"][0]["last_run"] == runs[account]  # type: ignore[index]
-        for view in ("verdicts", "latest_answer", "catalog"):
+        for view in ("verdicts", "catalog"):
             answer = proofsweep("query", count.format(view), "--format", "csv", *own)
             assert answer.stdout.splitlines()[1:] == [f"{rows},1"], view
         coverage = proofsweep("query", "SELECT files, newest_run_id FROM coverage", "--format", "csv", *own)
