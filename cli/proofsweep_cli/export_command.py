@@ -1,14 +1,13 @@
-"""`proofsweep export`: a completion report as CSV or as a workbook."""
+"""`proofsweep export`: a completion report as CSV or as a workbook, or letters to suppliers."""
 
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import typer
 from rich.console import Console
 
-from proofsweep.answers.export import FORMATS, Exported
+from proofsweep.answers.export import ENDINGS, LETTER, Exported
 from proofsweep.answers.export import export as export_rows
+from proofsweep.answers.letters import TOLD_OUTCOMES, letter_texts, shipped_template
 from proofsweep.answers.views.selected_rows import SelectedRows
 from proofsweep.errors import UsageError
 from proofsweep.model.run_records import OUTCOMES
@@ -20,6 +19,25 @@ from proofsweep_cli.next_command import next_command
 from proofsweep_cli.options import AsJson, Config, ResultsUrl, RunId
 from proofsweep_cli.screen import console, counted, gone_words, print_json
 
+_Only = typer.Option(
+    None,
+    "--only",
+    metavar="OUTCOMES",
+    help="Only these, separated by commas: accepted, rejected, failed, ineligible.",
+)
+_By = typer.Option(
+    None, "--by", metavar="TAG", help="One file for each value of a tag of the manifest, such as supplier."
+)
+_File = typer.Option(
+    None, "--file", metavar="FILE", help="Where to write; by default named here after the outcomes: rejected.csv."
+)
+_Template = typer.Option(
+    None, "--template", metavar="FILE", help="Words of your own for suppliers, or in another language."
+)
+_PrintTemplate = typer.Option(
+    False, "--print-template", help="Print the words that suppliers are told, as a file to edit or translate."
+)
+
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
@@ -29,19 +47,12 @@ def add_to(app: typer.Typer) -> None:
 def export(
     run_id: str | None = RunId,
     *,
-    only: str | None = typer.Option(
-        None,
-        "--only",
-        metavar="OUTCOMES",
-        help="Only these, separated by commas: accepted, rejected, failed, ineligible.",
-    ),
-    form: str | None = typer.Option(None, "--format", metavar="FORMAT", help="csv (the default) or xlsx."),
-    by: str | None = typer.Option(
-        None, "--by", metavar="TAG", help="One file for each value of a tag of the manifest, such as supplier."
-    ),
-    file: Path | None = typer.Option(
-        None, "--file", metavar="FILE", help="Where to write; by default named here after the outcomes: rejected.csv."
-    ),
+    only: str | None = _Only,
+    form: str | None = typer.Option(None, "--format", metavar="FORMAT", help="csv (the default), xlsx or letter."),
+    by: str | None = _By,
+    file: Path | None = _File,
+    template: Path | None = _Template,
+    print_template: bool = _PrintTemplate,
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,
@@ -51,41 +62,36 @@ def export(
     What people read comes first, paths and IDs last; a workbook (xlsx) begins with a sheet of totals. A report is
     a manifest too: `proofsweep verify` takes it, and each file keeps its item_id. No file is ever overwritten.
 
-    Examples: `proofsweep export --only rejected --by supplier` · `proofsweep export --format xlsx --file night.xlsx`
+    A letter says to a supplier in plain words what is wrong with which files, and what is needed; it names nothing of
+    ours. Rows without a supplier are in a letter of their own.
+
+    Examples: `proofsweep export --only rejected --by supplier` · `proofsweep export --by supplier --format letter` ·
+    `proofsweep export --format xlsx --file night.xlsx`
     """
-    settings = load_settings(config, results)
-    outcomes = _outcomes_in(only)
-    path = _path_of(file, form, "report" if only is None else "-".join(outcomes))
-    selected, again = selected_rows(settings, run_id, outcomes), partial(next_command, config=config, results=results)
-    return _into_files(settings, selected, path, by, as_json=as_json, again=again)
-
-
-def _into_files(
-    settings: Settings,
-    selected: SelectedRows,
-    path: Path,
-    tag: str | None,
-    *,
-    as_json: bool,
-    again: Callable[..., str],
-) -> int:
-    supplier_tag = tag or settings.ingest.supplier_tag
-    done = export_rows(selected, path, tag, supplier_tag)
+    if print_template:
+        for line in shipped_template().splitlines():
+            console().print(line, soft_wrap=True)
+        return ExitCode.ACCEPTED
+    settings, texts, form = load_settings(config, results), letter_texts(template), _format_of(file, form)
+    outcomes = _outcomes_told(only, by) if form == LETTER else _outcomes_in(only)
+    default = "letter" if form == LETTER else "report" if only is None else "-".join(outcomes)
+    selected = selected_rows(settings, run_id, outcomes)
+    done = export_rows(selected, _path_of(file, form, default), by, by or settings.ingest.supplier_tag, texts)
     if as_json:
         files = [{"file": str(report.path), "rows": report.rows} for report in done.reports]
         print_json({"files": files, "rows": sum(each.rows for each in done.reports), "pruned_on": selected.pruned_on})
         return ExitCode.ACCEPTED
-    out = console()
-    _print_reports(out, done, selected)
-    if done.reports:
-        words = _verify_again(done, settings)
-        out.print(f"Verify them again: {again(*words)}", soft_wrap=True)
+    _print_reports(console(), done, selected, by)
+    if done.reports and form != LETTER:
+        again = next_command(*_verify_again(done, settings), config=config, results=results)
+        console().print(f"Verify them again: {again}", soft_wrap=True)
     return ExitCode.ACCEPTED
 
 
-def _print_reports(out: Console, done: Exported, selected: SelectedRows) -> None:
+def _print_reports(out: Console, done: Exported, selected: SelectedRows, by: str | None) -> None:
     for report in done.reports:
-        out.print(f"{report.path}: {counted(report.rows, 'row')}", soft_wrap=True)
+        without = f" without {printable(by)}" if by is not None and report.path == done.paths.get("") else ""
+        out.print(f"{report.path}: {counted(report.rows, 'row')}{without}", soft_wrap=True)
     if not done.reports:
         out.print("There is no such row; nothing was written.")
     if gone := selected.gone():
@@ -104,17 +110,38 @@ def _outcomes_in(only: str | None) -> list[str]:
     return [word for word in OUTCOMES if word in given]
 
 
-def _path_of(file: Path | None, form: str | None, name: str) -> Path:
+def _outcomes_told(only: str | None, by: str | None) -> list[str]:
+    """Return of which outcomes letters are about."""
+    if by is None:
+        raise UsageError("A letter goes to one supplier: give --by TAG with the tag that names it, such as supplier.")
+    outcomes = _outcomes_in(only or ",".join(TOLD_OUTCOMES))
+    for word in outcomes:
+        if word not in TOLD_OUTCOMES:
+            raise UsageError(f"No supplier is told of files that are {word}: give --only {' or '.join(TOLD_OUTCOMES)}.")
+    return outcomes
+
+
+def _format_of(file: Path | None, given: str | None) -> str:
+    """Return the format that is given, else the one that the file's name says."""
+    if given is None:
+        ending = file.suffix.lower() if file and file.suffix else ".csv"
+        form = next((form for form, each in ENDINGS.items() if each == ending), ending)
+    else:
+        form = given.lower()
+    if form not in ENDINGS:
+        raise UsageError(f"A report cannot be written as {printable(form)!r}; take {', '.join(ENDINGS)}.")
+    return form
+
+
+def _path_of(file: Path | None, form: str, name: str) -> Path:
     """Return where to write; the ending of a name and the format must agree."""
-    ending = (form or (file.suffix.removeprefix(".") if file and file.suffix else "csv")).lower()
-    if ending not in FORMATS:
-        raise UsageError(f"A report cannot be written as {printable(ending)!r}; take {' or '.join(FORMATS)}.")
-    path = file or Path(f"{name}.{ending}")
-    if path.suffix.lower() != f".{ending}":
-        if path.suffix.lower().removeprefix(".") in FORMATS:
-            raise UsageError(f"--file {printable(str(path))} and --format {ending} contradict each other.")
-        path = path.with_name(f"{path.name}.{ending}")
-    return path
+    ending = ENDINGS[form]
+    path = file or Path(f"{name}{ending}")
+    if path.suffix.lower() == ending:
+        return path
+    if path.suffix.lower() in ENDINGS.values():
+        raise UsageError(f"--file {printable(str(path))} and --format {form} contradict each other.")
+    return path.with_name(f"{path.name}{ending}")
 
 
 def _verify_again(done: Exported, settings: Settings) -> list[str]:

@@ -1,30 +1,33 @@
-"""Export rows as completion reports: one file, or one for each value of a tag; each is written whole or not at all."""
+"""Export rows as completion reports or as letters: one file, or one for each value of a tag; each is written whole."""
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unicodedata import category, normalize
 
-from proofsweep.answers.letters import file_name_of
+from proofsweep.answers.letters import LetterTexts, letter_texts, name_for_supplier, tells_supplier
 from proofsweep.answers.report_formats import CompletionReport, GroupedRows, ReportRow, write_csv
 from proofsweep.answers.report_workbook import write_xlsx
 from proofsweep.answers.views.selected_rows import SelectedRows
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.files.locations import path_of
 from proofsweep.model.completion_report import CELLS, own_cells, own_header
-from proofsweep.model.tables.columns import Row
-from proofsweep.model.tags import known_tag, tag_named, tag_of
+from proofsweep.model.tags import known_tag, tag_named, tag_of, tags_of
 from proofsweep.text import printable
 
-FORMATS: Mapping[str, Callable[[Path, CompletionReport], None]] = {
-    "csv": write_csv,
-    "xlsx": write_xlsx,
-}
+LETTER = "letter"
+
+ENDINGS: Mapping[str, str] = {"csv": ".csv", "xlsx": ".xlsx", LETTER: ".txt"}
+"""The formats, and how the names of their files end."""
 
 _READ = [*CELLS, "tags"]
+
+# File systems allow 255 bytes, and a name has an ending and a prefix.
+_LONGEST_BYTES = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,37 +61,66 @@ def export(
     path: Path,
     tag: str | None = None,
     supplier_tag: str = "supplier",
+    texts: LetterTexts | None = None,
 ) -> Exported:
     """Write the rows to a file whose ending says its format; with a tag, to one for each of its values beside it.
 
-    The totals of a workbook count by the tag that names the supplier, if the rows have it.
+    The totals of a workbook count by the tag that names the supplier, if the rows have it. Letters name only the files
+    of which a supplier hears.
 
     UsageError if a file exists already, or no row has the tag; nothing was written. ResultsError if the files cannot be
     written.
     """
+    texts = texts or letter_texts()
+    is_letter = path.suffix.lower() == ENDINGS[LETTER]
     with TemporaryDirectory(prefix="proofsweep-") as folder:
-        groups, catalogs = GroupedRows(Path(folder)), set()
+        groups, catalogs, names = GroupedRows(Path(folder)), set(), dict[str, None]()
         for plan, row in selected.rows(_READ):
             catalogs.add((plan.catalog, plan.catalog_root))
-            report_row = report_row_of(row)
-            groups.add("" if tag is None else tag_of(report_row.tags, tag) or "", report_row)
-        if tag is not None and groups.counts:
-            tag = known_tag(tag, (name for names in groups.tag_names.values() for name in names))
+            tags = {name: str(value) for name, value in tags_of(str(row["tags"] or "")).items()}
+            names.update(dict.fromkeys(tags))
+            if not is_letter:
+                own = own_cells(row, texts.for_supplier(row, tags))
+            elif tells_supplier(row, tags):
+                own = [name_for_supplier(row, plan.catalog_root), row["reason"]]
+            else:
+                continue
+            groups.add("" if tag is None else tag_of(tags, tag) or "", ReportRow(tags, own))
+        if tag is not None and catalogs:
+            tag = known_tag(tag, names)
         targets = {"": path} if tag is None else _targets(path, sorted(groups.counts), tag)
         targets = {group: target for group, target in targets.items() if group in groups.counts}
         with _written_whole(targets.values()) as scratch:
             for group, target in targets.items():
-                names = list(groups.tag_names[group])
-                report = CompletionReport(names, own_header(), groups.rows(group), tag_named(supplier_tag, names))
-                FORMATS[path.suffix.removeprefix(".")](scratch[target], report)
+                _write(scratch[target], group, groups, texts, supplier_tag)
         reports = [WrittenReport(target, groups.counts[group]) for group, target in targets.items()]
         return Exported(reports, frozenset(catalogs), targets)
 
 
-def report_row_of(row: Row) -> ReportRow:
-    """Make a row of a report from one of `verdicts`."""
-    tags = json.loads(str(row["tags"])) if row["tags"] else {}
-    return ReportRow({str(name): str(cell) for name, cell in tags.items()}, own_cells(row))
+def _write(path: Path, group: str, groups: GroupedRows, texts: LetterTexts, supplier_tag: str) -> None:
+    """Write the rows of a group to a file whose ending, before `.part`, says the format."""
+    ending = Path(path.stem).suffix.lower()
+    if ending == ENDINGS[LETTER]:
+        told = ((str(row.own[0]), row.tags, str(row.own[1])) for row in groups.rows(group))
+        path.write_text(texts.letter_to(group, told), encoding="utf-8", errors="backslashreplace")
+        return
+    names = list(groups.tag_names[group])
+    report = CompletionReport(names, own_header(), groups.rows(group), tag_named(supplier_tag, names))
+    (write_csv if ending == ENDINGS["csv"] else write_xlsx)(path, report)
+
+
+def file_name_of(value: str) -> str:
+    """Name a file after a value; one with other characters gets a digest, so that no two are the same.
+
+    Letters, marks and digits of every script stay: a supplier is found by its name.
+    """
+    kept = "".join(
+        each if each in "._-" or category(each)[0] in "LMN" else "_" for each in normalize("NFC", value)
+    ).lstrip(".")
+    plain = kept.encode()[:_LONGEST_BYTES].decode(errors="ignore")
+    if plain == value and plain:
+        return plain
+    return f"{plain or 'supplier'}-{hashlib.sha256(value.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
 def _targets(path: Path, values: Sequence[str], tag: str) -> dict[str, Path]:

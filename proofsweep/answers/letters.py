@@ -1,143 +1,181 @@
-"""Letters to suppliers: which of their files could not be accepted, why, and what is needed from them."""
+"""What suppliers are told of their files: the words of a template, and letters made of them."""
 
-import hashlib
+import re
+import tomllib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from importlib.resources import files
 from pathlib import Path
-from typing import Self
-from unicodedata import category, normalize
+from textwrap import fill
 
-from proofsweep.answers.letter_texts import LetterTexts
-from proofsweep.errors import ResultsError, UsageError
-from proofsweep.files.locations import path_within
-from proofsweep.model.reasons import about
-from proofsweep.model.runs import Plan
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from proofsweep.errors import ConfigError
+from proofsweep.files.locations import path_of
+from proofsweep.model.items import PROOF_PREFIX
+from proofsweep.model.reasons import REASONS, Reason, about
 from proofsweep.model.tables.columns import Row
-from proofsweep.model.tags import known_tag, tag_of, tags_of
-from proofsweep.new_file import new_file
-from proofsweep.text import markdown, printable
+from proofsweep.model.tags import tag_of
+from proofsweep.text import did_you_mean, printable
 
 TOLD_OUTCOMES = ("rejected", "ineligible")
 """Outcomes of files that a supplier may hear of: a file that failed at the service is none of theirs."""
 
-COLUMNS = ("audio", "relative_path", "reason", "tags", "audio_sha256")
-"""What letters read of a row of `verdicts`."""
-
-# Chosen: file systems allow 255 bytes, and a name has an ending and a prefix.
-_LONGEST_BYTES = 120
+_PLACEHOLDERS = ("supplier", "problems")
+_PLACEHOLDER = re.compile(r"\{([^{}\n]*)\}")
+_LINE_LETTERS = 78
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LetterEntry:
-    """A file that a letter names.
+class _Texts(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
-    Attributes:
-        file: its name as its supplier knows it, below the folder of the delivery or catalog.
+
+class ProblemText(_Texts):
+    """What a supplier reads of one reason: a heading, an explanation and a request, in sentences."""
+
+    what: str = Field(min_length=1)
+    why: str = ""
+    request: str = Field(min_length=1)
+
+    @property
+    def sentences(self) -> str:
+        """Return all of it on one line."""
+        return " ".join(filter(None, (self.what_and_why, self.request)))
+
+    @property
+    def what_and_why(self) -> str:
+        """Return what is wrong, and why."""
+        return f"{self.what.rstrip('.')}. {self.why}".rstrip()
+
+
+class LetterTexts(_Texts):
+    """All that a letter says beside the names of files."""
+
+    letter: str
+    no_supplier: str = Field(min_length=1)
+    no_name: str = Field(min_length=1)
+    other: ProblemText
+    reasons: dict[str, ProblemText]
+
+    def about(self, reason: str) -> ProblemText:
+        """Return what is said of a reason; a reason of a later version of the contract has no text of its own."""
+        return self.reasons.get(reason, self.other)
+
+    def for_supplier(self, row: Row, tags: Mapping[str, str]) -> str | None:
+        """Return what the supplier of a row of `verdicts` is told of it; None if it is not theirs to know."""
+        return self.about(str(row["reason"])).sentences if tells_supplier(row, tags) else None
+
+    def letter_to(self, supplier: str, told: Iterable[tuple[str, Mapping[str, str], str]]) -> str:
+        """Write the letter about some files, of each its name, its tags and its reason.
+
+        The files are grouped by what is asked for, and then by what is wrong.
+        """
+        by_request: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+        for name, tags, reason in told:
+            problem = self.about(reason)
+            by_request[problem.request][problem.what_and_why].append(self._line(name, tags))
+        parts = [
+            "\n\n".join([_indented(request, f"{number}. "), *(_problem(*each) for each in problems.items())])
+            for number, (request, problems) in enumerate(sorted(by_request.items(), key=_most_files_first), 1)
+        ]
+        filled = {"supplier": printable(supplier) or self.no_supplier, "problems": "\n\n".join(parts)}
+        return _PLACEHOLDER.sub(lambda found: filled[found[1]], self.letter.strip()) + "\n"
+
+    def _line(self, name: str, tags: Mapping[str, str]) -> str:
+        isrc, title = tag_of(tags, "isrc"), tag_of(tags, "title")
+        facts = [printable(name) or self.no_name, *([f"ISRC {printable(isrc)}"] if isrc else [])]
+        return ", ".join([*facts, *([f'"{printable(title)}"'] if title else [])])
+
+
+def tells_supplier(row: Row, tags: Mapping[str, str]) -> bool:
+    """Whether a supplier hears of a row of `verdicts`: of what is wrong with the file, and of nothing else.
+
+    A file that is not there is the supplier's only if a message of a delivery names it.
     """
-
-    supplier: str
-    reason: str
-    file: str
-    sha256: str | None = None
-    isrc: str | None = None
-    title: str | None = None
-
-    @classmethod
-    def of_delivered(cls, row: Row) -> Self:
-        """Make an entry of a row of the table `ingest`."""
-        file = path_within(str(row["audio"]), str(row["watched"]))
-        return cls._of(row, str(row["supplier"] or ""), file)
-
-    @classmethod
-    def of_verified(cls, row: Row, supplier_tag: str) -> Self:
-        """Make an entry of a row of the table `verdicts`; the supplier is the value of a tag."""
-        tags = tags_of(str(row["tags"]) if row["tags"] else None)
-        return cls._of(row, tag_of(tags, supplier_tag) or "", str(row["relative_path"] or row["audio"] or ""))
-
-    @classmethod
-    def _of(cls, row: Row, supplier: str, file: str) -> Self:
-        tags = tags_of(str(row["tags"]) if row.get("tags") else None)
-        sha256 = None if row["audio_sha256"] is None else str(row["audio_sha256"])
-        named = {"isrc": tags.get("isrc") or None, "title": tags.get("title") or None}
-        return cls(supplier=supplier, reason=str(row["reason"]), file=file, sha256=sha256, **named)
+    is_told = about(str(row["reason"])).tells_supplier
+    is_absent = row["reason"] == Reason.MISSING_AUDIO and "message_id" in tags
+    return row["outcome"] in TOLD_OUTCOMES and (is_told or is_absent)
 
 
-def entries_of(
-    rows: Iterable[tuple[Plan, Row]], supplier_tag: str, *, is_required: bool = False
-) -> Iterator[LetterEntry]:
-    """Yield the files among some rows of `verdicts` of which their suppliers must hear.
+def name_for_supplier(row: Row, root: str | None) -> str:
+    """Name the file of a row as its supplier knows it: below the catalog's root; of others, the last part.
+
+    It is empty for a file that is known by its proof.
+    """
+    audio, relative = str(row["audio"] or ""), str(row["relative_path"] or "")
+    if relative and not relative.startswith(("/", "../", PROOF_PREFIX)) and "://" not in relative:
+        return relative
+    if audio.startswith(PROOF_PREFIX):
+        return ""
+    above = "" if root is None else f"{path_of(root, '/').rstrip('/')}/"
+    return audio.removeprefix(above) if above and audio.startswith(above) else audio.rpartition("/")[2]
+
+
+def shipped_template() -> str:
+    """Return the file of the texts that letters have by default."""
+    return files("proofsweep_configs").joinpath("letters", "en.toml").read_text(encoding="utf-8")
+
+
+def letter_texts(template: Path | None = None) -> LetterTexts:
+    """Read the texts of a template over the shipped ones.
 
     Raises:
-        UsageError: the tag is required, and no row has it.
+        ConfigError: the file cannot be read, is not TOML, or has a text or a placeholder of an unknown name.
     """
-    known: set[str] | None = None
-    for _, row in rows:
-        known = (known or set()) | tags_of(str(row["tags"]) if row["tags"] else None).keys()
-        if about(str(row["reason"])).tells_supplier:
-            yield LetterEntry.of_verified(row, supplier_tag)
-    if is_required and known is not None:
-        known_tag(supplier_tag, sorted(known))
-
-
-def letters_of(entries: Iterable[LetterEntry], texts: LetterTexts) -> Mapping[str, str]:
-    """Write a letter about these files to each supplier, by its name; it is empty for files without one."""
-    by_supplier: dict[str, list[LetterEntry]] = defaultdict(list)
-    for entry in entries:
-        by_supplier[entry.supplier].append(entry)
-    return {supplier: _letter(supplier, told, texts) for supplier, told in sorted(by_supplier.items())}
-
-
-def write_letters(folder: str, name: str, entries: Iterable[LetterEntry], texts: LetterTexts) -> list[str]:
-    """Write letters, each to a file named after its supplier and `name`; one that is there stays as it is.
-
-    Raises:
-        ResultsError: the folder cannot be written.
-    """
-    letters = {
-        Path(folder, f"{file_name_of(each or 'no-supplier')}-{name}.md"): text
-        for each, text in letters_of(entries, texts).items()
-    }
+    shipped = tomllib.loads(shipped_template())
+    if template is None:
+        return LetterTexts(**shipped)
+    own = _read(template)
+    reasons = own.get("reasons", {})
+    if isinstance(reasons, dict):
+        if unknown := sorted(reasons.keys() - REASONS.keys()):
+            raise _error(template, f"there is no reason {unknown[0]!r}{did_you_mean(unknown[0], list(REASONS))}")
+        own["reasons"] = shipped["reasons"] | reasons
     try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        for path, letter in letters.items():
-            if not path.exists():
-                with new_file(path) as file:
-                    file.write(letter.encode())
-    except (OSError, UsageError) as error:
-        because = error.message if isinstance(error, UsageError) else error.strerror or "unknown error"
-        raise ResultsError(f"The letters cannot be written to {printable(folder)} ({because}).") from error
-    return list(map(str, letters))
+        texts = LetterTexts(**shipped | own)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise _error(template, f"{'.'.join(map(str, first['loc']))}: {first['msg'].lower()}") from None
+    placeholders = _PLACEHOLDER.findall(texts.letter)
+    if unknown := [name for name in placeholders if name not in _PLACEHOLDERS]:
+        meant = did_you_mean(unknown[0], _PLACEHOLDERS)
+        raise _error(
+            template,
+            f"letter: there is no placeholder {{{unknown[0]}}}{meant}; there are {{supplier}} and {{problems}}",
+        )
+    if "problems" not in placeholders:
+        raise _error(template, "letter: it lacks {problems}, which stands for what is wrong and for the files")
+    return texts
 
 
-def file_name_of(value: str) -> str:
-    """Name a file after a value; one with other characters gets a digest, so that no two are the same.
-
-    Letters, marks and digits of every script stay: a supplier is found by its name.
-    """
-    kept = "".join(
-        each if each in "._-" or category(each)[0] in "LMN" else "_" for each in normalize("NFC", value)
-    ).lstrip(".")
-    plain = kept.encode()[:_LONGEST_BYTES].decode(errors="ignore")
-    if plain == value and plain:
-        return plain
-    return f"{plain or 'supplier'}-{hashlib.sha256(value.encode('utf-8', 'replace')).hexdigest()[:8]}"
+def _read(path: Path) -> dict[str, object]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise _error(path, error.strerror or "cannot be read") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise _error(path, f"it is not TOML: {error}") from error
 
 
-def _letter(supplier: str, entries: Iterable[LetterEntry], texts: LetterTexts) -> str:
-    by_reason: dict[str, list[LetterEntry]] = defaultdict(list)
-    for entry in entries:
-        by_reason[entry.reason].append(entry)
-    lines = [f"# {texts.title_for(markdown(supplier))}", "", texts.opening]
-    for reason in sorted(by_reason):
-        problem = texts.about(reason)
-        lines += ["", f"## {problem.what}", "", *([problem.why, ""] if problem.why else [])]
-        lines += [f"**{texts.request}** {problem.request}", "", *map(_line, by_reason[reason])]
-    return "\n".join([*lines, *(["", texts.closing] if texts.closing else [])]) + "\n"
+def _error(path: Path, because: str) -> ConfigError:
+    return ConfigError(f"The template {printable(str(path))} cannot be used: {printable(because)}.")
 
 
-def _line(entry: LetterEntry) -> str:
-    track = [f"ISRC {markdown(entry.isrc)}"] if entry.isrc else []
-    track += [f"“{markdown(entry.title)}”"] if entry.title else []
-    named = f"- `{printable(entry.file).replace('`', chr(39))}`" + (f": {', '.join(track)}" if track else "")
-    return named + (f" (SHA-256 {entry.sha256})" if entry.sha256 else "")
+def _most_files_first(part: tuple[str, Mapping[str, list[str]]]) -> tuple[int, str]:
+    request, problems = part
+    return -sum(map(len, problems.values())), request
+
+
+def _problem(what_and_why: str, lines: list[str]) -> str:
+    return "\n".join([_indented(what_and_why, "   "), *(f"   - {line}" for line in sorted(lines))])
+
+
+def _indented(text: str, first: str) -> str:
+    return fill(
+        text,
+        _LINE_LETTERS,
+        initial_indent=first,
+        subsequent_indent=" " * len(first),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -11,7 +11,7 @@ RUN_COLUMN = "proofsweep_run"  # The run that gave the outcome. A manifest with 
 FILE_COLUMN = "file"  # The file as seen from the catalog's root, for people: it comes first, before the tags.
 
 READ = (
-    *("outcome", "in_words", "what_to_do", "detail", "reason", "verdict", "http_status", "error_code"),
+    *("outcome", "in_words", "what_to_do", "for_supplier", "detail", "reason", "verdict", "http_status", "error_code"),
     *("audio_bytes", "finished_at"),
 )
 """What people read of a row. It stands after the tags."""
@@ -22,7 +22,7 @@ NAMED = (
 )
 """Locations and IDs, for the next run and for support. They come last."""
 
-_MADE = {FILE_COLUMN, "in_words", "what_to_do", "id", RUN_COLUMN}
+_MADE = {FILE_COLUMN, "in_words", "what_to_do", "for_supplier", "id", RUN_COLUMN}
 CELLS = (
     *(name for name in (*READ, *NAMED) if name not in _MADE),
     *("relative_path", "item_id", "run_id"),
@@ -67,10 +67,10 @@ def own_header() -> list[str]:
     return [FILE_COLUMN, *READ, *NAMED]
 
 
-def own_cells(row: Row) -> list[object]:
+def own_cells(row: Row, for_supplier: str | None) -> list[object]:
     """Return the report's own cells of a row of `verdicts`, in the order of `own_header`."""
     outcome, reason = str(row["outcome"]), str(row["reason"] or "")
     known = row | {"in_words": plain_words_for(outcome, reason), "what_to_do": advice_for_outcome(outcome, reason)}
-    known |= {"id": row["item_id"], RUN_COLUMN: row["run_id"]}
+    known |= {"for_supplier": for_supplier, "id": row["item_id"], RUN_COLUMN: row["run_id"]}
     file = row["audio"] if row["relative_path"] is None else row["relative_path"]
     return [file, *(known[name] for name in (*READ, *NAMED))]

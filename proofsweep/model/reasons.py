@@ -210,7 +210,6 @@ class Reason(StrEnum):
         "the service's answer contradicts itself",
         "The answer contradicts itself: `good` says one thing, and the verdict another.",
         "treated as a failed verification; report the request ID to the partner",
-        tells_supplier=True,
     )
 
 

@@ -9,6 +9,7 @@ from subprocess import CompletedProcess
 import pytest
 
 import proofsweep_sandbox as sandbox
+from proofsweep.answers.letters import shipped_template
 from proofsweep.model.runs import Plan
 from proofsweep.model.selection import Selection
 from proofsweep.results import open_results
@@ -93,7 +94,14 @@ def test_lists_say_what_to_do_next(proofsweep: Command, finished_run: str, catal
     ("arguments", "says"),
     [
         (("export", "--only", "rejectd"), "no such outcome (did you mean rejected?)"),
-        (("export", "--format", "pdf"), "cannot be written as 'pdf'; take csv or xlsx"),
+        (("export", "--format", "pdf"), "cannot be written as 'pdf'; take csv, xlsx, letter"),
+        (("export", "--format", "letter"), "A letter goes to one supplier: give --by TAG"),
+        (("export", "--format", "letter", "--by", "label"), "No row has the tag 'label'; these rows have no tags."),
+        (
+            ("export", "--format", "letter", "--by", "label", "--only", "failed"),
+            "No supplier is told of files that are",
+        ),
+        (("export", "--by", "label", "--template", "none.toml"), "The template none.toml cannot be used: No such file"),
         (("export", "--file", "a.csv", "--format", "xlsx"), "contradict each other"),
         (("export", "--by", "supplier"), "No row has the tag 'supplier'; these rows have no tags."),
         (("rejects", "nope"), "There is no run 'nope'"),
@@ -119,3 +127,22 @@ def test_a_summary_names_files_that_need_attention(proofsweep: Command, finished
     assert len(document["attention"]) == 10
     assert all(f"{each['outcome']} · {each['reason']}  {each['audio']}" in text for each in document["attention"])
     assert f"all of them, with what to do: proofsweep rejects {finished_run}\n" in text
+
+
+def test_each_supplier_gets_a_letter(proofsweep: Command, delivery: Path, workdir: Path) -> None:
+    """In words of one's own, if a template has them; a letter that is there is never overwritten."""
+    run = verified(plan_catalog(load_settings(), str(delivery)))
+    (workdir / "own.toml").write_text('letter = "An {supplier}\\n\\n{problems}"')
+    letter = ("export", run, "--by", "supplier", "--format", "letter")
+
+    done, again = proofsweep(*letter), proofsweep(*letter)
+    own = proofsweep(*letter, "--template", "own.toml", "--file", "own.txt")
+    template = proofsweep("export", "--print-template")
+
+    letters = sorted(workdir.glob("letter-*.txt"))
+    assert (done.returncode, len(letters), done.stdout.count(": 1 row\n")) == (0, 2, 2)
+    assert all("+bad" in path.read_text() and "=good" not in path.read_text() for path in letters)
+    assert (again.returncode, again.stdout, again.stderr.count("\n")) == (2, "", 1)
+    assert own.returncode == 0
+    assert sorted(path.read_text().splitlines()[0] for path in workdir.glob("own-*.txt")) == ["An =Nord", "An Süd & Co"]
+    assert template.stdout == shipped_template()

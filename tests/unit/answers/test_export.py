@@ -1,11 +1,13 @@
 """Exported rows feed back as a manifest, whatever their names are."""
 
+import csv
 import json
 from pathlib import Path
 
 import pytest
 
 from proofsweep.answers.export import export
+from proofsweep.answers.letters import letter_texts
 from proofsweep.answers.views.selected_rows import SelectedRows
 from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.errors import ResultsError, UsageError
@@ -159,3 +161,41 @@ def test_the_proofs_of_a_report_can_be_erased(tmp_path: Path) -> None:
     lines = (tmp_path / "a.csv").read_text(encoding="utf-8-sig").splitlines(keepends=True)
     assert [text for _, text in cells_of(lines, "a.csv")] == ["p1"]
     assert [dict(row.tags) for row in rows_of(tmp_path / "a.csv")] == [{"proof_id": "theirs"}]
+
+
+def test_a_supplier_reads_the_same_words_in_a_letter_and_in_a_list(tmp_path: Path) -> None:
+    """The letter names no folder of ours and no ID; who has no supplier is in a letter of its own."""
+    selected = store_of(tmp_path, PLAN, [{"supplier": "Süd"}, {"supplier": ""}, {"SUPPLIER": "Nord", "isrc": "QZ1"}])
+
+    letters = export(selected, tmp_path / "letter.txt", "supplier")
+    export(selected, tmp_path / "list.csv")
+
+    assert sorted(report.path.name for report in letters.reports) == [
+        "letter-Nord.txt",
+        "letter-Süd.txt",
+        "letter-no-supplier.txt",
+    ]
+    written = {value: path.read_text("utf-8") for value, path in letters.paths.items()}
+    assert written[""].startswith("Files from an unknown supplier\n")
+    assert written["Nord"].count(", ISRC QZ1\n") == written["Nord"].count("\n   - ") == len(HOSTILE) // 3
+    assert not [
+        word for word in ("/c/", PLAN.run_id, "tampered", "proof") if word in written["Süd"].replace("The proof,", "")
+    ]
+    with (tmp_path / "list.csv").open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+        words = {row["for_supplier"] for row in csv.DictReader(file)}
+    assert words == {letter_texts().about("tampered").sentences}
+
+
+def test_a_letter_names_nothing_that_a_supplier_cannot_mend(tmp_path: Path) -> None:
+    """A run whose rows failed makes no letter; the tag is known by its other rows."""
+    results, plan = Results(open_store(str(tmp_path / "results"))), plan_of_run("20261116T100000Z_b", 3)
+    answers = [("failed", "timeout"), ("accepted", None), ("ineligible", "source_forbidden")]
+    rows = [
+        answered(plan, row, f"i{row}", outcome, reason=reason, tags='{"supplier": "x"}')
+        for row, (outcome, reason) in enumerate(answers)
+    ]
+    end_leg(results, plan, rows)
+
+    done = export(SelectedRows(results=results, environment="beta", plan=plan), tmp_path / "a.txt", "supplier")
+
+    assert (done.reports, list(tmp_path.glob("*.txt"))) == ([], [])

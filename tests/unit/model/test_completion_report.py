@@ -59,10 +59,12 @@ def test_a_row_says_in_words_why_and_names_the_file_from_its_root() -> None:
     row |= {"relative_path": "x/a.wav", "item_id": "i", "run_id": "r"}
 
     cells, outside = (
-        dict(zip(own_header(), own_cells(each), strict=True)) for each in (row, row | {"relative_path": None})
+        dict(zip(own_header(), own_cells(each, "Please send it."), strict=True))
+        for each in (row, row | {"relative_path": None})
     )
 
     assert (cells["file"], outside["file"], cells["audio"]) == ("x/a.wav", "/m/x/a.wav", "/m/x/a.wav")
     assert cells["in_words"] == "the credential in the file cannot be read"
     assert str(cells["what_to_do"]).startswith("reject, and ask")
+    assert cells["for_supplier"] == "Please send it."
     assert (cells["id"], cells[RUN_COLUMN]) == ("i", "r")

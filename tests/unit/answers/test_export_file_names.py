@@ -2,7 +2,7 @@
 
 import pytest
 
-from proofsweep.answers.letters import file_name_of
+from proofsweep.answers.export import file_name_of
 
 
 def test_a_plain_value_is_the_name() -> None:
