@@ -136,7 +136,7 @@ def test_a_real_catalog_is_a_folder_of_the_host() -> None:
 def test_what_a_person_sets_for_ingest_reaches_the_worker() -> None:
     """Each setting of ingest is passed on."""
     environment = SERVICES_OF_REAL["worker"]["environment"]
-    passed = {name for name, value in environment.items() if value is None and name.startswith("PROOFSWEEP_")}
+    passed = {name for name, value in environment.items() if value is None and name.startswith("PROOFSWEEP_INGEST__")}
 
     assert passed == {f"PROOFSWEEP_INGEST__{name.upper()}" for name in IngestSettings.model_fields}
 
