@@ -13,7 +13,7 @@ from proofsweep.alerts.events import EVENTS
 from proofsweep.answers.views.views import views
 from proofsweep.endings import EndedBy
 from proofsweep.model.reasons import REASONS
-from proofsweep.model.tables import probes, snapshot
+from proofsweep.model.tables import snapshot
 from proofsweep.model.tables.columns import Column
 from proofsweep.model.tables.registry import TABLES
 from proofsweep_cli.endpoints import endpoints_table
@@ -28,7 +28,6 @@ def rendered(text: str) -> str:
     blocks = {
         **{name: columns_table(table.columns) for name, table in TABLES.items()},
         "snapshot": columns_table(snapshot.COLUMNS),
-        "usage": columns_table(probes.USAGE_COLUMNS),
         "views": views_table(),
         "reasons": reasons_table(),
         "endings": endings_table(),

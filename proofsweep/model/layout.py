@@ -237,11 +237,6 @@ PRUNED_FOLDER = "_pruned"
 OPERATIONS_FOLDER = "_operations"
 
 
-def coverage_name(environment: str) -> str:
-    """How the catalogs of an environment are covered; derived."""
-    return f"{INDEX_FOLDER}/coverage-{hashlib.sha256(environment.encode()).hexdigest()[:16]}.json"
-
-
 # Derived from the other objects: each may be deleted at any time, and is made anew.
 INDEX_FOLDER = "_index"
 SNAPSHOT_FOLDER = "_snapshot"

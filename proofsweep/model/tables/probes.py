@@ -32,20 +32,12 @@ COLUMNS = (
     Column("partner_date", TIME, "the answer's Date header"),
     Column("sunset", TEXT, "the answer's Sunset header, which announces a breaking change"),
     Column("base_url", TEXT, "the service that was asked"),
-    Column("usage_json", TEXT, "what GET /partner/usage said of each day, a JSON array"),
+    Column(
+        "usage_json",
+        TEXT,
+        "what GET /partner/usage said of each UTC day: a JSON array of day, used, remaining, quota_limit, quota_period",
+    ),
 )
-
-USAGE_COLUMNS = (
-    Column("operation_id", TEXT, "the pass of monitoring", nullable=False),
-    Column("environment", TEXT, "label of the service's environment", nullable=False),
-    Column("asked_at", TIME, "when the request began", nullable=False),
-    Column("day", TEXT, "the day's label as received; days are in UTC"),
-    Column("used", INT, "calls of that day, as the service counts them"),
-    Column("remaining", INT, "calls left, as the entry of the day says it; X-RateLimit-Remaining is in `probes`"),
-    Column("quota_limit", REAL, "quota of the plan"),
-    Column("quota_period", TEXT, "period of the quota, as received"),
-)
-"""The columns of the view."""
 
 TABLE = Table(
     name="probes",
