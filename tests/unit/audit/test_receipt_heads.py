@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.audit.exceptions import Redactions
 from proofsweep.audit.receipt_heads import ReceiptGraph, checked_head, read_graph
 from proofsweep.errors import UsageError
 from proofsweep.model.findings import Findings
@@ -15,7 +14,7 @@ from ...worlds.audited_store import NEWEST, PRUNED, TWO_LEGS
 
 def graph_of(results: Results) -> ReceiptGraph:
     """Read all receipts."""
-    return read_graph(results.store, results.run_ids(), Redactions(), Findings())
+    return read_graph(results.store, results.run_ids(), Findings())
 
 
 def test_the_newest_receipt_holds_all(results: Results) -> None:

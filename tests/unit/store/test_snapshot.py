@@ -111,15 +111,3 @@ def test_missing_legs_are_known(snapshot: Snapshot) -> None:
     missing = [(plan.run_id, numbers) for plan, numbers in missing_legs(snapshot.entries(), runs)]
 
     assert missing == [(RUNS[0], [2]), (RUNS[1], [1, 2])]
-
-
-def test_files_that_a_killed_process_left_are_replaced_a_day_later(snapshot: Snapshot, tmp_path: Path) -> None:
-    """Younger ones may belong to a leg that ends right now."""
-    add(snapshot, RUNS[0], answered(plan_of_run(RUNS[0]), 0, "a"))
-    (file,) = (tmp_path / "_snapshot").glob("*/*.parquet")
-    for folder in ("20200101T000000000000-aa", "29990101T000000000000-aa"):
-        snapshot._store.create(f"_snapshot/{folder}/00000.parquet", b"x")
-
-    named = {name.split("/")[1] for name in snapshot.objects()}
-
-    assert named == {file.parent.name, f"{file.parent.name}.json.gz", "20200101T000000000000-aa"}

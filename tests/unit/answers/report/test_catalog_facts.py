@@ -87,4 +87,5 @@ def test_a_reject_is_open_since_it_was_first_rejected(results: Results) -> None:
     with catalog_facts(results, "beta", PageChoice(tags=["supplier"]), [WEDNESDAY]) as found:
         values = found.by_tag("supplier").values
 
-    assert {each.value: each.oldest and f"{each.oldest:%A}" for each in values} >= {"A": "Monday", "B": "Wednesday"}
+    days = {each.value: each.oldest.strftime("%A") for each in values if each.oldest is not None}
+    assert days == {"A": "Monday", "B": "Wednesday"}
