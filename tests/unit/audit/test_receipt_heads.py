@@ -41,7 +41,7 @@ def test_a_receipt_that_another_names_differently_is_found(results: Results, roo
     (root / f"_runs/{TWO_LEGS}/legs/002/receipt.json").write_text("{}")
     findings = Findings()
 
-    read_graph(results.store, results.run_ids(), Redactions(), findings)
+    read_graph(results.store, results.run_ids(), findings)
 
     assert {finding.where for finding in findings.wrong} == {f"_runs/{TWO_LEGS}/legs/002/receipt.json"}
 

@@ -288,12 +288,6 @@ class TenNights:
                 states[item] = str(row["outcome"])
         return states
 
-    def rejected_by(self, run: KnownRun) -> int:
-        """Count the items that stand rejected by a run, and are listed still."""
-        later = {item for each in self._of(run.environment) if each.run_id > run.run_id for item in _decided(each)}
-        rejected = {item for item, state in self.states(run.environment).items() if state == "rejected"}
-        return sum(row["outcome"] == "rejected" for item, row in run.rows.items() if item in rejected - later)
-
     def coverage(self, environment: str) -> tuple[int, ...]:
         """Return the files of the catalog, the answered, the covered, and those of each state."""
         listed, answers, states = (
@@ -368,10 +362,6 @@ class TenNights:
 
 def _answers_of(run: KnownRun) -> list[tuple[str, Row]]:
     return [(item, row) for item, row in run.rows.items() if row["outcome"] in _ANSWERS]
-
-
-def _decided(run: KnownRun) -> list[str]:
-    return [item for item, row in run.rows.items() if row["outcome"] != "failed"]
 
 
 def _is_open(item: str, window: Sequence[KnownRun]) -> bool:
