@@ -55,7 +55,6 @@ def app_for(arguments: list[str]) -> typer.Typer:
     named = arguments[1:2] if arguments[:1] == ["--"] else arguments[:1]
     if named and named[0] in _MODULES:
         import_module(_MODULES[named[0]]).add_to(app)
-        import_module("proofsweep_cli.shared_options").choose_accounts(app)
         return app
     for name, line in LINES.items():
         app.command(name, help=line)(_listed)
@@ -67,7 +66,6 @@ def whole_app() -> typer.Typer:
     app = _without_commands()
     for module in dict.fromkeys(_MODULES.values()):
         import_module(module).add_to(app)
-    import_module("proofsweep_cli.shared_options").choose_accounts(app)
     return app
 
 

@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 
 from proofsweep.model.findings import Audit, AuditFinding
-from proofsweep.settings import load_store_settings
+from proofsweep.settings import load_settings
 from proofsweep.wiring.operations import audited
 from proofsweep.wiring.stores import results_for
 from proofsweep_cli.exit_codes import ExitCode
@@ -43,7 +43,7 @@ def audit(
 
     Example: proofsweep audit --head 3f1c… --results s3://bucket/results
     """
-    settings, out = load_store_settings(config, results), console(to_stderr=as_json)
+    settings, out = load_settings(config, results), console(to_stderr=as_json)
     with out.status("reading receipts …") if out.is_terminal else nullcontext() as status:
         tell = (lambda run: status.update(f"reading {run} …")) if status else (lambda _: None)
         run = None if run_id == _ALL else run_id

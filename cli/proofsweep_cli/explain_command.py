@@ -26,7 +26,7 @@ from proofsweep.answers.explain.search import Search, searching
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.model.bounds import duration_of
 from proofsweep.model.runs import Plan
-from proofsweep.settings import load_store_settings
+from proofsweep.settings import load_settings
 from proofsweep.text import printable
 from proofsweep.wiring.stores import results_for
 from proofsweep_cli.exit_codes import ExitCode
@@ -67,7 +67,7 @@ def explain(
 
     Examples: `proofsweep explain song.wav` · `proofsweep explain QZ-NUL-26-00017`
     """
-    store = results_for(load_store_settings(config, results))
+    store = results_for(load_settings(config, results))
     if (named := run_or_operation(store, what)) is not None:
         kind = "run" if isinstance(named, Plan) else "operation"
         return _explain_whole(kind, what, packet_of_failed_calls(store, named), as_json=as_json)

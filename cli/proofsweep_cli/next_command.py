@@ -2,12 +2,9 @@
 
 from shlex import quote
 
-from proofsweep.settings import config_and_account
-
 
 def next_command(*words: str, config: str | None, results: str | None) -> str:
-    """Write a command of this program with the options `--results`, `--config` and `--account` as they were given."""
-    name, account = config_and_account(config)
-    options = {"--results": results, "--config": name, "--account": account}
+    """Write a command of this program with the options `--results` and `--config` as they were given."""
+    options = {"--results": results, "--config": config}
     given = [f"{option} {quote(value)}" for option, value in options.items() if value is not None]
     return " ".join(["proofsweep", *map(quote, words), *given])

@@ -9,12 +9,6 @@ Config = typer.Option(
     metavar="FILE",
     help="Config file, or the name of a profile: sandbox, beta, production, nightly, ingest. [env: PROOFSWEEP_CONFIG]",
 )
-Account = typer.Option(
-    None,
-    "--account",
-    metavar="NAME",
-    help="The account of the config, [account.NAME]; need not be given if there is only one. [env: PROOFSWEEP_ACCOUNT]",
-)
 ResultsUrl = typer.Option(
     None,
     "--results",

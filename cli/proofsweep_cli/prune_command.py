@@ -11,7 +11,7 @@ from rich.table import Table
 
 from proofsweep.errors import UsageError
 from proofsweep.model.pruning import TABLES, Keep, Prunable, Pruning, days_of
-from proofsweep.settings import load_store_settings
+from proofsweep.settings import load_settings
 from proofsweep.wiring.engines import utc_now
 from proofsweep.wiring.operations import find_prunable
 from proofsweep.wiring.operations import prune as prune_store
@@ -49,7 +49,7 @@ def prune(
     days = days_of(older_than)
     if not (yes or dry_run or sys.stdin.isatty()):
         raise UsageError("There is no terminal to ask on: add --yes to delete, or --dry-run to see what would go.")
-    store, out, now = results_for(load_store_settings(config, results)), console(to_stderr=as_json), utc_now()
+    store, out, now = results_for(load_settings(config, results)), console(to_stderr=as_json), utc_now()
     with out.status("reading the snapshot and the receipts …") if out.is_terminal else nullcontext():
         found = find_prunable(store, days, keep)
     out.print(f"{store.store.url}: what ended before {now - timedelta(days=days):%Y-%m-%d %H:%M} UTC")

@@ -12,7 +12,7 @@ from proofsweep.answers.views.connection import OpenStore, opened
 from proofsweep.answers.views.script import script_of
 from proofsweep.answers.views.views import views
 from proofsweep.errors import UsageError
-from proofsweep.settings import ALL, load_store_settings
+from proofsweep.settings import load_settings
 from proofsweep.text import printable
 from proofsweep.wiring.stores import results_for
 from proofsweep_cli.exit_codes import ExitCode
@@ -56,10 +56,8 @@ def query(
     `proofsweep query --from weekly.sql --file weekly.csv`
     """
     as_format = form or _format_by_name(file)
-    settings = load_store_settings(config, results)
+    settings = load_settings(config, results)
     store = results_for(settings)
-    if settings.account is not None and environment is None:
-        environment = ALL if settings.account == ALL else settings.service.environment
     preferred = settings.service.environment
     if print_views:
         with opened(store, environment, preferred=preferred) as views_of:

@@ -5,11 +5,6 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
-import typer
-
-from proofsweep.settings import config_of_account
-from proofsweep_cli.options import Account, Config
-
 _Result = TypeVar("_Result")
 
 
@@ -35,19 +30,3 @@ def with_options(
         return run
 
     return given_to
-
-
-def _config_of(*, config: str | None = Config, account: str | None = Account) -> str | None:
-    """Name the config, with the account of it that is chosen."""
-    return config_of_account(config, account)
-
-
-def choose_accounts(app: typer.Typer) -> None:
-    """Give each command that reads a config the option `--account`."""
-    choose_account = with_options("config", _config_of)
-    for command in app.registered_commands:
-        if command.callback is not None and "config" in inspect.signature(command.callback).parameters:
-            command.callback = choose_account(command.callback)
-    for group in app.registered_groups:
-        if group.typer_instance is not None:
-            choose_accounts(group.typer_instance)

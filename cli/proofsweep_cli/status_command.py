@@ -12,7 +12,7 @@ from proofsweep.answers.meant_run import MeantRun
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.answers.summary import ending_of, json_of
 from proofsweep.errors import UsageError
-from proofsweep.settings import Settings, load_settings, load_store_settings
+from proofsweep.settings import Settings, load_settings
 from proofsweep.wiring.stores import meant_run, results_for
 from proofsweep_cli.active_leg import active_leg_lines, followed, short_line, where_line
 from proofsweep_cli.exit_codes import ExitCode
@@ -65,7 +65,7 @@ def status(
     if runs and (run_id is not None or catalog is not None or follow):
         raise UsageError("--runs lists all runs: leave out RUN, --catalog and --follow.")
     if run_id is None and catalog is None and not follow:
-        settings = load_store_settings(config, results)
+        settings = load_settings(config, results)
         if runs:
             _show_runs(settings, limit, as_json=as_json)
         else:

@@ -22,7 +22,7 @@ def check_alerts(
 
     Args:
         catalogs: each must have a successful run in `alerts.no_success_hours`; None asks for one of any catalog.
-        config: a profile's name or a config file's path, `FILE#NAME` for an account of it; None for the default.
+        config: a profile's name or a config file's path; None for the default.
         results: the results store; None for the one in the settings.
     """
 

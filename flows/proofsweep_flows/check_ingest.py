@@ -47,7 +47,7 @@ def check_ingest(
 
     Args:
         folder: a folder, or a bucket's prefix.
-        config: a profile's name or a config file's path, `FILE#NAME` for an account of it; None for the default.
+        config: a profile's name or a config file's path; None for the default.
         results: the results store; None for the one in the settings.
         where: take only files that meet this SQL condition: `folder = 'acme'`.
         newer_than: take only files that were modified since: `2d`, or a date.

@@ -26,7 +26,7 @@ def ended_flow(
     (1) work, (2) tell somebody of the end. In a deployment, events are JSON lines on stderr.
 
     Args:
-        config: a profile's name or a config file's path, `FILE#NAME` for an account of it; None for the default.
+        config: a profile's name or a config file's path; None for the default.
         results: the results store; None for the one in the settings.
         work: returns a state. A known error becomes one; any other is told, and raised again.
         tells_itself: whether the work has told of the state that it returns, with more to say.

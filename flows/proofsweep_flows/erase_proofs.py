@@ -29,7 +29,7 @@ def erase_proofs(
         proofs_file: has an ID on each line, or is a CSV file with a column `proof_id`.
         count: the exact number of proofs in it, each counted once, as a confirmation.
         environment: the label of the service's environment, as a confirmation.
-        config: a profile's name or a config file's path, `FILE#NAME` for an account of it; None for the default.
+        config: a profile's name or a config file's path; None for the default.
         results: the results store; None for the one in the settings.
     """
 

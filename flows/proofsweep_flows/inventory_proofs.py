@@ -18,7 +18,7 @@ def inventory_proofs(config: str | None = None, results: str | None = None) -> S
     """Write one row for each proof into the table `proofs`; the message says what was found.
 
     Args:
-        config: a profile's name or a config file's path, `FILE#NAME` for an account of it; None for the default.
+        config: a profile's name or a config file's path; None for the default.
         results: the results store; None for the one in the settings.
     """
 

@@ -23,7 +23,7 @@ def monitor_service(config: str | None = None, results: str | None = None) -> St
     Prefect as the state KeyRefused.
 
     Args:
-        config: a profile's name or a config file's path, `FILE#NAME` for an account of it; None for the default.
+        config: a profile's name or a config file's path; None for the default.
         results: the results store; None for the one in the settings.
     """
 

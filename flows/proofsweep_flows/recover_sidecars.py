@@ -21,7 +21,7 @@ def recover_sidecars(
     """Write the sealed sidecars of items whose own are missing; no file is overwritten.
 
     Args:
-        config: a profile's name or a config file's path, `FILE#NAME` for an account of it; None for the default.
+        config: a profile's name or a config file's path; None for the default.
         results: the results store; None for the one in the settings.
         below: only items whose audio's location begins so.
         to: a folder or a bucket's prefix for the sidecars; None for beside the audio.

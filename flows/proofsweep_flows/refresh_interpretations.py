@@ -20,7 +20,7 @@ def refresh_interpretations(
     """Write one row for each note that was asked for into the table `interpretations`; no verdict changes.
 
     Args:
-        config: a profile's name or a config file's path, `FILE#NAME` for an account of it; None for the default.
+        config: a profile's name or a config file's path; None for the default.
         results: the results store; None for the one in the settings.
         max_calls: keyed calls of this operation at most.
     """

@@ -28,7 +28,7 @@ def rotate_key(
 
     Args:
         environment: the label of the service's environment, again: it confirms that this key is meant.
-        config: a profile's name or a config file's path, `FILE#NAME` for an account of it; None for the default.
+        config: a profile's name or a config file's path; None for the default.
         results: the results store; None for the one in the settings.
         new_key_file: where the new key goes; None for the place of the old one.
         again: rotate a key that came from a rotation of the last 72 hours, too.

@@ -69,7 +69,7 @@ def verify_catalog(
     Args:
         run_id: a planned run; None goes on with `catalog`.
         catalog: location of a manifest, a glob of manifests, a folder or a bucket's prefix.
-        config: a profile's name or a config file's path, `FILE#NAME` for an account of it; None for the default.
+        config: a profile's name or a config file's path; None for the default.
         results: the results store; None for the one in the settings.
         reserve: calls of the quota to leave to others. From here on, None means: as in the settings.
         max_calls: the most keyed calls that this flow run makes.

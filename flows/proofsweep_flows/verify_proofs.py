@@ -24,7 +24,7 @@ def verify_proofs(
 
     Args:
         catalog: location of a list of proof IDs (docs/operations.md); the IDs themselves are never parameters.
-        config: a profile's name or a config file's path, `FILE#NAME` for an account of it; None for the default.
+        config: a profile's name or a config file's path; None for the default.
         results: the results store; None for the one in the settings.
         max_calls: the most keyed calls that this flow run makes.
     """

@@ -35,8 +35,6 @@ def audit_store(
 ) -> Audit:
     """Check the runs of a store against their receipts; with a run ID, only that run's parts are read.
 
-    Of an account, only its own runs are read; what belongs to no run is then left to an audit of the whole store.
-
     (1) receipts hold each other, (2) each run and operation is as its receipts say, (3) no part lies in
     the tables that belongs to none of them, (4) the snapshot is that of the parts, (5) the store has what a head that
     was kept elsewhere holds. ResultsError if there is no such run.
@@ -48,11 +46,11 @@ def audit_store(
     graph = read_graph(results.store, run_ids, findings)  # (1)
     held = {link.name for links in graph.links.values() for link in links}
     known = Known(held=held, now=clock())
-    planned = (each for each in run_ids if _was_planned(results.store, each) and _is_shown(results, each))
+    planned = (each for each in run_ids if _was_planned(results.store, each))
     for each in planned if run_id is None else [run_id]:
         progress(each)
         audit_run(results, each, known, findings, checked)  # (2)
-    if run_id is None and results.environment is None:
+    if run_id is None:
         _audit_outside_runs(results, run_ids, findings, checked)
     if head is not None:
         check_head(graph, head, findings)  # (5)
@@ -71,14 +69,6 @@ def _audit_outside_runs(results: Results, run_ids: Sequence[str], findings: Find
 def _was_planned(store: Store, run_id: str) -> bool:
     """Return whether a run has more than shards: without a plan and a leg, it was never planned to its end."""
     return bool(store.read(layout.plan_name(run_id)) or store.folders(layout.legs_folder(run_id)))
-
-
-def _is_shown(results: Results, run_id: str) -> bool:
-    """Whether a run is to be audited; one whose plan cannot be read may be of this account, so it is."""
-    try:
-        return results.environment is None or results.shows(results.any_plan(run_id))
-    except ResultsError:
-        return True
 
 
 def _check_unreferenced_parts(

@@ -10,7 +10,7 @@ from proofsweep.text import ALIKE, ask_for, did_you_mean
 Names = Mapping[str, Collection[str]]  # The settings of each section
 
 _PREFIX = "PROOFSWEEP_"
-CONFIG, ACCOUNT = f"{_PREFIX}CONFIG", f"{_PREFIX}ACCOUNT"
+CONFIG = f"{_PREFIX}CONFIG"
 
 
 def misspelt_variables(variables: Iterable[str], names: Names, key_variables: Collection[str]) -> list[str]:
@@ -34,7 +34,7 @@ def mistakes_in(error: ValidationError, names: Names) -> list[str]:
 def _mistake_in(variable: str, names: Names) -> str:
     """Return what is wrong with a variable's name, if anything; fields of existing sections are checked elsewhere."""
     section, is_nested, field = variable.upper().removeprefix(_PREFIX).lower().partition("__")
-    if section in names or (not is_nested and (section in {"config", "account"} or section.endswith("_key"))):
+    if section in names or (not is_nested and (section == "config" or section.endswith("_key"))):
         return ""
     meant = variable_of(_setting_like(section, field, names)) or (did_you_mean(section, ["config"]) and CONFIG)
     if is_nested:

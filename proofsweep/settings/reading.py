@@ -12,10 +12,9 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 import proofsweep_configs
 from proofsweep.errors import ConfigError
 from proofsweep.settings import sections
-from proofsweep.settings.accounts import ALL, accounts_in, config_and_account, config_of_account, of_account
 from proofsweep.settings.catalog_settings import CatalogSettings
 from proofsweep.settings.ingest_settings import IngestSettings
-from proofsweep.settings.mistakes import ACCOUNT, CONFIG, misspelt_variables, mistakes_in, variable_of
+from proofsweep.settings.mistakes import CONFIG, misspelt_variables, mistakes_in, variable_of
 from proofsweep.text import did_you_mean, printable
 
 
@@ -65,7 +64,6 @@ class Settings(BaseSettings):
     )
 
     runner: Literal["threads", "dask"] = "threads"
-    account: str | None = None  # of the config, by its name; None if the config has no accounts
     service: sections.ServiceSettings
     results: sections.ResultsSettings = sections.ResultsSettings()
     pace: sections.PaceSettings = sections.PaceSettings()
@@ -96,13 +94,14 @@ def load_settings(config: str | None = None, results_url: str | None = None) -> 
     ConfigError if the config cannot be found or read, a setting is wrong, or a variable contradicts a file of a
     person's own on whom a run calls or where it writes. Its message shows no value.
     """
-    path, profile, account = chosen_config(config)
+    path = path_of_config(config)
+    profile = read_config(path)
     if path.parent != PROFILES:
         _refuse_contradictions(path, profile)
     profile = without_overridden_sources(profile)
     mistakes = misspelt_variables(os.environ, _names(), _secret_variables(profile))
     try:
-        settings = Settings(**profile).model_copy(update={"account": account})
+        settings = Settings(**profile)
     except ValidationError as error:
         mistakes += mistakes_in(error, _names())
     except ValueError as error:
@@ -111,42 +110,6 @@ def load_settings(config: str | None = None, results_url: str | None = None) -> 
         count = f"{len(mistakes)} mistakes: " if len(mistakes) > 1 else ""
         raise ConfigError(f"Settings from {path} and the environment: {count}{' · '.join(mistakes)}.") from None
     return settings if results_url is None else _with_results(settings, results_url)
-
-
-def load_store_settings(config: str | None = None, results_url: str | None = None) -> Settings:
-    """Read the settings of an account, or for `all` those of the first one, to read a store that all of them share.
-
-    ConfigError as for `load_settings`, or if `all` is asked for and they do not share one.
-    """
-    account = config_and_account(config)[1] or os.environ.get(ACCOUNT)
-    if account != ALL:
-        return load_settings(config, results_url)
-    found = load_accounts(config, results_url)
-    other = next((each for each in found if each.results.url != found[0].results.url), None)
-    if other is not None:
-        raise ConfigError(f"The accounts {found[0].account} and {other.account} have stores of their own: choose one.")
-    return found[0].model_copy(update={"account": ALL})
-
-
-def load_accounts(config: str | None = None, results_url: str | None = None) -> list[Settings]:
-    """Read the settings of the account that is named, or of each account of a config if none is, or `all`.
-
-    A config without accounts has one. ConfigError as for `load_settings`.
-    """
-    name, account = config_and_account(config)
-    account = account or os.environ.get(ACCOUNT) or None
-    path = path_of_config(name)
-    names = accounts_in(read_config(path), printable(str(path))) if account in {None, ALL} else [account]
-    known = [config_of_account(name, each) for each in names]
-    return [load_settings(each, results_url) for each in known or [name]]
-
-
-def chosen_config(config: str | None) -> tuple[Path, dict[str, Any], str | None]:
-    """Read a config as it is for the account that it, or else `PROOFSWEEP_ACCOUNT`, names."""
-    name, account = config_and_account(config)
-    path = path_of_config(name)
-    profile, chosen = of_account(read_config(path), account or os.environ.get(ACCOUNT) or None, printable(str(path)))
-    return path, profile, chosen
 
 
 def _refuse_contradictions(path: Path, profile: Mapping[str, Any]) -> None:

@@ -6,8 +6,9 @@ from proofsweep.settings.mistakes import variable_of
 from proofsweep.settings.reading import (
     DECIDING,
     PROFILES,
-    chosen_config,
     environment,
+    path_of_config,
+    read_config,
     value_in,
     without_overridden_sources,
 )
@@ -19,9 +20,9 @@ def sources_of(config: str | None = None, results_url: str | None = None) -> dic
 
     ConfigError if the config cannot be found or read.
     """
-    path, profile, account = chosen_config(config)
+    path = path_of_config(config)
+    profile = read_config(path)
     name = f"profile {path.stem}" if path.parent == PROFILES else printable(str(path))
-    name = name if account is None else f"{name}, account {account}"
     given = {variable.upper() for variable, value in environment().items() if value}
     file = without_overridden_sources(profile)
     found = {setting: name for setting in DECIDING if value_in(file, setting) is not None}

@@ -27,14 +27,10 @@ _ITEMS_AT_ONCE = 500
 
 
 class Results:
-    """Reads and writes the plans, shards and parts of one results store.
+    """Reads and writes the plans, shards and parts of one results store."""
 
-    With an `environment` it knows the runs of that alone: an account's work never reads those of another account.
-    """
-
-    def __init__(self, store: Store, environment: str | None = None) -> None:
+    def __init__(self, store: Store) -> None:
         self.store = store
-        self.environment = environment
 
     def write_shard(self, run_id: str, shard: int, table: pa.Table) -> None:
         """Write one shard's work items."""
@@ -59,21 +55,7 @@ class Results:
         self.store.create(layout.plan_name(plan.run_id), json_bytes(asdict(plan)))
 
     def plan(self, run_id: str) -> Plan:
-        """Read a run's plan; ResultsError if there is no such run here, or it is of another account."""
-        plan = self.any_plan(run_id)
-        if not self.shows(plan):
-            raise ResultsError(
-                f"Run {run_id} is of the account with the label {plan.environment}, not of {self.environment}: name "
-                "its account with --account."
-            )
-        return plan
-
-    def shows(self, plan: Plan) -> bool:
-        """Whether a run is one of those that are shown here."""
-        return self.environment in {None, plan.environment}
-
-    def any_plan(self, run_id: str) -> Plan:
-        """Read the plan of a run of any account, for what is kept of the whole store."""
+        """Read a run's plan; ResultsError if there is no such run here."""
         content = self.store.read(layout.plan_name(run_id)) if layout.is_run_id(run_id) else None
         if content is None:
             raise ResultsError(f"There is no run {run_id!r} in {self.store.url}.")

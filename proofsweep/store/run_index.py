@@ -7,7 +7,7 @@ which processes write them does not matter.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -69,15 +69,7 @@ class RunIndex:
 
     def read(self) -> IndexedRuns:
         """Read the index as it is; runs of the last day may be missing, and older ones if it is not complete."""
-        return self._shown(_merged(self._log.entries()))
-
-    def _shown(self, index: IndexedRuns) -> IndexedRuns:
-        """Leave out the runs of other accounts, if the results are those of one."""
-        if self._results.environment is None:
-            return index
-        return replace(
-            index, records={run_id: run for run_id, run in index.records.items() if self._results.shows(run.plan)}
-        )
+        return _merged(self._log.entries())
 
     def refreshed(self, *, most: int | None = None) -> IndexedRuns:
         """Read the index, and what it misses from the newest `most` runs themselves; keep that for the next reader.
@@ -103,7 +95,7 @@ class RunIndex:
         if new or (complete_to and not index.complete_to and index.records):
             with suppress(ResultsError):  # a reader may have no right to write
                 self._add(IndexedRuns(records=_by_id(new), pruned=index.pruned, complete_to=complete_to), damaged)
-        return self._shown(_merged_with(index, new, complete_to))
+        return _merged_with(index, new, complete_to)
 
     def add(self, records: Iterable[RunRecord], *, complete_to: str = "", pruned: Iterable[str] = ()) -> None:
         """Write what is known of some runs; fold the index's entries if they are many."""
@@ -125,7 +117,7 @@ class RunIndex:
     def record_of(self, run_id: str) -> RunRecord | None:
         """Read a run from its plan and receipts; None if it has no plan."""
         try:
-            plan = self._results.any_plan(run_id)
+            plan = self._results.plan(run_id)
         except (ResultsError, ValueError):
             return None
         legs = Legs(self._results, run_id)

@@ -5,15 +5,14 @@ from pathlib import Path
 from proofsweep.answers import meant_run as answers
 from proofsweep.answers.meant_run import MeantRun
 from proofsweep.files.locations import path_of, resolved_location
-from proofsweep.settings import ALL, Settings
+from proofsweep.settings import Settings
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store, probe
 
 
 def results_for(settings: Settings) -> Results:
-    """Open the results store that the settings name; of an account, with its own runs alone."""
-    label = settings.service.environment if settings.account not in {None, ALL} else None
-    return Results(open_store(settings.results.url), label)
+    """Open the results store that the settings name."""
+    return Results(open_store(settings.results.url))
 
 
 def probed_store(settings: Settings) -> str:

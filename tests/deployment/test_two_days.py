@@ -45,7 +45,7 @@ def covered_of(days: TwoDays) -> dict[str, int]:
 def assert_status_is_right(days: TwoDays) -> None:
     """Compare each catalog's line with what was there just before and just after."""
     before = covered_of(days)
-    shown = days.command("status")
+    shown = days.command(days.partners[0], "status")
     after = covered_of(days)
     lines = {line["catalog"]: line for line in shown["catalogs"]}
     for catalog, least in before.items():
@@ -125,9 +125,9 @@ def test_nobody_has_to_touch_anything_for_two_days(days: TwoDays) -> None:
     assert {audio: count for audio, count in answers.items() if count > 1} == {}
     verified = sum(each.verified() for each in days.partners)
     assert 0 <= verified - sum(answers.values()) <= days.lost_at_most
-    accounts: dict[str, set[Any]] = {each.name: set() for each in days.partners}
+    verified: dict[str, set[Any]] = {each.name: set() for each in days.partners}
     for row in days.rows():
-        accounts[row["environment"]].add(Path(row["audio"]).relative_to(days.folder).parts[0])
-    assert accounts == {each.name: {each.name} for each in days.partners}
+        verified[row["environment"]].add(Path(row["audio"]).relative_to(days.folder).parts[0])
+    assert verified == {each.name: {each.name} for each in days.partners}
     assert_alerts_are_true_and_told_once(days)
     assert_status_is_right(days)

@@ -29,7 +29,7 @@ ANSWERED = ("accepted", "rejected")
 
 @dataclass(slots=True)
 class Partner:
-    """An account: a service of its own, the key, and the folders that are verified there."""
+    """A service of its own, the key, and the folders that are verified there."""
 
     name: str
     folder: Path
@@ -40,8 +40,13 @@ class Partner:
 
     @property
     def key_file(self) -> Path:
-        """Where the account's key is; a rotation replaces it."""
+        """Where the key is; a rotation replaces it."""
         return self.folder / "key"
+
+    @property
+    def config(self) -> Path:
+        """The settings for this partner."""
+        return self.folder / "partner.toml"
 
     @property
     def inbox(self) -> Path:
@@ -81,14 +86,9 @@ class TwoDays:
     hook: Webhook
     lost_at_most: int = 0
 
-    @property
-    def config(self) -> Path:
-        """The file with the three accounts."""
-        return self.folder / "partners.toml"
-
-    def command(self, *arguments: str) -> Any:  # noqa: ANN401 - JSON
+    def command(self, partner: Partner, *arguments: str) -> Any:  # noqa: ANN401 - JSON
         """Run a command as a person would, on the machine of a worker; give its JSON."""
-        environment = self.system.parts.environment(WORKERS[0]) | {"PROOFSWEEP_CONFIG": str(self.config)}
+        environment = self.system.parts.environment(WORKERS[0]) | {"PROOFSWEEP_CONFIG": str(partner.config)}
         command = ["with-secrets", "proofsweep", *arguments, "--json"]
         done = subprocess.run(command, env=environment, cwd=self.folder, check=False, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
@@ -129,7 +129,7 @@ class TwoDays:
         """Replace a partner's key by command while runs use it."""
         partner = self.chance.choice(self.partners)
         before = partner.key_file.read_text()
-        self.command("keys", "rotate", "--account", partner.name, "--yes", "--again")
+        self.command(partner, "keys", "rotate", "--yes", "--again")
         assert partner.key_file.read_text() != before
 
     def mend(self) -> None:
@@ -165,14 +165,15 @@ def two_days(
         partners = [_partner(folder / name, stack, catalogs, files) for name in NAMES]
         days = TwoDays(system, folder, random.Random(seed), partners, hook)  # noqa: S311 - drawn again by its seed
         (folder / "urls").write_text(f"json://127.0.0.1:{hook.port}/\n")
-        days.config.write_text(_config(folder, partners))
+        for each in partners:
+            each.config.write_text(_config(folder, each))
         system.parts.stop("worker")
         stack.callback(system.start, "worker")
         for name in WORKERS:
             system.parts.services[name] = _worker(system.parts.services["worker"])
             stack.callback(_stop_if_it_runs, system, name)
-        for each in _deployments(partners, days.config, hour_seconds):
-            _deploy(system, each)
+        for deployment in _deployments(partners, hour_seconds):
+            _deploy(system, deployment)
         system.start(*WORKERS)
         yield days
 
@@ -204,22 +205,19 @@ def _partner(folder: Path, stack: ExitStack, catalogs: int, files: int) -> Partn
     return partner
 
 
-def _config(folder: Path, partners: list[Partner]) -> str:
-    """Write a config of the three accounts; waits are short, as the days are."""
+def _config(folder: Path, partner: Partner) -> str:
+    """Write a partner's config; waits are short, as the days are."""
     return "\n".join(
         [
             f'[results]\nurl = "{folder / "results"}"',
             '[service]\nsidecar_field = "sidecar"\nloopback_only = true',
+            f'environment = "{partner.name}"\nbase_url = "{partner.running.base_url}"',
+            f'api_key_file = "{partner.key_file}"',
             f"[pace]\nworkers = {IN_FLIGHT}\nfirst_rate = 200\nlongest_pause_seconds = 2",
             "[retry]\nattempts = 3\nfirst_wait_seconds = 0.05\nlongest_wait_seconds = 0.5\nbreaker_seconds = 1",
             "[bounds]\ndrain_seconds = 4",
-            "[ingest]\nsettle_seconds = 0.2",
+            f'[ingest]\nsettle_seconds = 0.2\naccepted = "{partner.folder / "accepted"}"',
             f'[alerts]\nurls_file = "{folder / "urls"}"',
-            *(
-                f'[account.{each.name}]\nbase_url = "{each.running.base_url}"\napi_key_file = "{each.key_file}"\n'
-                f'[account.{each.name}.ingest]\naccepted = "{each.folder / "accepted"}"'
-                for each in partners
-            ),
         ]
     )
 
@@ -234,14 +232,14 @@ def _worker(declared: dict[str, Any]) -> dict[str, Any]:
     return worker
 
 
-def _deployments(partners: list[Partner], config: Path, hour_seconds: float) -> Iterator[dict[str, Any]]:
+def _deployments(partners: list[Partner], hour_seconds: float) -> Iterator[dict[str, Any]]:
     """Yield a deployment for each catalog, every eight hours, and for each inbox, every six."""
     for partner in partners:
-        account = f"{config}#{partner.name}"
+        config = str(partner.config)
         for catalog in partner.to_send:
-            parameters = {"catalog": str(catalog), "config": account, "max_age": "30d"}
+            parameters = {"catalog": str(catalog), "config": config, "max_age": "30d"}
             yield _deployment(f"{partner.name}-{catalog.name}", "verify_catalog", parameters, 8 * hour_seconds)
-        parameters = {"folder": str(partner.inbox), "config": account}
+        parameters = {"folder": str(partner.inbox), "config": config}
         yield _deployment(f"{partner.name}-inbox", "check_ingest", parameters, 6 * hour_seconds)
 
 

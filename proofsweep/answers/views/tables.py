@@ -81,9 +81,6 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> li
         has_parts = next(results.all_parts(table), None) is not None
         location = location_of(results, PARTS.format(table))
         query = _reading_parts(table, schema, location) if has_parts else empty_table(table, schema)
-        if results.environment is not None and "environment" in schema.names:
-            label = quoted(results.environment)  # rows of `exchanges` have one only if they are of no run
-            query = f"FROM ({query}) WHERE coalesce(environment, {label}) = {label}"
         connection.execute(f"CREATE OR REPLACE VIEW store.{table} AS {query}")
     connection.execute(
         f"CREATE OR REPLACE VIEW store.verdicts_files AS {files_in(location_of(results, VERDICTS_FILES))}"
