@@ -72,14 +72,13 @@ def newest_runs(results: Results, most: int, which: Callable[[Plan], bool] = lam
     ]
 
 
-def active_legs(results: Results, index: IndexedRuns | None = None) -> list[OpenLeg]:
-    """Return the legs of all runs that are worked on now, the newest run first; of an index if it was just read."""
-    return [leg for leg in open_legs(results, index) if leg.is_alive]
+def active_legs(results: Results) -> list[OpenLeg]:
+    """Return the legs of all runs that are worked on now, the newest run first."""
+    return [leg for leg in open_legs(results, RunIndex(results).refreshed()) if leg.is_alive]
 
 
-def open_legs(results: Results, index: IndexedRuns | None = None) -> list[OpenLeg]:
+def open_legs(results: Results, index: IndexedRuns) -> list[OpenLeg]:
     """Return the legs without an end: those that are worked on, and those whose process was killed."""
-    index = index or RunIndex(results).refreshed()
     runs = [run for run in index.newest_first() if not run.is_over]
     with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
         begun = pool.map(lambda run: None if _is_known(results, run) else progress_of(results, run.plan.run_id), runs)

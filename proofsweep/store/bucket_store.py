@@ -16,13 +16,6 @@ if TYPE_CHECKING:
 
 # chosen: a create is tried again if the existing object is gone by then.
 _CREATE_ATTEMPTS = 3
-_CONTENT_TYPES = {
-    "html": "text/html; charset=utf-8",
-    "css": "text/css; charset=utf-8",
-    "js": "text/javascript; charset=utf-8",
-    "csv": "text/csv; charset=utf-8",
-    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-}
 # obstore's error of a request that it sent once only: then the existing object is another process's.
 _FIRST_TRY = re.compile(r"\bretries: 0,")
 
@@ -70,11 +63,9 @@ class BucketStore:
         )
 
     def replace(self, name: str, content: bytes) -> None:
-        """Put an object, also over one of that name; one that a browser reads says what it is."""
-        kind = _CONTENT_TYPES.get(name.rpartition(".")[2])
-        attributes = None if kind is None else {"Content-Type": kind}
+        """Put an object, also over one of that name."""
         try:
-            obstore.put(self._bucket, self._key(name), content, mode="overwrite", attributes=attributes)
+            obstore.put(self._bucket, self._key(name), content, mode="overwrite")
         except FAILURES as error:
             self._fail("written", error)
 
@@ -101,8 +92,7 @@ class BucketStore:
     def sizes(self, folder: str) -> dict[str, int]:
         """Read the sizes from the same listing."""
         found = {self._name(meta["path"]): meta["size"] for meta in self._below(folder)["objects"]}
-        below = f"{folder}/" if folder else ""
-        return {path: size for path, size in found.items() if _is_open(path) and path.startswith(below)}
+        return {path: size for path, size in found.items() if _is_open(path) and path.startswith(f"{folder}/")}
 
     def folders(self, folder: str, after: str = "") -> list[str]:
         """List the prefixes right below a folder. After a given one, nothing before it is listed."""
@@ -119,13 +109,6 @@ class BucketStore:
             if failure_of(error).kind is not FailureKind.MISSING:
                 self._fail("written", error)
 
-    def delete_folder(self, folder: str) -> None:
-        """Delete the objects, many with one request where the bucket can."""
-        try:
-            obstore.delete(self._bucket, [self._key(name) for name in self.names(folder)])
-        except FAILURES as error:
-            self._fail("written", error)
-
     @property
     def _bucket(self) -> "ObjectStore":
         if self._store is None:
@@ -137,7 +120,7 @@ class BucketStore:
 
     def _below(self, folder: str) -> "ListResult[list[ObjectMeta]]":
         try:
-            return obstore.list_with_delimiter(self._bucket, self._key(f"{folder}/" if folder else ""))  # type: ignore[return-value]
+            return obstore.list_with_delimiter(self._bucket, self._key(f"{folder}/"))  # type: ignore[return-value]
         except FAILURES as error:
             self._fail("listed", error)
 

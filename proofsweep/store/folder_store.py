@@ -56,8 +56,7 @@ class FolderStore:
 
     def names(self, folder: str) -> list[str]:
         """List files; drafts of unfinished writes are not objects."""
-        below = f"{folder}/" if folder else ""
-        return [f"{below}{entry.name}" for entry in self._entries(folder) if entry.is_file()]
+        return [f"{folder}/{entry.name}" for entry in self._entries(folder) if entry.is_file()]
 
     def sizes(self, folder: str) -> dict[str, int]:
         """Ask the file system for the size of each file; one that is deleted meanwhile is left out."""
@@ -75,14 +74,6 @@ class FolderStore:
         """Remove the file, if it is there."""
         with self._wrapped_errors("written"):
             (self._root / name).unlink(missing_ok=True)
-
-    def delete_folder(self, folder: str) -> None:
-        """Remove the files, and the folder unless it holds folders."""
-        for entry in self._entries(folder):
-            if entry.is_file():
-                self.delete(f"{folder}/{entry.name}")
-        with suppress(OSError):
-            (self._root / folder).rmdir()
 
     def within(self, folder: str) -> "FolderStore":
         """Open a sub-folder."""

@@ -49,7 +49,7 @@ class Store(Protocol):
         ...
 
     def names(self, folder: str) -> list[str]:
-        """List the full names of the objects directly in a folder, sorted; none if it is missing. `""` is the root."""
+        """List the full names of the objects directly in a folder, sorted; none if it is missing."""
         ...
 
     def sizes(self, folder: str) -> dict[str, int]:
@@ -62,10 +62,6 @@ class Store(Protocol):
 
     def delete(self, name: str) -> None:
         """Delete an object; a missing one is no error."""
-        ...
-
-    def delete_folder(self, folder: str) -> None:
-        """Delete the objects directly in a folder, and it; others must not write there."""
         ...
 
     def within(self, folder: str) -> "Store":

@@ -18,11 +18,6 @@ ReadBlock = Callable[[str], str]
 """Reads a secret block of the orchestrator, which the core knows nothing of."""
 
 
-def key_in_file(path: Path) -> SecretStr:
-    """Read a key from a file; ConfigError if it holds none."""
-    return key_file(path)()
-
-
 def key_source(settings: Settings, read_block: ReadBlock | None) -> KeySource:
     """Read the key, but never one that belongs to another service (contract, Authentication 6)."""
     read, store = _key_source(settings.service, read_block), open_store(settings.results.url)

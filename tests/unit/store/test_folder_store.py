@@ -187,24 +187,3 @@ def test_a_link_that_was_not_made_is_an_error_of_the_store(store: Store, monkeyp
         store.create(NAME, b"content")
 
     assert store.read(NAME) is None
-
-
-def test_the_root_is_listed_as_any_folder_is(store: Store) -> None:
-    """Its names have no folder before them."""
-    for name in ("index.html", "files/a.js"):
-        store.create(name, b"")
-
-    assert store.names("") == ["index.html"]
-    assert store.folders("") == ["files"]
-
-
-def test_a_folder_is_deleted_with_what_lies_directly_in_it(store: Store) -> None:
-    """What is beside it stays; one that is not there is no error."""
-    for name in ("t/old/a", "t/old/b", "t/new/a"):
-        store.create(name, b"")
-
-    for folder in ("t/old", "t/nowhere"):
-        store.delete_folder(folder)
-
-    assert store.folders("t") == ["new"]
-    assert store.names("t/new") == ["t/new/a"]

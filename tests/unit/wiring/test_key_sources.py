@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from proofsweep.errors import ConfigError, ResultsError
+from proofsweep.errors import ResultsError
 from proofsweep.partner.keys import fingerprint
 from proofsweep.settings import Settings, load_settings
-from proofsweep.wiring.key_sources import key_in_file, key_source, keys_of_machine, remember_key
+from proofsweep.wiring.key_sources import key_source, keys_of_machine, remember_key
 
 URL = "https://one.example/v1"
 
@@ -66,11 +66,3 @@ def test_where_nothing_can_be_remembered_the_work_goes_on(
         remember_key(fingerprint(SecretStr("pk_one")), URL)
 
         assert key_source(settings, None)().get_secret_value() == "pk_one"
-
-
-def test_a_key_file_without_a_key_is_refused(tmp_path: Path) -> None:
-    """So is one that is not there."""
-    (tmp_path / "empty").write_text("\n")
-    for name in ("empty", "none"):
-        with pytest.raises(ConfigError):
-            key_in_file(tmp_path / name)
