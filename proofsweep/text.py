@@ -60,8 +60,7 @@ def _escaped(text: str, escape: Callable[[str], str]) -> str:
     return "".join(escape(char) if category(char) in _UNSEEN and char not in _JOINERS else char for char in text)
 
 
-# How alike two names are at least, as difflib counts from 0 to 1. Chosen: with 0.6 it refuses variables that Kubernetes
-# sets for a service of our name (`PROOFSWEEP_SERVICE_PORT`), with 0.9 it misses two letters in the wrong order.
+# How alike two names are at least, as difflib counts from 0 to 1.
 ALIKE = 0.8
 
 

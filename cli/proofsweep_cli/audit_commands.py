@@ -14,7 +14,6 @@ from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.screen import console, counted, print_json, styled
 
-# Chosen: a screen shows as many lines; --json lists all.
 _SHOWN = 20
 
 _ALL = "all"

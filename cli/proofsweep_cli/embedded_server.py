@@ -19,19 +19,19 @@ import httpx
 
 from proofsweep.errors import ConfigError
 
-# Bounds the start of the server. Chosen: half may be too short on a loaded machine, twice only delays the error.
+# Bounds the start of the server.
 _START_SECONDS = 90.0
 
-# Bounds one health request to a configured server. Chosen: half may miss a busy server, twice only delays the error.
+# Bounds one health request to a configured server.
 _HEALTH_SECONDS = 10.0
 
-# Bounds one health request to the embedded server. Chosen: half may be too short at its start, twice only waits longer.
+# Bounds one health request to the embedded server.
 _LOCAL_HEALTH_SECONDS = 2.0
 
-# Time between two health requests during the start. Chosen: half doubles the requests, twice delays the run by 0.1 s.
+# Time between two health requests during the start.
 _POLL_SECONDS = 0.1
 
-# Bounds a regular end of the server. Chosen: half may kill it in a write, twice keeps a person waiting.
+# Bounds a regular end of the server.
 _END_SECONDS = 5.0
 
 _QUIET = {

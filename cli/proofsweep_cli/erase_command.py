@@ -22,7 +22,6 @@ from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.screen import console, counted, print_error, print_json
 from proofsweep_tasks.stop_on_signals import stopped_on_signals
 
-# Chosen: enough to recognise a list; half may be all of one album, twice scrolls the question away.
 _SHOWN = 10
 _LIST_ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".parquet", ".xlsx")
 

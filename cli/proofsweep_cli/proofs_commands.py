@@ -32,7 +32,7 @@ from proofsweep_cli.run_request import RunRequest
 from proofsweep_cli.screen import console, counted, print_json
 from proofsweep_cli.work_on_runs import plan_and_verify
 
-# Proofs that are shown without --limit. Chosen: a screen; half shows too little of a week, twice scrolls away.
+# Proofs that are shown without --limit.
 _SHOWN = 50
 
 

@@ -20,7 +20,6 @@ from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.screen import console, counted, print_json, size_text
 
-# Chosen: a screen shows as many lines; half hides runs that would fit, twice scrolls the sums away.
 _SHOWN_RUNS = 20
 
 

@@ -19,9 +19,7 @@ from proofsweep.errors import UsageError
 from proofsweep.new_file import new_file
 from proofsweep_cli.screen import console, counted
 
-# Chosen: what a person still reads; half hides answers that fit a few screens, twice scrolls the first rows away.
 _SHOWN_ROWS = 200
-# Chosen: an answer of any length passes through so many rows at once; twice needs twice the memory.
 _BATCH_ROWS = 10_000
 
 

@@ -22,7 +22,7 @@ from proofsweep.model.completion_report import defused
 from proofsweep.text import printable, printable_json
 
 COLOURS = {"accepted": "green", "rejected": "red", "failed": "yellow", "ineligible": "magenta"}
-# Away from a terminal. Chosen: no table is wider; half may fold lines of a log, twice changes nothing.
+# Away from a terminal.
 _PLAIN_COLUMNS = 500
 # A narrower terminal folds the advice of a summary into a column of a few letters.
 _TABLE_COLUMNS = 80

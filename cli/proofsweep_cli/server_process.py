@@ -11,7 +11,7 @@ from proofsweep_cli.prefect_tables import tables_made
 if TYPE_CHECKING:
     from uvicorn import Server
 
-# Bounds a regular end; then the process exits. Chosen: shorter than the parent's limit; half may cut a request off.
+# Bounds a regular end; then the process exits.
 _GRACE_SECONDS = 3.0
 
 

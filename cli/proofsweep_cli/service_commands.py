@@ -22,10 +22,9 @@ from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.screen import console, print_error, print_json
 from proofsweep_tasks.signal_thread import STOP_ASKED
 
-# Chosen: as many days as the contract answers without the parameter; half hides a weekend's peak, twice fills a screen.
 _DAYS = 30
 
-# Attempts of a call: a person waits. Chosen: half fails at one lost connection; twice waits longer.
+# Attempts of a call: a person waits.
 _ATTEMPTS = 2
 
 _CODES = {"key_refused": ExitCode.KEY_REFUSED, "throttled": ExitCode.REJECTED}

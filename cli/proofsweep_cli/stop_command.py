@@ -13,8 +13,7 @@ from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.run_request import RunRequest
 from proofsweep_cli.screen import counted, print_json
 
-# A leg sees the request within some seconds, gives files in flight `bounds.drain_seconds`, and settles. Chosen: half
-# may be too short for a large run; twice keeps a person waiting.
+# A leg sees the request within some seconds, gives files in flight `bounds.drain_seconds`, and settles.
 _WAIT_SECONDS = 60.0
 
 _Run = typer.Argument(None, metavar="[RUN]", help="A run; without one, the only run that is active.")

@@ -13,7 +13,6 @@ from proofsweep_cli.screen import console, counted, print_csv, print_json_array
 
 _COLUMNS = ("line", "file", "reason", "what_to_do", "detail")
 _FORMATS = ("table", "csv", "json")
-# Chosen: rows of a table that are laid out together, so that a list of any length is printed as it is read.
 _ROWS_AT_ONCE = 200
 
 

@@ -10,10 +10,10 @@ from proofsweep.background import background_thread
 from proofsweep.wiring.engines import active_leg
 from proofsweep_cli.embedded_server import is_there
 
-# Time between two health requests. Chosen: half doubles them, twice adds half a second to an exit.
+# Time between two health requests.
 _CHECK_SECONDS = 0.5
 
-# Bounds the wait for a silent server. Chosen: half may end during a short restart, twice keeps a person waiting.
+# Bounds the wait for a silent server.
 _LOST_SECONDS = 5.0
 
 

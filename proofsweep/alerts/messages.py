@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from proofsweep.alerts.events import EVENTS, AlertKind
 from proofsweep.text import printable
 
-# Bounds a message, whatever a catalog or the service writes. Chosen: some four lines in a chat.
+# Bounds a message, whatever a catalog or the service writes.
 _LONGEST_TEXT = 300
 
-# Bounds the list in a message. Chosen: all of it is on one screen.
+# Bounds the list in a message.
 _MOST_LINES = 10
 
 # Look-alikes: chat programs read the originals as a mention, a link or the end of the code span, each in its own way.

@@ -16,13 +16,12 @@ from proofsweep.store.plans_and_parts import Results
 if TYPE_CHECKING:
     from proofsweep.answers.views.selected_rows import SelectedRows
 
-# Parts that are read to name a few files of a run. Chosen: a run whose first parts hold no such file names none, and
-# says where all are.
+# Parts that are read to name a few files of a run.
 _FEW_PARTS = 6
 
 _NAMED = ("outcome", "reason", "manifest_row", "item_id")
 
-# Files of a summary. Chosen: a person reads them at once; a command lists all.
+# Files of a summary.
 _MOST_NAMED = 10
 
 

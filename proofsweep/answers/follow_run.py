@@ -13,11 +13,10 @@ from proofsweep.store.active_legs import ask_to_stop, open_leg
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 
-# How often the store is asked for a new heartbeat. Chosen: half costs twice the requests of a bucket, twice shows a
-# heartbeat late.
+# How often the store is asked for a new heartbeat.
 _LOOK_SECONDS = 2.0
 
-# How long a store may fail before the following ends. Chosen: any value from 30 to 300 does.
+# How long a store may fail before the following ends.
 _STORE_SECONDS = 60.0
 
 

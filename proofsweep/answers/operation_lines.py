@@ -62,7 +62,6 @@ def line_of_recovery(done: Recovered) -> str:
     return f"{sum(done.outcomes.values()):,} sidecars: {', '.join(counts) or 'none'}"
 
 
-# Chosen: a screen shows as many failures.
 _MOST_NAMED = 10
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from proofsweep.model.completion_report import defused
 from proofsweep.model.tags import unified
 
-# Chosen: rows in memory before they go to disk, some 5 MB.
 _WAITING_ROWS = 5_000
 
 

@@ -22,7 +22,7 @@ from proofsweep.model.run_records import OUTCOMES
 from proofsweep.text import printable
 
 _SHEET_ROWS = 1_048_576  # a spreadsheet has no more, the header included
-# Letters that a column shows. Chosen: a number of four digits fits the least, and a path of two folders the most.
+# Letters that a column shows.
 _LEAST_LETTERS, _MOST_LETTERS = 8, 60
 _ARROW_LETTERS = 3  # The arrow of a filter covers so many letters of a header
 _NO_VALUE = "(none)"

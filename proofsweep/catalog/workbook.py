@@ -28,12 +28,9 @@ from proofsweep.model.completion_report import SHEETS
 _MOST_ROWS = 1_048_576
 _MOST_COLUMNS = 16_384
 _MOST_LETTERS = 32_767
-# Chosen: twenty columns of the longest sheet.
 _MOST_CELLS = 20_000_000
-# Chosen: the texts that cells share stay in memory.
 _MOST_TEXTS_BYTES = 512 * 1024**2
 _MOST_TEXTS = 16_000_000
-# Chosen: letters of a message.
 _MOST_WORDS = 200
 
 # The built-in dates of East Asia, which openpyxl does not know (ECMA-376, part 1, 18.8.30).

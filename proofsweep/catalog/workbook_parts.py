@@ -6,12 +6,8 @@ from xml.etree.ElementTree import Element, iterparse
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 EXPORT = "export it as CSV"
-# Chosen: 20,000,000 cells of 100 bytes, unpacked.
 _MOST_BYTES = 2 * 1024**3
-# Chosen: three for each of so many cells.
 _MOST_ELEMENTS = 60_000_000
-# Chosen: bytes that are in memory at once, of a row, a text, or a whole part that openpyxl reads.
-# The longest sheet row that Excel writes, with numbers in all of its cells, has one mebibyte.
 _MOST_PIECE_BYTES = 4 * 1024**2
 # Without a document type there are no entities, which make gigabytes of a line.
 _DOCTYPE = b"<!DOCTYPE"

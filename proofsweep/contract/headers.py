@@ -8,11 +8,10 @@ from functools import lru_cache
 
 from proofsweep.contract.lenient import instant_of
 
-# Longest Retry-After that is believed, ten years. Chosen: it excludes an epoch second sent by mistake, which is more
-# than 56 years since 1970.
+# Longest Retry-After that is believed, ten years.
 _MAX_WAIT_SECONDS = 10 * 365 * 86_400
 
-# Longest text kept of one header, so that no header floods a table. Chosen: a request ID has about 36 characters.
+# Longest text kept of one header, so that no header floods a table.
 _MAX_TEXT_CHARS = 200
 
 # Longest count that is read: any 18 digits fit 64 bits, and 19 may not.

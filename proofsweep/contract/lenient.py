@@ -9,8 +9,7 @@ from typing import Annotated, NoReturn
 
 from pydantic import BeforeValidator
 
-# Deepest nesting of an answer that is read, since writing it again is recursive. Chosen: the contract's answers nest
-# three levels, and Python's limit is 1,000 frames.
+# Deepest nesting of an answer that is read, since writing it again is recursive.
 _MAX_LEVELS = 100
 
 # 9999-12-31T23:59:59Z, the last second that a datetime can hold.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-# Of a chunk that may be large, so much is searched; a larger one may hold a credential. Chosen: a cover picture fits.
+# Of a chunk that may be large, so much is searched; a larger one may hold a credential.
 _SEARCHED_BYTES = 1024 * 1024
 _RIFF_HEADER_BYTES = 12
 _CHUNK_HEADER_BYTES = 8

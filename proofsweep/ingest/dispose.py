@@ -15,7 +15,7 @@ from proofsweep.model.reasons import Reason
 
 _GONE = frozenset({Reason.MISSING_AUDIO, Reason.SOURCE_CHANGED})
 
-# Files that are moved at once, which mostly wait for a store. Chosen: an object is held in memory while it is moved.
+# Files that are moved at once, which mostly wait for a store.
 AT_ONCE = 4
 
 _Of = TypeVar("_Of")

@@ -35,7 +35,7 @@ from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.watches import Watch
 from proofsweep.verify.item.verify_item import Clock
 
-# Files whose names are chosen and noted together. Chosen: half a megabyte of notes.
+# Files whose names are chosen and noted together.
 _WAVE = 500
 
 _ANSWER = tuple(each.name for each in fields(PastAnswer))

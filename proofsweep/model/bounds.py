@@ -119,13 +119,11 @@ def _moments(day: date, wanted: time, zone: tzinfo) -> Iterator[datetime]:
     yield next(at for at in after if at.astimezone(zone).replace(tzinfo=None) > wall)
 
 
-# A run that begins so soon after the reset has probably waited for it. Chosen: schedulers start by the minute, so half
-# would miss some; at twice a run that did not wait loses up to five seconds.
+# A run that begins so soon after the reset has probably waited for it.
 _JUST_RESET = timedelta(minutes=1)
 
 
-# Longest random wait after a reset, so that waiting runs do not begin together. Chosen: at half, twice as many begin in
-# each second; at twice, a person notices the wait.
+# Longest random wait after a reset, so that waiting runs do not begin together.
 _MAX_SPREAD_SECONDS = 5.0
 
 

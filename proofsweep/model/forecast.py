@@ -12,15 +12,13 @@ from proofsweep.model.bounds import Bounds
 # A leg probes the quota at its start and at its end.
 _PROBES_OF_A_LEG = 2
 
-# Fewest rows that give a pace and a cost. Chosen: the two probes are then 5 % of the calls; 9 % at half, 2 % at twice.
+# Fewest rows that give a pace and a cost.
 MIN_ROWS = 20
 
-# Share of the time from which the CPU bounds a leg. Chosen: at half, a leg that waits for answers would count as
-# CPU-bound, and twice cannot be reached.
+# Share of the time from which the CPU bounds a leg.
 _MIN_CPU_SHARE = 0.8
 
-# Share of the time in exchanges from which uploads bound a leg. Chosen: the larger part; at half, form posts of small
-# files would count as the uplink, and twice means no other call at all.
+# Share of the time in exchanges from which uploads bound a leg.
 _MIN_UPLOAD_SHARE = 0.5
 
 

@@ -4,8 +4,7 @@ import re
 from collections.abc import Mapping
 from enum import StrEnum
 
-# Bytes that `format_of` needs from the front of a file. Chosen: an MP3 needs its longest frame and the next header,
-# 1,445 bytes.
+# Bytes that `format_of` needs from the front of a file.
 HEAD_BYTES = 4096
 
 

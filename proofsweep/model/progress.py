@@ -8,10 +8,10 @@ from typing import Any
 
 from proofsweep.model.runs import STALE_SECONDS, Claim
 
-# A shorter pause is the pace of a lane, and nothing to wait for. Chosen: any value from 3 to 10 does.
+# A shorter pause is the pace of a lane, and nothing to wait for.
 LEAST_PAUSE_SECONDS = 5.0
 
-# Without a finished row for so long, a person asks what the leg does. Chosen: any value from 5 to 20 does.
+# Without a finished row for so long, a person asks what the leg does.
 QUIET_SECONDS = 10.0
 
 

@@ -70,7 +70,7 @@ GONE = ("erased", "already_erased")
 # Environments whose proofs are disposable (contract, Authentication 6). In all others, the name is typed too.
 DISPOSABLE = ("sandbox", "beta")
 
-# The longest ID that is believed. Chosen: longer text is another column.
+# The longest ID that is believed.
 _MOST_CHARS = 512
 
 

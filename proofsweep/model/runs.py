@@ -4,18 +4,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 
-# Fewest items in a shard, which is one Prefect task and one Parquet part. Chosen: a task
-# costs 29 ms of CPU at most (docs/performance.md), which is little beside so many files.
+# Fewest items in a shard, which is one Prefect task and one Parquet part.
 MIN_SHARD_ITEMS = 1_000
 
-# Most shards in a run, so that no leg leaves more parts. Chosen: a reader opens every part.
+# Most shards in a run, so that no leg leaves more parts.
 MAX_SHARDS = 256
 
-# Most items of a run that shows each item as its own Prefect task. Chosen: a person can read 200 lines. A task takes
-# 11.5 ms of CPU (docs/performance.md): 2.3 s for 200 items.
+# Most items of a run that shows each item as its own Prefect task. A task takes 11.5 ms of CPU (docs/performance.md):
+# 2.3 s for 200 items.
 SMALL_RUN_ITEMS = 200
 
-# Time between two heartbeats of a leg. Chosen: each is an object to write.
+# Time between two heartbeats of a leg.
 HEARTBEAT_SECONDS = 10
 
 # Age of the last heartbeat from which a leg counts as dead: two in a row may be late.

@@ -26,7 +26,7 @@ from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.plans_and_parts import Results
 
-# Proofs in a row for which the service is down. Chosen: no list is worked off against a service that is down.
+# Proofs in a row for which the service is down.
 _MOST_OUTAGES = 3
 
 

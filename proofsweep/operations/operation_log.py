@@ -20,12 +20,12 @@ from proofsweep.store.lease import sole_process
 from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.receipts import Part
 
-# Rows in memory, and their longest time there: what a killed process may lose. Chosen: a minute of calls.
+# Rows in memory, and their longest time there: what a killed process may lose.
 _MOST_ROWS = 5_000
 _LONGEST_HOLD = timedelta(seconds=60)
 
 
-# Random bytes of an ID. Chosen: as many as those of run IDs have.
+# Random bytes of an ID.
 _TAIL_BYTES = 3
 
 

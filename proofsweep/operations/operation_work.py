@@ -46,11 +46,9 @@ class CallBudget:
                 self._promised -= 1
 
 
-# Chosen: each call has waited and tried again before it failed, so ten in a row are no accident.
 _MOST_FAILURES = 10
 
-# Calls that wait for an answer at once. Chosen: a service that answers in 100 ms gives 80 a second, which is above the
-# lanes that were seen.
+# Calls that wait for an answer at once.
 CALLS_AT_ONCE = 8
 
 

@@ -25,14 +25,13 @@ from proofsweep.store.plans_and_parts import Results
 
 _PAGE = 100  # Proofs of a page: the most that the contract allows
 
-# Pages without a new proof, one after the other. Chosen: while a page is read, others may be issued and shift what was
-# read already to the next one.
+# Pages without a new proof, one after the other.
 _MOST_IDLE_PAGES = 20
-# Bounds a listing that never ends. Chosen: ten million proofs.
+# Bounds a listing that never ends.
 _MOST_PAGES = 100_000
 
 
-# Items that a line names. Chosen: a line of a log.
+# Items that a line names.
 _MOST_NAMED = 10
 
 
@@ -94,7 +93,7 @@ class ProofListing:
         return new
 
 
-# Rows that are in memory at once. Chosen: as many as an operation writes into one part.
+# Rows that are in memory at once.
 _BATCH_ROWS = 5_000
 
 _LISTED = pa.schema(

@@ -54,7 +54,7 @@ FROM located
 WHERE $below IN (audio, current_audio) OR starts_with(audio, $folder) OR starts_with(current_audio, $folder)
 ORDER BY audio
 """
-# Rows that are in memory at once. Chosen: as many as an operation writes into one part.
+# Rows that are in memory at once.
 _BATCH_ROWS = 5_000
 
 
@@ -86,8 +86,7 @@ def proven_items(results: Results, environment: str, below: str = "", *, with_on
                 yield ProvenItem(**dict(zip(columns, row, strict=True)))
 
 
-# Items whose sealed sidecars are in memory at once, and whose rows are written together. Chosen: eight for each call
-# that waits.
+# Items whose sealed sidecars are in memory at once, and whose rows are written together.
 _WAVE = 64
 
 _Asked = tuple[Row, bytes]

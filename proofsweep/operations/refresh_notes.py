@@ -26,7 +26,7 @@ from proofsweep.operations.operation_work import (
 from proofsweep.partner.partner import Partner
 from proofsweep.store.plans_and_parts import Results
 
-# How long an answer `unavailable` is taken for final. Chosen: one call a week for such a proof.
+# How long an answer `unavailable` is taken for final.
 _UNAVAILABLE_HOLDS = timedelta(days=7)
 
 _WANTED = """
@@ -74,8 +74,7 @@ def wanted_notes(results: Results, environment: str, now: datetime) -> list[Note
 _USUAL_WAIT_SECONDS = 2.0
 # Contract, Endpoints 9: a client may stop polling after about two minutes and check later.
 _MOST_SECONDS = 120.0
-# Notes that are asked for before those that wait are looked at again. Chosen: at 80 calls a second that is less than a
-# second, so no repeat is late.
+# Notes that are asked for before those that wait are looked at again.
 _WAVE = 64
 
 

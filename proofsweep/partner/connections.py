@@ -17,13 +17,12 @@ import httpx
 
 from proofsweep.errors import ConfigError
 
-# The slowest body that is read to its end, however long: 0.5 Mbit/s. Chosen: half or twice of it does.
+# The slowest body that is read to its end, however long: 0.5 Mbit/s.
 _LEAST_BYTES_PER_SECOND = 64 * 1024
 
 Options = Iterable[httpcore.SOCKET_OPTION]
 
-# Fewer bytes are held back, so that a request's head and a small body go in one packet. Chosen: any value from 8 to 32
-# KiB does.
+# Fewer bytes are held back, so that a request's head and a small body go in one packet.
 _HELD_BYTES = 16 * 1024
 
 

@@ -19,7 +19,7 @@ from proofsweep.errors import ConfigError
 
 KeySource = Callable[[], SecretStr]  # Reads the key from where it is kept; ConfigError when there is none
 
-# Bounds what a wrong path can fill the memory with. Chosen: any key is far shorter.
+# Bounds what a wrong path can fill the memory with.
 _MOST_KEY_BYTES = 4096
 
 

@@ -35,7 +35,7 @@ from proofsweep.partner.messages import Reply, Request, TakeBody
 from proofsweep.partner.session import Session
 
 _Resource = TypeVar("_Resource", bound=Resource)
-# Attempts of a control's calls. Chosen: half takes one lost connection for an outage; twice delays all that wait.
+# Attempts of a control's calls.
 _CONTROL_ATTEMPTS = 2
 
 

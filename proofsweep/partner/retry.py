@@ -60,9 +60,9 @@ class GiveUp:
     reason: str
 
 
-# Attempts of a throttled GET /partner/usage. Chosen: any value from 2 to 10 does.
+# Attempts of a throttled GET /partner/usage.
 _USAGE_ATTEMPTS = 5
-# The longest wait for the lane of rotations. Chosen: any value from 150 to 600 does.
+# The longest wait for the lane of rotations.
 _ROTATION_WAIT_SECONDS = 300.0
 # Calls that may have a lane of their own: what they are told holds no other call back (contract, Endpoints 3).
 _OWN_LANES = frozenset({Call.ROTATE, Call.USAGE})

@@ -73,9 +73,9 @@ class ClientContext:
     headroom_check: SingleFlight[int | None] = field(default_factory=SingleFlight)
 
 
-# A longer wait asks for a check of the quota. Chosen: half would spend calls on ordinary waits; twice would check late.
+# A longer wait asks for a check of the quota.
 _LONG_WAIT_SECONDS = 120.0
-# How long an answer on behalf of all holds. Chosen: half would double such calls; twice would notice a change later.
+# How long an answer on behalf of all holds.
 _ANSWER_HOLDS_SECONDS = 10.0
 KEY_REFUSED = "The service refused the key (403): is it a key of this very service, and has it not expired?"
 

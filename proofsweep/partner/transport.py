@@ -28,11 +28,11 @@ from proofsweep.partner.connections import (
 )
 from proofsweep.partner.messages import Reply, Request
 
-# The largest body kept in memory. Chosen: answers are a few KiB.
+# The largest body kept in memory.
 _MOST_BODY_BYTES = 2 * 1024 * 1024
-# How long an idle connection is kept. Chosen: gateways drop idle ones later.
+# How long an idle connection is kept.
 _IDLE_SECONDS = 5.0
-# Addresses that are parsed once. Chosen: a run has some ten of its own.
+# Addresses that are parsed once.
 _CACHED_ADDRESSES = 256
 _UNUSABLE_URL = (httpx.InvalidURL, UnicodeError)  # the second one: for impossible host names
 _NOT_CONNECTED = (httpcore.ConnectError, httpcore.ConnectTimeout, httpcore.ProxyError, httpcore.UnsupportedProtocol)

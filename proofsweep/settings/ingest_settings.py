@@ -20,8 +20,7 @@ class IngestSettings(Section):
     pair_seconds: Annotated[float, Field(ge=0)] = 900.0
     accepted: Annotated[str, Field(min_length=1)] | None = None
     quarantine: Annotated[str, Field(min_length=1)] | None = None
-    # how long a delivery waits for what its messages name. Chosen: the upload of a night's batch is over by then, and
-    # somebody is told within a working day.
+    # how long a delivery waits for what its messages name.
     batch_wait_seconds: Seconds = 21_600.0
     batch_moves: Literal["batch", "release"] = "batch"
     tries: Annotated[int, Field(ge=1)] = 5  # how often one version of a file is tried at most

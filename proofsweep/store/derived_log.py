@@ -16,9 +16,7 @@ from datetime import UTC, datetime, timedelta
 from proofsweep.errors import ResultsError
 from proofsweep.store.store import Store
 
-# Chosen: a reader needs some seconds, and a store's listing may be late by as much.
 _GRACE = timedelta(minutes=10)
-# Chosen: a reader that meets a deletion lists again; more than two in a row mean that the listing itself is wrong.
 _ATTEMPTS = 4
 
 _ENDING = ".json.gz"

@@ -19,7 +19,7 @@ from proofsweep.store.plans_and_parts import Results
 
 # A killed process loses the work of at most so long.
 FLUSH_SECONDS = 1.0
-# Segments of a minute. Chosen; not critical.
+# Segments of a minute.
 MERGED_SEGMENTS = 60
 # chosen: a fast run merges after so many rows, since rows stay in memory until they are merged.
 MERGED_ROWS = 5_000

@@ -101,7 +101,6 @@ def _numbers(column: pa.Int64Array) -> memoryview:
     return memoryview(column.buffers()[1] or b"").cast("q")
 
 
-# Chosen: so few items are looked for in the files that may hold them, instead of in all.
 _FEW_ITEMS = 5_000
 
 

@@ -15,7 +15,6 @@ from proofsweep.model.lane import Lane
 from proofsweep.store.store import Store, json_bytes
 
 _READER = TypeAdapter(Lane)
-# Chosen: so many objects are kept, so that a process that was late finds the next one.
 _KEPT = 32
 
 

@@ -20,9 +20,9 @@ from proofsweep.store.known_rows import HashedItems
 from proofsweep.store.plans_and_parts import Results, parquet_of
 from proofsweep.store.run_index import RunIndex
 
-# Items in one object. Chosen: some 5 MB, so that a listing of millions is never whole in memory.
+# Items in one object.
 _OBJECT_ROWS = 100_000
-# Items that are encoded at once. Chosen; not critical.
+# Items that are encoded at once.
 _ROWS_AT_ONCE = 1_000
 
 GONE = pa.schema([pa.field("item_id", pa.string(), nullable=False)])

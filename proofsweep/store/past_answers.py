@@ -15,7 +15,7 @@ from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.store.known_rows import HashedItems, known_rows
 from proofsweep.store.plans_and_parts import Results
 
-# Of each mode so many of the smallest and of the largest are kept. Chosen; not critical.
+# Of each mode so many of the smallest and of the largest are kept.
 _KEPT = 32
 _FIELDS = ["audio_bytes", "audio", "sidecar", "audio_sha256", "sidecar_sha256"]
 _COLUMNS = [*_FIELDS, "mode", "proof_id"]

@@ -25,7 +25,7 @@ _TABLE = "probes"
 _KEY = ["operation_id", "call"]
 
 _QUOTA = ["environment", "call", "started_at", "rate_remaining", "rate_reset"]
-# Objects in which the newest probe is looked for. Chosen: an hour of passes; twice costs twice the requests.
+# Objects in which the newest probe is looked for.
 _NEWEST_OBJECTS = 12
 
 # Days of which hours may wait for their part: also those of the last pass before a pause, and of the turn of a day.

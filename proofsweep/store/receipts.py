@@ -55,7 +55,6 @@ def ended_parts(store: Store, run_id: str) -> dict[int, list[Part]]:
     return {leg: [Part(**part) for part in parts] for leg, parts in named.items() if isinstance(parts, list)}
 
 
-# Chosen: so many runs, or operations, may end side by side before one is held by no later receipt.
 _NEWEST = 8
 
 

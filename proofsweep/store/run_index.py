@@ -23,11 +23,9 @@ from proofsweep.store.prunings import wholly_pruned
 from proofsweep.store.receipts import has_claim
 from proofsweep.store.store import REQUESTS_AT_ONCE
 
-# Entries of the index before they become one. Chosen; not critical.
+# Entries of the index before they become one.
 _MOST_ENTRIES = 4
-# Chosen: a plan of millions of rows takes minutes between its name and its existence, and clocks differ.
 _SETTLING = timedelta(days=1)
-# Chosen: runs without an end that a person may still resume; each costs one request.
 _WATCHED = 10
 _NONE: Mapping[str, Sequence[str]] = {}
 

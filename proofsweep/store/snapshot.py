@@ -26,10 +26,8 @@ COLUMNS = schemas.SNAPSHOT.names
 
 # Some 2 MB: 800 objects for ten million items, and a reader of a few items reads a file for each.
 _FILE_ROWS = 12_500
-# Entries of the snapshot before small ones are merged. Chosen; not critical.
+# Entries of the snapshot before small ones are merged.
 _MOST_ENTRIES = 6
-# Chosen: an entry is merged with smaller ones unless it has so many times their rows. Then each row is written again
-# only when its entry has grown by a quarter.
 _MUCH_LARGER = 4
 
 _ORDERING = ["item_id", "environment", "outcome", "epoch", "finished_at", "run_id", "leg", "manifest_row"]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _Document = TypeVar("_Document")
 
-# Requests of one process that wait for a bucket together. Chosen; not critical.
+# Requests of one process that wait for a bucket together.
 REQUESTS_AT_ONCE = 16
 
 

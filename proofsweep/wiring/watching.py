@@ -25,7 +25,7 @@ from proofsweep.wiring.stores import results_for
 
 _NOBODY = "Nobody would be told: set alerts.urls_file, alerts.urls_env or alerts.urls_block; see docs/alerts.md."
 
-# Attempts of the one call of a check. Chosen: any value from 1 to 4 does.
+# Attempts of the one call of a check.
 _ATTEMPTS = 2
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from proofsweep_sandbox.operator_client import Operator
 from proofsweep_sandbox.options import Options
 
-# Chosen: the wait before a kill. The server ends its open calls within 3 s (server.py); the rest is for a busy machine.
 _STOP_SECONDS = 10
 
 

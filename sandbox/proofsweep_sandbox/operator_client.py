@@ -7,7 +7,6 @@ from typing import Any, Literal, TypedDict, Unpack
 
 import httpx
 
-# Chosen: far above what sealing takes, so that only a hung sandbox is reported.
 _TIMEOUT_SECONDS = 60.0
 
 

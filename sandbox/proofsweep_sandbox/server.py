@@ -19,11 +19,8 @@ from proofsweep_sandbox.service import open_service
 from proofsweep_sandbox.storage.target import StorageTarget
 from proofsweep_sandbox.wire import WireProtocol
 
-# Chosen: how long open calls may go on after the stop; a hung one ends then. `launch` waits longer than this.
 _GRACE_SECONDS = 3
-# Chosen: an idle connection stays open longer than a client pauses between two calls.
 _KEEP_ALIVE_SECONDS = 60
-# Chosen: connections that may wait to be accepted; a burst of new connections beyond it is refused.
 _BACKLOG_CONNECTIONS = 2048
 
 

@@ -19,7 +19,7 @@ from proofsweep_sandbox.seals.sidecars import SidecarSeals
 from proofsweep_sandbox.signatures import Signatures
 from proofsweep_sandbox.throttle import Lane, Throttle
 
-# Contract, Limits: rotation has its own low lane. Chosen: 5 at once, then 1 in 12 s; the contract states no number.
+# Contract, Limits: rotation has its own low lane.
 _ROTATION_LANE = Lane(rate=1 / 12, burst=5)
 
 

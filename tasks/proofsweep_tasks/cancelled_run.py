@@ -9,8 +9,7 @@ from prefect.exceptions import PrefectException
 from prefect.runtime import flow_run
 from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
-# Bounds the question whether somebody cancelled the flow run; the run goes on meanwhile. Chosen: half may miss a busy
-# server; twice, with the time for files in flight, is more than the 30 s after which Prefect kills a cancelled run.
+# Bounds the question whether somebody cancelled the flow run; the run goes on meanwhile.
 _ASK_SECONDS = 10.0
 
 

@@ -17,13 +17,11 @@ from proofsweep_tasks.dask_link import UNREACHABLE, name_of
 from proofsweep_tasks.upload_then_verify import title_of, upload_then_verify
 from proofsweep_tasks.worker_cluster import Runner
 
-# Slices that the cluster has at once for each of its threads. Chosen: with one, threads wait, and a cluster that grows
-# sees no need; with four, more of them hold calls that others could use.
+# Slices that the cluster has at once for each of its threads.
 _SLICES_PER_THREAD = 2
-# How long a stopped leg waits for worker processes of which none comes back. Chosen: half may cut off files in flight,
-# which have twelve seconds; twice keeps a person waiting for a machine that is gone.
+# How long a stopped leg waits for worker processes of which none comes back.
 _LATE_SECONDS = 30.0
-# How soon a request to stop is passed on. Chosen: half wakes the thread twice as often; at twice a person notices it.
+# How soon a request to stop is passed on.
 _STEP_SECONDS = 0.25
 
 

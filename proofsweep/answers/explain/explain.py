@@ -24,7 +24,6 @@ from proofsweep.store.plans_and_parts import Results
 from proofsweep.text import minute_of
 
 _LIKELY = ("item_id", "file", "outcome", "verdict", "reason", "tags")
-# Chosen: the partner's support looks at recent calls.
 _CALLS_LOOK_BACK = timedelta(days=35)
 
 

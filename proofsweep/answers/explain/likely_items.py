@@ -12,7 +12,6 @@ import duckdb
 
 from proofsweep.model.tables.columns import Row
 
-# Chosen: a person reads so many lines at once.
 MOST_LISTED = 20
 
 _CODE = "replace(replace(strip_accents(lower({})), '-', ''), ' ', '')"

@@ -43,9 +43,8 @@ def rows_of_calls(manifest_row: int, row: Row | None) -> set[int]:
     return {manifest_row} | ({used} if isinstance(used, int) else set())
 
 
-# Chosen: named in a message when several items fit.
 _MOST_NAMED = 10
-# Calls that are in memory at once. Chosen; not critical.
+# Calls that are in memory at once.
 _BATCH_ROWS = 5_000
 
 _CALL = ", ".join(COLUMNS)

@@ -15,7 +15,6 @@ from proofsweep.model.runs import Plan
 from proofsweep.model.tables.columns import Row
 from proofsweep.text import printable
 
-# Chosen: so many calls of one kind in one hour show a pattern.
 _MOST_CALLS = 10
 
 ENDPOINTS: Mapping[str, str] = {

@@ -15,9 +15,9 @@ from proofsweep.model.reasons import about, plain_words_for, remedy_for
 from proofsweep.model.tags import key_of_tag, known_tag, spellings_by_key, tag_named
 from proofsweep.text import printable
 
-# Of one reason. Chosen: a page of ten reasons stays below 500 kB; lists hold all.
+# Of one reason.
 MOST_OF_A_REASON = 200
-# Of a name or a value. Chosen: two lines of a printed page.
+# Of a name or a value.
 _LONGEST_NAME, _LONGEST_VALUE = 120, 60
 
 

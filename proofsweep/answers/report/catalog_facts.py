@@ -17,9 +17,9 @@ from proofsweep.answers.views.views import quoted, value_of_tag
 from proofsweep.model.reasons import plain_words_for
 from proofsweep.store.plans_and_parts import Results
 
-# Values of a tag in its table. Chosen: a person reads so many; a catalog has thousands of releases.
+# Values of a tag in its table.
 _MOST_VALUES = 100
-# Files named that broke, and that were mended. Chosen: all are in `proofsweep diff`.
+# Files named that broke, and that were mended.
 _MOST_CHANGED = 50
 _OPEN = ", ".join(map(quoted, NEED_ATTENTION))
 _ITEMS = """

@@ -73,7 +73,6 @@ def sentence_of(counts: CatalogCounts) -> str:
     return "; ".join(parts) + "."
 
 
-# Chosen: from here on, whole minutes tell nights apart.
 _MOST_SECONDS = 120.0
 _OUTCOMES = {"accepted": "accepted", "rejected": "rejected", "failed": "failed", "ineligible": "ineligible"}
 

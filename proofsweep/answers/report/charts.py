@@ -26,7 +26,7 @@ _WIDTH, _HEIGHT = 300, 130
 _COLOURS = ["#3b82d6", "#d9513c", "#a87b06", "#7d8590"]
 _GOOD = "#2a9461"
 _LONGEST_LABEL = 40
-# Names of nights below a chart. Chosen: so many fit.
+# Names of nights below a chart.
 _MOST_NAMES = 5
 # As many names of seconds fit below a chart.
 _SHORT_SECONDS = 20

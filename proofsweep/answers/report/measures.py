@@ -11,9 +11,8 @@ from proofsweep.model.runs import Plan
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.plans_and_parts import Results
 
-# Points of a line. Chosen: a page is some 1,000 pixels wide.
+# Points of a line.
 _POINTS = 120
-# Chosen: a table that a person reads at once; the tables hold all.
 _MOST_ROWS = 10
 _OF_RUN = """
     CREATE TEMP VIEW verdicts AS FROM store.verdicts WHERE run_id = {run_id};

@@ -9,7 +9,7 @@ from proofsweep.answers.summary import ending_of
 from proofsweep.model.runs import INGEST, Plan
 from proofsweep.store.plans_and_parts import Results
 
-# Nights of a trend. Chosen: a month; each bar can still be told from the next on a phone.
+# Nights of a trend.
 MOST_NIGHTS = 31
 
 

@@ -23,7 +23,6 @@ from proofsweep.store.store import is_in_bucket
 
 _SETTINGS = (
     "SET TimeZone = 'UTC'",
-    # Chosen: a small machine has so much to spare. What needs more goes through the disk; a query may set more.
     "SET memory_limit = '1GB'",
     # The footers of the parts are read once, not again for each mention of a table.
     "SET parquet_metadata_cache = true",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from proofsweep.store.bucket_store import BucketStore
 
 STORE_SCHEME = "proofsweep"
-# Bytes that are asked for at least. Chosen: the columns of a small part come in one request.
+# Bytes that are asked for at least.
 _BLOCK_BYTES = 1024 * 1024
 
 

@@ -235,7 +235,7 @@ class CallQueue:
         return True
 
 
-# So many failures of a call in a row ask for a control. Chosen: any value from 5 to 20 does.
+# So many failures of a call in a row ask for a control.
 FAILURES_IN_A_ROW = 10
 _CALLS_FOR_ITEMS = frozenset({Call.ASSET, Call.UPLOADS, Call.SLOT, Call.VERIFY})
 

@@ -18,12 +18,11 @@ from proofsweep.partner.pacing.lane_model import RateChange
 from proofsweep.partner.stop import StopSwitch
 
 # How late the first call sees the end of the leg, and any call at the latest: the first wakes the others before that.
-# Chosen: any value from 0.25 to 1 does.
 _STOP_CHECK_SECONDS = 0.5
 _LATEST_STOP_SECONDS = 1.0
-# How long work in hand may be paused while the leg ends. Chosen: any value from 1 to 4 does.
+# How long work in hand may be paused while the leg ends.
 _DRAIN_SECONDS = 2.0
-# By which share a wait may be longer than told. Chosen: any value from 0.05 to 0.2 does.
+# By which share a wait may be longer than told.
 _JITTER_SHARE = 0.1
 _BROKEN = "The order of the calls is lost through a mistake of this program"
 _TOO_LONG_A_WAIT = "The service asks for a longer wait than a run should make."

@@ -12,32 +12,19 @@ from proofsweep.model.lane import Lane, LanePriority, Member, TokenBucket, fair_
 from proofsweep.partner.pacing.kept_pace import LaneShare, LaneUse
 from proofsweep.partner.pacing.lane_keeper import LaneKeeper
 
-# Chosen: how often a member tells that it is alive.
 LEASE_SECONDS = 5.0
-# Chosen: how often it looks at what the others have told. At twice, more calls go out in another process's pause.
 LOOK_SECONDS = 1.0
-# Chosen: a member that tells nothing for so long is gone: two leases, and a second for the way.
 GONE_SECONDS = 11.0
-# Chosen: a shorter pause is over before the others hear of it.
 LEAST_PAUSE_SECONDS = 0.5
 
-# Chosen: the longest pause of another process that counts. A longer one ends the leg of the process that was told.
 _MOST_PAUSE_SECONDS = 120.0
-# Chosen: changes of a rate by a smaller part can wait for the next lease.
 _WORTH_TELLING = 0.03
-# Chosen: changes of what the service lets in that can wait: a part, and calls per second.
 _CHANGE, _LEAST_CHANGE = 0.25, 1.0
-# Chosen: calls per second of a process while another one looks for the rate, and how long that may take. After it, the
-# lane seems to be wider than all of them need.
 _WAITING_RATE, _SEARCH_SECONDS = 0.1, 15.0
-# Chosen: a process that is not held back may need so much more soon: a part, and calls per second.
 _SPARE_NEED, _LEAST_NEED = 1.3, 0.5
-# Chosen: what shows whether a process is held back: calls, or else seconds; and calls that show that it now is.
 _CALLS_OF_NEED, _LONGEST_SECONDS_OF_NEED = 10, 30.0
 _CALLS_OF_HUNGER = 2
-# Chosen: over which time the calls let in are averaged.
 _LET_IN_SECONDS = 4.0
-# Chosen: the part of its fair rate that a process takes at once, before the others have made room.
 _AT_ONCE = 0.1
 
 

@@ -13,7 +13,6 @@ from proofsweep.model.lane import TokenBucket
 _BISECTIONS = 15
 # The shortest stretch, so that calls at one instant have a finite rate.
 _INSTANT_SECONDS = 0.01
-# Chosen: a change of the pace that begins a new stretch.
 _PACE_STEP = 0.04
 # Bounds the memory of a cycle; beyond it every second mark goes.
 _MOST_MARKS = 96
@@ -112,7 +111,6 @@ class CycleRecorder:
         self.last, self._marks, self._pace = Sent(refused.at, 0), [], 0.0
 
 
-# Chosen: the weight of the likely size.
 _LIKELY_BURST_WEIGHT = 0.5
 
 

@@ -19,10 +19,8 @@ from proofsweep.verify.control.calls import ControlCalls, Result
 from proofsweep.verify.control.evidence import KnownFiles, Suspect, Suspects, size_of
 from proofsweep.verify.control.rules import TRIES_IN_A_ROW, ControlFinding, Doubt, Schedule, Subject, doubt_about
 
-# Chosen: how soon a results store that failed is read again; half asks it more often, twice waits longer at its end.
 _READ_AGAIN_SECONDS = 1.0
-# So many times as often as others go controls that make no call. Chosen: half lets a run of a few files wait for more
-# than a second; twice reads twice as many files.
+# So many times as often as others go controls that make no call.
 _FREE_CONTROLS = 20
 _NOTHING_SHOWS = (
     "Nothing shows whether the service or these files are at fault: name files in `service.known_good` that it accepts."

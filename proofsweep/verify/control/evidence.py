@@ -13,11 +13,9 @@ from proofsweep.model.tables.columns import Row
 from proofsweep.store.past_answers import AcceptedItem
 from proofsweep.verify.control.rules import Streaks, Subject
 
-# Accepted items that are kept of each mode, and among which some are drawn. Chosen: half draws the same ones again and
-# again; twice draws larger files.
+# Accepted items that are kept of each mode, and among which some are drawn.
 ACCEPTED_KEPT = 32
-# Files of a root that are tried in one control. Chosen: half may meet only files that were moved; twice waits longer
-# for a server that does not answer.
+# Files of a root that are tried in one control.
 FILES_TRIED = 20
 
 

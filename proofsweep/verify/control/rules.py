@@ -38,14 +38,11 @@ from proofsweep.model.items import Mode, proof_id_of
 from proofsweep.model.outcomes import Failed, Finished, Rejected
 from proofsweep.model.reasons import SOURCE_REASONS, Ineligible, Reason
 
-# So many refusals, or damaged files, alike in a row are strange. Chosen: half asks for controls in a folder of bad
-# files, twice lets twice the refusals stand when the registry was emptied in the night.
+# So many refusals, or damaged files, alike in a row are strange.
 REFUSALS_IN_A_ROW = 20
-# So many tries in a row without an answer wait for the next control. Chosen: half makes bad files wait sooner, twice
-# spends twice the calls on an outage that began just after a control.
+# So many tries in a row without an answer wait for the next control.
 TRIES_IN_A_ROW = 100
-# The wait between two controls doubles up to six times the first one: 10 to 60 s. Chosen: one more doubling would find
-# the end of an outage two minutes late.
+# The wait between two controls doubles up to six times the first one: 10 to 60 s.
 _LONGEST_WAITS = 6
 
 

@@ -16,8 +16,7 @@ from proofsweep.partner.pacing.dispatcher import LaneStatus
 from proofsweep.store.journal import Journal
 from proofsweep.verify.budget.budget_guard import BudgetGuard
 
-# What a process knows of the lane counts for so long while others tell more; each does so every second. Chosen: half
-# forgets one whose machine is busy; twice counts a lost one longer.
+# What a process knows of the lane counts for so long while others tell more; each does so every second.
 _LANE_SECONDS = 10.0
 
 

@@ -18,11 +18,8 @@ from proofsweep.partner.pacing.dispatcher import Dispatcher
 from proofsweep.partner.pacing.lane_member import LEASE_SECONDS, LOOK_SECONDS, LaneMember
 from proofsweep.store.lanes import LaneObject
 
-# Chosen: how soon a 429 of this process is told.
 _POLL_SECONDS = 0.25
-# Chosen: how often a write that another process's came before is tried again, at once.
 _TRIES = 4
-# Chosen: how long the work waits for its first part at most, and the end for the thread.
 _FIRST_SECONDS, _LAST_SECONDS = 2.0, 5.0
 
 

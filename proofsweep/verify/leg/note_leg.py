@@ -65,8 +65,6 @@ def _counted(table: pa.Table) -> pa.Table:
     return grouped.rename_columns([*_KINDS, "rows", "example"])
 
 
-# Chosen: each leg that ends also adds so much of what the snapshot lacks, since it could not be written then. Half
-# needs twice the legs until all is added; twice makes the end of a leg wait twice as long.
 _LATE_RUNS = 100
 _LATE_PARTS = 200
 
@@ -128,8 +126,6 @@ def complete_snapshot(results: Results, *, most_runs: int | None = None, most_pa
             break
 
 
-# Chosen: a leg that was never throttled learned no rate, and ten in a row of those say that there is little to learn.
-# Twice as many only costs as many more reads at each begin.
 _NEWEST_LEGS = 10
 
 

@@ -8,13 +8,13 @@ from itertools import takewhile
 
 from proofsweep.model.progress import QUIET_SECONDS, WaitsFor
 
-# Counts are kept once in so many seconds. Chosen: half keeps twice as many, twice makes the first rate late.
+# Counts are kept once in so many seconds.
 _STEP_SECONDS = 1.0
 
-# What "now" means for a rate. Chosen: half shows each pause of the service as a stop, twice hides it.
+# What "now" means for a rate.
 _RATE_SECONDS = 60.0
 
-# The rate that the time left is told by. Chosen: half makes it jump, twice is late to learn of another rate.
+# The rate that the time left is told by.
 _ESTIMATE_SECONDS = 600.0
 
 _KEPT = int(_ESTIMATE_SECONDS / _STEP_SECONDS) + 1

@@ -16,7 +16,7 @@ from proofsweep.store.journal import Segments
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.receipts import Part
 
-# Bounds the memory for one part to some 25 MB. Chosen: half makes twice the objects; twice needs twice the memory.
+# Bounds the memory for one part to some 25 MB.
 _EXCHANGES_PER_PART = 25_000
 
 EXCHANGE_IDENTITY = ["started_at", "manifest_row", "call", "attempt"]

@@ -29,8 +29,7 @@ from proofsweep.verify.leg.publish import PublishedRows
 # How soon an item begins after the results store is well again; twice as long costs that much once in an outage.
 _STORE_CHECK_SECONDS = 0.2
 
-# Items whose rows are kept as they come, some 10 KB each, before they are packed. Chosen: as many as a shard has at
-# least. Half wakes this thread twice as often, twice needs twice the memory in a run of millions.
+# Items whose rows are kept as they come, some 10 KB each, before they are packed.
 _ITEMS_AT_ONCE = 1_000
 
 

@@ -25,8 +25,7 @@ from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.publish import publish_exchanges
 from proofsweep.verify.leg.work import rows_written, verify_slice
 
-# A slice whose worker processes are lost so often would lose all. Chosen: as often as Dask itself runs a task again.
-# Half ends a run for two machines that were taken away; twice kills twice as many processes.
+# A slice whose worker processes are lost so often would lose all.
 _MOST_LOST = 4
 
 
@@ -106,8 +105,7 @@ Close = Callable[[], None]
 
 _OVER = RunMustStop("The leg is over for this process.", ended_by=EndedBy.ERROR)
 
-# Bounds the shards in the memory of a process. Chosen: with 1 its threads idle at each shard's end, with 4 only the
-# memory grows.
+# Bounds the shards in the memory of a process.
 SHARDS_AT_ONCE = 2
 
 

@@ -12,10 +12,8 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, ParamSpec, TypeVar
 
-# Items whose files are opened before the service lets their first call go. Chosen: with half, a wide lane waits for
-# files; with twice as many, a narrow lane holds files open for nothing.
+# Items whose files are opened before the service lets their first call go.
 _AHEAD = 8
-# Chosen: half ends threads between two pauses of the service; twice keeps their memory for longer.
 _IDLE_SECONDS = 20.0
 _Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")
@@ -181,7 +179,7 @@ class Workers(Executor):
 # What one worker holds open at most: its connections to the API, to the storage and for a download, and the audio.
 # Measured: 3 for each with local files, no download and 20 workers.
 _FILES_OF_A_WORKER = 4
-# All else: journal, Prefect, DuckDB, wakeups. Measured: 27 with one worker. Chosen: twice that, and some for a cluster.
+# All else: journal, Prefect, DuckDB, wakeups. Measured: 27 with one worker.
 _FILES_OF_THE_PROCESS = 64
 
 

@@ -12,7 +12,6 @@ from proofsweep_sandbox.routing import Exchange
 from proofsweep_sandbox.service import Service
 from proofsweep_sandbox.storage.links import storage_url
 
-# Chosen: how long an upload can be verified after its slot has expired. So long its audio stays on disk.
 _KEPT_SECONDS = 3600
 
 

@@ -11,10 +11,7 @@ from tempfile import TemporaryDirectory
 from proofsweep_sandbox.operator_client import Operator
 from proofsweep_sandbox.samples.kinds import KINDS, SampleContent, SampleFactory, SampleKind
 
-# Chosen: different contents of one kind; then the same bytes get other names. Sealing is slow, and
-# a catalog has duplicates too.
 _CONTENTS_PER_KIND = 24
-# Chosen: every 7th sidecar is named after the stem, not the whole file name, so that both forms occur.
 _STEM_EVERY = 7
 
 # File names that people use and that programs often handle wrongly.
@@ -41,7 +38,6 @@ _TITLES = (
     "~tilde + plus",
 )
 _RELEASES = ("First Light", "Déjà Vu", "Volume #2", "B-Sides & Rarities", "Live at 99%", "静かな海")
-# Chosen: files per folder, as on an album.
 _TRACKS = 12
 
 

@@ -17,7 +17,6 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-# Chosen: a home stays usable for ten years; nothing here renews a certificate.
 _LIFETIME = timedelta(days=3650)
 _LEAF_USES, _ROOT_USES = ("digital_signature",), ("key_cert_sign", "crl_sign")
 _NO_USES = ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement")

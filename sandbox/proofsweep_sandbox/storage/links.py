@@ -8,7 +8,7 @@ from proofsweep_sandbox.answers import Answer, Refusal
 from proofsweep_sandbox.routing import Exchange
 from proofsweep_sandbox.service import Service
 
-# Contract, Resources: the link is short-lived, without a number. Chosen: time enough to download an artifact.
+# Contract, Resources: the link is short-lived, without a number.
 _LINK_SECONDS = 5 * 60
 
 
