@@ -27,7 +27,6 @@ class LanePriority(IntEnum):
 
     INGEST = 0
     VERIFY = 1
-    BACKGROUND = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
