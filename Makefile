@@ -42,6 +42,7 @@ soak: $(READY) ## kill runs, race resumes and sweeps, let files fail alike, dist
 		tests/faults/test_hard_lanes.py tests/faults/test_worker_processes.py tests/faults/test_untouched_stores.py \
 		tests/unit/audit/test_audit_store_after_tampering.py tests/unit/answers/views/test_ten_nights.py \
 		tests/deployment/test_two_days.py
+	@$(BIN)/python -m benchmarks --quick
 
 check: $(READY) ## format, lint, types and import contracts
 	@$(BIN)/ruff format --quiet --check --diff .

@@ -63,14 +63,11 @@ _COMPOSED = {"test_composed_system", "test_five_nights", "test_stopped_worker", 
 class _SlowFirst(LoadFileScheduling):
     """Gives each file to one worker, in the order of `testpaths`.
 
-    The tests of the composed system go to one worker, and those of buckets to one: their servers start once. Ten nights
-    take as long as a file, so each seed is given alone.
+    The tests of the composed system go to one worker, and those of buckets to one: their servers start once.
     """
 
     def _split_scope(self, nodeid: str) -> str:
         file = Path(super()._split_scope(nodeid))
-        if file.stem == "test_ten_nights":
-            return nodeid
         is_composed = file.stem in _COMPOSED
         return str(file.parent if is_composed or file.parent.name == "buckets" else file)
 

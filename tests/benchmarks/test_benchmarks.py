@@ -33,15 +33,21 @@ SAYS = {
     "sandbox_rate": "one file of 1 MiB",
 }
 SLOW = {
+    "a_year",
+    "a_year_of_monitoring",
+    "auditing",
+    "bucket_copy",
     "cpu_per_file",
     "first_byte",
     "lane_in_real_time",
     "lane_of_processes",
     "memory",
     "night",
+    "pages",
     "prefect_tasks",
     "processes",
     "queries",
+    "settling",
 }
 """Benchmarks that start the program several times or fill a store: `--quick` runs them, this only loads them."""
 

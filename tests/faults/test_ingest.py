@@ -18,7 +18,7 @@ from ..worlds.command_world import export_settings
 from ..worlds.foreign_world import ForeignWorld
 from .runner_process import NewRunner, RunnerProcess
 
-KILLS = int(os.environ.get("PROOFSWEEP_SOAK_KILLS", "12"))
+KILLS = int(os.environ.get("PROOFSWEEP_SOAK_KILLS", "6"))
 SETTLE_SECONDS = 0.4
 """chosen: many times the producer's longest pause, so that only the machine's load could make them meet."""
 PAUSE_SECONDS = 0.02

@@ -1,6 +1,6 @@
 """A run that is killed at any moment, or at any write, loses no row, doubles none, and repeats few calls.
 
-There are sixteen kills here; `make soak` does three hundred, and prints the report that the documentation shows.
+There are eight kills here; `make soak` does three hundred, and prints the report that the documentation shows.
 Three of four kills are of runs with results in a folder, and one is of a run with results in a bucket.
 """
 
@@ -26,7 +26,7 @@ from ..worlds.command_world import Row
 from ..worlds.foreign_world import ForeignWorld
 from .runner_process import NewRunner, RunnerProcess
 
-KILLS = int(os.environ.get("PROOFSWEEP_SOAK_KILLS", "16"))
+KILLS = int(os.environ.get("PROOFSWEEP_SOAK_KILLS", "8"))
 PLACES = {"folder": KILLS - KILLS // 4, "bucket": KILLS // 4}
 """By place of the results: the number of kills."""
 ROWS = 60

@@ -22,7 +22,8 @@ from ..worlds.waiting import wait_for
 
 ROWS = 480
 VERDICTS = ("valid", "tampered", "valid", "local_seal")
-FROZEN_SECONDS = float(os.environ.get("PROOFSWEEP_SOAK_FROZEN_SECONDS", "15"))
+FROZEN_SECONDS = float(os.environ.get("PROOFSWEEP_SOAK_FROZEN_SECONDS", "0"))
+only_in_soak = pytest.mark.skipif(not FROZEN_SECONDS, reason="starts a whole Dask cluster: make soak")
 IN_FLIGHT = 8
 """Items in flight of all processes together."""
 KEYED = {"uploads", "verify", "usage"}
@@ -106,7 +107,7 @@ def calls_in_hand(world: ForeignWorld) -> int:
     return IN_FLIGHT + sum(one.call == "verify" and one.at > since for one in list(world.service.sent))
 
 
-@pytest.mark.parametrize("processes", [2, 4])
+@pytest.mark.parametrize("processes", [2, pytest.param(4, marks=only_in_soak)])
 def test_a_killed_worker_process_costs_what_was_in_flight(
     world: ForeignWorld, run_id: str, processes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,6 +127,7 @@ def test_a_killed_worker_process_costs_what_was_in_flight(
     assert f"{ROWS:,} of {ROWS:,} rows" in world.logs
 
 
+@only_in_soak
 @pytest.mark.parametrize("by_hand", ["15s"], indirect=True)
 def test_a_frozen_worker_that_comes_back_doubles_no_row(world: ForeignWorld, run_id: str, by_hand: Cluster) -> None:
     """It was taken for lost, and others have done its shards. What it was about to do is in the audit trail."""
@@ -147,6 +149,7 @@ def test_a_frozen_worker_that_comes_back_doubles_no_row(world: ForeignWorld, run
     check_tables(world, late=2 * (most + IN_FLIGHT))
 
 
+@only_in_soak
 def test_a_worker_that_was_frozen_for_a_while_goes_on(world: ForeignWorld, run_id: str, by_hand: Cluster) -> None:
     """The scheduler does not take it for lost so soon, and only what was in flight may be tried again."""
     process = world.start("resume", run_id)
@@ -162,6 +165,7 @@ def test_a_worker_that_was_frozen_for_a_while_goes_on(world: ForeignWorld, run_i
     assert answered(world) - ROWS <= IN_FLIGHT
 
 
+@only_in_soak
 def test_the_bound_of_calls_holds_though_a_worker_is_killed(world: ForeignWorld, run_id: str, by_hand: Cluster) -> None:
     """What it had in hand counts as spent. The next leg does the rest."""
     for_the_plan = world.service.charged
@@ -194,6 +198,7 @@ def test_a_bound_of_calls_is_used_up_and_never_exceeded(
     assert (leg["ended_by"], leg["calls"]) == ("window", charged)
 
 
+@only_in_soak
 def test_a_stop_reaches_workers_elsewhere_within_seconds(world: ForeignWorld, run_id: str, by_hand: Cluster) -> None:
     """Nothing is lost or paid twice when the run goes on; the cluster is there for the next leg."""
     process = world.start("resume", run_id)
@@ -234,6 +239,7 @@ def _stopped_through_the_store(world: ForeignWorld, run_id: str) -> dict[str, An
     return told
 
 
+@only_in_soak
 def test_workers_stop_for_a_leg_whose_process_is_killed(world: ForeignWorld, run_id: str, by_hand: Cluster) -> None:
     """Dask takes their tasks away with the client that wanted them; hardly a row is verified twice."""
     process = world.start("resume", run_id)
@@ -251,6 +257,7 @@ def test_workers_stop_for_a_leg_whose_process_is_killed(world: ForeignWorld, run
     assert len(by_hand.workers) == 2
 
 
+@only_in_soak
 def test_a_lost_scheduler_ends_the_leg(
     world: ForeignWorld, run_id: str, by_hand: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

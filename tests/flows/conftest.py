@@ -17,9 +17,9 @@ from ..worlds.waiting import wait_for
 
 @pytest.fixture(scope="session")
 def samples(running: sandbox.Running, tmp_path_factory: pytest.TempPathFactory) -> Samples:
-    """A catalog folder of 300 files with every verdict, and the verdict of each file."""
+    """A catalog folder of 120 files with every verdict, and the verdict of each file."""
     folder = tmp_path_factory.mktemp("catalog")
-    return Samples(folder, sandbox.write_catalog(folder, running.operator, files=300))
+    return Samples(folder, sandbox.write_catalog(folder, running.operator, files=120))
 
 
 @pytest.fixture

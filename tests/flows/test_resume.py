@@ -9,14 +9,14 @@ import pytest
 
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
-ROWS = 1_200
-"""Two shards."""
+ROWS = 300
 
 
 @pytest.fixture
-def large_catalog(world: SandboxWorld, samples: Samples) -> str:
-    """A manifest of 1,200 rows over the sample files."""
-    return world.manifest(islice(cycle(samples.files), ROWS))
+def large_run(world: SandboxWorld, samples: Samples, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A planned run of two shards over the sample files, at a service whose answers take some time; its ID."""
+    world.operator.add_fault("verify", "slow", seconds=0.1)
+    return world.plan_shards(world.manifest(islice(cycle(samples.files), ROWS)), ROWS // 2, monkeypatch)
 
 
 def stop_during_run(world: SandboxWorld, leg: int, number: int, *arguments: str) -> int:
@@ -46,15 +46,15 @@ def check_receipts(world: SandboxWorld) -> None:
 
 
 def test_a_run_stopped_and_resumed_twice_equals_one_that_was_never_stopped(
-    world: SandboxWorld, samples: Samples, large_catalog: str
+    world: SandboxWorld, samples: Samples, large_run: str
 ) -> None:
-    """Ctrl-C, SIGTERM and a last leg: 1,200 rows, each once and right, no call is made twice, and receipts for all."""
-    stopped = stop_during_run(world, 1, signal.SIGINT, "verify", large_catalog)
+    """Ctrl-C, SIGTERM and a last leg: each row once and right, no call is made twice, and receipts for all."""
+    stopped = stop_during_run(world, 1, signal.SIGINT, "resume", large_run)
     stopped_again = stop_during_run(world, 2, signal.SIGTERM, "resume")
     code = world.run("resume")
 
     rows = world.rows()
-    wanted = [samples.files[number % 300] for number in range(ROWS)]
+    wanted = list(islice(cycle(samples.files), ROWS))
     assert (stopped, stopped_again, code) == (6, 6, 3)
     assert without_times(rows) == [
         (number, f"item-{number}", str(one.audio), row["outcome"], one.verdict)
@@ -68,9 +68,9 @@ def test_a_run_stopped_and_resumed_twice_equals_one_that_was_never_stopped(
     check_receipts(world)
 
 
-def test_a_second_leg_is_refused_while_the_first_is_alive(world: SandboxWorld, large_catalog: str) -> None:
+def test_a_second_leg_is_refused_while_the_first_is_alive(world: SandboxWorld, large_run: str) -> None:
     """`resume` during a live leg exits 9 and changes nothing."""
-    process = world.start("verify", large_catalog)
+    process = world.start("resume", large_run)
     world.wait_for(lambda: world.journalled(1))
 
     code = world.run("resume")

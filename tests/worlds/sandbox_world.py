@@ -10,6 +10,9 @@ from typing import NamedTuple
 import pytest
 
 import proofsweep_sandbox as sandbox
+from proofsweep.model import runs
+from proofsweep.settings import load_settings
+from proofsweep.wiring.runs import plan_catalog
 
 from .command_world import CommandWorld, export_settings
 
@@ -48,6 +51,12 @@ class SandboxWorld(CommandWorld):
             for number, sample in enumerate(samples):
                 rows.writerow([sample.audio, sample.sidecar or "", f"item-{number}", f"XX{number}"])
         return str(path)
+
+    def plan_shards(self, catalog: str, items: int, monkeypatch: pytest.MonkeyPatch) -> str:
+        """Plan a run whose shards have so many items; give its ID."""
+        monkeypatch.setattr(runs, "MIN_SHARD_ITEMS", items)
+        monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", self.results_url)
+        return plan_catalog(load_settings(), catalog).run_id
 
     def journalled(self, leg: int) -> bool:
         """Return whether a leg has written finished rows to its journal."""

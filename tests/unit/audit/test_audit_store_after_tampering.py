@@ -22,7 +22,7 @@ from proofsweep.store.plans_and_parts import Results, parquet_of
 from ...worlds.audited_store import NEWEST, PRUNED, TWO_LEGS, end_leg, planned
 from ..ended_operations import call_of, leave_operation, operation_named
 
-TAMPERINGS = int(os.environ.get("PROOFSWEEP_SOAK_TAMPERINGS", "48"))
+TAMPERINGS = int(os.environ.get("PROOFSWEEP_SOAK_TAMPERINGS", "16"))
 SEED = int(os.environ.get("PROOFSWEEP_SOAK_SEED") or 20261120)
 AUDITED = ("verdicts/**/*.parquet", "exchanges/**/*.parquet", "_runs/*/plan.json", "_runs/*/legs/*/receipt.json")
 TABLES = ("verdicts", "exchanges", "runs")
