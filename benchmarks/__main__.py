@@ -15,6 +15,7 @@ _ALL = {
     "checksums": "--kibibytes 64 --files 8 --rounds 1 --lines 2000",
     "start": "--rounds 1",
     "first_byte": "--runs 1 --rows 40",
+    "forecast": "--only 'four workers' --seconds 5",
     "a_year": "--nights 2 --parts 3 --ingests 5",
     "a_year_of_monitoring": "--days 2 --passes 5",
     "queries": "--nights 2 --rows 10",

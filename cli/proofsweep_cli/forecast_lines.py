@@ -5,7 +5,8 @@ from datetime import datetime
 
 from rich.console import Console
 
-from proofsweep.model.forecast import Bind, Forecast
+from proofsweep.model.forecast import Forecast
+from proofsweep.model.leg_speed import Bind
 from proofsweep.text import duration_text
 from proofsweep_cli.screen import counted
 
@@ -30,6 +31,8 @@ def print_forecast(
     out.print(f"  calls: {cost.calls:,} keyed (two for each file), {expected}{learned}", soft_wrap=True)
     out.print(f"  quota: {_quota(cost, trouble)}", style="red" if cost.rows_short else None, soft_wrap=True)
     out.print(f"  end: {_end(cost)}", soft_wrap=True)
+    if pace := _pace(cost):
+        out.print(f"  pace: {pace}", soft_wrap=True)
     if cost.binds in {Bind.CALLS, Bind.WINDOW}:
         rows = counted(cost.rows_left, "row")
         out.print(f"  left over: about {rows}, for `proofsweep resume` later", style="yellow", soft_wrap=True)
@@ -63,7 +66,24 @@ def _quota(cost: Forecast, trouble: str) -> str:
 
 
 def _end(cost: Forecast) -> str:
+    if cost.range_seconds is not None:
+        shortest, longest = map(duration_text, cost.range_seconds)
+        return f"in {shortest} to {longest}: no run has measured how many calls a second this key gets"
     if cost.ends_at is None or cost.seconds is None or cost.binds is None:
-        return "unknown until a first run has measured it"
-    when = f"about {cost.ends_at:%Y-%m-%d %H:%M} UTC, in {duration_text(cost.seconds)}"
-    return f"{when}, bound by {BINDS[cost.binds]}; measured with {counted(cost.measured_rows or 0, 'file')}"
+        return "unknown"
+    when = f"about {cost.ends_at:%Y-%m-%d %H:%M} UTC, in {duration_text(cost.seconds)}, bound by {BINDS[cost.binds]}"
+    return f"{when}; measured with {counted(cost.measured_rows or 0, 'file')}"
+
+
+def _pace(cost: Forecast) -> str | None:
+    """Say what limits the speed, and what would help."""
+    if cost.pace_binds is None or cost.seconds is None:
+        return None
+    if cost.rate is None and cost.pace_binds is not Bind.LANE:
+        known = "no call was ever refused, so the service's lane is not known"
+    else:
+        known = "" if cost.rate is None else f"the service lets {cost.rate:.3g} calls a second through"
+    helps = ""
+    if cost.seconds_if_doubled is not None:
+        helps = f"twice {BINDS[cost.pace_binds]} would take {duration_text(cost.seconds_if_doubled)}"
+    return "; ".join(filter(None, (f"limited by {BINDS[cost.pace_binds]}", known, helps)))

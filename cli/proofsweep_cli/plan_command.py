@@ -108,7 +108,7 @@ def _tell(settings: Settings, found: Surveyed, bounds: Bounds, options: _PlanOpt
     listing, survey = found.listing, found.survey
     need = Need(eligible=survey.eligible, audio_bytes=survey.audio_bytes)
     status, trouble = service_or_trouble(settings, read_block)
-    cost = forecast_for(settings, need, status, bounds)
+    cost = forecast_for(settings, need, status, bounds, read_block)
     if options.as_json:
         counts = {member.name: getattr(survey, member.name) for member in fields(survey)}
         read = {"ignored": found.ignored, "skipped": listing.skipped, "encoding": ", ".join(listing.encodings) or None}

@@ -124,7 +124,7 @@ def wait_after_reset(out: Console, before: RunStatus, now: datetime, chance: flo
 def _with_forecast(request: RunRequest, settings: Settings, need: Need) -> RunRequest:
     """Print a forecast before the leg begins, and keep it for the JSON summary."""
     status = engine_for(settings, read_block).service()
-    cost = forecast_for(settings, need, status, request.bounds)
+    cost = forecast_for(settings, need, status, request.bounds, read_block)
     print_forecast(request.out, cost, utc_now(), key_expires_at=settings.service.key_expires_at)
     return replace(request, forecast=cost)
 

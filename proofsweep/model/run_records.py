@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import Any, NamedTuple
 
 from proofsweep.endings import ending_of
 from proofsweep.model.runs import Plan
@@ -14,6 +15,14 @@ OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
 RECEIPT_MEMBERS = ("ended_by", "counts", "why", "quota_reset", "cpu_seconds", "duplicates")
 
 
+class LegPace(NamedTuple):
+    """What the calls of a leg show."""
+
+    call_seconds: float | None = None  # of all calls of a row together; None if not measured
+    upload_seconds: float | None = None  # of these, of its form posts
+    let_through: float | None = None  # calls per second between two refusals, at most; None if there were none
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegRecord:
     """A leg that has ended.
@@ -21,13 +30,13 @@ class LegRecord:
     Attributes:
         receipt: of its receipt, the `RECEIPT_MEMBERS`.
         groups: its rows by outcome, verdict and reason, each with `rows` and an `example`; None if nobody counted.
-        upload_share: which share of the time in exchanges its uploads took; None if it was not measured.
+        pace: the members of its `LegPace`; None if it was not measured.
     """
 
     leg: int
     receipt: Mapping[str, object]
     groups: Sequence[Row] | None = None
-    upload_share: float | None = None
+    pace: Sequence[Any] | None = None
 
     @property
     def counts(self) -> Mapping[str, object]:

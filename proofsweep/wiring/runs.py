@@ -1,6 +1,7 @@
 """Runs, from the settings: bounds, catalogs, plans and forecasts."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import chain
@@ -10,10 +11,12 @@ from tzlocal import get_localzone
 from proofsweep.answers.describe_run import describe_run, unfinished_runs
 from proofsweep.answers.views.selected_rows import items_standing
 from proofsweep.catalog.catalog import Catalog
+from proofsweep.errors import ConfigError, ResultsError
 from proofsweep.files.locations import is_bucket
 from proofsweep.model.bounds import Bounds, closing_of
 from proofsweep.model.coverage import Coverage
 from proofsweep.model.forecast import Forecast, Need, Quota
+from proofsweep.model.leg_speed import Means
 from proofsweep.model.run_records import OUTCOMES
 from proofsweep.model.runs import INGEST, Plan, new_run_id
 from proofsweep.model.selection import ALL_ROWS, Selection
@@ -25,6 +28,7 @@ from proofsweep.store.store import probe
 from proofsweep.verify.leg import unfinished_runs as unfinished
 from proofsweep.verify.leg.leg_context import RemainingItems
 from proofsweep.verify.leg.note_leg import note_run
+from proofsweep.verify.leg.workers import most_open_files, workers_that_fit
 from proofsweep.verify.plan import plan_run as planning
 from proofsweep.verify.plan.due_rows import DueRows, coverage_of
 from proofsweep.verify.plan.examine_service import ServiceStatus
@@ -36,6 +40,7 @@ from proofsweep.verify.plan.survey import UnsentRow as UnsentRow  # noqa: PLC041
 from proofsweep.wiring.catalogs import catalog_for, credential_check, refuse_unsendable
 from proofsweep.wiring.engines import engine_for, limits_for, utc_now
 from proofsweep.wiring.key_sources import ReadBlock
+from proofsweep.wiring.lanes import remembered_rate
 from proofsweep.wiring.stores import results_for
 
 QUOTA_PROBE_SECONDS = 300.0
@@ -255,14 +260,24 @@ def resumable_since() -> datetime:
     return utc_now() - timedelta(days=RESUME_DAYS)
 
 
-def forecast_for(settings: Settings, need: Need, service: ServiceStatus, bounds: Bounds) -> Forecast:
-    """Forecast a run that begins now."""
-    quota = Quota(headroom=service.headroom, reset=service.quota_reset, bounds=bounds)
+def forecast_for(
+    settings: Settings, need: Need, service: ServiceStatus, bounds: Bounds, read_block: ReadBlock | None = None
+) -> Forecast:
+    """Forecast a run that begins now; without a key, the rate that it is known to get is not known."""
+    rate = None
+    with suppress(ConfigError, ResultsError):
+        rate = remembered_rate(engine_for(settings, read_block))
+    pace = settings.pace
     return forecast_by_history(
         results_for(settings),
         settings.service.environment,
         need=need,
-        quota=quota,
+        quota=Quota(headroom=service.headroom, reset=service.quota_reset, bounds=bounds),
         now=utc_now(),
-        ask_seconds=QUOTA_PROBE_SECONDS,
+        means=Means(
+            rate=rate,
+            first_rate=pace.first_rate,
+            workers=workers_that_fit(pace.workers, most_open_files()),
+            ask_seconds=QUOTA_PROBE_SECONDS,
+        ),
     )

@@ -21,7 +21,7 @@ from proofsweep.store.newest_rows import reduced
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
 from proofsweep.store.snapshot import COLUMNS, Snapshot, missing_legs
-from proofsweep.verify.plan.history import upload_share
+from proofsweep.verify.plan.history import leg_pace
 
 _KINDS = ["outcome", "verdict", "reason"]
 
@@ -107,11 +107,11 @@ def _note_rows(results: Results, plan: Plan) -> None:
 
 
 def _measured(results: Results, plan: Plan, leg: LegRecord, rows: LegRows) -> LegRecord:
-    """Add to a leg's record what was counted while its rows were read, and its share of uploads."""
+    """Add to a leg's record what was counted while its rows were read, and what its calls show."""
     if leg.leg not in rows.groups:
         return leg
-    share = upload_share(results, plan, leg.leg) if leg.groups is None else leg.upload_share
-    return replace(leg, groups=rows.groups[leg.leg], upload_share=share)
+    pace = leg_pace(results, plan, leg.leg) if leg.groups is None else leg.pace
+    return replace(leg, groups=rows.groups[leg.leg], pace=pace)
 
 
 def complete_snapshot(results: Results, *, most_runs: int | None = None, most_parts: int | None = None) -> None:

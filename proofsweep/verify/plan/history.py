@@ -1,6 +1,7 @@
 """What earlier legs in the same store took for a forecast of the next leg."""
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import islice
 
@@ -8,15 +9,19 @@ import pyarrow.compute as pc
 
 from proofsweep.model import layout
 from proofsweep.model.exchanges import Call
-from proofsweep.model.forecast import Forecast, Measurement, Need, Quota, forecast
-from proofsweep.model.run_records import LegRecord
+from proofsweep.model.forecast import Forecast, Need, Quota, forecast
+from proofsweep.model.leg_speed import Means, Measurement
+from proofsweep.model.run_records import LegPace, LegRecord
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables.runs import stored_row
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
 
-# chosen: enough legs to even out a bad night.
-_LEGS = 10
+_LEGS = 10  # enough to even out a bad night
+_MOST_START_SECONDS = 120.0  # a run that began later has waited for something
+_LEAST_BETWEEN_SECONDS = 3.0  # between two refusals: a shorter time is a matter of chance
+_REFUSED = 429
+_OF_A_ROW = [str(Call.UPLOADS), str(Call.SLOT), str(Call.VERIFY)]
 
 
 def measured_legs(results: Results, environment: str) -> list[Measurement]:
@@ -35,19 +40,24 @@ def _measured(results: Results, plan: Plan, leg: LegRecord) -> Measurement | Non
     row = stored_row(dict(leg.counts))
     rows = sum(_number(row, outcome) or 0 for outcome in ("accepted", "rejected", "failed"))
     rows -= _number(leg.receipt, "duplicates") or 0  # the next catalog may have none
-    began, ended = row.get("started_at"), row.get("finished_at")
+    began, ended, rate = row.get("started_at"), row.get("finished_at"), row.get("rate_learned")
     if rows <= 0 or not isinstance(began, datetime) or not isinstance(ended, datetime) or ended <= began:
         return None
     cpu_seconds = leg.receipt.get("cpu_seconds")
-    share = upload_share(results, plan, leg.leg) if leg.groups is None else leg.upload_share
+    pace = leg_pace(results, plan, leg.leg) if leg.groups is None else LegPace(*leg.pace or ())
+    start_seconds = (began - datetime.fromisoformat(plan.created_at)).total_seconds()
     return Measurement(
         rows=rows,
         seconds=(ended - began).total_seconds(),
         calls=_number(row, "calls") or 0,
         sent_bytes=_number(row, "bytes_sent") or 0,
         throttled=_number(row, "throttled") or 0,
+        rate=rate if isinstance(rate, float) else None,
+        let_through=pace.let_through,
         cpu_seconds=cpu_seconds if isinstance(cpu_seconds, float) else None,
-        upload_share=share,
+        call_seconds=pace.call_seconds,
+        upload_seconds=pace.upload_seconds,
+        start_seconds=start_seconds if leg.leg == 1 and 0.0 <= start_seconds <= _MOST_START_SECONDS else None,
         quota_spent=_spent(_number(row, "quota_before"), _number(row, "quota_after")),
     )
 
@@ -57,22 +67,48 @@ def _number(cells: Mapping[str, object], name: str) -> int | None:
     return found if isinstance(found, int) else None
 
 
-def upload_share(results: Results, plan: Plan, leg: int) -> float | None:
-    """Return which share of a leg's time in exchanges its uploads took, by the first part of its audit trail."""
+def leg_pace(results: Results, plan: Plan, leg: int) -> LegPace:
+    """Return what the first part of a leg's audit trail shows."""
     name = layout.exchanges_name(plan.run_id, plan.run_date, 0, leg)
     if results.store.read(name) is None:
-        return None
-    table = results.table("exchanges", [name], ["call", "elapsed_ms"])
-    total = pc.sum(table["elapsed_ms"]).as_py()
-    slots = pc.sum(table.filter(pc.field("call") == str(Call.SLOT))["elapsed_ms"]).as_py()
-    return (slots or 0.0) / total if total else None
+        return LegPace()
+    table = results.table("exchanges", [name], ["call", "elapsed_ms", "manifest_row", "status", "started_at"])
+    table = table.filter(pc.field("call").isin(_OF_A_ROW) & pc.field("manifest_row").is_valid())
+    rows = pc.count_distinct(table["manifest_row"]).as_py()
+    if not rows:
+        return LegPace()
+    slots = table.filter(pc.field("call") == str(Call.SLOT))
+    call_seconds, upload_seconds = (
+        (pc.sum(each["elapsed_ms"]).as_py() or 0.0) / 1000 / rows for each in (table, slots)
+    )
+    keyed = table.filter(pc.field("call") != str(Call.SLOT)).sort_by("started_at").select(["started_at", "status"])
+    sent = [(at.timestamp(), status == _REFUSED) for at, status in zip(*keyed.to_pydict().values(), strict=True)]
+    return LegPace(call_seconds, upload_seconds, let_through(sent))
+
+
+def let_through(sent: Iterable[tuple[float, bool]]) -> float | None:
+    """Return how many calls a second the service let through between two refusals, at most; None if that is not known.
+
+    Its bucket is empty at a refusal, so that what it lets through until the next one is what it adds.
+
+    Args:
+        sent: when each call was sent, in order, and whether it was refused.
+    """
+    rates, since, passed = [0.0], math.inf, 0
+    for at, is_refused in sent:
+        passed += not is_refused
+        if is_refused:
+            if at - since >= _LEAST_BETWEEN_SECONDS:
+                rates.append(passed / (at - since))
+            since, passed = at, 0
+    return max(rates) or None
 
 
 def forecast_by_history(
-    results: Results, environment: str, *, need: Need, quota: Quota, now: datetime, ask_seconds: float
+    results: Results, environment: str, *, need: Need, quota: Quota, now: datetime, means: Means
 ) -> Forecast:
     """Forecast a run that begins now by what the newest legs took."""
-    return forecast(need, quota, measured_legs(results, environment), now, ask_seconds)
+    return forecast(need, quota, measured_legs(results, environment), now, means)
 
 
 def _spent(before: int | None, after: int | None) -> int | None:

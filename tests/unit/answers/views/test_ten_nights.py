@@ -76,7 +76,7 @@ def agree_with_connection(connection: duckdb.DuckDBPyConnection, truth: TenNight
 
 
 def agree_with_others(results: Results, truth: TenNights, environment: str, run: KnownRun, report: Path) -> None:
-    """Ask `diff`, Python, `rejects`, `export`, the alert of rejected files and the page."""
+    """Ask `diff`, Python, `rejects`, `export` and the page."""
     changes = truth.changes(run)
     with run_changes(Comparison(results, results.plan(run.run_id))) as found:
         listed: set[Change] = {(str(row["item_id"]), str(row["change"]), row["cause"]) for row in found.rows()}
