@@ -26,7 +26,7 @@ RUN pip wheel --no-index --no-deps --no-build-isolation --wheel-dir wheels . \
     && pip --python /app check
 # What nothing here uses: the packages' own tests and headers, Arrow's Flight, and compiled files that some wheels bring.
 RUN cd /app/lib/python3.11/site-packages \
-    && rm -rf numpy/tests numpy/*/tests pyarrow/tests pyarrow/include pyarrow/src pyarrow/*flight* \
+    && rm -rf numpy/tests numpy/*/tests pandas/tests pyarrow/tests pyarrow/include pyarrow/src pyarrow/*flight* \
     && find /app -name __pycache__ -prune -exec rm -rf {} +
 
 
