@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 import typer
 
@@ -30,7 +29,10 @@ _Catalog = typer.Option(
     help="Without RUN: this catalog, by its location or its `catalog.name`; by default all of the environment.",
 )
 _File = typer.Option(
-    None, "--file", metavar="PATH", help="Where to write it; by default catalog.html or report-RUN.html here."
+    None,
+    "--file",
+    metavar="PLACE",
+    help="Where to write it, a path or a bucket's URL; by default catalog.html or report-RUN.html here.",
 )
 _By = typer.Option(
     None,
@@ -68,15 +70,15 @@ def report(
 
     settings = load_settings(config, results)
     of_catalog = [word for word, value in (("--catalog", catalog), ("--since", since)) if value]
-    path = Path(file or ("catalog.html" if run_id is None else f"report-{run_id}.html"))
+    place = file or ("catalog.html" if run_id is None else f"report-{run_id}.html")
     choice = PageChoice(catalog=catalog, tags=by or [], since=None if since is None else since.date())
     if run_id is None:
-        write_page(path, _catalog_page(settings, choice))
+        size = write_page(place, _catalog_page(settings, choice))
     elif of_catalog:
         raise UsageError(f"{of_catalog[0]} is of the catalog's page: leave it out, or leave out {printable(run_id)}.")
     else:
-        write_page(path, _night_page(settings, run_id, choice))
-    console().print(f"{path}: {path.stat().st_size / 1_000:,.0f} kB; open it in a browser.", soft_wrap=True)
+        size = write_page(place, _night_page(settings, run_id, choice))
+    console().print(f"{printable(place)}: {size / 1_000:,.0f} kB; open it in a browser.", soft_wrap=True)
     return ExitCode.ACCEPTED
 
 

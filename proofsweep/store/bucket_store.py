@@ -63,9 +63,10 @@ class BucketStore:
         )
 
     def replace(self, name: str, content: bytes) -> None:
-        """Put an object, also over one of that name."""
+        """Put an object, also over one of that name; a page says what it is, since a browser goes by that."""
+        attributes = {"Content-Type": "text/html; charset=utf-8"} if name.endswith(".html") else None
         try:
-            obstore.put(self._bucket, self._key(name), content, mode="overwrite")
+            obstore.put(self._bucket, self._key(name), content, mode="overwrite", attributes=attributes)
         except FAILURES as error:
             self._fail("written", error)
 

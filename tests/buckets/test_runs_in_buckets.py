@@ -58,6 +58,7 @@ def test_run_over_a_prefix_that_is_stopped_has_every_row_right(
     assert {row["leg"] for row in rows} == {1, 2}
     assert sum(int(str(leg["calls"])) for leg in legs) == world.charged
     assert tool_counts(world) == [Counter(str(row["outcome"]) for row in rows)] * 2
+    check_page_in_the_bucket(world)
 
 
 @pytest.mark.timeout(600)
@@ -79,6 +80,16 @@ def test_run_over_a_manifest_that_is_killed_has_every_row_right(
     recorded = [one["request_id"] for one in world.table("exchanges") if one["call"] != "slot"]
     assert len(recorded) == len(set(recorded))
     assert set(recorded) - sent == set()
+
+
+def check_page_in_the_bucket(world: BucketWorld) -> None:
+    """Write the catalog's page beside the results; a page is replaced, another object is not."""
+    world.bucket.put("pages/list.html", b"another list")
+    codes = [world.run("report", "--file", f"{world.bucket.url}/pages/{name}.html") for name in ("all", "all", "list")]
+
+    assert codes == [0, 0, 2]
+    assert world.bucket.content("pages/all.html").startswith(b"<!doctype html>")
+    assert world.bucket.content("pages/list.html") == b"another list"
 
 
 def verdicts_of(rows: list[dict[str, object]]) -> dict[object, object]:

@@ -1,24 +1,44 @@
-"""Put a page in its place in a local folder, whole."""
+"""Put a page in its place in a local folder or a bucket, whole."""
 
 from contextlib import suppress
 from pathlib import Path
 
 from proofsweep.errors import ResultsError, UsageError
+from proofsweep.files.locations import is_bucket
+from proofsweep.store.store import open_store
 from proofsweep.text import printable
 
 _BEGINNING = b"<!doctype html>"
 
 
-def write_page(path: Path, page: str) -> None:
-    """Put a page in its place, whole; a page that is there is replaced, since all of it is derived.
+def write_page(place: str, page: str) -> int:
+    """Put a page at a path or a bucket's URL, whole; return its bytes. A page that is there is replaced: it is derived.
 
     UsageError if another file is there; it stays. ResultsError if it cannot be written.
     """
+    content = page.encode()
+    if is_bucket(place):
+        _put(place, content)
+    else:
+        _write(Path(place), content)
+    return len(content)
+
+
+def _put(url: str, content: bytes) -> None:
+    folder, _, name = url.rpartition("/")
+    if not name or folder.endswith(("/", ":")):
+        raise UsageError(f"{printable(url)} names no page: give a bucket, a slash and a name such as catalog.html.")
+    store = open_store(folder, "place of the report")
+    _refuse_other(url, store.read(name))
+    store.replace(name, content)
+
+
+def _write(path: Path, content: bytes) -> None:
     scratch = path.with_name(f".{path.name}.part")
     try:
-        _refuse_other_file(path)
+        _refuse_other(str(path), path.read_bytes() if path.is_file() else None)
         path.parent.mkdir(parents=True, exist_ok=True)
-        scratch.write_text(page, encoding="utf-8")
+        scratch.write_bytes(content)
         scratch.replace(path)
     except OSError as error:
         with suppress(OSError):  # what hindered the writing may hinder this too
@@ -27,9 +47,6 @@ def write_page(path: Path, page: str) -> None:
         raise ResultsError(f"The report cannot be written to {printable(str(path))} ({because}).") from error
 
 
-def _refuse_other_file(path: Path) -> None:
-    if not path.is_file():
-        return
-    with path.open("rb") as file:
-        if file.read(len(_BEGINNING)) != _BEGINNING:
-            raise UsageError(f"{printable(str(path))} is no page and is not replaced. Name another with --file.")
+def _refuse_other(place: str, present: bytes | None) -> None:
+    if present is not None and not present.startswith(_BEGINNING):
+        raise UsageError(f"{printable(place)} is no page and is not replaced. Name another with --file.")
