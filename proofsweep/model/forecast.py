@@ -92,7 +92,7 @@ def forecast(need: Need, quota: Quota, history: Sequence[Measurement], now: date
         range_seconds=None if speed else _range_for(rows, means),
         ends_at=None if seconds is None else now + timedelta(seconds=seconds),
         measured_rows=_measured(history).rows if history else None,
-        rate=means.rate,
+        rate=None if speed is None else speed.rate,
         binds=end if left[end] else speed.binds if speed else None,
         pace_binds=speed.binds if speed else None,
         seconds_if_doubled=speed.doubled().seconds_for(rows) if speed and speed.limits else None,

@@ -118,6 +118,12 @@ class LegSpeed:
         """The lowest limit; the service's answers while none is known."""
         return min(self.limits, key=lambda bind: self.limits[bind], default=Bind.ANSWERS)
 
+    @property
+    def rate(self) -> float | None:
+        """The calls per second that the lane lets through; None if it was never reached."""
+        lane = self.limits.get(Bind.LANE)
+        return None if lane is None else lane * self.calls_of_row
+
     def seconds_for(self, rows: int) -> float:
         """Return how long so many files take."""
         if not rows:
@@ -159,7 +165,7 @@ def speed_of(mean_bytes: float, history: Sequence[Measurement], means: Means) ->
     limits = {} if pace is None else {Bind.LANE: pace / calls}
     for one in reversed(legs):  # the newest counts
         limits |= _limits_by(one, mean_bytes, means)
-    start = next((one.start_seconds for one in history if one.start_seconds is not None), _START_SECONDS)
+    start = min((one.start_seconds for one in history if one.start_seconds is not None), default=_START_SECONDS)
     return LegSpeed(
         limits={bind: limit for bind, limit in limits.items() if limit > 0},
         calls_of_row=calls,
