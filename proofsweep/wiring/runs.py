@@ -9,7 +9,6 @@ from itertools import chain
 from tzlocal import get_localzone
 
 from proofsweep.answers.describe_run import describe_run, unfinished_runs
-from proofsweep.answers.views.selected_rows import items_standing
 from proofsweep.catalog.catalog import Catalog
 from proofsweep.errors import ConfigError, ResultsError
 from proofsweep.files.locations import is_bucket
@@ -116,6 +115,11 @@ def chosen_rows(
         () if after is None else results.items(after),
         () if beside is None else RemainingItems(results, beside).all_items(),
     )
+    only = None
+    if selection.only:
+        from proofsweep.answers.views.selected_rows import items_standing  # noqa: PLC0415 - DuckDB loaded with the flow complains at the end
+
+        only = HashedItems(items_standing(results, environment, selection.only))
     return DueRows(
         whole,
         selection,
@@ -125,7 +129,7 @@ def chosen_rows(
         now=utc_now(),
         max_calls=max_calls,
         planned=HashedItems((item.item_id, item.audio_version, item.sidecar_version) for item in elsewhere),
-        only=HashedItems(items_standing(results, environment, selection.only)) if selection.only else None,
+        only=only,
     )
 
 
