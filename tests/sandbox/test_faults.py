@@ -1,7 +1,5 @@
 import json
-import socket
 from collections import Counter
-from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -87,19 +85,6 @@ def test_a_status_fault_at_the_storage_is_xml(
     assert "<Code>SlowDown</Code>" in answer.text
 
 
-def test_a_slot_can_refuse_before_the_body_is_read(operator: sandbox.Operator, api: httpx.Client) -> None:
-    """A 413 comes after the request headers, and the connection closes."""
-    operator.add_fault("slot", "status", status=413, code="EntityTooLarge", headers={"connection": "close"})
-    target = urlsplit(api.post("/uploads").json()["url"])
-    head = f"POST {target.path} HTTP/1.1\r\nHost: {target.netloc}\r\nContent-Length: 1000000\r\n\r\n"
-
-    with socket.create_connection((target.hostname, target.port), timeout=10) as connection:
-        connection.sendall(head.encode())
-        answer = b"".join(iter(lambda: connection.recv(4096), b""))
-
-    assert answer.startswith(b"HTTP/1.1 413 ")
-
-
 @pytest.mark.parametrize("kind", ["reset_before", "reset_after"])
 def test_a_reset_breaks_the_connection(operator: sandbox.Operator, api: httpx.Client, kind: str) -> None:
     """The client gets no answer, and the logged exchange has no status."""
@@ -170,15 +155,6 @@ def test_headers_can_be_set_and_removed(operator: sandbox.Operator, api: httpx.C
     assert "x-request-id" not in answer.headers
 
 
-def test_a_redirect_is_a_status_with_a_location(operator: sandbox.Operator, api: httpx.Client) -> None:
-    """A client that follows it sends its key to another host."""
-    operator.add_fault("proofs", "status", status=307, headers={"location": "http://127.0.0.1:9/"})
-
-    answer = api.get("/proofs", follow_redirects=False)
-
-    assert (answer.status_code, answer.headers["location"]) == (307, "http://127.0.0.1:9/")
-
-
 @pytest.mark.parametrize("fault", [{"kind": "hang"}, {"kind": "slow", "seconds": 5.0}])
 def test_a_call_that_hangs_or_is_slow_lets_others_pass(
     operator: sandbox.Operator, api: httpx.Client, fault: dict[str, str]
@@ -190,17 +166,6 @@ def test_a_call_that_hangs_or_is_slow_lets_others_pass(
         api.get("/proofs", timeout=0.2)
 
     assert api.get("/proofs").status_code == 200
-
-
-def test_struck_calls_are_counted_all_the_same(
-    operator: sandbox.Operator, api: httpx.Client, key: sandbox.NewKey
-) -> None:
-    """A fault acts after the meter, so the quota counts the call."""
-    operator.add_fault("proofs", "status", status=500, count=3)
-    for _ in range(3):
-        api.get("/proofs")
-
-    assert operator.usage(key.tenant)[0]["today"] == 3
 
 
 def test_the_operator_sees_how_often_a_fault_struck(operator: sandbox.Operator, api: httpx.Client) -> None:

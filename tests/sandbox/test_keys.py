@@ -106,15 +106,6 @@ def test_rotation_has_a_low_lane_of_its_own(api: httpx.Client) -> None:
     assert api.get("/proofs").status_code == 200
 
 
-def test_a_rotated_key_draws_on_the_same_quota(api: httpx.Client, keyless: httpx.Client) -> None:
-    """The new key has the same meter: a rotation does not reset the quota."""
-    minted = api.post("/partner/keys/rotate", headers=FIRST).json()
-
-    usage = keyless.get("/partner/usage", params={"days": 1}, headers={"x-api-key": minted["apiKey"]}).json()
-
-    assert usage["days"][0]["used"] == 2
-
-
 def test_rotations_and_expiries_stay_on_the_operators_log(
     operator: sandbox.Operator, api: httpx.Client, key: sandbox.NewKey, later: Callable[[float], None]
 ) -> None:

@@ -88,17 +88,6 @@ def test_fetching_gives_the_sidecar_as_it_was_issued(api: httpx.Client, issue: I
     assert record["song"] == "Intro"
 
 
-def test_a_one_file_proof_has_a_sidecar_too(
-    api: httpx.Client, verify: Callable[..., httpx.Response], one_file: sandbox.Issued
-) -> None:
-    """It is bound to the credentialed copy, so both kinds of verification agree."""
-    sidecar = base64.b64decode(api.get(f"/proofs/{one_file.proof_id}").json()["sidecar"])
-
-    answer = verify(one_file.audio.read_bytes(), sidecar).json()
-
-    assert (answer["verdict"], answer["proofId"]) == ("valid", one_file.proof_id)
-
-
 @pytest.mark.parametrize("path", ["", "/asset", "/interpretation"])
 def test_another_tenants_proof_reads_as_missing(
     one_file: sandbox.Issued, stranger: Callable[[str, str], httpx.Response], path: str
@@ -107,13 +96,6 @@ def test_another_tenants_proof_reads_as_missing(
     theirs, nobodys = (stranger("GET", f"/proofs/{proof_id}{path}") for proof_id in (one_file.proof_id, "prf_none"))
 
     assert (theirs.status_code, theirs.json()) == (nobodys.status_code, nobodys.json()) == (404, nobodys.json())
-
-
-def test_an_encoded_slash_is_part_of_the_id(api: httpx.Client) -> None:
-    """An id is one segment: an encoded slash does not split it."""
-    answer = api.request("DELETE", "/proofs/a%2Fasset%20b")
-
-    assert answer.json()["proofId"] == "a/asset b"
 
 
 def test_erasing_twice_gives_the_same_receipt(

@@ -26,19 +26,6 @@ def test_six_files_show_every_verdict(operator: sandbox.Operator, tmp_path: Path
     assert {sample.verdict for sample in samples} == VERDICTS
 
 
-def test_the_same_seed_makes_the_same_catalog(operator: sandbox.Operator, tmp_path: Path) -> None:
-    """Names, kinds and order depend only on the seed."""
-    first, again, other = (
-        [
-            (sample.audio.relative_to(tmp_path / name), sample.kind)
-            for sample in sandbox.write_catalog(tmp_path / name, operator, files=30, seed=seed)
-        ]
-        for name, seed in (("first", 1), ("again", 1), ("other", 2))
-    )
-
-    assert first == again != other
-
-
 def test_files_that_must_not_be_sent_are_ineligible(operator: sandbox.Operator, tmp_path: Path) -> None:
     """Empty, larger than a slot (a sparse file), unlisted formats, an MP3 without a sidecar."""
     samples = sandbox.write_catalog(tmp_path, operator, files=30)
