@@ -24,7 +24,7 @@ from proofsweep.partner.session import KEY_REFUSED
 from proofsweep.store.past_answers import AcceptedItem, PastAnswers
 from proofsweep.verify.budget.budget_guard import BudgetGuard
 from proofsweep.verify.control.evidence import ACCEPTED_KEPT, KnownFiles, size_of
-from proofsweep.verify.control.rules import ControlFinding, Doubt, Subject
+from proofsweep.verify.control.rules import FAILURES_ALONE, ControlFinding, Doubt, Subject
 from proofsweep.verify.control.source_control import SourceControl
 from proofsweep.verify.item.verify_item import VerifyContext, verify_item
 
@@ -92,7 +92,7 @@ class ControlCalls:
             case Doubt.SIZE:
                 return self._send_large(subject.mode, max(size_of(each) for each in suspects))
             case Doubt.CONTENT:
-                return self._send_accepted(subject.mode)
+                return self._send_accepted(subject.mode, suspects)
             case Doubt.SOURCE:
                 return self._look_at(subject.root, suspects)
             case Doubt.BYTES:
@@ -103,14 +103,15 @@ class ControlCalls:
         done = self._sent(probe_item(mode), ProbeFiles())
         return _SILENCE_ACCEPTED if done is not None and isinstance(done.outcome, Accepted) else None
 
-    def _probe(self, mode: Mode) -> Result:
-        """Send the probe audio; any answer but `valid` shows that the service works."""
+    def _probe(self, mode: Mode, *, needs_verdict: bool = False) -> Result:
+        """Send the probe audio; any answer but `valid`, or any such verdict, shows that the service works."""
         done = self._sent(probe_item(mode), ProbeFiles())
         if done is None:
             return _NOT_NOW
         if isinstance(done.outcome, Accepted):
             return _wrong(_SILENCE_ACCEPTED)
-        return _RIGHT if _is_answered(done) else _wrong_failure(done)
+        is_right = not isinstance(done.outcome, Failed) if needs_verdict else _is_answered(done)
+        return _RIGHT if is_right else _wrong_failure(done)
 
     def _send_large(self, mode: Mode, size_bytes: int) -> Result:
         """Send a known item at least as large, or the largest: an answer shows that such uploads work."""
@@ -131,8 +132,11 @@ class ControlCalls:
                 return right if _is_answered(done) else _wrong_failure(done)
         return _NO_CONTROL
 
-    def _send_accepted(self, mode: Mode) -> Result:
-        """Send known-good files, and accepted items again; most must be accepted."""
+    def _send_accepted(self, mode: Mode, suspects: Iterable[Finished]) -> Result:
+        """Send known-good files, and accepted items again; most must be accepted.
+
+        Where none is known and many items fail, the probe audio must get a verdict.
+        """
         sent: list[Finished] = []
         for done in self._drawn(mode):
             if done is None:
@@ -142,7 +146,8 @@ class ControlCalls:
                 break
         others = [done for done in sent if not isinstance(done.outcome, Accepted)]
         if not sent:
-            return _NO_CONTROL
+            failed = sum(isinstance(each.outcome, Failed) for each in suspects)
+            return self._probe(mode, needs_verdict=True) if failed >= FAILURES_ALONE else _NO_CONTROL
         if 2 * len(others) < len(sent):
             return _RIGHT
         return _wrong(

@@ -9,8 +9,9 @@ it must. Each kind of doubt has a control of its own, in the mode of what is in 
                                                   item at least as large
     403 with an API key                  KEY      the probe audio, the key read again    as for SERVICE
     422 or another 4xx; refused although CONTENT  up to three known-good files and       if most are accepted
-    these bytes were accepted; twenty             accepted items, unchanged
-    refusals alike in a row
+    these bytes were accepted; twenty             accepted items, unchanged; if
+    refusals alike in a row                       none is known, for fifty failures
+                                                  the probe audio                        with a verdict
     a file cannot be read                SOURCE   files of the same root                 if one can be read
     twenty files damaged in a row        BYTES    accepted files of the same root, read  if one has the same bytes
 
@@ -42,6 +43,8 @@ from proofsweep.model.reasons import SOURCE_REASONS, Ineligible, Reason
 REFUSALS_IN_A_ROW = 20
 # So many tries in a row without an answer wait for the next control.
 TRIES_IN_A_ROW = 100
+# So many failures of content that no known file can be held against are held against the probe audio.
+FAILURES_ALONE = 50
 # The wait between two controls doubles up to six times the first one: 10 to 60 s.
 _LONGEST_WAITS = 6
 
