@@ -30,8 +30,7 @@ from proofsweep.verify.item.verify_item import VerifyContext, verify_item
 
 _SILENCE_ACCEPTED = "The service accepted silence, which has no credential: no answer of it can be believed."
 _NO_ROW = -1
-# Accepted items that are sent for one CONTENT control; most of them must be accepted again.
-_ACCEPTED_SENT = 3
+_ACCEPTED_SENT = 3  # for one CONTENT control
 # Statuses of POST /verify that speak of what was sent. A 403 speaks of the key, a 408 of the connection.
 _REFUSED_CONTENT = frozenset(range(400, 500)) - {HTTPStatus.FORBIDDEN, HTTPStatus.REQUEST_TIMEOUT}
 
@@ -115,11 +114,7 @@ class ControlCalls:
 
     def _send_large(self, mode: Mode, size_bytes: int) -> Result:
         """Send a known item at least as large, or the largest: an answer shows that such uploads work."""
-        calls = [
-            (item.audio_bytes or 0, partial(self._send_known_good, item))
-            for item in self.known_good
-            if item.mode is mode
-        ]
+        calls = [(item.audio_bytes or 0, partial(self._send_known_good, item)) for item in self._good(mode)]
         calls += [(item.audio_bytes, partial(self._sent_again, item)) for item in sorted(self._known(mode))]
         calls.sort(key=itemgetter(0))
         enough = [each for each in calls if each[0] >= size_bytes]
@@ -133,10 +128,7 @@ class ControlCalls:
         return _NO_CONTROL
 
     def _send_accepted(self, mode: Mode, suspects: Iterable[Finished]) -> Result:
-        """Send known-good files, and accepted items again; most must be accepted.
-
-        Where none is known and many items fail, the probe audio must get a verdict.
-        """
+        """Most known-good files and accepted items must be accepted; without any, the probe tells of many failures."""
         sent: list[Finished] = []
         for done in self._drawn(mode):
             if done is None:
@@ -158,8 +150,7 @@ class ControlCalls:
 
     def _drawn(self, mode: Mode) -> Iterator[Finished | None]:
         """Send items one by one: known-good ones, then unchanged ones among the smallest, in an order drawn anew."""
-        known_good = [item for item in self.known_good if item.mode is mode]
-        for each in random.sample(known_good, len(known_good)):
+        for each in random.sample(good := self._good(mode), len(good)):
             yield self._send_known_good(each)
         smallest = sorted(self._known(mode))[:ACCEPTED_KEPT]
         for item in random.sample(smallest, len(smallest)):
@@ -168,6 +159,9 @@ class ControlCalls:
 
     def _send_known_good(self, item: WorkItem) -> Finished | None:
         return self._sent(item, self.verify.files.within(None))  # it may lie anywhere
+
+    def _good(self, mode: Mode) -> list[WorkItem]:
+        return [item for item in self.known_good if item.mode is mode]
 
     def _known(self, mode: Mode) -> set[AcceptedItem]:
         return {each for each in chain(self.known.accepted, self.past.accepted()) if each.mode is mode}
