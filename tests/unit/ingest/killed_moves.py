@@ -120,7 +120,7 @@ class KilledMove:
         moves.put_back(f"{root}/in")
         records.of_killed_pass()
         if self.site.below("in").get("a.wav") == AUDIO:  # else nobody knows it again
-            records.of_answered([(self.item, ANSWER)], lambda _part, _answers: None, ())
+            records.of_answered([(self.item, ANSWER)], ())
 
 
 def _digest(content: bytes) -> str:
