@@ -16,23 +16,6 @@ def refuse(location: str) -> FileFacts | Unlisted | None:
     raise SourceError(f"{location} is forbidden.", reason=Reason.SOURCE_FORBIDDEN)
 
 
-def test_a_row_holds_the_facts_and_the_relative_names_of_its_files() -> None:
-    """A file outside the catalog's folder keeps its absolute name."""
-    row = row_with_facts(FACTS.get, PLACE, number=7, audio="/drop/a.wav", sidecar="/else/a.sidecar")
-
-    assert (row.number, row.named_audio, row.named_sidecar) == (7, "a.wav", "/else/a.sidecar")
-    assert (row.audio_facts, row.sidecar_facts) == (FileFacts(3, "v1"), FileFacts(5, "v2"))
-    assert row.refused is None
-
-
-def test_a_missing_file_has_no_facts_and_is_no_error() -> None:
-    """A later check makes the row ineligible."""
-    row = row_with_facts(FACTS.get, PLACE, number=0, audio="/drop/b.wav", sidecar=None)
-
-    assert (row.audio_facts, row.sidecar_facts, row.refused) == (None, None, None)
-    assert row.named_sidecar == ""
-
-
 @pytest.mark.parametrize(
     ("audio", "sidecar", "role"),
     [("/drop/a.wav", None, "audio"), (None, "/drop/a.sidecar", "sidecar"), ("/drop/a.wav", "/drop/s", "audio")],
@@ -47,22 +30,6 @@ def test_a_file_that_cannot_be_examined_makes_the_row_unreadable(
     assert row.refused.reason is Reason.SOURCE_FORBIDDEN
     assert row.refused.detail.startswith(f"Of the {role}: ")
     assert row.refused.detail.endswith("is forbidden.")
-
-
-def test_a_row_of_a_manifest_says_where_it_stands() -> None:
-    """A person opens that line."""
-    row = row_with_facts(refuse, PLACE, number=0, audio="/drop/a.wav", sidecar=None, where="m.csv, line 7")
-
-    assert row.refused == Ineligible(Reason.SOURCE_FORBIDDEN, "m.csv, line 7, audio: /drop/a.wav is forbidden.")
-
-
-def test_of_a_refused_row_nothing_is_asked() -> None:
-    """Its locations may be no locations."""
-    no = Ineligible(Reason.MISSING_AUDIO, "No.")
-
-    row = row_with_facts(refuse, PLACE, number=0, audio="ftp://host/a.wav", sidecar="/drop/s", refused=no)
-
-    assert row.refused is no
 
 
 def test_a_sidecar_in_a_bucket_that_is_not_there_is_missing() -> None:

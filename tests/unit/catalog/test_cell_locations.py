@@ -23,25 +23,6 @@ def test_a_name_in_the_manifests_own_bytes_is_found(tmp_path: Path) -> None:
     assert sure == str(tmp_path / "ö.wav")
 
 
-def test_an_empty_cell_and_a_proof_are_no_paths(tmp_path: Path) -> None:
-    """A proof is named by its ID; what is wrong with a cell is said."""
-    cells = CellLocations(Files(), CatalogBase(str(tmp_path)), ())
-
-    assert cells.located(None, "/x", None) == (None, None)
-    assert cells.located("proof:p-1", "/x", "cp1252") == ("proof:p-1", None)
-    assert cells.located("ftp://x/ä.wav", "/x", "cp1252")[1] is not None
-
-
-def test_a_hint_says_what_may_be_wrong(tmp_path: Path) -> None:
-    """Nothing is said of a name that looks right."""
-    cells = CellLocations(Files(), CatalogBase(str(tmp_path)), (("E:", "/mnt"),))
-
-    assert "give --path-map" in cells.hint("D:\\a.wav")
-    assert cells.hint("E:\\a.wav") == ""
-    assert "begins or ends with a space" in cells.hint("a.wav ")
-    assert cells.hint("a.wav") == ""
-
-
 def test_a_location_has_no_dots(tmp_path: Path) -> None:
     """Also after a link, where the folder above is that of its target; a key of a bucket is text."""
     (tmp_path / "lists").mkdir()

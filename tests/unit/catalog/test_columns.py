@@ -47,13 +47,6 @@ def test_of_two_spellings_the_written_one_is_meant() -> None:
     assert Columns.of(["PATH", "path"], Reading(columns={"audio": "path"})).audio == 1
 
 
-def test_a_name_that_is_not_there_is_said() -> None:
-    """Whoever reads the manifest decides what becomes of it."""
-    columns = Columns.of(["audio"], Reading(columns={"audio": "Datei", "id": "none", "sidecar": "Beleg"}))
-
-    assert (columns.audio, columns.unknown) == (None, ["Datei", "Beleg"])
-
-
 def test_a_report_of_ours_has_our_names() -> None:
     """The config says how the supplier's manifests are read; our reports have other columns."""
     header = ["audio", "sidecar", "id", "outcome", "proofsweep_run"]
@@ -61,14 +54,3 @@ def test_a_report_of_ours_has_our_names() -> None:
     columns = Columns.of(header, Reading(columns={"audio": "Datei", "id": "none"}))
 
     assert (columns.audio, columns.item_id, columns.unknown) == (0, 2, [])
-
-
-def test_a_column_of_digests_is_no_tag() -> None:
-    """Its name matches in any case; empty cells say nothing, and others than digests are counted."""
-    header, digest = ["audio", "MD5", "Hash", "title"], "0" * 32
-    columns = Columns.of(header, Reading(checksums=("column:md5:md5", "column:Hash:sha1", "column:x:sha256")))
-
-    assert dict(columns.tags) == {"title": 3}
-    assert columns.unknown == ["x"]
-    assert columns.digests_in(["a.wav", digest.upper(), "broken", ""]) == ({"md5": digest}, 1)
-    assert columns.digests_in(["a.wav", "", " ", ""]) == ({}, 0)

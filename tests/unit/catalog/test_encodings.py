@@ -45,9 +45,3 @@ def test_a_letter_may_be_cut_where_the_file_is_read_in_pieces(monkeypatch: pytes
 
         assert encoding_of(io.BytesIO("abcdefä€😀x".encode())) == Encoding("utf-8")
         assert encoding_of(io.BytesIO(b"abcdefgh\xc3")).words == "Windows-1252"
-
-
-def test_bytes_that_are_not_of_utf_8_stay_and_others_are_a_mistake() -> None:
-    """A name of a file may hold any byte."""
-    assert (Encoding("utf-8").codec, Encoding("utf-8").errors) == ("utf-8-sig", "surrogateescape")
-    assert (Encoding("cp1252").codec, Encoding("cp1252").errors) == ("cp1252", "strict")

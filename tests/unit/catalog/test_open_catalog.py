@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.catalog.catalog import Catalog, CatalogBase, CatalogOptions
-from proofsweep.catalog.open_catalog import KINDS, open_catalog
+from proofsweep.catalog.catalog import Catalog
+from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.errors import CatalogError
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
@@ -117,13 +117,6 @@ def test_an_empty_location_is_not_the_working_folder(drop: Path, monkeypatch: py
 
     with pytest.raises(CatalogError, match="location is empty"):
         opened("")
-
-
-def test_every_kind_of_catalog_is_registered() -> None:
-    """A new kind is what opens it, in its line; each says what it is, and finds nothing where nothing is."""
-    options = CatalogOptions(sidecar_names=(), base_of=CatalogBase)
-
-    assert [kind("/nowhere/a.csv", options) for kind in KINDS] == [None] * len(KINDS)
 
 
 def test_a_workbook_that_is_open_in_excel_is_one_manifest(tmp_path: Path) -> None:

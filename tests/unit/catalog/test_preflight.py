@@ -76,11 +76,6 @@ def test_pairs_are_not_sent_until_the_sidecars_wire_name_is_known(row: ManifestR
     assert (ineligible.reason if ineligible else None) == expected
 
 
-def test_the_slot_takes_mebibytes() -> None:
-    """Contract, Limits: 65 MiB are 68,157,440 bytes, not 65,000,000."""
-    assert SizeLimits().one_file == 68_157_440
-
-
 ONE_FILE = {AudioFormat.WAV, AudioFormat.RF64, AudioFormat.BW64}
 BY_PAIR_ONLY = {AudioFormat.AIFF, AudioFormat.CAF, AudioFormat.MP3, AudioFormat.M4A}
 
@@ -99,15 +94,6 @@ def test_each_mode_has_its_formats(audio_format: AudioFormat) -> None:
     assert (paired.reason if paired else None) == (None if passes else Reason.UNLISTED_FORMAT)
     assert other is not None
     assert "WavPack" in other.detail
-
-
-def test_a_row_without_audio_becomes_an_item_too() -> None:
-    """There are as many items as rows, and the item holds the reason."""
-    item = work_item_of(ManifestRow(number=7, audio=None), "drop", LIMITS)
-
-    assert item.manifest_row == 7
-    assert item.ineligible is not None
-    assert item.ineligible.reason is Reason.MISSING_AUDIO
 
 
 def test_further_columns_are_kept_as_json() -> None:

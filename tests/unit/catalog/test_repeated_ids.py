@@ -6,26 +6,6 @@ from proofsweep.catalog import repeated_ids
 from proofsweep.catalog.repeated_ids import RepeatedIds, SuspectIds
 
 
-def found(rows: list[tuple[str, str]]) -> list[tuple[int, str]]:
-    """Return each row that is refused, with where the earlier one is."""
-    ids = RepeatedIds()
-    for row in rows:
-        ids.add(*row)
-    return [
-        (number, earlier)
-        for suspects in ids.suspects()
-        for number, (item_id, audio) in enumerate(rows)
-        if (earlier := suspects.earlier(item_id, audio, f"line {number}")) is not None
-    ]
-
-
-def test_rows_of_one_id_and_other_audio_are_found() -> None:
-    """The same file twice is no finding; the earlier row is the first one of the id."""
-    assert found([("a", "1"), ("b", "2"), ("a", "1"), ("b", "3"), ("a", "1")]) == [(3, "line 1")]
-    assert found([("a", "1"), ("a", "1"), ("b", "2")]) == []
-    assert found([]) == []
-
-
 def test_the_first_rows_are_suspected_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """A catalog may repeat each of a million ids; only a few are looked at at once."""
     monkeypatch.setattr(repeated_ids, "_SUSPECTS", 1)

@@ -137,47 +137,6 @@ def test_a_sidecar_that_cannot_be_sent_says_why(tmp_path: Path, name: str, reaso
     assert refused.value.reason == reason
 
 
-CREDENTIAL = b"C2PA\x08\0\0\0manifest"
-MANIFEST = b"\0\0\0\x20jumb\0\0\0\x18jumdc2pa\0"
-XMP = b"<rdf:Description dcterms:provenance='https://proofs.example/1.c2pa'/>"
-DS64 = (0).to_bytes(8, "little") + (99_999).to_bytes(8, "little") + bytes(12)
-
-
-def chunk(name: bytes, content: bytes) -> bytes:
-    """Make a RIFF chunk, padded to an even size."""
-    return name + len(content).to_bytes(4, "little") + content + bytes(len(content) % 2)
-
-
-@pytest.mark.parametrize(
-    ("content", "has_one"),
-    [
-        (b"RIFF\0\0\0\0WAVE" + CREDENTIAL, True),
-        (b"RIFF\0\0\0\0WAVE" + chunk(b"fmt ", b"odd") + chunk(b"data", bytes(99_999)) + CREDENTIAL, True),
-        (b"RIFF\0\0\0\0WAVE" + chunk(b"LIST", CREDENTIAL) + chunk(b"data", CREDENTIAL), False),
-        (b"RIFF\0\0\0\0WAVE" + b"data\xff\xff\xff\xff" + CREDENTIAL, False),
-        (b"RIFF\0\0\0\0WAVE" + 150 * chunk(b"junk", b"") + CREDENTIAL, False),
-        (b"RIFX\0\0\0\0WAVE" + CREDENTIAL, False),
-        (b"RF64\0\0\0\0WAVE" + CREDENTIAL, True),
-        (b"BW64\0\0\0\0WAVE" + chunk(b"ds64", DS64) + b"data\xff\xff\xff\xff" + bytes(100_000) + CREDENTIAL, True),
-        (b"RF64\0\0\0\0WAVE" + chunk(b"ds64", b"\xff" * 28) + b"data\xff\xff\xff\xff" + CREDENTIAL, False),
-        (b"RIFF\0\0\0\0WAVE" + chunk(b"data", b"odd") + chunk(b"prvn", b"version 3" + MANIFEST), True),
-        (b"RIFF\0\0\0\0WAVE" + chunk(b"id3 ", b"ID3\x04" + bytes(99_999) + MANIFEST), True),
-        (b"RIFF\0\0\0\0WAVE" + chunk(b"_PMX", XMP), True),
-        (b"RIFF\0\0\0\0WAVE" + chunk(b"data", MANIFEST) + chunk(b"LIST", b"jumb"), False),
-        (b"RIFF\0\0\0\0WAVE" + chunk(b"PRUF", b"a seal of its own"), False),
-        (b"RIFF\0\0\0\0AVI " + CREDENTIAL, False),
-        (b"RIFF\0\0\0\0WAVE", False),
-        (b"", False),
-    ],
-)
-def test_a_wav_may_hold_a_credential_of_its_own(tmp_path: Path, content: bytes, *, has_one: bool) -> None:
-    """A chunk named so, or one with a C2PA manifest inside, but never the audio's; a broken file is not read on."""
-    (tmp_path / "a.wav").write_bytes(content)
-
-    with open_audio(str(tmp_path / "a.wav")) as audio:
-        assert audio.has_credential() is has_one
-
-
 @pytest.mark.parametrize(
     ("content", "is_cut"),
     [

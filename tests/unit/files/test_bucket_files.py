@@ -15,7 +15,6 @@ from obstore.store import MemoryStore, S3Store
 from proofsweep.errors import SourceError
 from proofsweep.files.audio import open_audio, read_sidecar
 from proofsweep.files.bucket_files import LOOK_BYTES, PIECE_BYTES, BucketFile, BucketFiles
-from proofsweep.model.items import FileFacts
 from proofsweep.model.reasons import Reason
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
@@ -271,28 +270,6 @@ def test_prefixes_are_walked_like_folders(store: MemoryStore, files: BucketFiles
         ("s3://bucket/drop/a-b", ["1"], []),
         ("s3://bucket/drop/b", ["1", "2"], []),
     ]
-
-
-def test_a_listing_tells_sizes_and_versions(store: MemoryStore, files: BucketFiles) -> None:
-    """So no object is asked for before its turn; the version is the one that reading it shows."""
-    obstore.put(store, "a.wav", WAVE)
-
-    (folder,) = files.walk("s3://bucket")
-    file = files.open("s3://bucket/a.wav")
-
-    assert file is not None
-    assert folder.known == {"a.wav": file.facts()}
-    assert isinstance(folder.known["a.wav"], FileFacts)
-
-
-def test_a_sidecar_is_read_up_to_its_bound(store: MemoryStore, files: BucketFiles) -> None:
-    """The bound itself still passes."""
-    obstore.put(store, "a.sidecar", b"proof")
-
-    assert read_sidecar("s3://bucket/a.sidecar", 5, files) == b"proof"
-    with pytest.raises(SourceError) as refused:
-        read_sidecar("s3://bucket/a.sidecar", 4, files)
-    assert refused.value.reason == Reason.SIDECAR_TOO_LARGE
 
 
 def test_a_bucket_is_opened_once_and_again_when_it_is_told_so(store: MemoryStore) -> None:

@@ -35,13 +35,6 @@ def test_the_order_of_the_listing_does_not_matter(monkeypatch: pytest.MonkeyPatc
     ]
 
 
-def test_a_hidden_folder_is_named_and_not_entered() -> None:
-    """Its objects are hidden with it."""
-    (folder,) = folders_of(".trash/a", ".trash/b/c", "d", ".e")
-
-    assert (folder.files, folder.hidden) == (["d"], [".e", ".trash"])
-
-
 def test_an_empty_object_named_as_a_folder_is_no_file() -> None:
     """Some tools leave one for each folder; one that holds bytes is a file beside the folder."""
     sizes = {"a": 0, "a/1": 1, "b": 1, "b/1": 1}
@@ -49,19 +42,3 @@ def test_an_empty_object_named_as_a_folder_is_no_file() -> None:
     (top, *_) = folders_below("s3://bucket", ((key, FileFacts(size, "v")) for key, size in sizes.items()))
 
     assert top.files == ["b"]
-
-
-def test_an_empty_prefix_is_an_empty_folder() -> None:
-    """It is a folder all the same."""
-    (folder,) = folders_of()
-
-    assert (folder.location, folder.files) == ("s3://bucket/drop", [])
-
-
-def test_a_folder_knows_when_its_objects_were_modified() -> None:
-    """As the listing said."""
-    listed = [("drop/a.wav", FileFacts(1, "v", 1_700_000_000.5))]
-
-    (folder,) = folders_below("s3://bucket/drop/", listed)
-
-    assert folder.known["a.wav"].modified == 1_700_000_000.5

@@ -7,7 +7,7 @@ import pytest
 
 from proofsweep.errors import SourceError
 from proofsweep.files import local_files
-from proofsweep.files.local_files import open_inside, outside_catalog, path_inside
+from proofsweep.files.local_files import open_inside, outside_catalog
 from proofsweep.model.reasons import Reason
 
 
@@ -34,22 +34,6 @@ def read(location: str, root: str) -> bytes:
 def test_a_file_inside_is_opened(root: str, *, everywhere: bool) -> None:
     """Of the folder that is named, or of the whole machine."""
     assert read(f"{root}/sub/a.wav", "/" if everywhere else root) == b"public"
-
-
-def test_a_path_inside_has_no_links(root: str) -> None:
-    """What is missing has a path too."""
-    Path(root, "link").symlink_to("sub")
-
-    assert path_inside(f"{root}/link/a.wav", root) == f"{root}/sub/a.wav"
-    assert path_inside(f"{root}/link/gone.wav", root) == f"{root}/sub/gone.wav"
-
-
-def test_a_folder_whose_name_begins_alike_is_outside(root: str) -> None:
-    """Text alone does not decide."""
-    with pytest.raises(SourceError) as refused:
-        path_inside(f"{root}-2/a.wav", root)
-
-    assert refused.value.reason == Reason.OUTSIDE_CATALOG
 
 
 @pytest.mark.parametrize("swapped", ["sub", "sub/a.wav", "."])

@@ -75,12 +75,6 @@ def test_a_source_that_is_not_what_was_verified_is_not_copied(moves: Moves, sour
     assert not (tmp_path / "a.wav").exists()
 
 
-def test_a_digest_is_of_the_whole_file(moves: Moves, source: Path) -> None:
-    """A file that is not there has none."""
-    assert moves.digest(str(source)) == SHA256
-    assert moves.digest(f"{source}.not") is None
-
-
 def test_only_a_copy_is_discarded(moves: Moves, source: Path) -> None:
     """A file with other bytes stays; one that is gone is gone."""
     moves.discard(str(source), hashlib.sha256(b"other").hexdigest())

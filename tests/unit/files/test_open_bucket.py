@@ -33,11 +33,3 @@ def test_an_azure_url_may_name_the_account(monkeypatch: pytest.MonkeyPatch) -> N
 
     assert failure_of(refused.value).kind is FailureKind.NO_ACCOUNT
     assert open_bucket("abfss://container@account.dfs.core.windows.net/drop") is not None
-
-
-def test_a_profile_that_does_not_exist_cannot_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rather than falling back on whatever else there is."""
-    monkeypatch.setenv("AWS_PROFILE", "nobody")
-
-    with pytest.raises(ValueError, match="profile"):
-        open_bucket("s3://bucket")

@@ -8,6 +8,7 @@ from c2pa import C2paError, Reader  # type: ignore[import-untyped]  # ships no t
 
 from proofsweep.files.wav_credential import Credential, credential_in
 
+DS64 = (0).to_bytes(8, "little") + (99_999).to_bytes(8, "little") + bytes(12)
 FMT = b"fmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0"
 
 
@@ -79,6 +80,10 @@ def test_a_whole_wav_of_known_chunks_carries_none(tmp_path: Path, content: bytes
         wav(chunk(b"JUNK", bytes(1024 * 1024 + 1))),
         wav(*[chunk(b"JUNK", b"")] * 120),
         wav(b"LIST\xff\xff\xff\x7f"),
+        b"RF64\0\0\0\0WAVE" + chunk(b"ds64", b"\xff" * 28) + b"data\xff\xff\xff\xff" + chunk(b"C2PA", b""),
+        wav(*[chunk(b"JUNK", b"")] * 120, chunk(b"C2PA", b"manifest")),
+        wav(chunk(b"LIST", chunk(b"C2PA", b"manifest"))),
+        b"RIFF\0\0\0\0AVI " + chunk(b"C2PA", b"manifest"),
     ],
 )
 def test_where_there_is_doubt_it_may_carry_one(tmp_path: Path, content: bytes) -> None:
@@ -90,6 +95,7 @@ def test_where_there_is_doubt_it_may_carry_one(tmp_path: Path, content: bytes) -
     "content",
     [
         wav(chunk(b"C2PA", b"manifest")),
+        b"BW64\0\0\0\0WAVE" + chunk(b"ds64", DS64) + b"data\xff\xff\xff\xff" + bytes(100_000) + chunk(b"C2PA", b"m"),
         wav(magic=b"RF64", riff_size=0xFFFFFFFF) + chunk(b"C2PA", b"manifest"),
         wav(chunk(b"id3 ", bytes(500_000) + b"\0\0\0\x20jumb\0\0\0\x18jumdc2pa\0")),
         wav(chunk(b"_PMX", b"<rdf:Description dcterms:provenance='https://proofs.example/1.c2pa'/>")),

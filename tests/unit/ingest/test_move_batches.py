@@ -76,13 +76,6 @@ def test_the_completion_file_is_the_last_and_messages_come_before_it(batch: Deli
     assert names == [f"bad/B1/{name}" for name in ("r1/a.wav", "r2/b.wav", "r1/r1.xml", "r2/r2.xml", "manifest.xml")]
 
 
-def test_releases_go_their_own_ways_if_that_is_set(batch: DeliveredBatch, tmp_path: Path) -> None:
-    """What belongs to the batch goes with the accepted ones."""
-    names = names_of(chosen(batch, tmp_path, by_release=True), tmp_path)
-
-    assert sorted(names) == ["bad/B1/r2/b.wav", "bad/B1/r2/r2.xml", *(f"ok/B1/{name}" for name in FILES[:3])]
-
-
 def test_releases_without_a_target_stay_with_the_files_of_the_batch(batch: DeliveredBatch, tmp_path: Path) -> None:
     """What stays is still a batch that is complete."""
     move = chosen(batch, tmp_path, by_release=True, quarantine=None)

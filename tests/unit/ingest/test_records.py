@@ -2,13 +2,10 @@
 
 import os
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from proofsweep.ingest.records import known_after
-from proofsweep.model.ingest import Sighting
 from proofsweep.model.tables import ingest
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results
@@ -41,23 +38,6 @@ def test_the_files_of_a_leg_are_disposed_of_once(watched: Watched) -> None:
     assert one.records.has_leg(plan, 1)
     assert again == one.report.rows
     assert (watched.folder / "a.wav").exists()
-
-
-def test_an_answer_ends_the_waiting_and_a_failure_is_counted(watched: Watched) -> None:
-    """Only answers of the service are kept to recognise files by."""
-    watched.outcomes["b.wav"] = "failed"
-    for name in ("a.wav", "b.wav"):
-        watched.deliver(name)
-    rows = watched.run_pass(moves=False).report.rows
-    accepted, failed = (str(row["item_id"]) for row in rows)
-    before = {accepted: Sighting(version="v", since=datetime(2026, 1, 1, tzinfo=UTC))}
-
-    sightings, answers = known_after(rows, before, {}, watched.now)
-
-    assert set(sightings) == {failed}
-    assert sightings[failed].tries == 1
-    assert sightings[failed].retry_at is not None
-    assert set(answers) == {accepted}
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the killed one leaves its files open

@@ -189,10 +189,11 @@ def test_a_named_list_that_says_nothing_is_refused(tmp_path: Path, content: str 
 
 
 def test_a_manifest_has_the_lists_beside_its_audio(tmp_path: Path) -> None:
-    """Of the folders of its rows, and of those above them up to the root."""
+    """Of the folders of its rows, each once, and of those above them up to the root."""
+    written(tmp_path, {"MD5SUMS": f"{WRONG}  drop/b.wav"})
     files = {"cd/1/a.wav": A, "cd/1/a.wav.md5": MD5_A, "b.wav": B, "MD5SUMS": f"{MD5_B}  b.wav\n{MD5_A}  cd/1/a.wav"}
     files |= {"m.csv": "audio\ncd/1/a.wav\nb.wav\nnowhere/c.wav\n"}
-    catalog = opened(written(tmp_path, files) / "m.csv")
+    catalog = opened(written(tmp_path / "drop", files) / "m.csv")
 
     assert digests(catalog) == {"cd/1/a.wav": {"md5": MD5_A}, "b.wav": {"md5": MD5_B}, "nowhere/c.wav": {}}
     assert dict(+catalog.ignored) == {Cause.CHECKSUM_LISTS: 2}

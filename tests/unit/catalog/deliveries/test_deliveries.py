@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 
@@ -232,11 +233,12 @@ def test_release_may_name_files_of_its_batch(tmp_path: Path) -> None:
 
 
 def test_named_file_is_a_row_whatever_its_name(tmp_path: Path) -> None:
-    """A master without an ending that holds no audio was meant as one."""
-    release(tmp_path / "1", "master", put=[])
+    """A master without an ending that holds no audio was meant as one; a name is equal in each form of Unicode."""
+    composed, decomposed = (normalize(form, "é.wav") for form in ("NFC", "NFD"))
+    release(tmp_path / "1", "master", composed, put=[decomposed])
     (tmp_path / "1" / "master").write_bytes(b"no audio")
 
-    assert told(scan(tmp_path)) == {"1/master": "I1"}
+    assert told(scan(tmp_path)) == {"1/master": "I1", f"1/{decomposed}": "I2"}
 
 
 def test_messages_of_one_folder_share_it(tmp_path: Path) -> None:

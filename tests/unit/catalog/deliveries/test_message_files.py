@@ -6,14 +6,10 @@ import pytest
 
 from proofsweep.catalog.deliveries.message_files import (
     examine,
-    has_message,
-    is_completion_name,
-    is_xml_name,
     refuse_other_xml,
 )
 from proofsweep.errors import CatalogError, SourceError
 from proofsweep.files.local_files import LocalFiles
-from proofsweep.files.source import Folder
 from proofsweep.model.reasons import Reason
 from tests.unit.catalog.deliveries.held_file import HeldFile
 from tests.worlds.ddex_messages import Sending, batch_manifest, purge
@@ -78,26 +74,6 @@ def test_file_that_cannot_be_opened_is_none(tmp_path: Path) -> None:
     assert examine(str(tmp_path / "folder.xml"), LocalFiles()) is None
 
 
-def test_folder_with_a_message_is_that_of_a_release(tmp_path: Path) -> None:
-    """Other XML makes none."""
-    put(tmp_path, "a.xml", b"<plist/>")
-    folder = Folder(location=str(tmp_path), files=["a.xml"])
-    before = has_message(folder, LocalFiles())
-    put(tmp_path, "b.xml", GOOD)
-
-    assert (before, has_message(Folder(location=str(tmp_path), files=["a.xml", "b.xml"]), LocalFiles())) == (
-        False,
-        True,
-    )
-
-
-def test_names_say_that_a_batch_is_complete() -> None:
-    """In any case."""
-    names = ("BatchComplete.txt", "batchcomplete_2024.xml", "BATCHCOMPLETE", "complete.txt")
-    assert [is_completion_name(name) for name in names] == [True, True, True, False]
-    assert [is_xml_name(name) for name in ("a.xml", "a.XML", "a.xml.bak")] == [True, True, False]
-
-
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -113,12 +89,6 @@ def test_other_message_is_no_catalog(content: bytes, words: str) -> None:
     """One line says what it is, and what to do."""
     with pytest.raises(CatalogError, match=rf"^/d/a\.xml: .*{words}"):
         refuse_other_xml("/d/a.xml", HeldFile(content))
-
-
-@pytest.mark.parametrize(("content", "is_message"), [(GOOD, True), (b"<plist/>", False)])
-def test_message_of_a_release_is_a_catalog(content: bytes, is_message: bool) -> None:
-    """Other XML is for others to judge."""
-    assert refuse_other_xml("/d/a.xml", HeldFile(content)) == is_message
 
 
 class Failing(HeldFile):

@@ -3,7 +3,7 @@
 from proofsweep.catalog.deliveries.ern import read_message
 from proofsweep.catalog.deliveries.listed_folders import ListedFolders
 from proofsweep.catalog.deliveries.message_spool import MessageSpool
-from proofsweep.catalog.deliveries.named_files import NamedFiles, ReleaseFolder, folders_meant, named_files
+from proofsweep.catalog.deliveries.named_files import NamedFiles, ReleaseFolder, named_files
 from proofsweep.catalog.deliveries.threads import Threads, header_of
 from proofsweep.files.local_files import LocalFiles
 from proofsweep.files.source import Folder
@@ -22,22 +22,6 @@ def found_in(files: list[str], sending: Sending) -> NamedFiles:
         return named_files(release, Threads([header]), spool, listed, {"/none/b/r": "/none/b"})
 
 
-def test_files_are_found_or_missing() -> None:
-    """What leads out of the batch is neither looked for nor missing alone."""
-    tracks = [
-        Track(isrc="A", files=["resources/a.wav"]),
-        Track(isrc="B", files=["gone%20too.wav", "../../../../x.wav"]),
-    ]
-
-    found = found_in(["a.wav"], Sending(tracks=tracks))
-
-    assert {location: naming.file.location for location, naming in found.here.items()} == {
-        "/none/b/r/a.wav": "resources/a.wav"
-    }
-    missing = [(location, refused and refused.reason) for location, _, refused in found.missing]
-    assert missing == [("/none/b/r/gone%20too.wav", None), ("/x.wav", "outside_catalog")]
-
-
 def test_clip_that_is_a_recording_too_is_one() -> None:
     """The recording wins, and a file that two recordings name is one row."""
     tracks = [
@@ -50,10 +34,3 @@ def test_clip_that_is_a_recording_too_is_one() -> None:
 
     assert [naming.tags["isrc"] for naming in found.here.values()] == ["A"]
     assert (found.clips, found.others, found.missing) == ({"/none/b/r/c.wav"}, {"/none/b/r/i.jpg"}, [])
-
-
-def test_other_folders_that_are_meant_are_known() -> None:
-    """A release may name the files of another of its batch."""
-    message = read_message(HeldFile(Sending(tracks=[Track(isrc="A", files=["../o/a.wav", "b.wav"])]).content()))
-
-    assert set(folders_meant(message, "/b/r")) == {"/b/o"}
