@@ -37,7 +37,6 @@ class CellLocations:
         return next((each for each in spellings if each[0] is not None and self._is_there(each[0])), as_written)
 
     def _as_written(self, cell: str, folder: str) -> tuple[str | None, str | None]:
-        """Return the location that a cell names; if it names none, what may be shown of it and what is wrong."""
         proof_id = proof_id_of(cell)
         if proof_id is not None:
             is_one = proof_id.strip() and proof_id not in NO_PROOF_IDS and printable(proof_id) == proof_id

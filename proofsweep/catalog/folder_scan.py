@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from itertools import count
+from tempfile import TemporaryFile
 from typing import Self
 
 from proofsweep.catalog.catalog import CatalogBase, CatalogOptions, Cause, Ignored, row_with_facts
@@ -134,11 +135,11 @@ class FolderScan:
         self._numbers, self.batches, self.deliveries = count(), {}, None
         try:
             with (
-                MessageSpool.opened() as spool,
+                TemporaryFile(prefix="proofsweep-") as file,
                 closing(Checksums(self._base, self._source, self.ignored)) as self._checksums,
             ):
                 self._checksums.read_named(self._reading.checksum_lists, self._anywhere)
-                for found in self._walked_rows(Deliveries(self._path, self._source, spool, self._message)):
+                for found in self._walked_rows(Deliveries(self._path, self._source, MessageSpool(file), self._message)):
                     row = self._checksums.with_declared(found)
                     self._listing.update(self._listed(row))
                     tags = self._reading.supplier_tags(row.named_audio, row.tags)

@@ -42,9 +42,7 @@ Note = Callable[[bytes], object]
 _PackedOrPlain = gzip.GzipFile | BufferedReader
 _GZIP = b"\x1f\x8b"
 _DELIMITERS = ",;\t"
-# chosen: rows of a Parquet manifest in memory at once, a few MiB.
 _BATCH_ROWS = 8192
-# chosen: bytes that are hashed at once, as much as is read at once.
 _PIECE_BYTES = 1024 * 1024
 _LOCAL = LocalFiles()
 _BROKEN = (OSError, EOFError, zlib.error, ValueError, RecursionError, pa.ArrowException)
@@ -176,7 +174,6 @@ def _workbook(file: _PackedOrPlain, read_as: ReadAs) -> Iterator[Record]:
 
 
 def _below_header(rows: Iterable[tuple[int, list[str]]], word: str) -> Iterator[Record]:
-    """Take the first row as the header, and fill the others up to its length."""
     header: tuple[str, ...] = ()
     for number, cells in rows:
         if not header:

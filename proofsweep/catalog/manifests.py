@@ -132,7 +132,6 @@ class Manifests:
         return row if row.audio_facts is not None or row.refused is not None else self._with_hint(row, named)
 
     def _with_hint(self, row: ManifestRow, named: "_NamedFiles") -> ManifestRow:
-        """Return of a row without audio what may be wrong with its cell, if that can be seen."""
         written = _cell(named.cells, named.columns.audio) or ""
         hint = self._cells.hint(written)
         if not hint:
@@ -186,7 +185,6 @@ class Manifests:
         return records_of(path, self._manifest_files, note, ReadAs(self._encoding(path), self._reading.sheet))
 
     def _encoding(self, path: str) -> Encoding | None:
-        """Return how a manifest is encoded, which is found out once; None if its format is no text."""
         if path not in self._encodings:
             given = self._reading.encoding
             self._encodings[path] = encoding_of_manifest(
@@ -206,7 +204,6 @@ class Manifests:
             yield line, columns, cells if columns.run is None else [restored(cell) for cell in cells]
 
     def _named_files(self, note: Note | None = None) -> Iterator["_NamedFiles"]:
-        """Yield the locations of each row's files, and the row's cells."""
         for path in self._paths:
             folder, words, encoding = posixpath.dirname(path), manifest_words(path), self._encoding(path)
             guess = None if encoding is None else encoding.guess

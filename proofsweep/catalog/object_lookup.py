@@ -40,13 +40,11 @@ class Prefixes:
         return folder if self._depth is None else "/".join(folder.split("/")[: self._depth])
 
 
-# chosen: listings of one bucket; rows in more folders are looked up in the folders above, among keys that nobody wants.
+# Rows in more folders of a bucket are looked up in the folders above, among keys that nobody wants.
 MOST_LISTINGS = 100
-# chosen: a listing ends after this many keys, and so many more for each wanted row; then sizes stay unknown until the
-# items run.
+# A listing ends after so many keys, and so many more for each wanted row; then sizes stay unknown until the items run.
 _SPARE_KEYS = 200_000
 _KEYS_PER_ROW = 100
-# One page of a listing is written to disk at once.
 _BATCH_ROWS = 1_000
 _TABLE = """
     CREATE TABLE object (root TEXT, key TEXT, size INTEGER, version TEXT, modified REAL, is_listed INTEGER DEFAULT 0,

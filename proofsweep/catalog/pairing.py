@@ -94,7 +94,6 @@ class Sidecars:
 
 
 def _wanted(pattern: str, audio_name: str) -> str:
-    """Name the sidecar that this audio has by a pattern."""
     dot = audio_name.rfind(".")
     stem = audio_name[:dot] if dot > 0 else audio_name
     return pattern.replace(STEM, stem) if STEM in pattern else pattern.replace(NAME, audio_name)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from proofsweep.files.locations import is_bucket, one_line
 
-# chosen: rows whose files are looked for below the root before no more is guessed about the paths of one drive.
+# Rows whose files are looked for below the root before no more is guessed about the paths of one drive.
 _GUESSES = 20
 
 

@@ -22,8 +22,7 @@ from proofsweep.model.items import (
 )
 from proofsweep.model.reasons import Ineligible, Reason
 
-# chosen: largest sidecar that is sent by default. The contract states no size, so this only finds a wrong file in the
-# sidecar's place before a call.
+# The contract states no size: this finds a wrong file in the sidecar's place before a call.
 SIDECAR_BYTES = 1024 * 1024
 
 _ONE_FILE_FORMATS = frozenset({AudioFormat.WAV, AudioFormat.RF64, AudioFormat.BW64})

@@ -7,8 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-# chosen: rows that are looked at again at once, a few hundred kB; nearly always the first of them is one.
-_SUSPECTS = 1_000
+_SUSPECTS = 1_000  # rows that are looked at again at once
 
 
 class RepeatedIds:

@@ -89,7 +89,6 @@ class RowChoice:
             raise self._refusal("write a condition that is true or false")
 
     def _met(self, database: "duckdb.DuckDBPyConnection", where: str, rows: list[ManifestRow]) -> set[int]:
-        """Return the indexes of the rows for which the condition is true."""
         import duckdb  # noqa: PLC0415 - as above
 
         try:

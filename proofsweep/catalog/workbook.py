@@ -98,7 +98,6 @@ def _chosen(reader: ExcelReader, sheet: str | None) -> str:
 
 
 def _texts(archive: WorkbookArchive, name: str | None) -> list[str]:
-    """Return the texts that cells share, each once."""
     texts: list[str] = []
     if name is not None:
         with archive.part(name, _MOST_TEXTS_BYTES) as part:

@@ -17,7 +17,6 @@ from proofsweep.model.reasons import Reason
 
 # Measured: reads of 256 KiB to 1 MiB are the fastest to hash and send.
 PIECE_BYTES = 256 * 1024
-# chosen: a file of the same size and head as another is read once more.
 HEAD_DIGEST_BYTES = 64 * 1024
 _CHUNK_HEADER_BYTES = 8
 _BYTE_ORDERS: Mapping[bytes, Literal["little", "big"]] = {b"RIFF": "little", b"RIFX": "big", b"FORM": "big"}

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from obstore import GetOptions, GetResult, ObjectMeta
     from obstore.store import ObjectStore
 
-# chosen: each piece of the stream is so large.
 PIECE_BYTES = 1024 * 1024
 # A look at an object reads so much: the head that tells equal files apart, and what stands before a WAV's audio.
 LOOK_BYTES = 64 * 1024
@@ -243,7 +242,6 @@ def refuse_bad_key(key: str) -> None:
         raise SourceError(f"{FailureKind.BAD_KEY.capitalize()}.", reason=Reason.UNREADABLE_FILE)
 
 
-# chosen: objects in memory before they are written to disk.
 _BATCH_ROWS = 1_000
 _TABLES = """
     CREATE TABLE folder (path TEXT PRIMARY KEY) WITHOUT ROWID;

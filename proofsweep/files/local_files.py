@@ -75,8 +75,7 @@ _AWAY = frozenset(
 # Without O_NONBLOCK, opening a FIFO waits for its writer; O_NOCTTY keeps a terminal from becoming ours.
 _OPENING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _UNAVAILABLE = Reason.SOURCE_UNAVAILABLE
-# chosen: folders whose path without links is remembered.
-FOLDERS_KEPT = 1_024
+FOLDERS_KEPT = 1_024  # whose paths without links are remembered
 
 
 class LocalFile(OpenFile):
@@ -232,7 +231,6 @@ class LocalFolders:
 
 
 def _look_into(path: str) -> tuple[Folder, list[str], list[str]]:
-    """Read one folder; give it with the names of its subfolders, and of its links to folders."""
     files: list[str] = []
     folders: list[str] = []
     links: list[str] = []

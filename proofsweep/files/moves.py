@@ -97,7 +97,6 @@ def _restore(aside: Path) -> None:
 
 
 def _aside_of(path: Path) -> Path:
-    """Name the file in a hidden folder, as which a file is deleted."""
     return path.parent / f"{_ASIDE}{_digits_of(path)}" / path.name
 
 

@@ -170,7 +170,7 @@ def aws_credentials() -> AwsCredentials | None:
         return None
 
 
-# chosen: an endpoint that is down is reported after about 30 s. A whole stream may last as long as a slow upload.
+# An endpoint that is down is reported after about 30 s. A whole stream may last as long as a slow upload.
 _RETRY: "RetryConfig" = {"max_retries": 6, "retry_timeout": timedelta(seconds=15)}
 _CLIENT: dict[str, object] = {"connect_timeout": "5s", "read_timeout": "10s", "timeout": "1h"}
 
@@ -182,16 +182,11 @@ def open_bucket(url: str) -> "ObjectStore":
     # The ignores: obstore takes client options with the configuration too, and then keeps those of the environment.
     if scheme == "s3":
         own = aws_credentials()
-        config = _CLIENT | _s3_config(own)
+        region = {} if own is None or own.region is None else {"default_region": own.region}
+        config = _CLIENT | region | {"disable_bulk_delete": True}  # not every store can delete several objects at once
         return S3Store(name, config=config, retry_config=_RETRY, credential_provider=own)  # type: ignore[arg-type]
     if scheme == "gs":
         return GCSStore(name, config=_CLIENT, retry_config=_RETRY)  # type: ignore[arg-type]
     container, _, host = name.partition("@")
     account = {"account_name": host.partition(".")[0]} if host else {}
     return AzureStore(container, config=_CLIENT | account, retry_config=_RETRY)  # type: ignore[arg-type]
-
-
-def _s3_config(own: AwsCredentials | None) -> dict[str, object]:
-    """Delete objects one by one, which every store can; use the profile's region if none is set."""
-    region = None if own is None else own.region
-    return {"disable_bulk_delete": True} | ({} if region is None else {"default_region": region})

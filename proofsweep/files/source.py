@@ -67,8 +67,7 @@ class Source(Protocol):
         ...
 
 
-# chosen: the piece that one read asks for, as large as a bucket's piece.
-_BUFFER_BYTES = 1024 * 1024
+_BUFFER_BYTES = 1024 * 1024  # as large as a bucket's piece
 
 
 class _Bytes(io.RawIOBase):

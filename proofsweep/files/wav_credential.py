@@ -12,8 +12,7 @@ from enum import Enum
 _SEARCHED_BYTES = 1024 * 1024
 _RIFF_HEADER_BYTES = 12
 _CHUNK_HEADER_BYTES = 8
-# chosen: a WAV has some ten chunks.
-_MOST_CHUNKS = 100
+_MOST_CHUNKS = 100  # a WAV has some ten
 _WAVES = frozenset({b"RIFF", b"RF64", b"BW64"})
 # A chunk of 4 GiB or more has this size; that of the audio then stands in the chunk `ds64` (EBU Tech 3306).
 _SIZE_ELSEWHERE = 0xFFFFFFFF

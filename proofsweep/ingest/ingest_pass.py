@@ -115,7 +115,6 @@ class IngestPass:
         return [row for row in ready if row.audio not in taken]
 
     def _finished(self, run_id: str) -> Iterator[str]:
-        """Have a run verified, if rows remain, and dispose of the files of all its legs."""
         plan = self._plan_or_none(run_id)
         if plan is None:  # a process was killed before it had planned
             self.watch.close_run(run_id)
@@ -177,7 +176,6 @@ class IngestPass:
         self._close_batches(looked)
 
     def _close_batches(self, looked: Looked) -> None:
-        """Move each delivery of which all files have their answers, as a whole."""
         again = {answer.item_id for answer in looked.recognised}
         item_of = partial(work_item_of, catalog_name=looked.catalog_name, limits=self.limits)
         for batch in (batch for batch in looked.batches if batch.is_answered):

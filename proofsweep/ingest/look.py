@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from proofsweep.catalog.catalog import Catalog, Ignored, PartOfCatalog
-from proofsweep.catalog.deliveries.batches import Batch
 from proofsweep.catalog.folder_scan import FolderScan
 from proofsweep.catalog.preflight import judge_content
 from proofsweep.errors import SourceError
@@ -138,8 +137,8 @@ class Look:
     def _sort_batches(
         self, folder: Catalog, rows: Sequence[BatchRow], looked: Looked, known: KnownBatches, now: datetime
     ) -> None:
-        """Let files wait for the others of their delivery."""
-        looked.batches = DeliveredBatches(self.watched, batches_of(folder), known).seen(rows, now)
+        batches = folder.batches if isinstance(folder, FolderScan) else {}
+        looked.batches = DeliveredBatches(self.watched, batches, known).seen(rows, now)
         for batch in looked.batches:
             why = batch.decide(now, known.since[batch.location], self.rules)
             if why is not None:
@@ -163,7 +162,11 @@ class Look:
             if same is not None:
                 each.decision, each.answer = Decision.ANSWERED, same
                 looked.recognised.append(same)
-            elif not is_said_whole and self._may_grow(each.row, looked.sightings[each.item_id], now):
+            elif (
+                not is_said_whole
+                and is_patient(looked.sightings[each.item_id], now, self.rules)
+                and not self._is_complete(each.row)
+            ):
                 each.decision = Decision.INCOMPLETE
         looked.decisions[each.decision] += 1
         if each.decision is Decision.ANSWERED:
@@ -206,10 +209,6 @@ class Look:
         except SourceError:
             return False
 
-    def _may_grow(self, row: ManifestRow, sighting: Sighting, now: datetime) -> bool:
-        """Return whether a file is waited for: its end or its sidecar may still come."""
-        return is_patient(sighting, now, self.rules) and not self._is_complete(row)
-
     def _is_complete(self, row: ManifestRow) -> bool:
         """Return whether nothing more is to be expected: no sidecar, no end of the audio, no first byte."""
         if any(
@@ -230,11 +229,6 @@ def _recent_answer(recent: Mapping[str, PastAnswer], item_id: str, row: Manifest
     known = recent.get(item_id)
     is_answer = is_answer_for if row.batch is None else is_answer_in_batch
     return known if known is not None and is_answer(known, row) else None
-
-
-def batches_of(folder: Catalog) -> Mapping[str, Batch]:
-    """Return the deliveries of a folder by the location of their batches; complete after its last row."""
-    return folder.batches if isinstance(folder, FolderScan) else {}
 
 
 class ReadyFiles(PartOfCatalog):

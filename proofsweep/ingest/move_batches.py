@@ -111,11 +111,9 @@ class _Route:
             self._own = {}
 
     def of(self, file: str) -> Disposition:
-        """Return what a file is after the move."""
         return self._own.get(self.release_of(file) or "", self._of_batch)
 
     def used(self) -> set[Disposition]:
-        """Return all that files of the batch will be."""
         return {self._of_batch, *self._own.values()}
 
     def release_of(self, file: str) -> str | None:

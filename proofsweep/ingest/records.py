@@ -73,12 +73,7 @@ class Records:
             with suppress(NameTaken):
                 self.results.create_part(name, "ingest", rows)
             self._end_moves()
-        return self.rows_of(name)
-
-    def rows_of(self, part: str) -> list[Row]:
-        """Read the rows of a part; none if it was never written."""
-        is_there = self.results.store.read(part) is not None
-        return self.results.table("ingest", [part]).to_pylist() if is_there else []
+        return self.results.table("ingest", [name]).to_pylist() if self.has_leg(plan, leg) else []
 
     def of_answered(
         self, answered: Iterable[tuple[WorkItem, PastAnswer]], delivered_again: Collection[str]
@@ -159,7 +154,6 @@ class Records:
             ]
 
     def _rows_of(self, move: Move) -> list[Row]:
-        """Make a move, and the rows of its items."""
         results = zip(move.items, self._moved(move), strict=True)
         return [self._row(each.item, each.answer, result, None) for each, result in results]
 

@@ -32,37 +32,6 @@ from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import Store
 from proofsweep.store.watches import Watch, watched_ids
 
-
-@dataclass(slots=True)
-class PassClaim:
-    """The lease of this process on a watched folder.
-
-    Attributes:
-        number: of the term; the next process takes the next one.
-    """
-
-    lease: Lease
-    number: int = 0
-
-    def refuse_if_lost(self) -> None:
-        """Raise RunIsActive if another process has taken the folder over, because this one seemed dead."""
-        if self.lease.is_superseded(self.number):
-            raise self.lease.active_error(self.lease.last())
-
-
-@contextmanager
-def claimed_folder(lease: Lease, facts: Row | None = None) -> Iterator[PassClaim]:
-    """Hold a watched folder for the work inside; the claim has the `facts`.
-
-    Raises:
-        RunIsActive: another process holds it.
-        ResultsError: the store cannot be used.
-    """
-    claim = PassClaim(lease)
-    with sole_process(lease, facts) as claim.number:
-        yield claim
-
-
 _BUSY = "This folder is being worked on by {holder}."
 
 
@@ -102,21 +71,27 @@ class IngestContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedFolder:
-    """A folder or prefix that this process watches, and no other one; its path is absolute."""
+    """A folder or prefix that this process watches, and no other one; its path is absolute.
+
+    Attributes:
+        term: of the lease that this process holds; the next process takes the next one.
+    """
 
     context: IngestContext
     path: str
-    claim: PassClaim
+    lease: Lease
+    term: int
     disposal: Disposal
 
     def refuse_if_lost(self) -> None:
-        """Raise RunIsActive if another process has taken the folder over."""
-        self.claim.refuse_if_lost()
+        """Raise RunIsActive if another process has taken the folder over, because this one seemed dead."""
+        if self.lease.is_superseded(self.term):
+            raise self.lease.active_error(self.lease.last())
 
     def one_pass(self) -> IngestPass:
         """Begin a pass."""
         context, disposal = self.context, self.disposal
-        watch = Watch(context.store, self.claim.lease.name)
+        watch = Watch(context.store, self.lease.name)
         return IngestPass(
             results=context.results,
             watch=watch,
@@ -177,8 +152,8 @@ def watched_folder(context: IngestContext, location: str) -> Iterator[WatchedFol
     context.choice("")
     facts: Row = {"environment": context.environment, "folder": path}
     lease = Lease(Results(context.store), watch_id(context.environment, path), context.clock, busy=_BUSY)
-    with claimed_folder(lease, facts) as claim:
-        yield WatchedFolder(context=context, path=path, claim=claim, disposal=disposal)
+    with sole_process(lease, facts) as term:
+        yield WatchedFolder(context=context, path=path, lease=lease, term=term, disposal=disposal)
 
 
 def given_up_items(store: Store, rules: IngestRules) -> set[str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from proofsweep.catalog.checksums.checksums import Checksums
 from proofsweep.catalog.checksums.list_lines import is_list_name
-from proofsweep.files.locations import is_bucket, is_within
+from proofsweep.files.locations import is_within
 from proofsweep.files.source import Source
 
 
@@ -22,7 +22,7 @@ class ListsBeside:
     def read_for(self, audio: str) -> None:
         """Read the lists of a file, unless they were read for another one."""
         folder = posixpath.dirname(audio)
-        if folder in self._read or not folder.startswith("/") or is_bucket(folder):
+        if folder in self._read or not folder.startswith("/"):
             return
         for each in reversed([*self._new_folders(folder)]):
             found = next(self._source.walk(each))

@@ -17,7 +17,7 @@ from proofsweep.model.declared import Declared
 from proofsweep.model.items import ManifestRow
 from proofsweep.model.reasons import Ineligible, Reason
 
-# chosen: a file whose first lines hold no checksum is no list. To read all lines of one takes ten seconds.
+# A file whose first lines hold no checksum is no list. To read all lines of one takes ten seconds.
 _LINES_IN_VAIN = 1_000
 
 
@@ -77,7 +77,7 @@ class Checksums:
             self._files.note_seen([row.named_audio])
         digests = self._files.digests_of(row.named_audio)
         if not digests:
-            self._ignored[Cause.NOT_IN_BAG] += self._is_payload(row.named_audio)
+            self._ignored[Cause.NOT_IN_BAG] += row.named_audio.startswith(tuple(self._payloads))
             return row
         return replace(row, declared=(row.declared or Declared()).with_others(Declared(digests=digests)))
 
@@ -92,7 +92,6 @@ class Checksums:
             yield posixpath.join(self._base.root, named), Ineligible(Reason.MISSING_AUDIO, detail)
 
     def _begin_bag(self, folder: str, manifests: Mapping[str, str | None], *, has_fetch: bool) -> None:
-        """Read the payload manifests of a bag, and which files its sender left for others to fetch."""
         self._payloads.append(self._base.named(posixpath.join(folder, bags.PAYLOAD, "x"))[:-1])
         for name, algorithm in sorted(manifests.items()):
             found = self._lines(posixpath.join(folder, name), self._source, algorithm or "")
@@ -119,7 +118,6 @@ class Checksums:
             raise CatalogError(f"{one_line(location)}: there is no checksum in it that can be compared")
 
     def _in_bag(self, found: Iterable[ChecksumLine], folder: str) -> Iterator[DeclaredFile]:
-        """Yield what a payload manifest says of the files of its bag."""
         bag = self._base.named(folder)
         for each in found:
             path = bags.path_in_bag(each.path)
@@ -172,7 +170,3 @@ class Checksums:
     def _add(self, found: Iterable[DeclaredFile]) -> int:
         self._files = self._files or DeclaredFiles()
         return self._files.add(found)
-
-    def _is_payload(self, named: str) -> bool:
-        """Whether a file is of the payload of a bag."""
-        return any(named.startswith(payload) for payload in self._payloads)

@@ -9,7 +9,6 @@ from unicodedata import normalize
 
 from proofsweep.model.items import raw_bytes
 
-# chosen: lines in memory before they are written to disk.
 _BATCH_LINES = 1_000
 _TABLE = """
     CREATE TABLE declared (

@@ -9,12 +9,12 @@ from proofsweep.files.locations import one_line
 from proofsweep.files.source import OpenFile, Source, buffered
 from proofsweep.model.reasons import Reason
 
-# chosen: a list of a million files of 200 letters each; a larger one is no list, and is not read.
+# A million files of 200 letters each: a larger file is no list.
 MOST_LINES = 1_000_000
 MOST_BYTES = 256 * 1024 * 1024
 # A path has at most 4,096 bytes on Linux, all of which may be escaped, and the longest digest 128.
 MOST_LINE_LETTERS = 8_448
-# chosen: so much of a list shows its encoding. Binary content of 256 MiB would take half a minute.
+# So much of a list shows its encoding. Binary content of 256 MiB would take half a minute.
 _JUDGED_BYTES = 4 * 1024 * 1024
 
 

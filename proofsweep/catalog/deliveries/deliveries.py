@@ -115,7 +115,6 @@ class Deliveries:
         yield from self._absent_messages(scan)
 
     def _absent_messages(self, scan: RowsOfFolders) -> Iterator[ManifestRow]:
-        """Yield a row for each message that a batch's manifest names and nobody sent."""
         for batch in self.batches.values():
             for name in absent_messages(batch, self._source):
                 self.counts.missing += 1
@@ -176,7 +175,6 @@ class Deliveries:
         self.counts.without_files = sum(not header.has_files for header in headers)
 
     def _named(self, row: ManifestRow, naming: Naming, release: ReleaseFolder, *, is_link: bool = False) -> ManifestRow:
-        """Return a row with what messages say of its file."""
         self.counts.files += 1
         refused = row.refused or self._finding(naming)
         if refused is None and is_link:
@@ -184,7 +182,6 @@ class Deliveries:
         return self._placed(row, refused, release, naming)
 
     def _unnamed(self, row: ManifestRow, release: ReleaseFolder) -> ManifestRow:
-        """Return a row with the finding that no message names its file."""
         if row.refused is not None:
             return self._placed(row, row.refused, release)
         self.counts.unnamed += 1
@@ -195,7 +192,6 @@ class Deliveries:
     def _missing(
         self, row: ManifestRow, naming: Naming, refused: Ineligible | None, release: ReleaseFolder
     ) -> ManifestRow:
-        """Return a row of what is named and was not found beside its message, or may not be looked for."""
         self.counts.files += 1
         self.counts.missing += row.audio_facts is None and refused is None
         where = path_within(naming.header.location, self._top)
@@ -207,7 +203,6 @@ class Deliveries:
     def _placed(
         self, row: ManifestRow, refused: Ineligible | None, release: ReleaseFolder, naming: Naming | None = None
     ) -> ManifestRow:
-        """Return a row with its batch and its release, and with the tags of its message."""
         batch = self._batch_of[release.location]
         tags = {"batch": posixpath.basename(batch)}
         header = release.newest if naming is None else naming.header

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 _MAJORS = frozenset({"3", "4"})
-# chosen: what is shown of a name that others wrote.
 _SHOWN_LETTERS = 80
 
 
@@ -142,7 +141,6 @@ class _Reader:
             self._flags.setdefault(level, set()).add(name)
 
     def end_file(self) -> None:
-        """Keep a file by its location, if it has one."""
         file, self._file = self._file, {}
         location = file.get("URI") or file.get("URL") or _joined(file.get("FilePath", ""), file.get("FileName", ""))
         if location:
@@ -195,22 +193,18 @@ class _Reader:
         self._start_over()
 
     def end_header(self) -> None:
-        """Keep the header."""
         self._header = self.leaves
         self._start_over()
 
     def end_party(self) -> None:
-        """Keep a party's first name by its reference."""
         self._parties[self.leaves.get("PartyReference", "")] = self.leaves.get("FullName", "")
         self._start_over()
 
     def end_other(self) -> None:
-        """Keep the locations of what is no audio."""
         self._others += (file.location for file in self._files)
         self._start_over()
 
     def end_release(self) -> None:
-        """Keep the release if it is the main one, or the first."""
         if self.is_main or not self._release:
             self._release = self.leaves
         self.end_other()
@@ -223,7 +217,6 @@ class _Reader:
         self._forget_files()
 
     def message(self) -> ErnMessage:
-        """Return all that was said; SourceError if that was nothing."""
         if not self.version:
             raise unreadable("It holds no header, release or resource of a message")
         release, header = self._release, self._header
@@ -279,7 +272,6 @@ _NAMES = frozenset({*_WITHIN, *_ENDINGS})
 
 
 def _title_in(leaves: Mapping[str, str]) -> str:
-    """Return the title as it is shown, with its sub-title."""
     title, further = leaves.get("DisplayTitleText") or leaves.get("TitleText", ""), leaves.get("SubTitle", "")
     return f"{title} ({further})" if further and further.casefold() not in title.casefold() else title
 

@@ -8,8 +8,7 @@ from unicodedata import normalize
 from proofsweep.errors import SourceError
 from proofsweep.files.source import Folder, Source
 
-# chosen: folders whose names are kept for look-ups; those of one release, and of the messages that lead into it.
-_KEPT = 64
+_KEPT = 64  # folders whose names are kept for look-ups
 
 
 class ListedFolders:

@@ -1,28 +1,17 @@
 """Keep messages on local disk while a scan goes on: what each says is needed when all are known."""
 
 import json
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import IO, Any, Self
+from typing import IO, Any
 
 from proofsweep.catalog.deliveries.messages import ErnMessage, MessageFile, Recording
 
 
 class MessageSpool:
-    """Messages by the order in which they were added."""
+    """Messages by the order in which they were added, in an empty file."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        """Take an empty file."""
         self._file = file
         self._ends = [0]
-
-    @classmethod
-    @contextmanager
-    def opened(cls) -> Iterator[Self]:
-        """Use an unnamed file, which is deleted at the end."""
-        with tempfile.TemporaryFile(prefix="proofsweep-") as file:
-            yield cls(file)
 
     def add(self, message: ErnMessage) -> int:
         """Keep a message, and return its number, counted from 0."""

@@ -10,7 +10,6 @@ PURGE: Final = "PurgeReleaseMessage"
 MANIFEST: Final = "ManifestMessage"
 
 _ERN = re.compile(r"ddex\.net/+xml/+(?:\d{4}/+)?ern(?:-main)?/+v?(\d)(\d*)", re.IGNORECASE)
-# chosen: no file has so many digits in its size.
 _MOST_DIGITS = 18
 
 

@@ -31,6 +31,14 @@ def test_an_empty_folder_is_watched_by_one_process(tmp_path: Path) -> None:
         watched.refuse_if_lost()
 
 
+def test_a_process_that_was_taken_over_begins_nothing() -> None:
+    """It may only have slept: another one works on the folder now."""
+    with _watched() as watched:
+        watched.lease.claim(watched.term + 1)
+        with pytest.raises(RunIsActive):
+            watched.refuse_if_lost()
+
+
 @pytest.mark.parametrize("target", ["in/ok", "in", "."])
 def test_files_are_not_moved_to_where_they_are_found_again(monkeypatch: pytest.MonkeyPatch, target: str) -> None:
     """Neither of the two places may lie in the other."""

@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 
 from proofsweep.errors import ConfigError, UsageError
-from proofsweep.ingest.watched_folder import claimed_folder
 from proofsweep.model.exchanges import Call
 from proofsweep.model.ingest import watch_id
 from proofsweep.model.proofs import RecoveryRequest
 from proofsweep.model.tables import recoveries
 from proofsweep.settings import Settings
-from proofsweep.store.lease import Lease
+from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.watches import ingest_store
@@ -71,7 +70,7 @@ def test_nothing_is_written_below_a_watched_folder(
     end_leg(results, plan, [answered(plan, 0, "a", proof_id="p", **files)])
     other = plan_of_run("20261120T020000Z_000bb", environment="production")
     end_leg(results, other, [answered(other, 0, "b")])
-    with claimed_folder(Lease(Results(ingest_store(settings.results.url)), watch_id(environment, str(watched)))):
+    with sole_process(Lease(Results(ingest_store(settings.results.url)), watch_id(environment, str(watched)))):
         pass
 
     done = recover_sidecars(settings, RecoveryRequest())

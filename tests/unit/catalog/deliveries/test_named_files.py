@@ -1,5 +1,7 @@
 """The files of a release's folder that messages name."""
 
+from tempfile import TemporaryFile
+
 from proofsweep.catalog.deliveries.ern import read_message
 from proofsweep.catalog.deliveries.listed_folders import ListedFolders
 from proofsweep.catalog.deliveries.message_spool import MessageSpool
@@ -16,7 +18,8 @@ def found_in(files: list[str], sending: Sending) -> NamedFiles:
     message = read_message(HeldFile(sending.content()))
     listed = ListedFolders(LocalFiles())
     listed.add(Folder(location="/none/b/r", files=files), is_top=True)
-    with MessageSpool.opened() as spool:
+    with TemporaryFile() as file:
+        spool = MessageSpool(file)
         header = header_of(message, spool.add(message), "/none/b/r/m.xml")
         release = ReleaseFolder(location="/none/b/r", headers=[header])
         return named_files(release, Threads([header]), spool, listed, {"/none/b/r": "/none/b"})
