@@ -54,7 +54,10 @@ SENTENCES = {
 
 def set_up_logs() -> None:
     """Send our events to the standard logger, which Prefect reads; keep HTTP libraries from logging URLs."""
-    logging.getLogger(LOGGER).setLevel(logging.INFO)
+    ours = logging.getLogger(LOGGER)
+    ours.setLevel(logging.INFO)
+    if not ours.handlers:
+        ours.addHandler(logging.NullHandler())  # else a warning goes to the terminal
     for chatty in ("httpx", "httpcore"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     structlog.configure(

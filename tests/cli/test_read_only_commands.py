@@ -391,6 +391,7 @@ def test_events_stay_off_the_terminal(proofsweep: Command, capsys: pytest.Captur
     proofsweep("resume", "--json")
 
     log(Event.LEG_TAKEN_OVER, run_id="20261120T091500Z_8c1f04", leg=1)
+    log(Event.MEMBER_UNNAMED, call="health", member="uptime")
 
     assert capsys.readouterr() == ("", "")
 

@@ -12,7 +12,7 @@ from .bad_network import NEVER_RECEIVED, BadNetwork, ChooseFault, NetworkFault
 
 CALLS = ("uploads", "slot", "verify")
 VERDICTS = ["valid", "tampered", "valid", "local_seal", "valid"] * 3
-READ_SECONDS = 2.0
+READ_SECONDS = 3.0
 """How long a call waits for a piece of its answer; on a busy machine the service itself may take a second."""
 TOTAL_SECONDS = 2 * READ_SECONDS
 """The limit for a whole answer; one that comes byte by byte would take longer."""

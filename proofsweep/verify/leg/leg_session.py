@@ -239,25 +239,26 @@ def settle_last_leg(results: Results, plan: Plan, clock: Clock) -> None:
 def settle_legs_before(results: Results, plan: Plan, clock: Clock, leg: int) -> None:
     """See that each leg before one has its receipt, its row in `runs`, and no journal.
 
-    (1) publish a dead leg's journal as its own parts, (2) publish the exchanges that a leg wrote down after its
-    receipt: its process was taken for dead, and came back; (3) write the rows that the last processes did not come to.
+    In the order of the legs, so that a receipt shows that no row before it is missing: (1) publish a dead leg's journal
+    as its own parts, (2) write a row that the last processes did not come to. Then (3) publish the exchanges that a leg
+    wrote down after its receipt: its process was taken for dead, and came back.
     """
     legs = Legs(results, plan.run_id, clock)
-    for dead in (number for number in range(1, leg) if legs.receipt(number) is None):
-        holder = legs.holder(dead)
-        facts = {} if holder is None else {name: fact for name, fact in holder.facts.items() if name != BOUNDS}
-        with suppress(RunIsActive):  # another process settled it, or its own did
-            settle_leg(results, plan, LegEnd(leg=dead, ended_by=EndedBy.KILLED, facts=facts), legs)  # (1)
-        log(Event.LEG_TAKEN_OVER, run_id=plan.run_id, leg=dead)
+    written = set(results.store.names(layout.table_folder("runs", plan.run_date)))
+    for number in range(1, leg):
+        if legs.receipt(number) is None:
+            holder = legs.holder(number)
+            facts = {} if holder is None else {name: fact for name, fact in holder.facts.items() if name != BOUNDS}
+            with suppress(RunIsActive):  # another process settled it, or its own did
+                settle_leg(results, plan, LegEnd(leg=number, ended_by=EndedBy.KILLED, facts=facts), legs)  # (1)
+            log(Event.LEG_TAKEN_OVER, run_id=plan.run_id, leg=number)
+        if layout.runs_name(plan.run_id, plan.run_date, number) not in written:
+            write_runs_row(results, plan, legs, number)  # (2)
     for number in map(int, results.store.folders(layout.journals_folder(plan.run_id))):
         segments = Segments(results, plan.run_id, number)
         if number < leg and segments:
-            publish_exchanges(results, plan, number, segments)  # (2)
+            publish_exchanges(results, plan, number, segments)  # (3)
             segments.delete()
-    written = set(results.store.names(layout.table_folder("runs", plan.run_date)))
-    for number in range(1, leg):
-        if layout.runs_name(plan.run_id, plan.run_date, number) not in written:
-            write_runs_row(results, plan, legs, number)  # (3)
 
 
 def plan_to_work_on(results: Results, run_id: str, environment: str, *, sidecar_field: str | None) -> Plan:

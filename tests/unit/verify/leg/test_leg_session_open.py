@@ -13,6 +13,7 @@ from proofsweep.model.runs import INGEST, Plan
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.verify.leg import leg_session
 from proofsweep.verify.leg.leg_session import open_leg, settle_last_leg, settle_legs_before, supersede
 
 from ...conftest import RUN, LegBuilder
@@ -271,3 +272,26 @@ def test_a_run_is_superseded_with_the_rows_that_it_has(results: Results, plan: P
 
     assert rows_of(results, plan) == [2]
     assert [row["ended_by"] for row in runs_rows(results, plan)] == ["killed", "superseded"]
+
+
+def test_a_row_is_written_before_a_later_leg_is_settled(
+    results: Results, plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that is killed while it settles leaves no leg with a receipt behind one without a row."""
+    for leg in (1, 2):
+        begin_next(results, plan)
+        let_holder_die(results, plan, leg)
+    settle_last_leg(results, plan, lambda: NOW)
+    results.store.delete(layout.runs_name(plan.run_id, plan.run_date, 2))
+    open_next(results, plan)
+    let_holder_die(results, plan, 3)
+    monkeypatch.setattr(leg_session, "settle_leg", _killed)
+
+    with pytest.raises(KeyboardInterrupt):
+        settle_last_leg(results, plan, lambda: NOW)
+
+    assert [row["leg"] for row in runs_rows(results, plan)] == [1, 2]
+
+
+def _killed(*_arguments: object) -> None:
+    raise KeyboardInterrupt
