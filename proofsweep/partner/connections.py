@@ -17,13 +17,11 @@ import httpx
 
 from proofsweep.errors import ConfigError
 
-# The slowest body that is read to its end, however long: 0.5 Mbit/s.
-_LEAST_BYTES_PER_SECOND = 64 * 1024
+_LEAST_BYTES_PER_SECOND = 64 * 1024  # the slowest body that is read to its end, however long: 0.5 Mbit/s
 
 Options = Iterable[httpcore.SOCKET_OPTION]
 
-# Fewer bytes are held back, so that a request's head and a small body go in one packet.
-_HELD_BYTES = 16 * 1024
+_HELD_BYTES = 16 * 1024  # fewer bytes are held back, so that a request's head and a small body go in one packet
 
 
 def stream_of(answer: httpcore.Response) -> "DeadlineStream":
@@ -129,7 +127,6 @@ class DeadlineStream(httpcore.NetworkStream):
             self._send()
 
     def _send(self) -> None:
-        """Send what is held, and restart the answer's time."""
         held, self._held = self._held, b""
         try:
             self._stream.write(held, self._write_seconds)

@@ -19,8 +19,7 @@ from proofsweep.errors import ConfigError
 
 KeySource = Callable[[], SecretStr]  # Reads the key from where it is kept; ConfigError when there is none
 
-# Bounds what a wrong path can fill the memory with.
-_MOST_KEY_BYTES = 4096
+_MOST_KEY_BYTES = 4096  # bounds what a wrong path can fill the memory with
 
 
 def key_file(path: Path) -> KeySource:
@@ -165,7 +164,6 @@ def _take_rights(descriptor: int, path: Path) -> None:
 
 
 def _acl_of(file: Path | int) -> bytes | None:
-    """Read an access control list; None if the file has none, or its system knows none."""
     if sys.platform != "linux":
         return None
     try:

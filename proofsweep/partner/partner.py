@@ -35,8 +35,7 @@ from proofsweep.partner.messages import Reply, Request, TakeBody
 from proofsweep.partner.session import Session
 
 _Resource = TypeVar("_Resource", bound=Resource)
-# Attempts of a control's calls.
-_CONTROL_ATTEMPTS = 2
+_CONTROL_ATTEMPTS = 2  # attempts of a control's calls
 
 
 class AudioBody(Protocol):
@@ -236,8 +235,7 @@ def _read(kind: type[_Resource], reply: Reply) -> _Resource:
 
 
 _FILE_NAME = "audio"  # the same for all files: the local name stays here
-# In a field's name, as HTML forms do it.
-_ESCAPES = str.maketrans({"\r": "%0D", "\n": "%0A", '"': "%22"})
+_ESCAPES = str.maketrans({"\r": "%0D", "\n": "%0A", '"': "%22"})  # in a field's name, as HTML forms do it
 
 
 def slot_request(slot: UploadResponse, audio: AudioBody) -> Request:

@@ -60,10 +60,8 @@ class GiveUp:
     reason: str
 
 
-# Attempts of a throttled GET /partner/usage.
-_USAGE_ATTEMPTS = 5
-# The longest wait for the lane of rotations.
-_ROTATION_WAIT_SECONDS = 300.0
+_USAGE_ATTEMPTS = 5  # attempts of a throttled GET /partner/usage
+_ROTATION_WAIT_SECONDS = 300.0  # the longest wait for the lane of rotations
 # Calls that may have a lane of their own: what they are told holds no other call back (contract, Endpoints 3).
 _OWN_LANES = frozenset({Call.ROTATE, Call.USAGE})
 # Statuses of verify that an upload explains which is gone, or was not stored. The contract shows only 400 for that

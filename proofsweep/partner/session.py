@@ -73,17 +73,13 @@ class ClientContext:
     headroom_check: SingleFlight[int | None] = field(default_factory=SingleFlight)
 
 
-# A longer wait asks for a check of the quota.
-_LONG_WAIT_SECONDS = 120.0
-# How long an answer on behalf of all holds.
-_ANSWER_HOLDS_SECONDS = 10.0
+_LONG_WAIT_SECONDS = 120.0  # a longer wait asks for a check of the quota
+_ANSWER_HOLDS_SECONDS = 10.0  # how long an answer on behalf of all holds
 KEY_REFUSED = "The service refused the key (403): is it a key of this very service, and has it not expired?"
 
 
 @dataclass(slots=True)
 class _History:
-    """What became of one call in this session."""
-
     attempts: int = 0
     failures: int = 0
     fresh_slots: int = 0
@@ -234,7 +230,6 @@ class Session:
             self._stop(RunMustStop(used_up, ended_by=EndedBy.QUOTA, quota_reset=headers.rate_reset))
 
     def _ask_headroom(self) -> int | None:
-        """Ask for the calls that are left in this quota period; None when there is no answer."""
         self.stop.check()
         # Before others, since a control may wait for it.
         unattributed = replace(self, record=self.context.record_unattributed, is_control=True)

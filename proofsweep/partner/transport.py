@@ -5,7 +5,7 @@ import math
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -28,12 +28,9 @@ from proofsweep.partner.connections import (
 )
 from proofsweep.partner.messages import Reply, Request
 
-# The largest body kept in memory.
-_MOST_BODY_BYTES = 2 * 1024 * 1024
-# How long an idle connection is kept.
-_IDLE_SECONDS = 5.0
-# Addresses that are parsed once.
-_CACHED_ADDRESSES = 256
+_MOST_BODY_BYTES = 2 * 1024 * 1024  # the largest body kept in memory
+_IDLE_SECONDS = 5.0  # how long an idle connection is kept
+_CACHED_ADDRESSES = 256  # addresses that are parsed once
 _UNUSABLE_URL = (httpx.InvalidURL, UnicodeError)  # the second one: for impossible host names
 _NOT_CONNECTED = (httpcore.ConnectError, httpcore.ConnectTimeout, httpcore.ProxyError, httpcore.UnsupportedProtocol)
 _NEVER_SENT = (*_NOT_CONNECTED, *_UNUSABLE_URL)
@@ -54,8 +51,6 @@ class Timeouts:
 
 
 class _ThreadConnections(threading.local):
-    """Each thread's own connections, by what they carry."""
-
     def __init__(self) -> None:
         self.connections: dict[str, httpcore.ConnectionInterface] = {}
 
@@ -144,7 +139,6 @@ class Transport:
         return connection
 
     def _new_connection(self, address: "_Address") -> httpcore.ConnectionInterface:
-        """Prepare a connection, through the proxy that the environment sets for this address."""
         return httpcore.ConnectionPool(
             ssl_context=self._tls,
             proxy=proxy_for(address.scheme, address.host),
@@ -153,7 +147,6 @@ class Transport:
         ).create_connection(address.url.origin)
 
     def _read(self, request: Request, answer: "_Answer") -> bytes:
-        """Read the body to its end; a success is written to the request's destination, if it has one."""
         if answer.is_success and answer.bytes_sent != request.content_bytes:  # a part was stored, or judged
             raise httpcore.RemoteProtocolError("the answer came before the whole request was sent")
         if request.into is not None and answer.is_success:
@@ -194,8 +187,6 @@ class _Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Address:
-    """A parsed URL."""
-
     url: httpcore.URL
     scheme: str
     host: str
@@ -219,14 +210,11 @@ def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
 
 
 def _size_of(answer: _Answer) -> int | None:
-    """Read the announced size of a body; None if it is chunked."""
     digits = answer.headers.get("content-length", "")
     return int(digits) if digits.isascii() and digits.isdecimal() else None
 
 
 class _ReplyBuilder:
-    """One attempt at a request; makes its reply when it has ended."""
-
     def __init__(self, request: Request, attempt: int) -> None:
         self._request, self._attempt = request, attempt
         self._started_at, self._began = datetime.now(UTC), time.perf_counter()
@@ -257,7 +245,8 @@ class _ReplyBuilder:
         received = answer.headers if answer is not None else {}
         headers = AnswerHeaders.read(received, now=self._started_at)
         bytes_sent = answer.bytes_sent if answer is not None else self._request.content_bytes
-        is_storage = self._request.call in {Call.SLOT, Call.DOWNLOAD}
+        names = _STORAGE_ID_HEADERS if self._request.call in {Call.SLOT, Call.DOWNLOAD} else ()
+        storage_ids = (received[name][:200] for name in names if received.get(name))
         return Exchange(
             call=self._request.call,
             attempt=self._attempt,
@@ -268,10 +257,6 @@ class _ReplyBuilder:
             error_code=code,
             failure=failure,
             request_id=headers.request_id,
-            storage_id=_first(received, _STORAGE_ID_HEADERS) if is_storage else None,
+            storage_id=next(storage_ids, None),
             bytes_sent=max(0, bytes_sent) if was_sent else None,
         )
-
-
-def _first(headers: Mapping[str, str], names: Iterable[str]) -> str | None:
-    return next((headers[name][:200] for name in names if headers.get(name)), None)

@@ -22,16 +22,11 @@ from proofsweep.partner.pacing.stall_guard import StallGuard
 # All chosen, and checked together in benchmarks/simulation: goodput and the age of slots.
 # Slots beyond what the rate needs.
 _SPARE_SLOTS = 8
-# Slots per call that the pace makes while a slot lives.
-_SLOTS_PER_CALL = 0.75
-# When a slot whose item never reported is forgotten.
-_LOST_SLOT_SECONDS = 900.0
-# The highest age that counts for the average.
-_OLDEST_SLOT_SECONDS = 120.0
-# The weight of one slot in the average age.
-_SLOT_AGE_WEIGHT = 0.02
-# What was learned of the rate before so small a limit was found comes from the limit.
-_SMALL_LIMIT = 16
+_SLOTS_PER_CALL = 0.75  # slots per call that the pace makes while a slot lives
+_LOST_SLOT_SECONDS = 900.0  # when a slot whose item never reported is forgotten
+_OLDEST_SLOT_SECONDS = 120.0  # the highest age that counts for the average
+_SLOT_AGE_WEIGHT = 0.02  # the weight of one slot in the average age
+_SMALL_LIMIT = 16  # what was learned of the rate before so small a limit was found comes from the limit
 
 
 class Priority(IntEnum):
@@ -235,8 +230,7 @@ class CallQueue:
         return True
 
 
-# So many failures of a call in a row ask for a control.
-FAILURES_IN_A_ROW = 10
+FAILURES_IN_A_ROW = 10  # so many failures of a call in a row ask for a control
 _CALLS_FOR_ITEMS = frozenset({Call.ASSET, Call.UPLOADS, Call.SLOT, Call.VERIFY})
 
 

@@ -10,24 +10,16 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 # All chosen, and checked together in benchmarks/simulation.
-# Bursts of 429s that show a limit.
-_LEAST_BURSTS = 3
-# 429s that come closer than this are one burst.
-_BURST_SECONDS = 0.5
-# With so few in flight a rate refuses calls too.
-_LEAST_LIMIT = 2
+_LEAST_BURSTS = 3  # bursts of 429s that show a limit
+_BURST_SECONDS = 0.5  # 429s that come closer than this are one burst
+_LEAST_LIMIT = 2  # with so few in flight a rate refuses calls too
 # What each 429 leaves of the older counts. Closer to 1: a change is noticed late. Closer to 0: nothing adds up.
 _FADING_SHARE = 0.9
-# Faded counts of 429s below this are dropped.
-_FADED_COUNT = 0.3
-# Fewer bursts show a limit where so few calls are refused.
-_FEW = 6
-# The share of calls beyond a limit that is refused.
-_REFUSED_SHARE = 0.2
-# When one call beyond the limit is tried.
-_PROBE_AFTER_SECONDS = 150.0
-# Calls beyond the limit that go through before it grows by one.
-_PROBE_CALLS = 40
+_FADED_COUNT = 0.3  # faded counts of 429s below this are dropped
+_FEW = 6  # fewer bursts show a limit where so few calls are refused
+_REFUSED_SHARE = 0.2  # the share of calls beyond a limit that is refused
+_PROBE_AFTER_SECONDS = 150.0  # when one call beyond the limit is tried
+_PROBE_CALLS = 40  # calls beyond the limit that go through before it grows by one
 
 
 @dataclass(slots=True)
@@ -87,7 +79,6 @@ class ConcurrencyLimit:
         return self._bursts > enough and sum(self._refused.values()) > _REFUSED_SHARE * through
 
     def _fade(self) -> None:
-        """Let each 429 reduce the weight of what was before."""
         for number in self._admitted:
             self._admitted[number] *= _FADING_SHARE
         for number in list(self._refused):
@@ -97,23 +88,18 @@ class ConcurrencyLimit:
 
 
 # All chosen, and checked together in benchmarks/simulation.
-# Uploads at the start, and at least.
-_FEWEST = 8.0
-# Each step. Smaller: chance hides what it brings. Larger: slots get old while it is tried.
-_STEP = 1.5
+_FEWEST = 8.0  # uploads at the start, and at least
+_STEP = 1.5  # smaller: chance hides what it brings; larger: slots get old while it is tried
 # Until more first bring nothing, each step, and the uploads that show its speed. Less: a fast lane waits at its start.
 _RAMP_STEP = 2.0
 _RAMP_SAMPLES = 4
-# More are kept if they bring so much.
-_LEAST_GAIN = 1.2
+_LEAST_GAIN = 1.2  # more are kept if they bring so much
 # Fewer are kept if they are at least so fast. Lower: the link is used less. Higher: chance brings back the old number.
 _LEAST_SHARE = 0.92
-# Uploads that show the speed, as a share of their number and at least.
-_SAMPLE_SHARE = 0.5
-_LEAST_SAMPLES = 8
-# When the number is tried again.
-_FIRST_TRIAL_SECONDS = 10.0
-_TRIAL_EVERY_SECONDS = 320.0
+_SAMPLE_SHARE = 0.5  # uploads that show the speed, as a share of their number
+_LEAST_SAMPLES = 8  # and at least
+_FIRST_TRIAL_SECONDS = 10.0  # when the number is first tried again
+_TRIAL_EVERY_SECONDS = 320.0  # and later
 # The number is a limit if so many are there, as a share of it. Lower: a slow lane looks like a full link.
 _BINDING_SHARE = 0.8
 
@@ -178,7 +164,6 @@ class UploadLimit:
         return _RAMP_STEP if self._is_ramp else _STEP
 
     def _judge(self, speed: float, now: float) -> None:
-        """Keep the number, or try another one, now that its speed is known."""
         if self._before is None:
             if now >= self._next_trial_at:
                 self._try(self.most / _STEP if self.most > _FEWEST else self.most * self._step, speed)

@@ -20,10 +20,8 @@ from proofsweep.partner.stop import StopSwitch
 # How late the first call sees the end of the leg, and any call at the latest: the first wakes the others before that.
 _STOP_CHECK_SECONDS = 0.5
 _LATEST_STOP_SECONDS = 1.0
-# How long work in hand may be paused while the leg ends.
-_DRAIN_SECONDS = 2.0
-# By which share a wait may be longer than told.
-_JITTER_SHARE = 0.1
+_DRAIN_SECONDS = 2.0  # how long work in hand may be paused while the leg ends
+_JITTER_SHARE = 0.1  # by which share a wait may be longer than told
 _BROKEN = "The order of the calls is lost through a mistake of this program"
 _TOO_LONG_A_WAIT = "The service asks for a longer wait than a run should make."
 

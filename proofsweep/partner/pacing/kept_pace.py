@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from proofsweep.model.lane import TokenBucket
 from proofsweep.partner.pacing.lane_model import RateChange, Sent
 
-# How late a call may go and still count as sent at the pace.
-_SLACK_SECONDS = 0.02
+_SLACK_SECONDS = 0.02  # how late a call may go and still count as sent at the pace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

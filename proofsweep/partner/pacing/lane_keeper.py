@@ -8,10 +8,8 @@ import math
 from dataclasses import dataclass
 
 # All chosen, and checked together in benchmarks/simulation.
-# 429s so soon after the last ones belong to them.
-_VOLLEY_SECONDS = 2.5
-# A cycle so long shows the rate by its mean; a shorter one shows that the pace is too fast.
-_LONG_SECONDS = 20.0
+_VOLLEY_SECONDS = 2.5  # 429s so soon after the last ones belong to them
+_LONG_SECONDS = 20.0  # a cycle so long shows the rate by its mean; a shorter one shows that the pace is too fast
 # The least that a short cycle lowers the pace, the most that one cycle does, and the most after several short ones.
 _LEAST_FALL, _FALL, _MOST_FALL = 0.97, 0.95, 0.7
 _SHORT_ONES = 3
@@ -23,8 +21,7 @@ _FIRST_QUIET_SECONDS, _FIRST_QUIET_CALLS = 10.0, 80.0
 _NARROW_SHARE, _NARROW_PART = 0.7, 5.0
 # The excess with which growth begins, and how fast it doubles.
 _FIRST_EXCESS, _DOUBLING_SECONDS = 0.01, 8.0
-# The pace counts as tried while so much of it is let in.
-_TRIED_SHARE = 0.85
+_TRIED_SHARE = 0.85  # the pace counts as tried while so much of it is let in
 
 
 @dataclass(slots=True)

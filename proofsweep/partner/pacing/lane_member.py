@@ -16,7 +16,6 @@ LEASE_SECONDS = 5.0
 LOOK_SECONDS = 1.0
 GONE_SECONDS = 11.0
 LEAST_PAUSE_SECONDS = 0.5
-
 _MOST_PAUSE_SECONDS = 120.0
 _WORTH_TELLING = 0.03
 _CHANGE, _LEAST_CHANGE = 0.25, 1.0
@@ -167,7 +166,6 @@ class LaneMember:
         return min(_MOST_PAUSE_SECONDS, pause_seconds), is_refused
 
     def _as_member(self, bucket: TokenBucket | None, others: dict[str, Member], now: float) -> Member:
-        """Return this process with its fair rate, as far as the others have left room for it."""
         rate = _WAITING_RATE
         if bucket is not None:
             wanted = others | {self.token: Member(priority=self.priority, rate=0.0, need=self._need)}
@@ -187,7 +185,6 @@ class LaneMember:
         )
 
     def _kept(self, lane: Lane, others: dict[str, Member], now: float, *, is_refused: bool) -> TokenBucket | None:
-        """Return what the keeper takes the lane for."""
         own = self._known_report.bucket
         if not others or (lane.bucket is None and own is None):
             self._keeper = None
@@ -201,7 +198,6 @@ class LaneMember:
         return TokenBucket(self._keeper.look(now, let_in, is_refused=is_refused), known.burst)
 
     def _is_news(self, lane: Lane, own: Member, bucket: TokenBucket | None, keeper: str, now: float) -> bool:
-        """Whether something has changed that the others should know before the next lease."""
         told = self._told if self.token in lane.members else None
         is_news = (
             told is None

@@ -9,13 +9,10 @@ from itertools import pairwise
 
 from proofsweep.model.lane import TokenBucket
 
-# Steps of the search for a rate, which halve its error.
-_BISECTIONS = 15
-# The shortest stretch, so that calls at one instant have a finite rate.
-_INSTANT_SECONDS = 0.01
+_BISECTIONS = 15  # steps of the search for a rate, which halve its error
+_INSTANT_SECONDS = 0.01  # the shortest stretch, so that calls at one instant have a finite rate
 _PACE_STEP = 0.04
-# Bounds the memory of a cycle; beyond it every second mark goes.
-_MOST_MARKS = 96
+_MOST_MARKS = 96  # bounds the memory of a cycle; beyond it every second mark goes
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +96,9 @@ class CycleRecorder:
         self.last = Sent(now, last.number + 1)
         return self.last
 
-    def until(self, refused: Sent, *, begins_full: bool, since: int = 0) -> Cycle:
-        """Return the cycle that a refused call ends, from a call of it on."""
-        marks = [mark for mark in self._marks if since <= mark.number < refused.number]
+    def until(self, refused: Sent, *, begins_full: bool) -> Cycle:
+        """Return the cycle that a refused call ends."""
+        marks = [mark for mark in self._marks if mark.number < refused.number]
         marks.append(Sent(refused.at, max(0, refused.number - 1)))
         stretches = [(after.at - before.at, after.number - before.number) for before, after in pairwise(marks)]
         return Cycle(stretches=[each for each in stretches if any(each)], begins_full=begins_full)
@@ -114,7 +111,7 @@ class CycleRecorder:
 _LIKELY_BURST_WEIGHT = 0.5
 
 
-def fit(cycles: Sequence[Cycle], likely_burst: float, least_burst: float = 1.0) -> TokenBucket:
+def fit(cycles: Sequence[Cycle], likely_burst: float, least_burst: float) -> TokenBucket:
     """Find the bucket that explains the cycles.
 
     For each size of the bucket every cycle gives a rate; the size is right at which these rates agree. Cycles of one
@@ -138,16 +135,11 @@ def _agreed(cycles: Sequence[Cycle], burst: float, likely_burst: float) -> tuple
 
 
 # All chosen, and checked together in benchmarks/simulation.
-# The lowest rate learned.
-_LEAST_CALLS_PER_SECOND = 0.01
-# How far above the rate the pace stays after 429s that came late, as a share.
-_MOST_LOG_EXCESS = 0.007
-# Cycles that the fit remembers.
-_CYCLES = 5
-# Calls that make a cycle meaningful.
-_MEANINGFUL_CALLS = 6
-# The smallest new size of the bucket, as a share of the old one.
-_MOST_SHRINKING_SHARE = 0.6
+_LEAST_CALLS_PER_SECOND = 0.01  # the lowest rate learned
+_MOST_LOG_EXCESS = 0.007  # how far above the rate the pace stays after 429s that came late, as a share
+_CYCLES = 5  # cycles that the fit remembers
+_MEANINGFUL_CALLS = 6  # calls that make a cycle meaningful
+_MOST_SHRINKING_SHARE = 0.6  # the smallest new size of the bucket, as a share of the old one
 
 
 class RateChange(StrEnum):
@@ -211,7 +203,6 @@ class LaneModel:
             self.widest = max(0.98 * self.widest, fitted.rate)
 
     def _settle(self, *, is_new: bool, is_unsettled: bool) -> None:
-        """Lengthen the quiet time after regular cycles."""
         self.calm_cycles = 0 if is_new else min(self.calm_cycles, 2) if is_unsettled else self.calm_cycles + 1
 
     def _likely_burst(self, cycle: Cycle, seen: Circumstances, *, is_wider: bool) -> float:

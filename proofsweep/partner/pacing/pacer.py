@@ -28,52 +28,32 @@ from proofsweep.partner.pacing.refusals import FIRST_QUIET_SECONDS, ChanceTest, 
 # All chosen, and checked together, not one by one, in benchmarks/simulation: goodput and 429s of many lanes. Where a
 # search begins, per second.
 FIRST_RATE = 6.0
-# Where a search begins at least.
-_LEAST_FIRST_RATE = 1.0
-# The part of a remembered rate that a run begins with. More: its error is refused.
-_REMEMBERED_SHARE = 0.95
-# A burst that empties the bucket so soon shows its size and little of its rate.
-_BURST_SECONDS = 1.0
-# How fast the pace may double.
-_DOUBLING_SECONDS = 1.5
+_LEAST_FIRST_RATE = 1.0  # where a search begins at least
+_REMEMBERED_SHARE = 0.95  # the part of a remembered rate that a run begins with. More: its error is refused
+_BURST_SECONDS = 1.0  # a burst that empties the bucket so soon shows its size and little of its rate
+_DOUBLING_SECONDS = 1.5  # how fast the pace may double
 # How fast growth doubles when a 429 is overdue: the longer of both.
-_REGROWTH_SECONDS = 1.0
-_REGROWTH_CALLS = 10
-# How much slower it grows where others use the lane, and the margin that counts most.
-_SHARED_REGROWTH = 20.0
-_SHARED_REGROWTH_MARGIN = 0.2
-# The excess over the rate with which growth begins, as a share.
-_FIRST_EXCESS = 0.02
-# How late a call may go and still count as sent at the pace.
-_SLACK_SECONDS = 0.02
-# How late a call may go before the bucket has filled much.
-_IDLE_SECONDS = 0.4
-# How far above the rate the pace is while credit is spent, as a share.
-_BURST_SHARE = 0.2
-# How far above the rate the pace may be later, as a share.
-_CATCH_UP_SHARE = 0.1
-# The level at which a 429 is due, as a share of the credit.
-_DUE_SHARE = 0.2
+_REGROWTH_SECONDS, _REGROWTH_CALLS = 1.0, 10
+_SHARED_REGROWTH = 20.0  # how much slower it grows where others use the lane
+_SHARED_REGROWTH_MARGIN = 0.2  # the largest margin that counts for that
+_FIRST_EXCESS = 0.02  # the excess over the rate with which growth begins, as a share
+_SLACK_SECONDS = 0.02  # how late a call may go and still count as sent at the pace
+_IDLE_SECONDS = 0.4  # how late a call may go before the bucket has filled much
+_BURST_SHARE = 0.2  # how far above the rate the pace is while credit is spent, as a share
+_CATCH_UP_SHARE = 0.1  # how far above the rate the pace may be later, as a share
+_DUE_SHARE = 0.2  # the level at which a 429 is due, as a share of the credit
 # 429s are frequent while one follows on so many calls at a pace that does not grow. Fewer: that is more than chance.
 # More: a clean lane is learned later. Less: chance ends what looks like a cycle, and the rate sinks again and again.
 _LEAST_FREQUENT, _MOST_FREQUENT = 14.0, 90.0
-# 429s in a row without a call let through that count as of other users, until a rate is known.
-_COUNTED_TIMES_SHUT = 3
-# A lane is narrow below this share of what it was.
-_NARROW_SHARE = 0.7
-# A cycle is short below so many pauses.
-_SHORT_CYCLE_PAUSES = 4
-# A 429 is overdue above so many times the pace that was meant.
-_OVERDUE_PACE = 1.07
-# A longer pause paces by itself: one call after it shows nothing.
-_SHUT_SECONDS = 10.0
-# Groups are first sent while the pace is lowered by no more.
-_FIRST_TEST_MARGIN = 0.45
-# The share of 429s accepted by chance, in shares that the test has met, and at most.
-_ACCEPTED_SHARES = 1.5
-_MOST_ACCEPTED = 0.055
-# The margin at which it was no chance.
-_GIVEN_UP_MARGIN = 0.6
+_COUNTED_TIMES_SHUT = 3  # 429s in a row without a call let through that count as of other users, until a rate is known
+_NARROW_SHARE = 0.7  # a lane is narrow below this share of what it was
+_SHORT_CYCLE_PAUSES = 4  # a cycle is short below so many pauses
+_OVERDUE_PACE = 1.07  # a 429 is overdue above so many times the pace that was meant
+_SHUT_SECONDS = 10.0  # a longer pause paces by itself: one call after it shows nothing
+_FIRST_TEST_MARGIN = 0.45  # groups are first sent while the pace is lowered by no more
+_ACCEPTED_SHARES = 1.5  # the share of 429s accepted by chance, in shares that the test has met
+_MOST_ACCEPTED = 0.055  # and at most
+_GIVEN_UP_MARGIN = 0.6  # the margin at which it was no chance
 
 
 class Pacer:
@@ -186,7 +166,6 @@ class Pacer:
             self._contention.accept(min(_MOST_ACCEPTED, _ACCEPTED_SHARES * self._chance_test.share))
 
     def _note_cycle(self, cycle: Cycle, pause_seconds: float) -> bool:
-        """Take note of what a 429 ended, and say whether something was learned from it."""
         self._refusals.add(cycle)
         is_learned = (cycle.calls > 1 or pause_seconds <= _SHUT_SECONDS) and self._is_learned(cycle, pause_seconds)
         if not self._doublings:
@@ -253,7 +232,6 @@ class Pacer:
         self._held_seconds, self._doublings = max(0.0, held_seconds), 0.0
 
     def _intended_pace(self, elapsed: float) -> float:
-        """Return the pace for a lane of our own, `elapsed` seconds after the last time."""
         rate, quiet = self.bucket.rate, self._quiet_seconds()
         if self._held_seconds > quiet:
             self._doublings = min(30.0, self._doublings + elapsed / self._regrowth_seconds())

@@ -14,23 +14,15 @@ from dataclasses import dataclass, field
 from proofsweep.partner.pacing.lane_model import Cycle, joined
 
 # All chosen, and checked together in benchmarks/simulation.
-# 429s that can agree. Two: chance often agrees.
-_FEWEST_AGREEING = 3
-# How far their calls may differ, as calls and as a share.
-_CALLS_DIFFER = 6.0
-_CALLS_DIFFER_SHARE = 0.2
-# How many times likelier than chance is proof.
-_CYCLES_PROOF = 300.0
-# Calls between two 429s, before any were counted, and at least.
-_USUAL_CALLS = 300.0
-_LEAST_USUAL_CALLS = 5.0
-# Chance may refuse one of so many calls, unless 429s are rarer than this.
-_CHANCE_CALLS = 25.0
-_RARE_CALLS = 150.0
-# The weight of one cycle in what is usual.
-_CYCLE_WEIGHT = 0.2
-# Cycles that are remembered.
-_MOST_CYCLES = 64
+_FEWEST_AGREEING = 3  # 429s that can agree. Two: chance often agrees
+_CALLS_DIFFER, _CALLS_DIFFER_SHARE = 6.0, 0.2  # how far their calls may differ, as calls and as a share
+_CYCLES_PROOF = 300.0  # how many times likelier than chance is proof
+_USUAL_CALLS = 300.0  # calls between two 429s, before any were counted
+_LEAST_USUAL_CALLS = 5.0  # and at least
+_CHANCE_CALLS = 25.0  # chance may refuse one of so many calls
+_RARE_CALLS = 150.0  # unless 429s are rarer than this
+_CYCLE_WEIGHT = 0.2  # the weight of one cycle in what is usual
+_MOST_CYCLES = 64  # cycles that are remembered
 
 
 @dataclass(slots=True)
@@ -87,19 +79,16 @@ class Refusals:
 
 
 # All chosen, and checked together in benchmarks/simulation.
-# The quiet time of a new lane, which doubles with each calm cycle.
-FIRST_QUIET_SECONDS = 4.0
+FIRST_QUIET_SECONDS = 4.0  # the quiet time of a new lane, which doubles with each calm cycle
 # The quiet time of a known lane: the longest of three, up to the fourth.
 _QUIET_SECONDS = 45.0
 _QUIET_CALLS = 400
 _QUIET_PAUSES = 25
 _MOST_QUIET_SECONDS = 240.0
-# The quiet time where 429s are frequent anyway, in usual cycles, and at least.
-_QUIET_CYCLES = 2
-_LEAST_QUIET_SECONDS = 8.0
-# The quiet time in a lane that is narrower than before, as a part, and at least.
-_NARROW_PART = 6
-_LEAST_NARROW_SECONDS = 9.0
+_QUIET_CYCLES = 2  # the quiet time where 429s are frequent anyway, in usual cycles
+_LEAST_QUIET_SECONDS = 8.0  # and at least
+_NARROW_PART = 6  # the quiet time in a lane that is narrower than before, as a part
+_LEAST_NARROW_SECONDS = 9.0  # and at least
 
 
 def quiet_seconds(
@@ -118,24 +107,19 @@ def quiet_seconds(
 
 
 # All chosen, and checked together in benchmarks/simulation.
-# How much one 429 lowers the pace, as its logarithm.
-_STEP = 0.03
+_STEP = 0.03  # how much one 429 lowers the pace, as its logarithm
 # Calls that raise it again by as much: the accepted share of 429s is one of so many. More: 1 % at random costs half of
 # a lane. Fewer: many clients are refused more often.
 _CALLS_PER_REFUSAL = 80
-# 429s without effect on the pace at first, and again after so many calls.
-_FREE_REFUSALS = 6
-# Two cycles of so few calls together lower the pace more, up to so many times.
-_SHORT_CALLS = 8
-_SHORT_FACTOR = 6
+_FREE_REFUSALS = 6  # 429s without effect on the pace at first, and again after so many calls
+_SHORT_CALLS = 8  # two cycles of so few calls together lower the pace more
+_SHORT_FACTOR = 6  # up to so many times
 # A 429 to the very first call after a pause lowers the pace more, so many times, until so many calls went through in a
 # row: others took the token that the service has announced.
 _NONE_FACTOR = 8
 _CALM_CALLS = 40
-# The most that it lowers the pace: to about a third.
-_MOST = 1.0
-# From here on other users of the lane are assumed.
-_SHARED = 0.1
+_MOST = 1.0  # the most that it lowers the pace: to about a third
+_SHARED = 0.1  # from here on other users of the lane are assumed
 
 
 @dataclass(slots=True)
@@ -189,8 +173,7 @@ class Contention:
 # most.
 _GAPS = 4
 _MOST_GAP_SECONDS = 0.008
-# A group that took longer shows nothing.
-_LONGEST_SECONDS = 0.05
+_LONGEST_SECONDS = 0.05  # a group that took longer shows nothing
 # Calls of a group: those of a second, within these.
 _FEWEST_CALLS, _MOST_CALLS = 2, 4
 # How often each next call goes through after a 429: by chance, and if others use the lane. Less apart: both are found
@@ -198,12 +181,9 @@ _FEWEST_CALLS, _MOST_CALLS = 2, 4
 _THROUGH_BY_CHANCE = 0.96
 _THROUGH_IF_SHARED = 0.6
 # The evidence that is proof, and that is disproof, as logarithms of how much likelier chance is.
-_PROOF = 4.0
-_DISPROOF = -2.5
-# 429s until groups are sent again.
-_REST = 20
-# Groups whose answers may still come.
-_MOST_GROUPS = 16
+_PROOF, _DISPROOF = 4.0, -2.5
+_REST = 20  # 429s until groups are sent again
+_MOST_GROUPS = 16  # groups whose answers may still come
 
 
 @dataclass(slots=True)

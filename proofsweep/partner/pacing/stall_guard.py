@@ -4,18 +4,13 @@ import math
 from dataclasses import dataclass
 
 # All chosen, and checked together in benchmarks/simulation.
-# Calls in flight from which silence counts.
-_LEAST_IN_FLIGHT = 4
-# The silence before any gap is known.
-_FIRST_GAP_SECONDS = 1.0
+_LEAST_IN_FLIGHT = 4  # calls in flight from which silence counts
+_FIRST_GAP_SECONDS = 1.0  # the silence before any gap is known
 # How often and how much the usual gap grows or shrinks: only one gap in 45 is longer. More often: stalls are usual.
 _GROWTH = 1.25
 _SHRINKING = 0.995
-# A stall is so many times the usual gap, and so many seconds, at least.
-_GAPS = 1.5
-_LEAST_SECONDS = 0.1
-# A longer silence is no stall: calls may hang, and must not hold back others.
-_LONGEST_SECONDS = 10.0
+_GAPS, _LEAST_SECONDS = 1.5, 0.1  # a stall is so many times the usual gap, and so many seconds, at least
+_LONGEST_SECONDS = 10.0  # a longer silence is no stall: calls may hang, and must not hold back others
 
 
 @dataclass(slots=True)

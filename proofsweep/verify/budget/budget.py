@@ -13,25 +13,18 @@ from proofsweep.model.items import proof_id_of
 CALLS_OF_A_FILE: AbstractSet[Call] = frozenset({Call.UPLOADS, Call.VERIFY})
 CALLS_OF_A_PROOF = CALLS_OF_A_FILE | {Call.ASSET}
 
-LAST_PROBE_CALLS = 1
-"""Calls kept for the last probe of the headroom, which a leg makes when it ends."""
-
+LAST_PROBE_CALLS = 1  # kept for the last probe of the headroom, which a leg makes when it ends
+# Fewest calls with which a leg can finish an item: a quota with less begins none.
 CALLS_TO_BEGIN = len(CALLS_OF_A_FILE) + LAST_PROBE_CALLS
-"""Fewest calls with which a leg can finish an item: a quota with less begins none."""
-
-# chosen: fewest calls between two quota snapshots that show what a call costs. One call of another user then changes
-# the result by 2 %.
+# Fewest calls that show what a call costs. One call of another user then changes the result by 2 %.
 _MIN_CALLS_BETWEEN_SNAPSHOTS = 50
-
 # Least cost of a call that is believed: the count at the edge may lag, but one of an item's two calls is charged.
 _MIN_CALL_COST = 0.5
-
 # Highest cost of a call that is believed; what the headroom fell by beyond that was spent by others. A service may
 # charge the upload to storage too, or a call twice.
 _MAX_CALL_COST = 2.0
-
-# chosen: shortest time over which the spending of others is taken for a rate. In less, a few calls that were counted
-# early look like hundreds a second.
+# Shortest time over which the spending of others is taken for a rate. In less, a few calls that were counted early look
+# like hundreds a second.
 _MIN_SECONDS_BETWEEN_SNAPSHOTS = 1.0
 
 
@@ -95,13 +88,9 @@ class Budget:
     def take_snapshot(
         self, headroom: int | None, reset: datetime | None, spent_before: int, *, now: float = 0.0
     ) -> None:
-        """Take over the partner's figures. Calls that ended during the probe count as not included in them.
+        """Take over the partner's figures; `spent_before` is what `spent` was before the probe was sent, at `now`.
 
-        Args:
-            headroom: keyed calls left; None if the answer did not say.
-            reset: when the quota resets.
-            spent_before: what `spent` was before the probe was sent.
-            now: when the probe was sent.
+        Calls that ended during the probe count as not included in them.
         """
         if headroom is None:
             return
@@ -133,7 +122,6 @@ class Budget:
         return self._shortage_for(1 + LAST_PROBE_CALLS, min(1.0, self._cost)) is None
 
     def _learn(self, fell_by: int, calls: int, seconds: float) -> None:
-        """Learn from a headroom that fell: what a call costs, and how fast others spend."""
         if fell_by > 0 and calls >= _MIN_CALLS_BETWEEN_SNAPSHOTS:
             self._cost = min(_MAX_CALL_COST, max(_MIN_CALL_COST, fell_by / calls))
         by_others = max(0.0, fell_by - self._cost * calls)

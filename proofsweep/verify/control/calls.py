@@ -61,9 +61,6 @@ class ControlCalls:
     """Makes controls with the calls, files and answers of one leg; used by one thread at a time.
 
     Attributes:
-        verify: what the leg's items are verified with.
-        record: takes each exchange; controls have no row.
-        known: what this leg has read and accepted.
         known_good: items that the service accepts, of whatever place.
     """
 
@@ -167,7 +164,6 @@ class ControlCalls:
         return {each for each in chain(self.known.accepted, self.past.accepted()) if each.mode is mode}
 
     def _is_unchanged(self, item: AcceptedItem) -> bool:
-        """Read and hash an accepted item's files again."""
         files = self.verify.files
         try:
             with open_audio(item.audio, files) as audio:
@@ -235,7 +231,6 @@ def _wrong(why: str) -> Result:
 
 
 def _wrong_failure(done: Finished) -> Result:
-    """Return what is wrong by how a control failed: the key, the way to the service, or the service."""
     last = done.exchanges[-1] if done.exchanges else None
     if last is not None and last.call.is_keyed and last.status == HTTPStatus.FORBIDDEN:
         if last.error_code is not None:
@@ -276,8 +271,6 @@ class ProbeFiles(Files):
 
 
 class _BytesFile(OpenFile):
-    """A file in memory."""
-
     def __init__(self, content: bytes) -> None:
         self._content = content
 

@@ -20,8 +20,7 @@ from proofsweep.verify.control.evidence import KnownFiles, Suspect, Suspects, si
 from proofsweep.verify.control.rules import TRIES_IN_A_ROW, ControlFinding, Doubt, Schedule, Subject, doubt_about
 
 _READ_AGAIN_SECONDS = 1.0
-# So many times as often as others go controls that make no call.
-_FREE_CONTROLS = 20
+_FREE_CONTROLS = 20  # so many times as often as others go controls that make no call
 _NOTHING_SHOWS = (
     "Nothing shows whether the service or these files are at fault: name files in `service.known_good` that it accepts."
 )
@@ -42,12 +41,9 @@ class Control:
     """Decides for one process of a leg; safe to use from several threads. `rules` has the rule.
 
     Attributes:
-        known: files and items that may serve as controls.
-        write: writes a row down.
         mode: of the probe audio that is sent when calls fail for many items.
         outage_seconds: how long a control may come out wrong before the leg ends.
         first_wait_seconds: between the first and the second control of a subject.
-        suspects: what waits for a control.
     """
 
     calls: ControlCalls
@@ -65,11 +61,6 @@ class Control:
     _wrong_at: float = float("-inf")
     _lost_roots: dict[str, "_LostRoot"] = field(default_factory=dict)
     _asking: threading.Lock = field(default_factory=threading.Lock)
-
-    @property
-    def put_aside(self) -> set[int]:
-        """Rows that were tried, and are not written."""
-        return self.suspects.put_aside
 
     def admit(self, done: Finished, row: Row, began_at: float) -> bool:
         """Write a row down if nothing is strange about its outcome, and say so; else it waits for a control."""
@@ -108,10 +99,6 @@ class Control:
                 return False
             self._control(subject)
             return True
-
-    def false_acceptance(self, mode: Mode) -> str | None:
-        """Make the negative control; return in one sentence that it came out wrong."""
-        return self.calls.false_acceptance(mode)
 
     def finish(self) -> None:
         """Make the controls that are left, and look again at roots that were lost.
@@ -155,7 +142,6 @@ class Control:
         return f"{in_doubt:,} files are in doubt. {' '.join(said)} `resume` tries them last."
 
     def _doubt_about(self, done: Finished) -> Doubt | None:
-        """Compare an outcome with others; RunMustStop if the leg ends meanwhile."""
         refusals, read, was_accepted = self.suspects.note(done), done.read, False
         if isinstance(done.outcome, Rejected) and read is not None and (audio := read.sha256) is not None:
             mode, sidecar = done.item.mode, read.sidecar_sha256

@@ -13,10 +13,8 @@ from proofsweep.model.tables.columns import Row
 from proofsweep.store.past_answers import AcceptedItem
 from proofsweep.verify.control.rules import Streaks, Subject
 
-# Accepted items that are kept of each mode, and among which some are drawn.
-ACCEPTED_KEPT = 32
-# Files of a root that are tried in one control.
-FILES_TRIED = 20
+ACCEPTED_KEPT = 32  # accepted items that are kept of each mode, and among which some are drawn
+FILES_TRIED = 20  # files of a root that are tried in one control
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +130,6 @@ def size_of(done: Finished) -> int:
 
 
 def _ends(accepted: list[AcceptedItem]) -> list[AcceptedItem]:
-    """Return the smallest and the largest of each mode."""
     kept: list[AcceptedItem] = []
     for mode in Mode:
         items = sorted(each for each in accepted if each.mode is mode)

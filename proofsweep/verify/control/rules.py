@@ -39,14 +39,11 @@ from proofsweep.model.items import Mode, proof_id_of
 from proofsweep.model.outcomes import Failed, Finished, Rejected
 from proofsweep.model.reasons import SOURCE_REASONS, Ineligible, Reason
 
-# So many refusals, or damaged files, alike in a row are strange.
-REFUSALS_IN_A_ROW = 20
-# So many tries in a row without an answer wait for the next control.
-TRIES_IN_A_ROW = 100
+REFUSALS_IN_A_ROW = 20  # so many refusals, or damaged files, alike in a row are strange
+TRIES_IN_A_ROW = 100  # so many tries in a row without an answer wait for the next control
 # So many failures of content that no known file can be held against are held against the probe audio.
 FAILURES_ALONE = 50
-# The wait between two controls doubles up to six times the first one: 10 to 60 s.
-_LONGEST_WAITS = 6
+_LONGEST_WAITS = 6  # the wait between two controls doubles up to six times the first one: 10 to 60 s
 
 
 class Doubt(StrEnum):
@@ -108,7 +105,6 @@ def doubt_about(done: Finished, *, was_accepted: bool, refusals_alike: int) -> D
 
 
 def _doubt_about_failure(last: Exchange) -> Doubt | None:
-    """Judge by the last exchange of a failed item."""
     if last.call.is_keyed and last.status == HTTPStatus.FORBIDDEN:
         return Doubt.KEY
     if last.failure is Failure.TIMEOUT and last.call in {Call.SLOT, Call.VERIFY}:
@@ -151,14 +147,12 @@ class Streaks:
         self._damaged = 0
         match done.outcome:
             case Rejected(reason=reason):
-                self._refusals[mode] = _longer(self._refusals.get(mode), reason)
-                return self._refusals[mode][1]
+                last, alike = self._refusals.get(mode, (reason, 0))
+                alike = alike + 1 if last == reason else 1
+                self._refusals[mode] = reason, alike
+                return alike
             case Failed():
                 pass
             case _:
                 self._refusals.pop(mode, None)
         return 0
-
-
-def _longer(streak: tuple[str, int] | None, reason: str) -> tuple[str, int]:
-    return (reason, streak[1] + 1) if streak is not None and streak[0] == reason else (reason, 1)

@@ -69,7 +69,6 @@ class SourceControl:
             return None
 
     def _read_before(self, root: str) -> list[str]:
-        """Name files that were read in this leg, in an earlier one, or accepted in an earlier run."""
         read = self.known.read_in(root) or self.past.files_read(FILES_TRIED)
         locations = chain(read, (each.audio for each in self.past.accepted()))
         return list(dict.fromkeys(each for each in locations if self.known.root_of(each) == root))[:FILES_TRIED]
@@ -106,6 +105,5 @@ class SourceControl:
 
 
 def _folder_below(root: str, location: str) -> str:
-    """Return the folder directly in the root in which a location lies, or the root."""
     first, slash, _ = location.removeprefix(root).strip("/").partition("/")
     return posixpath.join(root, first) if slash else root

@@ -10,12 +10,10 @@ from proofsweep.model.exchanges import Call
 from proofsweep.model.reasons import Reason
 from proofsweep.partner.partner import Partner
 
-# URLs of one asset that are asked for.
-_MOST_URLS = 3
+_MOST_URLS = 3  # URLs of one asset that are asked for
 # Statuses of a download whose short-lived URL has expired (contract, Endpoints 8).
 _EXPIRED_STATUSES = frozenset({HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
-# How soon an item sees that others have made room.
-_ROOM_CHECK_SECONDS = 0.2
+_ROOM_CHECK_SECONDS = 0.2  # how soon an item sees that others have made room
 _NO_ASSET = "The service has no one-file artifact of this proof (404): it is of a legacy pair, erased, or pending."
 
 

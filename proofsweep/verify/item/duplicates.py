@@ -13,8 +13,7 @@ from proofsweep.partner.stop import StopSwitch
 
 # An answer takes some 10 KiB, so this bounds the cache at about 20 MiB. Copies mostly stand close together in a
 # catalog; with half as many, copies that are further apart are sent again, which costs calls and is never wrong.
-MOST_ANSWERS = 2_000
-
+_MOST_ANSWERS = 2_000
 # How soon an item that waits for another notices that the leg ends. Twice as long only delays the end by that much.
 _STOP_CHECK_SECONDS = 0.2
 
@@ -41,12 +40,9 @@ class DuplicateCache:
     is read no more often than without the cache.
     """
 
-    def __init__(
-        self, stop: StopSwitch, most_answers: int = MOST_ANSWERS, make_room: Callable[[], None] = lambda: None
-    ) -> None:
-        """Keep so many answers; an item that waits for another calls `make_room`, so that the next one begins."""
+    def __init__(self, stop: StopSwitch, make_room: Callable[[], None] = lambda: None) -> None:
+        """Begin empty; an item that waits for another calls `make_room`, so that the next one begins."""
         self._stop = stop
-        self._most_answers = most_answers
         self._make_room = make_room
         self._originals: OrderedDict[DuplicateKey, Future[Finished | None]] = OrderedDict()
         self._lock = Lock()
@@ -85,7 +81,7 @@ class DuplicateCache:
             answered = done if isinstance(done, Finished) and isinstance(done.outcome, Accepted | Rejected) else None
             if answered is None:
                 del self._originals[key]
-            elif len(self._originals) > self._most_answers:
+            elif len(self._originals) > _MOST_ANSWERS:
                 oldest = next((each for each, begun in self._originals.items() if begun.done()), None)
                 if oldest is not None:
                     del self._originals[oldest]

@@ -36,9 +36,6 @@ class VerifyContext:
     """What items are verified with.
 
     Attributes:
-        limits: largest sizes that are sent.
-        files: where audio and sidecars are read.
-        clock: gives the time in UTC.
         duplicates: knows the answers for bytes that were sent before; None sends every item.
         is_as_planned: whether only the planned version of a file is sent: another one may still be written.
         assets: where the assets of proofs are while they are verified.
@@ -60,10 +57,8 @@ def verify_item(item: WorkItem, context: VerifyContext, record: Record = lambda 
     verdict, (4) a rejection, or damage, counts only for files that are still what was read. A slot that is spent before
     (3) is answered costs another round, which the retry rule bounds.
 
-    Args:
-        item: as planned, a file or a proof; one that is ineligible already costs no call.
-        context: what it is verified with.
-        record: takes each exchange at once, since an item may take minutes and its request IDs must outlive a crash.
+    An item that is ineligible already costs no call. `record` takes each exchange at once, since an item may take
+    minutes and its request IDs must outlive a crash.
     """
     outcome: Outcome | None = None if item.may_be_found else item.ineligible
     with closing(ItemWork(item, context, record)) as work:
@@ -239,7 +234,6 @@ class ItemWork:
 
 
 def _require_planned(planned: str | None, facts: FileFacts | None) -> None:
-    """Raise SourceError for a file that is not the planned version."""
     if planned is not None and (facts is None or facts.version != planned):
         raise SourceError("The file changed after it was planned.", reason=Reason.SOURCE_CHANGED)
 

@@ -105,9 +105,7 @@ class AuditTrail:
     """The rows and exchanges of one process of a leg, on their way to the journal; safe to use from several threads.
 
     Attributes:
-        budget: is told of each exchange.
         unattributed: exchanges that belong to no row; other threads may be adding to them.
-        counters: of the rows.
     """
 
     journal: Journal

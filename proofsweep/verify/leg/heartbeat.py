@@ -108,7 +108,6 @@ class Heartbeat:
         self._failing_since = None
 
     def _write_or_complain(self) -> None:
-        """Write; a store that fails for longer than `store_outage_seconds` ends the leg."""
         try:
             self.write()
         except ResultsError as error:

@@ -76,13 +76,13 @@ class LaneSharing:
             self._leave()
 
     def _exchange(self) -> None:
-        """Look at the lane, take this process's part of it, and tell what is news."""
         now = self._looked_at = self.dispatcher.clock()
         report = self.dispatcher.lane_report()
         self._refused = report.refused
         self._member.note(report, now)
         is_first, lane = self._listed_at is None, self._read(now)
-        if is_first and lane.bucket is not None and self._is_young(lane.learned_at):
+        is_young = abs(self.clock().timestamp() - lane.learned_at) <= self.remember_seconds
+        if is_first and lane.bucket is not None and is_young:
             self.dispatcher.remember(lane.bucket.rate)
         for _ in range(_TRIES):
             met = self._member.meet(lane, now, epoch_seconds=self.clock().timestamp())
@@ -101,9 +101,6 @@ class LaneSharing:
             return self.lane.newer()
         self._listed_at = now
         return self.lane.latest()
-
-    def _is_young(self, learned_at: float) -> bool:
-        return abs(self.clock().timestamp() - learned_at) <= self.remember_seconds
 
     def _leave(self) -> None:
         self._member.note(self.dispatcher.lane_report(), self.dispatcher.clock())

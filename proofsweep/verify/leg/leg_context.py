@@ -91,17 +91,7 @@ class LegContext:
 
     Attributes:
         workers: the threads of this process; the items of two shards share them.
-        dispatcher: decides when a call may go; knows the lane.
-        verify: what each item is verified with.
-        remaining: what no leg has finished yet.
-        budget: lets items begin while calls and time are left for them.
-        control: writes rows down, but those whose outcome is in doubt.
-        trail: writes down each exchange.
-        heartbeat: keeps the leg alive, and knows whether the results store can be written.
-        counters: what was done so far, for a progress display.
-        meter: how fast it goes.
         in_doubt_before: rows that were in doubt when the last leg ended; they come last.
-        row_context: what all rows of this leg share.
     """
 
     plan: Plan
@@ -156,7 +146,6 @@ class LegContext:
         )
 
     def _waits_for(self, lane: LaneStatus) -> WaitsFor | None:
-        """Return what it waits for, the first that applies; None if it goes on as usual."""
         is_quiet = self.meter.is_quiet(self.dispatcher.clock())
         applies = {
             WaitsFor.SETTLE: self.heartbeat.is_settling,

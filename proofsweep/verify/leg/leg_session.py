@@ -28,9 +28,8 @@ from proofsweep.verify.leg.settle import LegEnd, settle_leg, write_runs_row
 from proofsweep.verify.leg.stop_requests import StopRequests
 from proofsweep.verify.plan.examine_service import ServiceStatus
 
+# Where a leg's claim has its bounds, for a flow run that goes on with what is left of them. No cell of `runs`.
 BOUNDS = "bounds"
-"""Where a leg's claim has its bounds, for a flow run that goes on with what is left of them. No cell of `runs`."""
-
 _NO_ANSWER = {EndedBy.BREAKER, EndedBy.KEY_REFUSED}
 
 
@@ -41,7 +40,6 @@ class LegRequest:
     Attributes:
         service: as it was just examined.
         key_fingerprint: tells the key in use from others; another one may take over during the leg.
-        bounds: of the leg.
         drain_seconds: time that items in flight have when somebody asks in the store that the leg stops.
         abort: abandons the items in flight.
     """
@@ -120,7 +118,6 @@ def leg_session(request: LegRequest, facts: Row, leg: LegContext) -> Iterator[No
 
 
 def _settle(leg: LegContext, facts: Row, clock: Clock, cpu_seconds: float) -> None:
-    """Write down what is still in memory, and end the leg."""
     suspects = leg.control.suspects
     end = LegEnd(
         leg=leg.leg,
@@ -139,7 +136,6 @@ def _settle(leg: LegContext, facts: Row, clock: Clock, cpu_seconds: float) -> No
 
 
 def _leg_facts(request: LegRequest) -> Row:
-    """Return the cells of the `runs` row that are known when a leg begins."""
     service = request.service
     return {
         "key_fingerprint": request.key_fingerprint(),
@@ -172,13 +168,8 @@ def _headroom(leg: LegContext) -> int | None:
 def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row) -> int:
     """Claim the next leg of a run for this process; give its number. It must settle the legs before it first.
 
-    A run without a leg is superseded if another run of its catalog is worked on, or was since it was planned.
-
-    Args:
-        results: where the run is.
-        plan: of the run.
-        clock: gives the time in UTC.
-        facts: cells of the `runs` row that only this process knows.
+    A run without a leg is superseded if another run of its catalog is worked on, or was since it was planned. `facts`
+    are cells of the `runs` row that only this process knows.
 
     Raises:
         RunIsActive: another leg of this run or of its catalog is alive; the message names its holder.
@@ -212,7 +203,6 @@ def supersede(results: Results, plan: Plan, clock: Clock) -> None:
 
 
 def _claimed(legs: Legs, facts: Row) -> int:
-    """Claim the next leg of a run."""
     last = legs.last_inactive()
     if last and (legs.receipt(last) or {}).get("ended_by") == EndedBy.SUPERSEDED:
         raise ResultsError(f"Run {legs.run_id} was superseded by another run of its catalog: verify the catalog.")

@@ -5,8 +5,7 @@ from proofsweep.errors import RunMustStop
 from proofsweep.model.items import Mode
 from proofsweep.verify.leg.leg_context import LegContext
 
-# Two calls are at most a hundredth of the calls of such a leg.
-_MANY_FILES = 100
+_MANY_FILES = 100  # two calls are at most a hundredth of the calls of such a leg
 
 
 def send_negative_control(leg: LegContext) -> None:
@@ -15,6 +14,6 @@ def send_negative_control(leg: LegContext) -> None:
         return
     modes = {Mode.LEGACY_PAIR: leg.plan.pairs, Mode.ONE_FILE: leg.plan.eligible - leg.plan.pairs}
     for mode in (mode for mode, items in modes.items() if items):
-        why = leg.control.false_acceptance(mode)
+        why = leg.control.calls.false_acceptance(mode)
         if why is not None:
             leg.stop.pull(RunMustStop(why, ended_by=EndedBy.BREAKER))

@@ -107,7 +107,6 @@ def _note_rows(results: Results, plan: Plan) -> None:
 
 
 def _measured(results: Results, plan: Plan, leg: LegRecord, rows: LegRows) -> LegRecord:
-    """Add to a leg's record what was counted while its rows were read, and what its calls show."""
     if leg.leg not in rows.groups:
         return leg
     pace = leg_pace(results, plan, leg.leg) if leg.groups is None else leg.pace
@@ -130,14 +129,7 @@ _NEWEST_LEGS = 10
 
 
 def last_rate(results: Results, base_url: str, key_fingerprint: str, since: datetime) -> float | None:
-    """Return the rate that one of the newest legs learned with this key at this service; None if all are older.
-
-    Args:
-        results: the store whose legs are read.
-        base_url: of the service.
-        key_fingerprint: of the key: another one may have another lane.
-        since: what was learned before is forgotten.
-    """
+    """Return the rate that one of the newest legs learned with this key at this service; None if all are older."""
     lane = (base_url.split("/")[2], key_fingerprint)
     legs = (leg for run in RunIndex(results).refreshed().newest_first() for leg in reversed(run.legs))
     for row in (stored_row(dict(leg.counts)) for leg in islice(legs, _NEWEST_LEGS)):

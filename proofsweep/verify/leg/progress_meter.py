@@ -8,15 +8,9 @@ from itertools import takewhile
 
 from proofsweep.model.progress import QUIET_SECONDS, WaitsFor
 
-# Counts are kept once in so many seconds.
-_STEP_SECONDS = 1.0
-
-# What "now" means for a rate.
-_RATE_SECONDS = 60.0
-
-# The rate that the time left is told by.
-_ESTIMATE_SECONDS = 600.0
-
+_STEP_SECONDS = 1.0  # counts are kept once in so many seconds
+_RATE_SECONDS = 60.0  # what "now" means for a rate
+_ESTIMATE_SECONDS = 600.0  # the rate that the time left is told by
 _KEPT = int(_ESTIMATE_SECONDS / _STEP_SECONDS) + 1
 
 

@@ -16,11 +16,8 @@ from proofsweep.store.journal import Segments
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.receipts import Part
 
-# Bounds the memory for one part to some 25 MB.
-_EXCHANGES_PER_PART = 25_000
-
-EXCHANGE_IDENTITY = ["started_at", "manifest_row", "call", "attempt"]
-"""The columns by which two exchanges of one leg differ."""
+_EXCHANGES_PER_PART = 25_000  # bounds the memory for one part to some 25 MB
+EXCHANGE_IDENTITY = ["started_at", "manifest_row", "call", "attempt"]  # columns by which exchanges of one leg differ
 
 
 class PublishedRows:
@@ -67,13 +64,8 @@ class PublishedRows:
 def publish_rows(results: Results, plan: Plan, leg: int, segments: Segments, *, keeps_out: bool) -> PublishedRows:
     """Publish the rows of a leg's journal, shard by shard.
 
-    Args:
-        results: where the run is.
-        plan: of the run.
-        leg: whose journal it is.
-        segments: of that journal.
-        keeps_out: also create an empty part for each unfinished shard. It occupies the name: the process of the leg may
-            only sleep, and must not publish a row that another leg works on by then.
+    With `keeps_out`, each other unfinished shard gets an empty part. It occupies the name: the process of the leg may
+    only sleep, and must not publish a row that another leg works on by then.
     """
     published = PublishedRows(results, plan)
     waiting = _segments_that_wait(plan, segments, published)
@@ -109,7 +101,6 @@ def publish_exchanges(results: Results, plan: Plan, leg: int, segments: Segments
 
 
 def _segments_that_wait(plan: Plan, segments: Segments, published: PublishedRows) -> dict[int, list[str]]:
-    """Name the segments with rows that are in no part, by shard."""
     waiting: dict[int, list[str]] = {}
     for name in segments.names("verdicts"):
         rows = segments.table(name, ["manifest_row"])

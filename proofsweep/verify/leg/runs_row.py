@@ -65,7 +65,6 @@ def count_leg(results: Results, plan: Plan, leg: int, verdicts: Sequence[Part], 
 
 
 def _outcomes_of(results: Results, names: Iterable[str]) -> tuple[Row, int, datetime | None]:
-    """Count rows by outcome, and those that another row's answer served; say when the last one ended."""
     outcomes: Counter[str] = Counter(dict.fromkeys(_OUTCOMES, 0))
     duplicates, ends = 0, []
     for table in results.tables(names, ["outcome", "answered_by_row", "finished_at"]):
@@ -118,7 +117,6 @@ def _calls_again(results: Results, plan: Plan, leg: int, own: Iterable[str]) -> 
 
 
 def _work_in(results: Results, names: Iterable[str], condition: pc.Expression) -> Iterator[tuple[str, int]]:
-    """Yield the call and the row of each keyed exchange that belongs to a row, under a condition."""
     condition = condition & pc.field("call").isin(_KEYED) & pc.field("manifest_row").is_valid()
     for table in results.tables(names, ["manifest_row", "call", "status", "failure", "bytes_sent"]):
         work = table.filter(condition).to_pydict()

@@ -90,7 +90,6 @@ def write_runs_row(results: Results, plan: Plan, legs: Legs, leg: int) -> None:
 
 
 def _as_rows_say(end: LegEnd, row: Row) -> tuple[LegEnd, Row]:
-    """Correct how a leg ended by the rows that remain."""
     if row["remaining"] == 0:  # a request to stop came too late
         return end, row | {"ended_by": str(EndedBy.COMPLETE)}
     if end.ended_by is EndedBy.COMPLETE:

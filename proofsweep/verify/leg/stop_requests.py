@@ -12,8 +12,7 @@ from proofsweep.store.active_legs import stop_asked_on
 from proofsweep.store.legs import Legs
 from proofsweep.text import printable
 
-# Bounds the requests to a bucket, and how late a request is seen.
-_LOOK_SECONDS = 4.0
+_LOOK_SECONDS = 4.0  # bounds the requests to a bucket, and how late a request is seen
 
 
 @dataclass(slots=True, kw_only=True)

@@ -56,14 +56,8 @@ def runs_in_turn(
     """Yield the ID and the bounds of each run that is worked on now; the leg of one ends before the next is asked for.
 
     (1) a catalog's unfinished run, (2) a run of what is due, if calls and time are left. Rows that stay in doubt do not
-    stop the second run: they remain for the first one's next leg.
-
-    Args:
-        unfinished: the catalog's last run, if rows of it remain.
-        plan: plans what is due.
-        bounds: of both runs together.
-        calls_if_done: returns what the last leg of a run has called; None if somebody must go on with it.
-        clock: gives the time in UTC.
+    stop the second run: they remain for the first one's next leg. The bounds are of both runs together;
+    `calls_if_done` returns what the last leg of a run has called, or None if somebody must go on with it.
 
     Raises:
         NothingDue: there was no run to resume, and no row is due.

@@ -28,9 +28,7 @@ from proofsweep.verify.leg.publish import PublishedRows
 
 # How soon an item begins after the results store is well again; twice as long costs that much once in an outage.
 _STORE_CHECK_SECONDS = 0.2
-
-# Items whose rows are kept as they come, some 10 KB each, before they are packed.
-_ITEMS_AT_ONCE = 1_000
+_ITEMS_AT_ONCE = 1_000  # items whose rows are kept as they come, some 10 KB each, before they are packed
 
 
 def verify_slice(leg: LegContext, piece: Slice, written: Sequence[int] = b"") -> int:
@@ -38,12 +36,7 @@ def verify_slice(leg: LegContext, piece: Slice, written: Sequence[int] = b"") ->
 
     (1) read what remains, less what was in doubt before, (2) verify on the worker threads, (3) publish if the shard is
     done. A shard that ends early and one that is cut into single items publish nothing: their rows are in the journal
-    until the leg's end.
-
-    Args:
-        leg: the leg, as this process sees it.
-        piece: the slice.
-        written: `rows_written`, if another process of this leg may have finished rows of the slice.
+    until the leg's end. `written` is `rows_written`, if another process of this leg may have finished some rows.
 
     Raises:
         NameTaken: another leg has taken this one over, or another process of this leg has published the shard.
@@ -68,9 +61,8 @@ def verify_slice(leg: LegContext, piece: Slice, written: Sequence[int] = b"") ->
 def rows_written(leg: LegContext, writers: Collection[str] | None = None) -> bytearray:
     """Read which rows of the plan are in the journals of this leg: one byte for each row.
 
-    Args:
-        leg: the leg; what this process has finished is written down first.
-        writers: the processes whose journals are read, which may have millions of rows; None for all.
+    What this process has finished is written down first. Only the journals of `writers` are read, which may have
+    millions of rows; None for all.
 
     Raises:
         ResultsError: the store cannot be used.

@@ -25,8 +25,7 @@ from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.publish import publish_exchanges
 from proofsweep.verify.leg.work import rows_written, verify_slice
 
-# A slice whose worker processes are lost so often would lose all.
-_MOST_LOST = 4
+_MOST_LOST = 4  # a slice whose worker processes are lost so often would lose all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,13 +99,11 @@ class SliceQueue:
 IsOver = Callable[[dict[str, object], float], bool]
 """Tells counts to the process that claimed the leg, waits for so many seconds, and returns whether the leg is over."""
 
-Close = Callable[[], None]
-"""Closes what a process had opened for a leg that is over."""
+Close = Callable[[], None]  # closes what a process had opened for a leg that is over
 
 _OVER = RunMustStop("The leg is over for this process.", ended_by=EndedBy.ERROR)
 
-# Bounds the shards in the memory of a process.
-SHARDS_AT_ONCE = 2
+SHARDS_AT_ONCE = 2  # bounds the shards in the memory of a process
 
 
 class GrantedBudget(BudgetGuard):
@@ -137,8 +134,7 @@ class WorkerProcess:
     """One worker process of a leg; safe to use from several threads.
 
     Attributes:
-        leg: the leg as this process sees it, with an engine and a journal of its own.
-        budget: the one of `leg`.
+        leg: the leg as this process sees it, with an engine and a journal of its own; `budget` is that of `leg`.
         abort: abandons the items in flight.
         drain_seconds: time that items in flight have when the leg is over.
     """

@@ -12,8 +12,7 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, ParamSpec, TypeVar
 
-# Items whose files are opened before the service lets their first call go.
-_AHEAD = 8
+_AHEAD = 8  # items whose files are opened before the service lets their first call go
 _IDLE_SECONDS = 20.0
 _Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")
@@ -21,15 +20,11 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """Some work, and the future that tells what came of it."""
-
     future: Future[Any]
     work: Callable[[], object]
 
 
 class _ThreadState(threading.local):
-    """What each thread knows about itself."""
-
     is_ahead = False
 
 
@@ -152,7 +147,6 @@ class Workers(Executor):
         self._release()
 
     def _another(self, inbox: "SimpleQueue[_Task | None]") -> _Task | None:
-        """Return this thread its next task, perhaps after a while; None when it is to end."""
         with self._lock:
             self._ahead -= self._own.is_ahead
             task = self._next_task()
@@ -179,8 +173,7 @@ class Workers(Executor):
 # What one worker holds open at most: its connections to the API, to the storage and for a download, and the audio.
 # Measured: 3 for each with local files, no download and 20 workers.
 _FILES_OF_A_WORKER = 4
-# All else: journal, Prefect, DuckDB, wakeups. Measured: 27 with one worker.
-_FILES_OF_THE_PROCESS = 64
+_FILES_OF_THE_PROCESS = 64  # all else: journal, Prefect, DuckDB, wakeups. Measured: 27 with one worker
 
 
 def workers_that_fit(wanted: int, open_files: int) -> int:

@@ -11,7 +11,6 @@ from proofsweep.model.items import Mode, WorkItem
 from proofsweep.model.reasons import Ineligible, Reason
 
 _AT_ONCE = 16  # files that are open at once: each waits for its disk or bucket
-
 _LEFT_OUT = Ineligible(
     Reason.NO_CREDENTIAL,
     "The WAV has no sidecar, and its chunks hold no manifest: without --skip-without-credential the service is asked.",

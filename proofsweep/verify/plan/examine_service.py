@@ -16,8 +16,7 @@ from proofsweep.partner.partner import Partner
 from proofsweep.text import reset_clause
 from proofsweep.verify.budget.budget import CALLS_TO_BEGIN
 
-# chosen: attempts of each call; one lost connection is no answer, and a person waits for the result.
-_ATTEMPTS = 2
+_ATTEMPTS = 2  # attempts of each call; one lost connection is no answer, and a person waits for the result
 
 _Answer = TypeVar("_Answer")
 

@@ -1,7 +1,7 @@
 """What earlier legs in the same store took for a forecast of the next leg."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from itertools import islice
 
@@ -26,14 +26,9 @@ _OF_A_ROW = [str(Call.UPLOADS), str(Call.SLOT), str(Call.VERIFY)]
 
 def measured_legs(results: Results, environment: str) -> list[Measurement]:
     """Measure the newest legs that sent anything to this environment; the newest first."""
-    legs = newest_legs(results, environment)
-    return list(islice((found for each in legs if (found := _measured(results, *each)) is not None), _LEGS))
-
-
-def newest_legs(results: Results, environment: str) -> Iterator[tuple[Plan, LegRecord]]:
-    """Return the legs that have ended in an environment, the newest first, each with its plan."""
     runs = (run for run in RunIndex(results).refreshed().newest_first() if run.plan.environment == environment)
-    return ((run.plan, leg) for run in runs for leg in reversed(run.legs))
+    legs = ((run.plan, leg) for run in runs for leg in reversed(run.legs))
+    return list(islice((found for each in legs if (found := _measured(results, *each)) is not None), _LEGS))
 
 
 def _measured(results: Results, plan: Plan, leg: LegRecord) -> Measurement | None:
@@ -91,8 +86,7 @@ def let_through(sent: Iterable[tuple[float, bool]]) -> float | None:
 
     Its bucket is empty at a refusal, so that what it lets through until the next one is what it adds.
 
-    Args:
-        sent: when each call was sent, in order, and whether it was refused.
+    `sent` has the time of each call, in order, and whether it was refused.
     """
     rates, since, passed = [0.0], math.inf, 0
     for at, is_refused in sent:
@@ -112,5 +106,4 @@ def forecast_by_history(
 
 
 def _spent(before: int | None, after: int | None) -> int | None:
-    """Return by how much the headroom fell; None where it is not known, or rose."""
     return before - after if before is not None and after is not None and before >= after else None

@@ -26,8 +26,7 @@ from proofsweep.verify.plan.credential_check import CredentialCheck
 from proofsweep.verify.plan.due_rows import DueRows
 from proofsweep.verify.plan.survey import Survey, ignored_entries, items_of
 
-# chosen: rows in memory before they go to disk.
-_SPOOL_ROWS = 1_000
+_SPOOL_ROWS = 1_000  # rows in memory before they go to disk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

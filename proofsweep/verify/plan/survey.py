@@ -19,16 +19,13 @@ from proofsweep.model.reasons import Reason, remedy_for
 from proofsweep.store.known_rows import HashedItems
 from proofsweep.verify.plan.credential_check import CredentialCheck
 
+# What tells whether a row that cannot be sent is as it was.
 UNSENT_KEY = ["item_id", "audio_version", "sidecar_version", "reason", "outcome"]
-"""What tells whether a row that cannot be sent is as it was."""
 
+# Reasons that the content of a file gives: it has them for as long as it stays the same version.
 _OF_CONTENT = (Reason.NOT_WAV, Reason.UNLISTED_FORMAT)
-"""Reasons that the content of a file gives: it has them for as long as it stays the same version."""
-_MAY_BE_SENT = ""
-"""Stands for the reason of a row that is sent unless its content says otherwise."""
-
-# chosen: files that a person looks at to see what is meant.
-_NAMED_FILES = 6
+_MAY_BE_SENT = ""  # stands for the reason of a row that is sent unless its content says otherwise
+_NAMED_FILES = 6  # files that a person looks at to see what is meant
 # chosen: of more rows to send nobody asks whether each turned out before to be no audio that can be; 8 bytes each.
 _MOST_REPEATED = 100_000
 
@@ -159,12 +156,7 @@ def refuse_repeated(survey: Survey, catalog: Catalog, before: Callable[[], Itera
     """Refuse to plan rows of which none can be sent, each for the reason that an earlier run gave.
 
     A file that an earlier run has opened, and found to be of a format that cannot be sent, is one while its version
-    stays the same.
-
-    Args:
-        survey: of the rows that are due.
-        catalog: of these rows.
-        before: reads what is known of rows, with the columns `UNSENT_KEY`.
+    stays the same. `before` reads what is known of rows, with the columns `UNSENT_KEY`.
 
     Raises:
         NothingDue: they are as they were; nobody learns anything from another run.

@@ -59,6 +59,11 @@ def test_a_flood_is_not_read_to_its_end(api: ScriptedServer, send: Send, kind: s
 
 
 BROKEN = {
+    "no JSON": (OPENING + b"\r\n<html>", "bad_answer"),
+    "no body": (b"HTTP/1.1 204 No\r\n\r\n", "bad_answer"),
+    "null": (OPENING + b"\r\nnull", "bad_answer"),
+    "not a number": (OPENING + b"\r\n" + VALID.replace(b"true", b"NaN"), "bad_answer"),
+    "cut off": (OPENING + b"content-length: 400\r\n\r\n" + VALID, "bad_answer"),
     "a chunk size that is none": (CHUNKED + b"zz\r\n" + VALID, "bad_answer"),
     "a chunk of negative size": (CHUNKED + b"-22\r\n" + VALID, "bad_answer"),
     "chunks without an end": (CHUNKED + b"22\r\n" + VALID + b"\r\n", "bad_answer"),

@@ -69,35 +69,6 @@ def test_a_fingerprint_tells_keys_apart_and_reveals_none() -> None:
     assert not hashlib.sha256(b"first").hexdigest().startswith(first)
 
 
-def test_a_refused_key_is_replaced_by_what_its_source_holds_now() -> None:
-    """A rotation during a run needs no restart."""
-    environ = {"THE_KEY": "old"}
-    key = CurrentKey(key_variable("THE_KEY", environ))
-    environ["THE_KEY"] = "new"
-
-    renewed = key.renew(SecretStr("old"))
-
-    assert renewed
-    assert key.current.get_secret_value() == "new"
-
-
-def test_a_second_thread_finds_the_key_renewed_already() -> None:
-    """Both were refused with the old key; the later one must not treat the new key as refused."""
-    environ = {"THE_KEY": "old"}
-    key = CurrentKey(key_variable("THE_KEY", environ))
-    environ["THE_KEY"] = "new"
-    key.renew(SecretStr("old"))
-
-    assert key.renew(SecretStr("old"))
-
-
-def test_the_same_key_again_is_no_renewal() -> None:
-    """It would be refused again."""
-    key = CurrentKey(key_variable("THE_KEY", {"THE_KEY": "old"}))
-
-    assert not key.renew(SecretStr("old"))
-
-
 def test_a_key_in_use_is_not_printed() -> None:
     """Neither by repr nor by str."""
     key = CurrentKey(key_variable("THE_KEY", {"THE_KEY": KEY}))

@@ -236,23 +236,6 @@ def test_an_expired_download_says_nothing_about_the_key(storage: ScriptedServer,
     assert "SECRET" not in f"{failed.value!r}{failed.value}"
 
 
-def test_a_partner_for_controls_asks_no_control_itself(
-    api: ScriptedServer, new_client: NewClient, answer: Write
-) -> None:
-    """It has the same sidecar name; its calls go while others are held, also in a session of an item."""
-    client = new_client(attempts=5)
-    record: list[Exchange] = []
-    api.script = [answer(500)] * 9
-    client.dispatcher.hold(is_held=True)
-
-    control = client.partner.with_control(lambda: False).for_control()
-    with pytest.raises(CallFailed):
-        control.in_new_session(record.append).request_slot()
-
-    assert control.sidecar_field == "mark"
-    assert [exchange.status for exchange in record] == [500, 500]
-
-
 def test_a_new_session_counts_attempts_anew(api: ScriptedServer, client: Client, answer: Write) -> None:
     """Each item has its own attempts, and its own record."""
     record: list[Exchange] = []
@@ -262,10 +245,3 @@ def test_a_new_session_counts_attempts_anew(api: ScriptedServer, client: Client,
     client.partner.in_new_session(record.append).proofs()
 
     assert [exchange.attempt for exchange in client.exchanges + record] == [1, 1]
-
-
-def test_the_lane_is_shared_by_all_sessions(client: Client) -> None:
-    """A rate that one session learned is the rate of all."""
-    client.dispatcher.remember(50.0)
-
-    assert client.partner.in_new_session(client.unattributed.append).session.context.dispatcher.status().rate == 50.0

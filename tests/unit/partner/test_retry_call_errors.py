@@ -25,14 +25,6 @@ def exchange(call: Call, status: int | None, code: str | None = None, failure: F
     )
 
 
-def test_an_error_carries_what_support_asks_for() -> None:
-    """Stage, status, code and request ID, and the slug for the row."""
-    error = call_error(CallFailed, exchange(Call.VERIFY, 500, "internal"), "http_500")
-
-    assert (error.stage, error.reason, error.status, error.code) == ("verify", "http_500", 500, "internal")
-    assert error.request_id == "rid-1"
-
-
 @pytest.mark.parametrize(
     ("failed", "sentence"),
     [

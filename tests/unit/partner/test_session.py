@@ -65,60 +65,6 @@ def test_a_success_that_cannot_be_read_is_repeated(api: ScriptedServer, client: 
     assert client.facts() == [("verify", 200, "bad_answer")] * 2 + [("verify", 200, None)]
 
 
-@pytest.mark.parametrize("verdict", ["tampered", "local_seal", "quantumSealed"])
-def test_a_verdict_is_never_asked_for_again(api: ScriptedServer, client: Client, answer: Write, verdict: str) -> None:
-    """A rejection is an answer like any other."""
-    api.script = [answer(body=b'{"good": false, "verdict": "%s"}' % verdict.encode())] * 2
-
-    verified = client.partner.verify(UploadResponse.model_validate_json(SLOT), None)
-
-    assert verified.response.verdict == verdict
-    assert len(api.received) == 1
-
-
-@pytest.mark.parametrize("status", [413, 422, 451])
-def test_a_refusal_of_the_audio_itself_is_final(
-    api: ScriptedServer, client: Client, answer: Write, status: int
-) -> None:
-    """A second upload of the same bytes would cost two calls and be refused the same."""
-    api.script = [answer(status, b'{"code": "unprocessable"}')]
-
-    with pytest.raises(CallFailed) as failed:
-        client.partner.verify(UploadResponse.model_validate_json(SLOT), None)
-
-    assert failed.value.reason == f"http_{status}"
-    assert len(api.received) == 1
-
-
-@pytest.mark.parametrize("status", [408, 425])
-def test_a_storage_target_that_was_too_busy_gets_a_fresh_slot_after_a_wait(
-    storage: ScriptedServer, client: Client, answer: Write, slot: UploadResponse, *, audio: Bytes, status: int
-) -> None:
-    """The upload came too late or too early; the audio is not refused."""
-    storage.script = [answer(status, b"")]
-
-    with pytest.raises(SlotSpent):
-        client.partner.fill_slot(slot, audio)
-
-    assert client.facts() == [("slot", status, None)]
-
-
-@pytest.mark.parametrize("status", [400, 404, 409, 410])
-def test_a_refusal_to_verify_gets_one_fresh_upload(
-    api: ScriptedServer, client: Client, answer: Write, status: int
-) -> None:
-    """The upload may be gone; the second refusal is final."""
-    slot = UploadResponse.model_validate_json(SLOT)
-    api.script = [answer(status), answer(status, b'{"code": "upload_gone"}')]
-
-    with pytest.raises(SlotSpent):
-        client.partner.verify(slot, None)
-    with pytest.raises(CallFailed) as failed:
-        client.partner.verify(slot, None)
-
-    assert (failed.value.reason, failed.value.code) == (f"http_{status}", "upload_gone")
-
-
 def test_an_expired_slot_does_not_use_up_the_fresh_upload(
     api: ScriptedServer, storage: ScriptedServer, client: Client, answer: Write, slot: UploadResponse, *, audio: Bytes
 ) -> None:
@@ -338,17 +284,6 @@ def test_threads_refused_together_go_on_together(
     assert [[exchange.status for exchange in each] for each in (own, others)] == [[403, 200], [403, 200]]
 
 
-def test_a_rotation_that_is_always_throttled_is_given_up(api: ScriptedServer, client: Client, answer: Write) -> None:
-    """It has a lane of its own, so no other call waits (contract, Endpoints 3)."""
-    api.script = [answer(429, retry_after="0.001")] * 3
-
-    with pytest.raises(CallFailed) as failed:
-        client.partner.rotate("rotation-of-november-2026")
-
-    assert failed.value.reason == "http_429"
-    assert len(api.received) == 3
-
-
 def test_a_wait_ends_with_the_run(api: ScriptedServer, client: Client, answer: Write) -> None:
     """A call that waits for its retry when the run is stopped is not repeated."""
     api.script = [answer(500), answer(body=SLOT)]
@@ -442,18 +377,6 @@ def test_a_refused_key_is_for_a_control_to_judge(api: ScriptedServer, client: Cl
 
     assert (failed.value.reason, failed.value.status, failed.value.code) == ("http_403", 403, "forbidden")
     assert client.stop.reason is None
-
-
-def test_a_key_rotated_meanwhile_is_used_for_controls_too(
-    api: ScriptedServer, client: Client, answer: Write, key_path: Path
-) -> None:
-    """The key is read again before anything is doubted."""
-    api.script = [answer(403), answer(body=SLOT)]
-    key_path.write_text("pk_rotated")
-
-    client.partner.for_control().request_slot()
-
-    assert [request.headers["x-api-key"] for request in api.received] == ["pk_SECRET_of_this_test", "pk_rotated"]
 
 
 def test_a_control_spends_few_tries_and_asks_for_none_itself(

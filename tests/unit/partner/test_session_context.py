@@ -6,24 +6,6 @@ from itertools import count
 from proofsweep.partner.session import SingleFlight
 
 
-def test_a_result_serves_all_that_need_none_newer() -> None:
-    """Sixteen workers that are throttled at once cost one call to find out why, not sixteen."""
-    flight, results = SingleFlight[int](), iter([7, 5])
-
-    first = flight.result(10.0, lambda: 10.0, lambda: next(results))
-    again = flight.result(10.0, lambda: 11.0, lambda: next(results))
-
-    assert (first, again) == (7, 7)
-
-
-def test_a_result_that_is_too_old_is_replaced() -> None:
-    """The quota may have ended since."""
-    flight, results = SingleFlight[int](), iter([7, 0])
-    flight.result(10.0, lambda: 10.0, lambda: next(results))
-
-    assert flight.result(10.1, lambda: 11.0, lambda: next(results)) == 0
-
-
 def test_a_result_is_as_old_as_the_beginning_of_its_call() -> None:
     """What happened while it was on its way may not be in it."""
     flight, times, results = SingleFlight[int](), iter([10.0, 20.0]), iter([7, 0])

@@ -231,17 +231,6 @@ def test_a_wait_in_an_outage_changes_no_rate(world: World) -> None:
     assert world.reported == []
 
 
-def test_only_an_answer_to_the_same_call_ends_its_wait(world: World) -> None:
-    """The storage target's success shows nothing about the API's lane; another 429 does not either."""
-    world.throttle(Call.VERIFY, 1.0)
-    world.ahead_seconds = 121.0
-    world.dispatcher.note(exchange(Call.SLOT, 204))
-
-    world.throttle(Call.VERIFY, 1.0)
-
-    assert world.stop.reason is not None
-
-
 @pytest.mark.parametrize("status", [200, 404, 500])
 def test_any_answer_but_a_429_renews_the_patience(world: World, status: int) -> None:
     """The lane let a call through between two 429s, whatever became of it."""
@@ -252,17 +241,6 @@ def test_any_answer_but_a_429_renews_the_patience(world: World, status: int) -> 
     world.throttle(Call.VERIFY, 1.0)
 
     assert world.stop.reason is None
-
-
-def test_a_connection_that_breaks_is_no_answer(world: World) -> None:
-    """It shows nothing about the lane."""
-    world.throttle(Call.VERIFY, 1.0)
-    world.ahead_seconds = 121.0
-    world.dispatcher.note(exchange(Call.VERIFY, None, Failure.CONNECTION))
-
-    world.throttle(Call.VERIFY, 1.0)
-
-    assert world.stop.reason is not None
 
 
 def test_a_part_of_the_lane_is_kept_to_until_it_is_the_whole(world: World) -> None:
@@ -371,10 +349,6 @@ def test_work_in_hand_is_abandoned_when_the_leg_ends_in_an_outage(world: World) 
     ("outage", "doubtful"),
     [
         (exchange(Call.VERIFY, 500), Call.VERIFY),
-        (exchange(Call.VERIFY, None, Failure.CONNECTION), Call.VERIFY),
-        (exchange(Call.SLOT, 403), Call.SLOT),
-        (exchange(Call.UPLOADS, 404), Call.UPLOADS),
-        (exchange(Call.SLOT, 413), None),
         (exchange(Call.VERIFY, 422), None),
     ],
 )

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from proofsweep.partner.pacing.lane_model import RateChange, Sent
+from proofsweep.partner.pacing.lane_model import Sent
 from proofsweep.partner.pacing.pacer import FIRST_RATE, Pacer
 
 
@@ -317,16 +317,6 @@ def test_a_burst_of_429s_changes_the_rate_once_and_its_longest_wait_counts() -> 
     assert pacer.next_at == pytest.approx(7.1)
 
 
-def test_a_pause_for_another_reason_does_not_change_the_rate() -> None:
-    """An outage, or a 429 of GET /partner/usage, shows nothing about the rate."""
-    pacer = Pacer()
-
-    pacer.pause(10.0, 5.0)
-
-    assert pacer.next_at == 15.0
-    assert pacer.learned_rate is None
-
-
 def test_a_run_that_sends_less_than_it_may_keeps_its_pace() -> None:
     """Slow uploads use less than the pace; the pace must not grow because of that."""
     pacer = Pacer()
@@ -335,17 +325,3 @@ def test_a_run_that_sends_less_than_it_may_keeps_its_pace() -> None:
         pacer.send(float(second))
 
     assert pacer.pace == FIRST_RATE
-
-
-def test_the_change_of_rate_is_reported() -> None:
-    """A person who watches a run sees why it is slower."""
-    lane = Lane(Pacer(), 20.0, 20.0)
-    lane.run(8.0)
-    first = lane.pacer.rate_change
-    lane.run(200.0)
-    lane.rate = 5.0
-    lane.run(8.0)
-
-    assert first in {RateChange.FOUND, RateChange.THE_SAME}
-    assert lane.pacer.learned_rate is not None
-    assert lane.pacer.learned_rate < 10.0

@@ -52,11 +52,6 @@ def test_refusals_at_random_rarely_agree() -> None:
     assert false_proofs < 10
 
 
-def test_hints_did_not_end_a_cycle() -> None:
-    """What was let through in all of them counts when the bucket is empty at last."""
-    assert refusals(10, 20, 30).whole().calls == 60
-
-
 def test_what_is_usual_follows_the_last_429s() -> None:
     """And stays above a few calls, so that it can be divided by."""
     found = refusals()

@@ -177,16 +177,6 @@ def test_the_exchanges_of_a_control_belong_to_no_row(
     assert journal_rows(leg.results, leg.plan, 1) == []
 
 
-def test_a_control_goes_while_all_others_are_held(
-    leg: LegContext, calls: ControlCalls, service: ScriptedService
-) -> None:
-    """Else no outage would end."""
-    service.usual[Call.VERIFY] = REJECTED
-    leg.dispatcher.hold(is_held=True)
-
-    assert calls.make(SERVICE, []).finding is RIGHT
-
-
 def test_the_quota_is_asked_for_while_all_others_are_held(
     leg: LegContext, calls: ControlCalls, service: ScriptedService
 ) -> None:
@@ -244,32 +234,6 @@ def test_the_smallest_accepted_file_that_is_large_enough_shows_whether_uploads_w
 
     assert sent_names(service, *sizes) == [chosen]
     assert (result.finding, result.most_bytes) == (RIGHT, most_bytes)
-
-
-@pytest.mark.parametrize(
-    ("call", "answer", "finding"),
-    [
-        (Call.VERIFY, REJECTED, RIGHT),
-        (Call.VERIFY, Scripted(status=422), RIGHT),
-        (Call.VERIFY, Scripted(status=None), WRONG),
-        (Call.SLOT, Scripted(status=503), WRONG),
-        (Call.UPLOADS, REFUSED_KEY, WRONG),
-    ],
-)
-def test_any_answer_shows_that_an_upload_of_this_size_works(
-    calls: ControlCalls,
-    service: ScriptedService,
-    tmp_path: Path,
-    *,
-    call: Call,
-    answer: Scripted,
-    finding: ControlFinding,
-) -> None:
-    """Whether it is accepted is another question."""
-    calls.past = KnownPast([accepted(tmp_path, "a.wav", 100)])
-    service.usual[call] = answer
-
-    assert calls.make(SIZE, [suspect(99)]).finding is finding
 
 
 def test_a_large_file_that_is_gone_shows_nothing(calls: ControlCalls, service: ScriptedService, tmp_path: Path) -> None:

@@ -57,11 +57,3 @@ def test_it_is_sent_in_the_mode_that_is_in_doubt(
     assert isinstance(body, dict)
     assert set(body) == names
     assert item.mode is mode
-
-
-def test_it_never_changes() -> None:
-    """Its facts are the same whenever they are asked for, so a rejection of it stands."""
-    files, audio = ProbeFiles(), probe_item(Mode.ONE_FILE).audio
-
-    assert files.facts(audio) == files.facts(audio)
-    assert files.facts(audio).size_bytes == 44 + 8_820

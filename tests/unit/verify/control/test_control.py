@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import pytest
 
@@ -212,7 +211,7 @@ def test_a_failure_is_written_when_its_control_comes_out_right(world: World) -> 
     """The first control goes at once; the row is not given back, since it was written another way."""
     assert not world.fail()
     assert world.written == [0]
-    assert world.control.put_aside == set()
+    assert world.control.suspects.put_aside == set()
     assert world.doubts() == [Doubt.SERVICE]
 
 
@@ -222,7 +221,7 @@ def test_one_right_control_decides_about_all_that_failed_before_it(world: World)
     world.now += 1.0
     for _ in range(50):
         world.fail()
-    before, aside = list(world.written), set(world.control.put_aside)
+    before, aside = list(world.written), set(world.control.suspects.put_aside)
 
     world.now += 10.0
     world.fail()
@@ -230,17 +229,6 @@ def test_one_right_control_decides_about_all_that_failed_before_it(world: World)
     assert (before, aside) == ([0], set(range(1, 51)))
     assert sorted(world.written) == list(range(52))
     assert len(world.made) == 2
-
-
-def test_another_item_that_is_answered_lets_a_due_control_go(world: World) -> None:
-    """What waits needs no further failure."""
-    world.fail()
-    world.fail()
-    world.now += 10.0
-
-    world.admit(ACCEPTED)
-
-    assert sorted(world.written) == [0, 1, 2]
 
 
 @pytest.mark.parametrize("ended_by", [EndedBy.KEY_REFUSED, EndedBy.BREAKER])
@@ -251,7 +239,7 @@ def test_wrong_controls_end_the_leg_as_they_show(world: World, ended_by: EndedBy
     assert not world.fail()
 
     assert world.written == []
-    assert world.control.put_aside == {0}
+    assert world.control.suspects.put_aside == {0}
     assert world.ended_by == ended_by
     assert world.stop.reason is not None
     assert world.stop.reason.message == "It is so."
@@ -273,23 +261,6 @@ def test_no_call_goes_while_a_control_of_the_key_is_made(world: World, result: R
     assert world.held == held
 
 
-def test_waits_between_controls_double_up_to_six_times_the_first(world: World) -> None:
-    """For as long as an outage may last."""
-    world.control.outage_seconds = 1_000.0
-    world.controls = [WRONG] * 7 + [RIGHT]
-
-    world.fail()
-
-    times = [when for when, *_ in world.made]
-    assert [later - earlier for earlier, later in pairwise(times)] == [
-        10.0,
-        20.0,
-        40.0,
-        *[60.0] * 4,
-    ]
-    assert world.ended_by is None
-
-
 def test_what_failed_in_an_outage_stays_unwritten_when_it_is_over(world: World) -> None:
     """It is tried again last; the leg goes on, and answers of that time are forgotten."""
     world.controls = [WRONG, WRONG, RIGHT]
@@ -297,7 +268,7 @@ def test_what_failed_in_an_outage_stays_unwritten_when_it_is_over(world: World) 
     world.fail()
 
     assert world.written == []
-    assert world.control.put_aside == {0}
+    assert world.control.suspects.put_aside == {0}
     assert world.ended_by is None
     assert not world.dispatcher.status().is_outage
     assert world.forgotten == 2
@@ -317,7 +288,7 @@ def test_a_try_that_a_wrong_control_met_is_worthless(world: World) -> None:
     world.admit(ACCEPTED)
 
     assert sorted(world.written) == [2, 3]
-    assert world.control.put_aside == {0, 1}
+    assert world.control.suspects.put_aside == {0, 1}
 
 
 def test_a_control_decides_only_about_tries_that_ended_before_it_began(world: World) -> None:
@@ -347,7 +318,7 @@ def test_where_no_control_can_be_made_now_rows_remain(world: World) -> None:
     world.control.finish()
 
     assert world.written == []
-    assert world.control.put_aside == {0}
+    assert world.control.suspects.put_aside == {0}
     assert world.ended_by is None
     assert not world.dispatcher.status().is_outage
 
@@ -361,7 +332,7 @@ def test_a_time_out_without_a_control_is_put_aside(world: World) -> None:
 
     assert world.doubts() == [Doubt.SIZE]
     assert world.written == []
-    assert world.control.put_aside == {0}
+    assert world.control.suspects.put_aside == {0}
 
 
 def test_a_control_of_size_says_nothing_of_larger_files(world: World) -> None:
@@ -374,7 +345,7 @@ def test_a_control_of_size_says_nothing_of_larger_files(world: World) -> None:
     world.fail(SLOW, size=99)
 
     assert world.written == [0, 2]
-    assert world.control.put_aside == {1}
+    assert world.control.suspects.put_aside == {1}
 
 
 def test_refusals_of_bytes_that_were_accepted_stand_where_there_is_no_control(world: World) -> None:
@@ -416,7 +387,7 @@ def test_failures_without_a_control_wait_for_the_end(world: World) -> None:
 
     assert before == []
     assert sorted(world.written) == [0, 1]
-    assert world.control.put_aside == set()
+    assert world.control.suspects.put_aside == set()
 
 
 def test_many_failures_without_a_control_do_not_wait_for_the_end(world: World) -> None:
@@ -525,7 +496,7 @@ def test_controls_are_made_for_what_is_still_in_doubt_alone(world: World) -> Non
     world.admit(ACCEPTED)
 
     assert [suspects for _, _, suspects in world.made if not suspects] == []
-    assert world.control.put_aside == {2, 3}
+    assert world.control.suspects.put_aside == {2, 3}
 
 
 def test_the_end_makes_the_controls_that_are_left(world: World) -> None:
@@ -591,18 +562,6 @@ def test_calls_that_fail_for_many_are_given_up_before_a_control_is_due(world: Wo
     world.now += 10.0
     assert world.control.is_well()
     assert len(world.made) == 2
-
-
-def test_calls_that_fail_for_too_long_end_the_leg(world: World) -> None:
-    """As what their control showed."""
-    world.controls = [WRONG]
-    let_calls_fail(world)
-
-    with pytest.raises(RunMustStop) as stopped:
-        world.control.is_well()
-
-    assert stopped.value.ended_by == "breaker"
-    assert world.dispatcher.status().is_outage
 
 
 def test_a_leg_that_cannot_tell_says_so(world: World) -> None:

@@ -91,9 +91,10 @@ def test_only_an_answer_to_the_very_same_bytes_serves_another_item(
     assert second is (done if is_served else None)
 
 
-def test_the_oldest_answers_are_forgotten(path: str) -> None:
+def test_the_oldest_answers_are_forgotten(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """So the cache does not grow with the catalog."""
-    duplicates = DuplicateCache(StopSwitch(), most_answers=2)
+    monkeypatch.setattr("proofsweep.verify.item.duplicates._MOST_ANSWERS", 2)
+    duplicates = DuplicateCache(StopSwitch())
 
     with open_audio(path) as audio:
         for head in range(4):

@@ -331,20 +331,3 @@ def test_a_damaged_object_costs_its_slot_alone(
     assert new(algorithm, content).hexdigest() in detail
     assert Call.VERIFY not in service.calls
     assert service.calls.count(Call.UPLOADS) == 1
-
-
-def test_an_object_as_declared_is_verified(
-    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
-) -> None:
-    """Its ETag is no digest."""
-    store, content = MemoryStore(), b"RIFF\x24\0\0\0WAVEfmt " + bytes(2 * PIECE_BYTES)
-    obstore.put(store, "a.wav", content)
-    files = Files()
-    files._buckets = BucketFiles(lambda _root: store)
-    declared = Declared(size_bytes=len(content), digests={"sha256": sha256(content).hexdigest()})
-    whole = replace(item, audio="s3://b/a.wav", audio_version=None, declared=declared)
-
-    done = finished(verify_item(whole, replace(verify_context, files=files)))
-
-    assert isinstance(done.outcome, Accepted)
-    assert service.calls == ALL_CALLS

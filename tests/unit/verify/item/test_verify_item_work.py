@@ -1,17 +1,15 @@
 """What was read and asked for one item is known at its end, whatever failed meanwhile."""
 
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from proofsweep.catalog.preflight import SizeLimits
 from proofsweep.errors import RunMustStop
-from proofsweep.model.exchanges import Call, Exchange
+from proofsweep.model.exchanges import Exchange
 from proofsweep.model.items import WorkItem
 from proofsweep.model.outcomes import Accepted, Failed, Finished
 from proofsweep.model.reasons import Ineligible, Reason
@@ -19,7 +17,7 @@ from proofsweep.partner.stop import StopSwitch
 from proofsweep.verify.item.duplicates import DuplicateCache
 from proofsweep.verify.item.verify_item import ItemWork, VerifyContext, verify_item
 
-from ...scripted_service import NOW, Scripted, ScriptedService
+from ...scripted_service import NOW, ScriptedService
 
 Begin = Callable[..., ItemWork]
 
@@ -57,34 +55,6 @@ def test_each_mode_has_its_own_limit(begin: Begin, sidecar: Path, *, has_sidecar
     assert work.sidecar == (b"proof" if has_sidecar else None)
 
 
-def test_the_session_is_the_items_own(begin: Begin, service: ScriptedService) -> None:
-    """Its attempts count from one, and each exchange is recorded at once and kept for the row."""
-    recorded: list[Exchange] = []
-    service.script[Call.UPLOADS] = [Scripted(status=503)]
-    first, second = begin(record=recorded.append), begin(record=recorded.append)
-
-    first.partner.request_slot()
-    second.partner.request_slot()
-
-    assert [exchange.attempt for exchange in recorded] == [1, 2, 1]
-    assert first.deferred().exchanges == recorded[:2]
-    assert second.deferred().exchanges == recorded[2:]
-
-
-def test_bytes_that_were_not_sent_have_no_digest(begin: Begin, sidecar: Path) -> None:
-    """A digest is of what was sent: neither that of the audio nor that of the sidecar, though both were opened."""
-    closed, opened = begin(), begin(sidecar)
-    with opened.open_audio() as audio:
-        opened.outcome_without_call(audio)
-
-    done = [work.finished(Failed(reason="timeout", detail="")) for work in (closed, opened)]
-
-    assert opened.sidecar == b"proof"
-    assert done[0].read is None
-    assert done[1].read is not None
-    assert (done[1].read.audio_format, done[1].read.sha256, done[1].read.sidecar_sha256) == ("wav", None, None)
-
-
 def test_a_clock_that_is_put_back_makes_no_negative_time(begin: Begin) -> None:
     """An item ends no earlier than it began."""
     times = [NOW, NOW - timedelta(hours=1)]
@@ -103,27 +73,6 @@ def test_an_item_does_not_wait_for_itself(begin: Begin, stop: StopSwitch) -> Non
     for _ in range(2):
         with work.open_audio() as audio:
             assert work.outcome_without_call(audio) is None
-
-
-def test_the_answer_to_the_same_bytes_is_taken_over(
-    verify_context: VerifyContext, begin: Begin, stop: StopSwitch, wav: Path
-) -> None:
-    """The item names the other one, and was read itself."""
-    duplicates = DuplicateCache(stop)
-    original = verify_item(
-        WorkItem(manifest_row=1, item_id="b", audio=str(wav)), replace(verify_context, duplicates=duplicates)
-    )
-    work = begin(duplicates=duplicates)
-
-    with closing(work), work.open_audio() as audio:
-        outcome = work.outcome_without_call(audio)
-        assert isinstance(outcome, Accepted)
-        done = work.finished(outcome)
-
-    assert isinstance(original, Finished)
-    assert (done.original, done.outcome) == (original, original.outcome)
-    assert done.read is not None
-    assert done.read.sha256 == sha256(wav.read_bytes()).hexdigest()
 
 
 @pytest.mark.parametrize("reason", [Reason.MISSING_AUDIO, Reason.UNREADABLE_FOLDER, Reason.SOURCE_FORBIDDEN])

@@ -26,7 +26,7 @@ from proofsweep.verify.plan.examine_service import ServiceStatus
 
 from ...conftest import LegBuilder
 from ...ended_runs import end_leg, plan_of_run
-from ...left_behind import exchange, journal_rows, let_holder_die, rows_of, write_journal
+from ...left_behind import exchange, journal_rows, let_holder_die, rows_of
 from ...scripted_service import NOW, Scripted, ScriptedService
 
 URL = "https://partner.example/v1"
@@ -172,19 +172,6 @@ def test_a_leg_whose_context_cannot_be_made_is_released(request_for: BuiltReques
         run(replace(request_for, context_of=fail))
 
     assert new_leg.legs(request_for.plan).numbers() == []
-
-
-def test_a_leg_that_died_is_settled_before_the_work(request_for: BuiltRequest, service: ScriptedService) -> None:
-    """Its rows are published and not verified again."""
-    results, plan = request_for.results, request_for.plan
-    open_leg(results, plan, lambda: NOW, {})
-    write_journal(results, plan, 1, [0, 2], "dead")
-    let_holder_die(results, plan, 1)
-
-    run(request_for)
-
-    assert rows_of(results, plan) == [0, 2, 1]
-    assert service.calls.count(Call.VERIFY) == 1
 
 
 def test_a_leg_that_comes_back_loses_no_request_id_and_doubles_no_row(

@@ -56,16 +56,6 @@ def runs_rows(results: Results, plan: Plan) -> list[dict[str, object]]:
     return results.table("runs", results.parts_of("runs", plan)).to_pylist()
 
 
-def test_the_first_leg_is_claimed_with_its_facts(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
-    """A process that must settle it later reads its key and its quota from the claim."""
-    leg = open_next(results, plan)
-
-    holder = new_leg.legs(plan).holder(leg)
-    assert leg == 1
-    assert holder is not None
-    assert (holder.pid, holder.facts) == (os.getpid(), FACTS)
-
-
 def test_a_leg_that_is_alive_keeps_every_other_out(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
     """The error names who works on it; nothing is claimed and nothing is settled."""
     open_next(results, plan)
@@ -96,19 +86,6 @@ def test_a_leg_that_died_is_settled_before_the_next(results: Results, plan: Plan
     assert receipt["ended_by"] == "killed"
     assert (row["ended_by"], row["accepted"], row["remaining"], row["quota_before"]) == ("killed", 2, 2, 900)
     assert journal_rows(results, plan, 1) == []
-
-
-def test_the_rows_of_dead_legs_are_published_once(results: Results, plan: Plan) -> None:
-    """However many legs die one after the other, each row stands in one part."""
-    for leg, numbers in enumerate(([0, 1], [2], []), start=1):
-        begin_next(results, plan)
-        write_journal(results, plan, leg, numbers)
-        let_holder_die(results, plan, leg)
-
-    begin_next(results, plan)
-
-    assert rows_of(results, plan) == [0, 1, 2]
-    assert [row["ended_by"] for row in runs_rows(results, plan)] == ["killed"] * 3
 
 
 def test_of_two_that_open_at_the_same_moment_one_is_told_of_the_other(plan: Plan, tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from proofsweep.errors import ResultsError
-from proofsweep.model.run_records import LegPace
 from proofsweep.model.runs import Plan
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results
@@ -13,7 +12,6 @@ from proofsweep.store.run_index import RunIndex
 from proofsweep.store.snapshot import Snapshot, legs_in
 from proofsweep.verify.leg import note_leg as module
 from proofsweep.verify.leg.note_leg import note_leg, note_run
-from proofsweep.verify.plan.history import leg_pace
 
 from ...ended_runs import answered, end_leg, plan_of_run
 
@@ -100,8 +98,3 @@ def test_an_old_store_is_added_bit_by_bit(results: Results, monkeypatch: pytest.
 
     assert first == set(RUNS[2:])
     assert set(legs_in(Snapshot(results.store).entries())) == set(RUNS)
-
-
-def test_of_a_leg_without_exchanges_no_pace_is_known(results: Results) -> None:
-    """Its first part does not exist."""
-    assert leg_pace(results, end(results, RUNS[0]), 1) == LegPace()

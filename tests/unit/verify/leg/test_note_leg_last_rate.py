@@ -44,8 +44,3 @@ def test_an_old_rate_is_forgotten(tmp_path: Path) -> None:
     results = store_with(tmp_path, {"rate_learned": 5.0, "finished_at": WEEK_AGO - timedelta(seconds=1)})
 
     assert last_rate(results, URL, "abc", WEEK_AGO) is None
-
-
-def test_a_store_without_runs_remembers_nothing(tmp_path: Path) -> None:
-    """The first run of all."""
-    assert last_rate(Results(open_store(str(tmp_path))), URL, "abc", WEEK_AGO) is None

@@ -56,14 +56,6 @@ def test_a_name_that_is_taken_leaves_its_rows_remaining(results: Results, plan: 
     assert rows_of(results, plan) == [0, 4]
 
 
-def test_empty_parts_keep_the_process_of_a_killed_leg_out(results: Results, plan: Plan) -> None:
-    """Only where rows remain."""
-    write_part(results, plan, 2, 2, [4, 5])
-    write_journal(results, plan, 1, [0])
-
-    assert publish(results, plan, keeps_out=True) == [1, 0]
-
-
 def test_a_journal_that_vanishes_while_it_is_read_leaves_what_another_process_published(
     results: Results, plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:

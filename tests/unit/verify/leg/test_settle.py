@@ -17,7 +17,6 @@ from proofsweep.verify.leg.settle import LegEnd, settle_leg
 from ...conftest import LegBuilder
 from ...left_behind import (
     BreakingStore,
-    journal_rows,
     let_holder_die,
     rows_of,
     verdict,
@@ -58,16 +57,6 @@ def test_what_is_in_the_journal_alone_becomes_parts(results: Results, plan: Plan
     assert (row["accepted"], row["remaining"], row["calls"]) == (4, 1, 5)
 
 
-def test_the_audit_trail_is_published_whole(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
-    """Exchanges are kept for rows that did not finish, too; afterwards the journal is not needed any more."""
-    write_journal(results, plan, 1, [0, 4])
-
-    settle_leg(results, plan, COMPLETE, new_leg.legs(plan))
-
-    assert rows_of(results, plan, "exchanges") == [0, 4]
-    assert journal_rows(results, plan, 1) == journal_rows(results, plan, 1, "exchanges") == []
-
-
 @pytest.mark.parametrize("writes", range(WRITES))
 def test_a_settlement_that_breaks_off_is_done_by_the_next(
     results: Results, plan: Plan, new_leg: LegBuilder, tmp_path: Path, writes: int
@@ -103,15 +92,6 @@ def test_a_killed_leg_cannot_publish_any_more(results: Results, plan: Plan, new_
             write_part(results, plan, 1, shard, [2 * shard])
 
 
-def test_a_leg_that_ends_in_order_leaves_no_empty_parts(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
-    """Nobody is kept out by them."""
-    write_journal(results, plan, 1, [2])
-
-    settle_leg(results, plan, COMPLETE, new_leg.legs(plan))
-
-    assert parts_by_shard(results, plan, 1) == {1: 1}
-
-
 def test_a_leg_that_comes_back_is_told_that_it_was_taken_over(
     results: Results, plan: Plan, new_leg: LegBuilder
 ) -> None:
@@ -141,17 +121,6 @@ def test_a_take_over_whose_names_are_taken_leaves_a_run_that_can_be_resumed(
     assert rows_of(results, plan) == [0]
     assert sorted(map(str, rows_of(results, plan, "exchanges"))) == ["0", "1", "2"]
     assert (receipt["ended_by"], receipt["counts"]["remaining"]) == ("killed", 4)  # type: ignore[index]
-
-
-def test_a_leg_is_settled_once(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
-    """The second receipt is refused, and the first one stays."""
-    settle_leg(results, plan, COMPLETE, new_leg.legs(plan))
-    before = new_leg.legs(plan).receipt_digest(1)
-
-    with pytest.raises(RunIsActive):
-        settle_leg(results, plan, KILLED, new_leg.legs(plan))
-
-    assert new_leg.legs(plan).receipt_digest(1) == before
 
 
 def test_receipts_are_chained(results: Results, plan: Plan, new_leg: LegBuilder) -> None:

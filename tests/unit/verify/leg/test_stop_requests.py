@@ -102,11 +102,6 @@ def test_a_bucket_is_asked_once_in_four_seconds(world: World) -> None:
     assert world.store.reads == 15
 
 
-def test_a_second_request_is_harmless(world: World) -> None:
-    """Who asks learns that somebody was first."""
-    assert (world.ask(), world.ask()) == (True, False)
-
-
 def test_the_next_leg_is_not_stopped(world: World) -> None:
     """The request was for a process that has ended."""
     world.ask()

@@ -26,8 +26,6 @@ from ...left_behind import BreakingStore, exchange, journal_rows, rows_of, write
 from ...scripted_service import Scripted, ScriptedService
 
 NO_ANSWER = Scripted(document={"good": "perhaps"})
-DOWN = Scripted(status=500)
-REJECTED = Scripted(document={"good": False, "verdict": "unreadable"})
 THREE_CALLS = [Call.UPLOADS, Call.SLOT, Call.VERIFY]
 LAST_SHARD = Slice(1, 0, 2)
 """Of a run that is too large for a task for each item: its second shard, of two rows."""
@@ -46,14 +44,6 @@ class WaitingSwitch(StopSwitch):
         del seconds
         self.on_rest()
         self.check()
-
-
-class Clock:
-    """A clock that stands still."""
-
-    def __call__(self) -> float:
-        """Return the same time again."""
-        return 100.0
 
 
 @pytest.fixture
@@ -143,31 +133,6 @@ def test_an_item_that_the_stop_meets_leaves_its_exchanges(leg: LegContext, servi
     assert written(leg) == []
     assert journal_rows(leg.results, leg.plan, 1, "exchanges") == [0]
     assert leg.counters.rows == {}
-
-
-def test_a_row_in_doubt_is_written_when_the_control_shows_that_the_service_works(
-    leg: LegContext, service: ScriptedService
-) -> None:
-    """The service answers for the probe audio, so the file is at fault. Its row is published at the leg's end."""
-    service.script[Call.VERIFY] = [*[DOWN] * 2, REJECTED]
-
-    assert work_item(leg, item_of(leg)) is None
-    assert written(leg) == [0]
-    assert leg.control.put_aside == set()
-    assert leg.counters.rows == {"failed": 1}
-
-
-def test_a_row_in_doubt_waits_for_its_control(leg: LegContext, service: ScriptedService) -> None:
-    """One was just made; the next is not due yet. The row is in no journal, and not counted."""
-    service.script[Call.VERIFY] = [*[DOWN] * 2, REJECTED, *[DOWN] * 2]
-    clock = Clock()
-    leg.control.clock = clock
-    work_item(leg, item_of(leg, 0))
-
-    assert work_item(leg, item_of(leg, 1)) is None
-    assert written(leg) == [0]
-    assert leg.control.put_aside == {1}
-    assert leg.counters.rows == {"failed": 1}
 
 
 def test_an_item_that_may_not_be_tried_yet_costs_nothing(
@@ -326,18 +291,3 @@ def test_a_leg_that_stops_while_the_store_fails_begins_nothing(
     assert service.calls == []
     with pytest.raises(ResultsError):
         leg.heartbeat.write()
-
-
-def test_a_system_without_threads_ends_the_leg(leg: LegContext, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No item can begin: the error is raised, the leg is stopped, and nothing waits for ever."""
-
-    def fail(_thread: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(threading.Thread, "start", fail)
-
-    with pytest.raises(RuntimeError, match="can't start new thread"):
-        verify_slice(leg, leg.remaining.slices()[0])
-
-    assert leg.stop.reason is not None
-    assert leg.stop.reason.ended_by == "error"

@@ -69,7 +69,7 @@ def test_what_failed_in_an_outage_is_tried_again(leg: LegContext, service: Scrip
     assert leg.stop.reason is None
     assert written(leg) == [0, 1, 2]
     assert leg.counters.rows == {"accepted": 3}
-    assert leg.control.put_aside == set()
+    assert leg.control.suspects.put_aside == set()
 
 
 def test_a_failure_that_a_late_control_believes_needs_no_second_try(leg: LegContext, service: ScriptedService) -> None:
@@ -81,19 +81,6 @@ def test_a_failure_that_a_late_control_believes_needs_no_second_try(leg: LegCont
 
     assert written(leg) == [0, 1, 2]
     assert leg.counters.rows == {"failed": 2, "accepted": 1}
-
-
-def test_failures_without_a_control_are_written_at_the_end(new_leg: LegBuilder, service: ScriptedService) -> None:
-    """Nothing was accepted."""
-    leg = new_leg.leg(new_leg.plan(2))
-    service.usual[Call.VERIFY] = UNFIT
-
-    work(leg, rows=2)
-
-    assert leg.stop.reason is None
-    assert leg.counters.rows == {"failed": 2}
-    assert written(leg) == [0, 1]
-    assert service.calls == THREE_CALLS * 2
 
 
 def test_files_that_fail_first_hold_nobody_up(new_leg: LegBuilder, service: ScriptedService) -> None:

@@ -173,16 +173,6 @@ def test_a_shard_that_another_process_published_meanwhile_is_done(worker: Worker
     assert rows_of(leg.results, leg.plan) == [0, 1, 2]
 
 
-def test_the_leg_stops_for_a_reason_of_this_process(worker: Worker) -> None:
-    """The result says it."""
-    worker.leg.stop.pull(RunMustStop("The key was refused.", ended_by="key_refused"))
-
-    result = worker.process.verify(ALL)
-
-    assert result.stop is None or result.stop.ended_by == "key_refused"
-    assert not result.is_done
-
-
 def test_a_reason_that_comes_up_in_a_slice_comes_back_with_it(worker: Worker, service: ScriptedService) -> None:
     """Files in flight are finished first."""
     reason = RunMustStop("The key was refused.", ended_by="key_refused")
@@ -227,7 +217,7 @@ def test_rows_in_doubt_remain_at_the_end(worker: Worker, service: ScriptedServic
 
     assert worker.process.verify(GrantedSlice(piece=Slice(0, 0, 1), calls=3)).is_done
     assert journal_rows(worker.leg.results, worker.leg.plan, 1) == []
-    assert worker.leg.control.put_aside == {0}
+    assert worker.leg.control.suspects.put_aside == {0}
 
 
 def test_a_store_that_fails_is_waited_for(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,13 +267,6 @@ def work(budget: GrantedBudget, rows: range) -> int:
                 budget.note(exchange(call), row)
             budget.release(row)
     return begun
-
-
-def test_nothing_begins_without_calls(worker: Worker) -> None:
-    """The items remain, and the process does not stop."""
-    assert not worker.process.budget.admits(1)
-    assert worker.process.budget.refused == 1
-    assert worker.leg.stop.reason is None
 
 
 def test_as_many_items_begin_as_calls_are_granted(worker: Worker) -> None:

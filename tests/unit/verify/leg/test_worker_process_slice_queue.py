@@ -43,11 +43,6 @@ def test_each_slice_has_its_share(new_leg: LegBuilder) -> None:
     assert calls == [100, 66, 44]
 
 
-def test_no_slice_has_more_than_it_needs(new_leg: LegBuilder) -> None:
-    """Three calls for each item: the first may find its file."""
-    assert [each.calls for each in given(queue_of(new_leg, max_calls=100_000), 3)] == [300, 300, 300]
-
-
 def test_what_is_left_of_a_slice_waits_again(new_leg: LegBuilder) -> None:
     """Its calls that were not made are free again."""
     queue = queue_of(new_leg, max_calls=101)

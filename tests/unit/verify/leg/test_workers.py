@@ -57,11 +57,6 @@ def submit(shop: Shop, items: int) -> list[Future[int]]:
     return [shop.workers.submit(shop.work, number) for number in range(items)]
 
 
-def test_no_thread_is_made_before_there_is_work(shop: Shop) -> None:
-    """A command that verifies nothing pays nothing."""
-    assert shop.workers.threads == 0
-
-
 def test_items_begin_only_as_turns_come_for_them(shop: Shop) -> None:
     """A lane of one call in minutes needs few threads, however many items there are."""
     submit(shop, 100)

@@ -80,13 +80,6 @@ def test_the_rows_that_were_tried_longest_ago_come_first(catalog: Catalog) -> No
     assert items_in(rows) == [item_id_of(row, catalog.name) for row in catalog.rows()]
 
 
-def test_both_rules_hold_together(catalog: Catalog) -> None:
-    """What is young is left out, and of the rest the oldest are taken."""
-    names, rows = due_of(catalog, Selection(max_age="15d", oldest_first=True), 7)
-
-    assert (names, rows.skipped) == (["c.wav", "a.wav"], 2)
-
-
 def test_a_catalog_of_which_nothing_is_due_says_so(catalog: Catalog, tmp_path: Path) -> None:
     """With the number of its rows."""
     (tmp_path / "c.wav").unlink()

@@ -80,17 +80,6 @@ def test_an_address_where_something_else_answers_is_for_the_person(
         examine_service(partner)
 
 
-def test_a_refused_key_ends_the_leg(partner: Partner, service: ScriptedService) -> None:
-    """It is not tried again: the same key would be refused the same."""
-    service.usual[Call.USAGE] = Scripted(status=403)
-
-    with pytest.raises(RunMustStop) as stopped:
-        examine_service(partner)
-
-    assert stopped.value.ended_by == "key_refused"
-    assert service.calls == [Call.HEALTH, Call.USAGE]
-
-
 def test_a_quota_that_is_used_up_is_no_headroom(partner: Partner, service: ScriptedService) -> None:
     """The call that would tell of it is refused for it: that tells enough, and when the quota resets."""
     service.usual[Call.USAGE] = Scripted(status=429, remaining=0, retry_after=3_600.0, reset=RESET)
