@@ -51,25 +51,18 @@ class Ticket:
 
 
 class CallQueue:
-    """The calls that wait for one lane of the service; times are monotonic seconds of one clock.
-
-    Attributes:
-        limit: None where no concurrency limit is looked for.
-        in_flight: calls in flight.
-        is_held: only the calls of a control go.
-        refused: calls answered with 429.
-        pacer: learns the rate alone, or keeps to a part of it where other processes are known to use the lane.
-    """
+    """The calls that wait for one lane of the service; times are monotonic seconds of one clock."""
 
     def __init__(self, pacer: Pacer, limit: ConcurrencyLimit | None = None) -> None:
+        # Learns the rate alone, or keeps to a part of it where other processes are known to use the lane.
         self.pacer: Pacer | KeptPace = pacer
-        self.limit = limit
+        self.limit = limit  # None where no concurrency limit is looked for
         self.in_flight = 0
-        self.is_held = False
+        self.is_held = False  # only the calls of a control go
         self._own_pacer = pacer
         self._use = LaneUse()
         self._told_until = -math.inf
-        self.refused = 0
+        self.refused = 0  # calls answered with 429
         self._queues: tuple[deque[Ticket], ...] = tuple(deque() for _ in Priority)
         self._slots: dict[Hashable, float] = {}
         self._slot_seconds = 1.0

@@ -11,19 +11,12 @@ _SLACK_SECONDS = 0.02  # how late a call may go and still count as sent at the p
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaneShare:
-    """This process's part of a lane that others use too.
+    """This process's part of a lane that others use too."""
 
-    Attributes:
-        rate: calls per second that are this process's part.
-        bucket: what the whole lane is taken for.
-        until: the monotonic time until which it holds; what is not renewed by then is not known any more.
-        yields: a more urgent process goes first.
-    """
-
-    rate: float
-    until: float = math.inf
-    bucket: TokenBucket | None = None
-    yields: bool = False
+    rate: float  # calls per second that are this process's part
+    until: float = math.inf  # monotonic; what is not renewed by then is not known any more
+    bucket: TokenBucket | None = None  # what the whole lane is taken for
+    yields: bool = False  # a more urgent process goes first
 
 
 @dataclass(slots=True)

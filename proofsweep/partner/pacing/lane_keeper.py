@@ -26,15 +26,10 @@ _TRIED_SHARE = 0.85  # the pace counts as tried while so much of it is let in
 
 @dataclass(slots=True)
 class LaneKeeper:
-    """Finds the rate of a shared lane; times are monotonic seconds of one clock.
+    """Finds the rate of a shared lane; times are monotonic seconds of one clock."""
 
-    Attributes:
-        rate: calls per second that the lane is taken to let through.
-        pace: calls per second that all may send together now.
-    """
-
-    rate: float
-    pace: float = 0.0
+    rate: float  # calls per second that the lane is taken to let through
+    pace: float = 0.0  # calls per second that all may send together now
     _widest: float = 0.0
     _at: float = -math.inf
     _since: float = 0.0

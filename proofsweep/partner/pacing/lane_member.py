@@ -29,36 +29,22 @@ _AT_ONCE = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaneReport:
-    """What a process knows itself.
+    """What a process knows itself."""
 
-    Attributes:
-        bucket: what its pacer takes the whole lane for; None while that is not known.
-        use: its calls since the last report.
-        pause_seconds: what is left of a pause that the service has asked it for.
-        refused: calls answered with 429 since the process began.
-        slots: that it has in hand.
-    """
-
-    bucket: TokenBucket | None
-    use: LaneUse
-    pause_seconds: float = 0.0
-    refused: int = 0
-    slots: int = 0
+    bucket: TokenBucket | None  # what its pacer takes the whole lane for; None while that is not known
+    use: LaneUse  # its calls since the last report
+    pause_seconds: float = 0.0  # what is left of a pause that the service has asked it for
+    refused: int = 0  # calls answered with 429 since the process began
+    slots: int = 0  # that it has in hand
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meeting:
-    """What a look at the lane brings.
+    """What a look at the lane brings."""
 
-    Attributes:
-        share: this process's part; None if it is to find the lane alone.
-        pause_seconds: how long the service has asked another process to wait.
-        news: what to write; None if nothing is worth telling.
-    """
-
-    share: LaneShare | None
-    pause_seconds: float = 0.0
-    news: Lane | None = None
+    share: LaneShare | None  # this process's part; None if it is to find the lane alone
+    pause_seconds: float = 0.0  # how long the service has asked another process to wait
+    news: Lane | None = None  # what to write; None if nothing is worth telling
 
 
 @dataclass(slots=True, kw_only=True)

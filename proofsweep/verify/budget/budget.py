@@ -47,17 +47,12 @@ class Budget:
     The partner's headroom is the authority. Between two snapshots of it, each call that was sent is counted at the last
     known cost of a call, which includes what is not charged. What others spend is counted by time, at their last known
     rate: it does not depend on this leg's calls. Every `now` is monotonic seconds of one clock.
-
-    Attributes:
-        spent: keyed calls of this leg.
-        granted: calls that worker processes may still make; they are owed too.
-        reset: when the quota resets, by the last snapshot.
     """
 
     bounds: Bounds = field(default_factory=Bounds)
-    spent: int = 0
-    granted: int = 0
-    reset: datetime | None = None
+    spent: int = 0  # keyed calls of this leg
+    granted: int = 0  # calls that worker processes may still make; they are owed too
+    reset: datetime | None = None  # when the quota resets, by the last snapshot
     _owed: dict[int, set[Call]] = field(default_factory=dict)
     _headroom: int | None = None
     _snapshot_at: float = 0.0

@@ -37,18 +37,12 @@ _REFUSED_CONTENT = frozenset(range(400, 500)) - {HTTPStatus.FORBIDDEN, HTTPStatu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """How a control came out.
-
-    Attributes:
-        why: one sentence for a person, where it came out wrong.
-        ended_by: how the leg ends because of that.
-        most_bytes: the largest audio that it says something of; None for any.
-    """
+    """How a control came out."""
 
     finding: ControlFinding
-    why: str = ""
-    ended_by: EndedBy = EndedBy.BREAKER
-    most_bytes: int | None = None
+    why: str = ""  # one sentence for a person, where it came out wrong
+    ended_by: EndedBy = EndedBy.BREAKER  # how the leg ends because of that
+    most_bytes: int | None = None  # the largest audio that it says something of; None for any
 
 
 _RIGHT = Result(finding=ControlFinding.RIGHT)
@@ -58,11 +52,7 @@ _NOT_NOW = Result(finding=ControlFinding.NOT_NOW)
 
 @dataclass(slots=True, kw_only=True)
 class ControlCalls:
-    """Makes controls with the calls, files and answers of one leg; used by one thread at a time.
-
-    Attributes:
-        known_good: items that the service accepts, of whatever place.
-    """
+    """Makes controls with the calls, files and answers of one leg; used by one thread at a time."""
 
     verify: VerifyContext
     budget: BudgetGuard
@@ -70,7 +60,7 @@ class ControlCalls:
     past: PastAnswers
     source: SourceControl
     known: KnownFiles
-    known_good: Sequence[WorkItem] = ()
+    known_good: Sequence[WorkItem] = ()  # items that the service accepts, of whatever place
 
     def was_accepted(self, mode: Mode, audio_sha256: str, sidecar_sha256: str | None) -> bool:
         """Whether the service accepted the same bytes before; ResultsError if that cannot be read."""

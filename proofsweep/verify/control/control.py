@@ -38,22 +38,16 @@ class _LostRoot:
 
 @dataclass(slots=True, kw_only=True)
 class Control:
-    """Decides for one process of a leg; safe to use from several threads. `rules` has the rule.
-
-    Attributes:
-        mode: of the probe audio that is sent when calls fail for many items.
-        outage_seconds: how long a control may come out wrong before the leg ends.
-        first_wait_seconds: between the first and the second control of a subject.
-    """
+    """Decides for one process of a leg; safe to use from several threads. `rules` has the rule."""
 
     calls: ControlCalls
     known: KnownFiles
     dispatcher: Dispatcher
     stop: StopSwitch
     write: Callable[[Finished, Row], None]
-    mode: Mode
-    outage_seconds: float
-    first_wait_seconds: float
+    mode: Mode  # of the probe audio that is sent when calls fail for many items
+    outage_seconds: float  # how long a control may come out wrong before the leg ends
+    first_wait_seconds: float  # between the first and the second control of a subject
     forget_refusals: Callable[[], None] = lambda: None
     clock: Callable[[], float] = time.monotonic
     suspects: Suspects = field(default_factory=Suspects)

@@ -30,17 +30,11 @@ class Suspect:
 
 @dataclass(slots=True)
 class Suspects:
-    """The suspects that wait, in the order in which they came; safe to use from several threads.
+    """The suspects that wait, in the order in which they came; safe to use from several threads."""
 
-    Attributes:
-        waiting: those themselves.
-        put_aside: rows that were tried, and are not written.
-        tries_in_a_row: failed tries since the last row that was written.
-    """
-
-    waiting: list[Suspect] = field(default_factory=list)
-    put_aside: set[int] = field(default_factory=set)
-    tries_in_a_row: int = 0
+    waiting: list[Suspect] = field(default_factory=list)  # those themselves
+    put_aside: set[int] = field(default_factory=set)  # rows that were tried, and are not written
+    tries_in_a_row: int = 0  # failed tries since the last row that was written
     _streaks: Streaks = field(default_factory=Streaks)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -81,15 +75,10 @@ class Suspects:
 
 @dataclass(slots=True)
 class KnownFiles:
-    """The files of a leg that were read, and items that were accepted; threads may note them at any time.
+    """The files of a leg that were read, and items that were accepted; threads may note them at any time."""
 
-    Attributes:
-        root: the catalog's, as a path or bucket URL; None if its files may lie anywhere.
-        accepted: the smallest and the largest items of each mode.
-    """
-
-    root: str | None = None
-    accepted: list[AcceptedItem] = field(default_factory=list)
+    root: str | None = None  # the catalog's, as a path or bucket URL; None if its files may lie anywhere
+    accepted: list[AcceptedItem] = field(default_factory=list)  # the smallest and the largest items of each mode
     _read: dict[str, deque[str]] = field(default_factory=dict)
 
     def root_of(self, location: str) -> str:

@@ -20,17 +20,12 @@ _STOP_CHECK_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True)
 class DuplicateKey:
-    """What files that may be the same have in common; the sha256 of what was answered then decides.
-
-    Attributes:
-        head_digest: a checksum of the first bytes.
-        sidecar_sha256: None where there is no sidecar.
-    """
+    """What files that may be the same have in common; the sha256 of what was answered then decides."""
 
     mode: Mode
     size_bytes: int
-    head_digest: int
-    sidecar_sha256: str | None
+    head_digest: int  # a checksum of the first bytes
+    sidecar_sha256: str | None  # None where there is no sidecar
 
 
 class DuplicateCache:

@@ -33,21 +33,15 @@ Record = Callable[[Exchange], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyContext:
-    """What items are verified with.
-
-    Attributes:
-        duplicates: knows the answers for bytes that were sent before; None sends every item.
-        is_as_planned: whether only the planned version of a file is sent: another one may still be written.
-        assets: where the assets of proofs are while they are verified.
-    """
+    """What items are verified with."""
 
     partner: Partner
     limits: SizeLimits
     files: Files
     clock: Clock
-    duplicates: DuplicateCache | None = None
-    is_as_planned: bool = False
-    assets: AssetFiles = field(default_factory=AssetFiles)
+    duplicates: DuplicateCache | None = None  # knows the answers for bytes that were sent before; None sends every item
+    is_as_planned: bool = False  # whether only the planned version of a file is sent: another one may still be written
+    assets: AssetFiles = field(default_factory=AssetFiles)  # where the assets of proofs are while they are verified
 
 
 def verify_item(item: WorkItem, context: VerifyContext, record: Record = lambda _exchange: None) -> Finished | Deferred:

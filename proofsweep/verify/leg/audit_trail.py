@@ -22,19 +22,12 @@ _LANE_SECONDS = 10.0
 
 @dataclass(slots=True)
 class Counters:
-    """Counts that worker threads and worker processes add to, and a progress display reads.
+    """Counts that worker threads and worker processes add to, and a progress display reads."""
 
-    Attributes:
-        rows: finished rows by outcome word.
-        audio_bytes: of the files that the service answered.
-        calls: keyed calls.
-        cpu_seconds: of worker processes.
-    """
-
-    rows: Counter[str] = field(default_factory=Counter)
-    audio_bytes: int = 0
-    calls: int = 0
-    cpu_seconds: float = 0.0
+    rows: Counter[str] = field(default_factory=Counter)  # finished rows by outcome word
+    audio_bytes: int = 0  # of the files that the service answered
+    calls: int = 0  # keyed calls
+    cpu_seconds: float = 0.0  # of worker processes
     _cpu_told: float = field(default_factory=time.process_time)
     _workers: dict[str, tuple[LaneStatus, int, float]] = field(default_factory=dict)  # lane, files in flight, when
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -102,15 +95,11 @@ class Counters:
 
 @dataclass(slots=True)
 class AuditTrail:
-    """The rows and exchanges of one process of a leg, on their way to the journal; safe to use from several threads.
-
-    Attributes:
-        unattributed: exchanges that belong to no row; other threads may be adding to them.
-    """
+    """The rows and exchanges of one process of a leg, on their way to the journal; safe to use from several threads."""
 
     journal: Journal
     budget: BudgetGuard
-    unattributed: list[Exchange]
+    unattributed: list[Exchange]  # exchanges that belong to no row; other threads may be adding to them
     counters: Counters = field(default_factory=Counters)
 
     def write(self, done: Finished, row: Row) -> None:

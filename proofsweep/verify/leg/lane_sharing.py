@@ -25,18 +25,14 @@ _FIRST_SECONDS, _LAST_SECONDS = 2.0, 5.0
 
 @dataclass(slots=True, kw_only=True)
 class LaneSharing:
-    """One process's part in a lane.
-
-    Attributes:
-        remember_seconds: how long a rate that was learned is a first guess.
-    """
+    """One process's part in a lane."""
 
     lane: LaneObject
     dispatcher: Dispatcher
     clock: Callable[[], datetime]
     priority: LanePriority
     floor_rate: float
-    remember_seconds: float
+    remember_seconds: float  # how long a rate that was learned is a first guess
     _member: LaneMember = field(init=False)
     _listed_at: float | None = None
     _looked_at: float = 0.0

@@ -87,19 +87,14 @@ class RemainingItems:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class LegContext:
-    """What the work on one leg needs.
-
-    Attributes:
-        workers: the threads of this process; the items of two shards share them.
-        in_doubt_before: rows that were in doubt when the last leg ended; they come last.
-    """
+    """What the work on one leg needs."""
 
     plan: Plan
     leg: int
     results: Results
     journal: Journal
     stop: StopSwitch
-    workers: Executor
+    workers: Executor  # the threads of this process; the items of two shards share them
     dispatcher: Dispatcher
     verify: VerifyContext
     remaining: RemainingItems
@@ -110,7 +105,7 @@ class LegContext:
     counters: Counters
     row_context: RowContext
     meter: ProgressMeter = field(default_factory=ProgressMeter)
-    in_doubt_before: AbstractSet[int] = frozenset()
+    in_doubt_before: AbstractSet[int] = frozenset()  # rows that were in doubt when the last leg ended; they come last
 
     def __repr__(self) -> str:
         """Return its run and number alone: an orchestrator may show what a task is given."""

@@ -35,25 +35,18 @@ _NO_ANSWER = {EndedBy.BREAKER, EndedBy.KEY_REFUSED}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegRequest:
-    """What a leg is to be opened with.
-
-    Attributes:
-        service: as it was just examined.
-        key_fingerprint: tells the key in use from others; another one may take over during the leg.
-        drain_seconds: time that items in flight have when somebody asks in the store that the leg stops.
-        abort: abandons the items in flight.
-    """
+    """What a leg is to be opened with."""
 
     results: Results
     plan: Plan
     base_url: str
-    service: ServiceStatus
-    key_fingerprint: Callable[[], str]
+    service: ServiceStatus  # as it was just examined
+    key_fingerprint: Callable[[], str]  # tells the key in use from others; another one may take over during the leg
     flow_run_id: str | None
     clock: Clock
     bounds: Bounds = field(default_factory=Bounds)
-    drain_seconds: float = 0.0
-    abort: Callable[[], None] = lambda: None
+    drain_seconds: float = 0.0  # time that items in flight have when somebody asks in the store that the leg stops
+    abort: Callable[[], None] = lambda: None  # abandons the items in flight
 
 
 @contextmanager

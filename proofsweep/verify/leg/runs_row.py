@@ -26,17 +26,11 @@ _KEYED = [str(call) for call in Call if call.is_keyed]
 
 @dataclass(frozen=True, slots=True)
 class LegCounts:
-    """What a leg did.
+    """What a leg did."""
 
-    Attributes:
-        row: for `runs`, without how the leg ended and what remains; what only its process knows is null.
-        duplicates: rows that another row's answer served; no call was made for them.
-        control_calls: keyed calls of controls, which belong to no row.
-    """
-
-    row: Row
-    duplicates: int
-    control_calls: int
+    row: Row  # for `runs`, without how the leg ended and what remains; what only its process knows is null
+    duplicates: int  # rows that another row's answer served; no call was made for them
+    control_calls: int  # keyed calls of controls, which belong to no row
 
 
 def count_leg(results: Results, plan: Plan, leg: int, verdicts: Sequence[Part], exchanges: Sequence[Part]) -> LegCounts:

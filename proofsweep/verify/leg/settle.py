@@ -23,21 +23,16 @@ from proofsweep.verify.leg.runs_row import count_leg
 class LegEnd:
     """How a leg ended, and what only its own process knows.
 
-    Attributes:
-        why: one sentence for a person, where it ended early.
-        facts: cells of the `runs` row: service, key fingerprint, quota, flow run, begin and end.
-        cpu_seconds: that its process used during the leg.
-        quota_reset: when the quota resets, as the service last said.
-        in_doubt: rows that were tried and remain, sorted; the next leg tries them last.
+    `facts` are cells of the `runs` row: service, key fingerprint, quota, flow run, begin and end.
     """
 
     leg: int
     ended_by: EndedBy
-    why: str | None = None
+    why: str | None = None  # one sentence for a person, where it ended early
     facts: Row = field(default_factory=dict)
-    cpu_seconds: float | None = None
-    quota_reset: datetime | None = None
-    in_doubt: Sequence[int] = ()
+    cpu_seconds: float | None = None  # that its process used during the leg
+    quota_reset: datetime | None = None  # as the service last said
+    in_doubt: Sequence[int] = ()  # rows that were tried and remain, sorted; the next leg tries them last
 
 
 def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:

@@ -17,18 +17,13 @@ _LOOK_SECONDS = 4.0  # bounds the requests to a bucket, and how late a request i
 
 @dataclass(slots=True, kw_only=True)
 class StopRequests:
-    """Looks for a request to stop a leg, and stops it as Ctrl-C does; used by one thread.
-
-    Attributes:
-        drain_seconds: time that items in flight have then.
-        abort: abandons the items in flight.
-    """
+    """Looks for a request to stop a leg, and stops it as Ctrl-C does; used by one thread."""
 
     legs: Legs
     leg: int
     stop: StopSwitch
-    drain_seconds: float
-    abort: Callable[[], None]
+    drain_seconds: float  # time that items in flight have then
+    abort: Callable[[], None]  # abandons the items in flight
     _token: str | None = field(default=None, repr=False)
     _look_at: float = -math.inf
     _abort_at: float | None = None

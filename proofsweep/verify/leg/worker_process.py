@@ -39,19 +39,12 @@ class GrantedSlice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SliceResult:
-    """What became of a slice.
+    """What became of a slice."""
 
-    Attributes:
-        is_done: nothing of it is left but what is in doubt.
-        is_lost: another process had begun this attempt, and was lost; its calls count as spent.
-        calls: keyed calls that the process made since its last result; what is left of the grant is free again.
-        stop: why the process must end the leg; None if it need not.
-    """
-
-    is_done: bool = False
-    is_lost: bool = False
-    calls: int = 0
-    stop: RunMustStop | None = None
+    is_done: bool = False  # nothing of it is left but what is in doubt
+    is_lost: bool = False  # another process had begun this attempt, and was lost; its calls count as spent
+    calls: int = 0  # keyed calls that the process made since its last result; what is left of the grant is free again
+    stop: RunMustStop | None = None  # why the process must end the leg; None if it need not
 
 
 class SliceQueue:

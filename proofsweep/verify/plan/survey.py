@@ -100,15 +100,10 @@ def survey_catalog(catalog: Catalog, limits: SizeLimits, check: CredentialCheck 
 
 @dataclass(frozen=True, slots=True)
 class UnsentRow:
-    """A row that will not be sent.
+    """A row that will not be sent."""
 
-    Attributes:
-        where: the manifest and the line; empty in a folder.
-        file: the audio as seen from the catalog's root; empty if the row names none.
-    """
-
-    where: str
-    file: str
+    where: str  # the manifest and the line; empty in a folder
+    file: str  # the audio as seen from the catalog's root; empty if the row names none
     reason: str
     detail: str
 

@@ -216,14 +216,6 @@ def test_an_asset_is_downloaded_without_the_key(storage: ScriptedServer, client:
     assert client.facts() == [("download", 503, None), ("download", 200, None)]
 
 
-def test_an_asset_that_breaks_off_is_no_asset(storage: ScriptedServer, client: Client, answer: Write) -> None:
-    """What was sent of it is no file; the call is repeated."""
-    storage.script = [answer(body=b"half of", content_length="100"), answer(body=b"all of it")]
-
-    assert downloaded(client, f"{storage.url}/a") == [(b"all of it", 9)]
-    assert client.facts() == [("download", 200, "bad_answer"), ("download", 200, None)]
-
-
 def test_an_expired_download_says_nothing_about_the_key(storage: ScriptedServer, client: Client, answer: Write) -> None:
     """The body of its error is not the asset, and the run goes on."""
     storage.script = [answer(403, b"<Error/>")]

@@ -77,16 +77,6 @@ def test_a_cycle_of_few_calls_halves_the_rate_at_most() -> None:
     assert model.bucket.rate == 10.0
 
 
-def test_late_429s_lift_the_pace_a_little() -> None:
-    """The lane gives more than the model knows; early ones take it back."""
-    model = known()
-    model.learn(cycle(20.0), replace(REGULAR, slack=-2.0))
-    lifted = model.log_excess
-    model.learn(cycle(20.0), replace(REGULAR, slack=0.5))
-
-    assert lifted > model.log_excess > 0.0
-
-
 def test_a_lane_that_gave_more_is_not_calm_unless_it_is_shared() -> None:
     """In a shared lane another user has gone, and more is no news."""
     alone, shared = known(), known()

@@ -26,11 +26,6 @@ def test_cycles_that_differ_are_none() -> None:
     assert not refusals(14, 90, 41, 3, 120).agreeing()
 
 
-def test_two_are_not_enough() -> None:
-    """Chance often brings two that are alike."""
-    assert not refusals(14, 14).agreeing()
-
-
 def test_cycles_that_chance_would_bring_anyway_need_more_that_agree() -> None:
     """Where one call in twenty is refused, twenty calls are nothing special."""
     assert not refusals(20, 22, 19, usual=20.0).agreeing()
@@ -50,25 +45,6 @@ def test_refusals_at_random_rarely_agree() -> None:
         false_proofs += bool(refusals(*calls).agreeing())
 
     assert false_proofs < 10
-
-
-def test_what_is_usual_follows_the_last_429s() -> None:
-    """And stays above a few calls, so that it can be divided by."""
-    found = refusals()
-    for _ in range(50):
-        found.sent()
-        found.count()
-
-    assert found.usual_calls == 5.0
-
-
-def test_calls_without_a_429_are_usual_at_once() -> None:
-    """A start with many 429s must not count for long."""
-    found = refusals(usual=20.0)
-    for _ in range(300):
-        found.sent()
-
-    assert found.usual_calls == 300
 
 
 def test_the_chance_of_one_call_in_25_is_thought_of_where_429s_are_not_rare() -> None:

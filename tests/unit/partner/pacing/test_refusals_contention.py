@@ -36,38 +36,6 @@ def test_calls_without_a_429_raise_it_again() -> None:
     assert contention.margin == 0.0
 
 
-def test_two_short_cycles_in_a_row_count_more() -> None:
-    """A start beside many others has to find a small part soon."""
-    alternating = Contention()
-    for calls in (1, 100) * 10:
-        alternating.refused(calls)
-
-    assert after(cycles=20, calls=1).is_shared
-    assert after(cycles=20, calls=1).margin > alternating.margin
-
-
-def test_a_429_to_the_first_call_after_a_pause_counts_most_at_the_start() -> None:
-    """The service had announced a token, and another user took it. Later, chance may have done that too."""
-    none, two, later = Contention(), Contention(), Contention()
-    later.refused(100)
-    before = later._balance
-    for contention, calls in ((none, 0), (two, 2), (later, 0)):
-        contention.refused(calls)
-
-    assert none._balance > two._balance + 0.1
-    assert later._balance < before + 0.1
-
-
-def test_a_429_that_growth_provoked_is_no_sign_of_others() -> None:
-    """It counts as one after many calls does."""
-    provoked, calm = Contention(), Contention()
-    for _ in range(20):
-        provoked.refused(math.inf)
-        calm.refused(1_000)
-
-    assert provoked.margin == calm.margin
-
-
 def test_a_share_that_is_by_chance_costs_no_pace_until_it_grows() -> None:
     """It is accepted as it is, with a little more for luck."""
     contention = after(cycles=60, calls=20)

@@ -184,16 +184,6 @@ def test_a_proof_begins_only_with_a_call_more_than_a_file(max_calls: int, may_be
     assert budget.owed == 3
 
 
-def test_an_item_that_was_not_sent_releases_its_calls() -> None:
-    """A file that turns out to be ineligible costs no call."""
-    budget = Budget(Bounds(max_calls=3))
-    budget.begin(0)
-    shortage_before = budget.shortage()
-    budget.end(0)
-
-    assert (shortage_before, budget.shortage()) == (Shortage.CALLS, None)
-
-
 def test_a_retry_is_spent_and_the_item_is_still_owed_its_verify() -> None:
     """Only retries can exceed the limit of calls."""
     budget = Budget(Bounds(max_calls=5))

@@ -1,6 +1,8 @@
 """A control takes something whose answer is known through the core flow, or looks at the source."""
 
+import io
 import threading
+import wave
 from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -11,6 +13,7 @@ import pytest
 from proofsweep.contract.models import VerifyResponse
 from proofsweep.endings import EndedBy
 from proofsweep.errors import ResourceShortage, RunMustStop
+from proofsweep.files.audio import open_audio
 from proofsweep.files.files import Files
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.exchanges import Call
@@ -19,8 +22,9 @@ from proofsweep.model.outcomes import Accepted, Answer, AudioRead, Failed, Finis
 from proofsweep.model.reasons import Reason
 from proofsweep.partner.stop import StopSwitch
 from proofsweep.store.past_answers import AcceptedItem, PastAnswers
-from proofsweep.verify.control.calls import ControlCalls
+from proofsweep.verify.control.calls import ControlCalls, ProbeFiles, probe_item
 from proofsweep.verify.control.rules import ControlFinding, Doubt, Subject
+from proofsweep.verify.item.verify_item import VerifyContext, verify_item
 from proofsweep.verify.leg.leg_context import LegContext
 
 from ...conftest import WAV, LegBuilder
@@ -466,3 +470,47 @@ def test_a_source_that_gives_other_bytes_is_named(
     assert (before, right, wrong.finding) == (ControlFinding.NO_CONTROL, RIGHT, WRONG)
     assert wrong.why.startswith(f"The source {subject.root} gives other bytes")
     assert service.calls == []
+
+
+@pytest.fixture
+def context(verify_context: VerifyContext) -> VerifyContext:
+    """What the probe audio is verified with."""
+    return VerifyContext(
+        partner=verify_context.partner, limits=verify_context.limits, files=ProbeFiles(), clock=lambda: NOW
+    )
+
+
+def test_the_probe_audio_is_a_wav_that_goes_all_the_way(context: VerifyContext, service: ScriptedService) -> None:
+    """A tenth of a second of mono silence in 16 bits, made here."""
+    done = verify_item(probe_item(Mode.ONE_FILE), context)
+
+    assert isinstance(done, Finished)
+    assert service.calls == THREE_CALLS
+    sent = service.uploads[0]
+    with wave.open(io.BytesIO(sent[sent.index(b"RIFF") :])) as audio:
+        assert (audio.getnchannels(), audio.getsampwidth(), audio.getframerate()) == (1, 2, 44_100)
+        assert audio.readframes(10_000) == bytes(8_820)
+
+
+def test_the_probe_audio_has_no_credential() -> None:
+    """No answer but an acceptance shows that something is wrong."""
+    with open_audio(probe_item(Mode.ONE_FILE).audio, ProbeFiles()) as audio:
+        assert not audio.has_credential()
+        assert not audio.is_cut_short()
+
+
+@pytest.mark.parametrize(
+    ("mode", "names"), [(Mode.ONE_FILE, {"uploadId"}), (Mode.LEGACY_PAIR, {"uploadId", "sidecar"})]
+)
+def test_it_is_sent_in_the_mode_that_is_in_doubt(
+    context: VerifyContext, service: ScriptedService, mode: Mode, names: set[str]
+) -> None:
+    """As a pair it has a sidecar, which is no proof."""
+    item = probe_item(mode)
+
+    verify_item(item, context)
+
+    (body,) = service.bodies
+    assert isinstance(body, dict)
+    assert set(body) == names
+    assert item.mode is mode

@@ -15,25 +15,22 @@ from proofsweep.model.reasons import Ineligible, Reason
 from proofsweep.partner.partner import Partner
 from proofsweep.verify.item.check_file import check_file
 
-from ...scripted_service import NOW, Scripted, ScriptedService
+from ...scripted_service import NOW, ScriptedService
 
 THREE_CALLS = [Call.UPLOADS, Call.SLOT, Call.VERIFY]
 
 
 class ForbiddenFiles(Files):
-    """Files whose facts nobody may know, nor what is in them if they `are_closed`."""
-
-    are_closed = True
+    """Files whose facts nobody may know, nor what is in them."""
 
     def facts(self, location: str) -> FileFacts | None:
         """Refuse."""
         raise SourceError(f"No access to {location}.", reason=Reason.UNREADABLE_FILE)
 
     def open(self, location: str, *, is_whole: bool = False) -> OpenFile:
-        """Refuse, if they are closed."""
-        if self.are_closed:
-            self.facts(location)
-        return super().open(location, is_whole=is_whole)
+        """Refuse."""
+        del is_whole
+        raise SourceError(f"No access to {location}.", reason=Reason.UNREADABLE_FILE)
 
 
 def check(partner: Partner, audio: str, sidecar: str | None = None, files: Files | None = None) -> Finished | Deferred:
@@ -60,19 +57,6 @@ def test_locations_are_of_the_working_folder(partner: Partner, wav: Path, monkey
     assert here.item == absolute.item
     assert isinstance(here, Finished)
     assert isinstance(here.outcome, Accepted)
-
-
-def test_a_sidecar_makes_it_a_pair(
-    partner: Partner, service: ScriptedService, wav: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is sent under its wire name."""
-    monkeypatch.chdir(wav.parent)
-    Path("a.proof").write_bytes(b"proof")
-
-    done = check(partner, "a.wav", "a.proof")
-
-    assert done.item.mode is Mode.LEGACY_PAIR
-    assert service.bodies == [{"uploadId": "u", "sidecar": "cHJvb2Y="}]
 
 
 @pytest.mark.parametrize(
@@ -109,18 +93,6 @@ def test_a_file_that_may_not_be_read_says_why(partner: Partner, service: Scripte
     assert service.calls == []
 
 
-def test_a_file_that_opens_after_all_is_sent(
-    partner: Partner, service: ScriptedService, wav: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its listing was refused, and the file itself is not."""
-    monkeypatch.setattr(ForbiddenFiles, "are_closed", False)
-
-    done = check(partner, str(wav), files=ForbiddenFiles())
-
-    assert isinstance(done.outcome, Accepted)
-    assert service.calls == THREE_CALLS
-
-
 @pytest.mark.parametrize("location", ["https://host/a.wav", "s3://user:word@bucket/a.wav"])
 def test_a_location_that_is_not_read_is_an_error(partner: Partner, service: ScriptedService, location: str) -> None:
     """Of another kind, or with credentials, which the message does not repeat."""
@@ -129,10 +101,3 @@ def test_a_location_that_is_not_read_is_an_error(partner: Partner, service: Scri
 
     assert "word" not in refused.value.message.replace("password", "")
     assert service.calls == []
-
-
-def test_a_refused_key_leaves_the_question_open(partner: Partner, service: ScriptedService, wav: Path) -> None:
-    """There is no outcome: it says nothing of the file."""
-    service.usual[Call.UPLOADS] = Scripted(status=403)
-
-    assert isinstance(check(partner, str(wav)), Deferred)

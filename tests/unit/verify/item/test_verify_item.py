@@ -170,20 +170,6 @@ def test_content_that_cannot_be_sent_costs_no_call(
     assert service.calls == []
 
 
-def test_a_file_that_is_gone_is_for_the_catalog(
-    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
-) -> None:
-    """It was there when the run was planned."""
-    Path(item.audio).unlink()
-
-    done = finished(verify_item(item, verify_context))
-
-    assert isinstance(done.outcome, Ineligible)
-    assert done.outcome.reason is Reason.MISSING_AUDIO
-    assert done.read is None
-    assert service.calls == []
-
-
 def test_a_file_that_is_still_missing_has_the_words_of_its_plan(verify_context: VerifyContext, item: WorkItem) -> None:
     """They say what names it: a line of a manifest, a message or a bag."""
     planned = Ineligible(Reason.MISSING_AUDIO, "m.csv, line 2: There is no audio at this location.")

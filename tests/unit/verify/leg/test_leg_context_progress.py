@@ -6,11 +6,9 @@ from proofsweep.endings import EndedBy
 from proofsweep.errors import RunMustStop
 from proofsweep.model.exchanges import Call
 from proofsweep.model.progress import WaitsFor
-from proofsweep.model.runs import Slice
 from proofsweep.partner.pacing.dispatcher import LaneStatus
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.verify.leg.leg_context import LegContext
-from proofsweep.verify.leg.work import verify_slice
 
 from ...conftest import LegBuilder
 from ...left_behind import write_part
@@ -35,18 +33,6 @@ def test_earlier_legs_are_asked_only_once_the_work_has_begun(results: Results, n
     assert (before.finished_before, before.waits_for) == (None, WaitsFor.START)
     assert count == 4
     assert (leg.progress.finished_before, leg.progress.waits_for) == (2, None)
-
-
-def test_rows_and_calls_are_counted(new_leg: LegBuilder) -> None:
-    """Those of this leg, and the bytes of the files that were answered."""
-    leg = new_leg.leg(new_leg.plan(3))
-
-    verify_slice(leg, Slice(0, 0, 3))
-    told = leg.progress
-
-    assert (told.rows, told.finished, dict(told.counts), told.in_flight) == (3, 3, {"accepted": 3}, 0)
-    assert told.calls == 6
-    assert told.sent_bytes > 0
 
 
 def test_what_worker_processes_do_is_in_it(new_leg: LegBuilder) -> None:

@@ -149,19 +149,6 @@ def test_a_key_of_another_service_leaves_no_leg(request_for: BuiltRequest, new_l
     assert new_leg.legs(request_for.plan).numbers() == []
 
 
-def test_a_leg_keeps_every_other_out_until_its_end(request_for: BuiltRequest, service: ScriptedService) -> None:
-    """The other one sends nothing and stops nothing; afterwards there is nothing left to do."""
-
-    def try_another(leg: LegContext) -> None:
-        with pytest.raises(RunIsActive), held(request_for):
-            pytest.fail("two legs are alive")
-        assert (service.calls, leg.stop.reason) == ([], None)
-
-    run(request_for, try_another)
-    with held(request_for) as second:
-        assert (second.leg, second.remaining.slices()) == (2, [])
-
-
 def test_a_leg_whose_context_cannot_be_made_is_released(request_for: BuiltRequest, new_leg: LegBuilder) -> None:
     """Nobody works on it, so nobody is kept out."""
 
@@ -319,19 +306,6 @@ def test_the_receipt_names_the_rows_in_doubt(
     assert receipt_of(request_for, new_leg)["in_doubt"] == [1]
     assert row_of(request_for.results, request_for.plan)["remaining"] == 3
     assert new_leg.legs(request_for.plan).in_doubt_before(2) == {1}
-
-
-def test_the_heartbeat_and_the_quota_are_watched_beside_the_work(request_for: BuiltRequest) -> None:
-    """Each in a thread of its own, which ends with the leg."""
-
-    def names() -> set[str]:
-        return {thread.name for thread in threading.enumerate()} & {"heartbeat", "quota"}
-
-    during: list[set[str]] = []
-
-    run(request_for, lambda _leg: during.append(names()))
-
-    assert (during, names()) == ([{"heartbeat", "quota"}], set())
 
 
 class _BrokenGuard(BudgetGuard):

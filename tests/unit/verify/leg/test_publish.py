@@ -1,13 +1,11 @@
 """Each row and each exchange of a journal ends in one part, whoever publishes it and however often."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from proofsweep.errors import ResultsError
 from proofsweep.model.runs import Plan
 from proofsweep.store.journal import Segments
 from proofsweep.store.plans_and_parts import Results
@@ -32,15 +30,6 @@ def publish(results: Results, plan: Plan, *, keeps_out: bool = False) -> list[in
 def publish_trail(results: Results, plan: Plan) -> list[int]:
     """Publish the exchanges of the first leg; give the number in each of its parts."""
     return [part.rows for part in publish_exchanges(results, plan, 1, Segments(results, plan.run_id, 1))]
-
-
-def test_rows_are_published_by_shard_in_manifest_order(results: Results, plan: Plan) -> None:
-    """A row that was written down twice is there once, and one that an earlier leg finished is left out."""
-    write_part(results, plan, 2, 0, [0])
-    write_journal(results, plan, 1, [3, 1, 2, 3, 0])
-
-    assert publish(results, plan) == [1, 2]
-    assert rows_of(results, plan) == [1, 0, 2, 3]
 
 
 def test_a_name_that_is_taken_leaves_its_rows_remaining(results: Results, plan: Plan) -> None:
@@ -114,17 +103,3 @@ class NothingListed(BreakingStore):
         """Lag behind."""
         del folder
         return []
-
-
-@pytest.mark.parametrize("writes", range(4))
-def test_publishing_that_breaks_off_is_continued(results: Results, plan: Plan, tmp_path: Path, writes: int) -> None:
-    """After any of its writes, by another process; the result is the same."""
-    write_journal(results, plan, 1, [0, 1, 2, 5])
-    breaking = Results(BreakingStore(tmp_path / "results", writes))
-    with suppress(ResultsError):
-        publish(breaking, plan, keeps_out=True)
-        publish_trail(breaking, plan)
-
-    assert publish(results, plan, keeps_out=True) == [2, 1, 1]
-    assert publish_trail(results, plan) == [4]
-    assert rows_of(results, plan) == rows_of(results, plan, "exchanges") == [0, 1, 2, 5]

@@ -86,17 +86,3 @@ def test_an_answer_that_two_legs_had_is_paid_for_again_by_each(results: Results)
         publish(results, leg, (0, "uploads", 200))
 
     assert [count(results, leg).row["calls_again"] for leg in (1, 2, 3)] == [0, 1, 1]
-
-
-def test_rows_that_another_row_answered_for_are_counted(results: Results) -> None:
-    """Of the leg, whatever others had."""
-    for leg, answered_by in ((1, [None, 0, 0]), (2, [None])):
-        rows = [
-            {"run_id": PLAN.run_id, "leg": leg, "environment": "beta", "manifest_row": 10 * leg + number}
-            | {"item_id": "a", "audio": "/a.wav", "outcome": "accepted", "accepted": True, "action": "accept"}
-            | {"epoch": 0, "verify_attempts": 0, "calls": 0, "answered_by_row": original}
-            for number, original in enumerate(answered_by)
-        ]
-        results.create_part(layout.verdicts_name(PLAN.run_id, PLAN.run_date, 0, leg), "verdicts", rows)
-
-    assert [count(results, leg).duplicates for leg in (1, 2)] == [2, 0]

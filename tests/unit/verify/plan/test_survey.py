@@ -16,7 +16,6 @@ from proofsweep.verify.plan.survey import (
     Survey,
     ending_of,
     ignored_entries,
-    items_of,
     refuse_hopeless,
     survey_catalog,
     unsent_rows,
@@ -53,20 +52,6 @@ def test_a_survey_that_leaves_out_wavs_without_a_credential_opens_no_pair(catalo
 
     assert (survey.eligible, survey.reasons) == (3, {"empty": 1, "no_credential": 1})
     assert survey.formats == {"wav": 3, "mp3": 1, "aiff": 1}
-
-
-def test_a_catalog_that_holds_nothing_is_an_error(tmp_path: Path) -> None:
-    """It is no catalog of no files."""
-    with pytest.raises(CatalogError):
-        survey_catalog(open_catalog(str(tmp_path), sidecar_names=[]), LIMITS)
-
-
-def test_rows_become_items_with_ids_of_their_own(catalog: Catalog) -> None:
-    """The same in every survey."""
-    first, second = ([item.item_id for item in items_of(catalog, LIMITS)] for _ in range(2))
-
-    assert first == second
-    assert len(set(first)) == 4
 
 
 def test_what_gave_no_item_is_counted_by_its_cause(catalog: Catalog) -> None:
