@@ -9,11 +9,13 @@ import pytest
 
 from proofsweep.catalog.catalog import Cause
 from proofsweep.catalog.folder_scan import FolderScan
+from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.catalog.pairing import SidecarNames
 from proofsweep.errors import CatalogError, SourceError
 from proofsweep.files.local_files import LocalFiles
 from proofsweep.files.source import Folder
 from proofsweep.model.items import FileFacts
+from proofsweep.model.reading import Reading
 from proofsweep.model.reasons import Ineligible, Reason
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
@@ -320,3 +322,18 @@ def test_a_contested_sidecar_is_part_of_the_digest(tmp_path: Path) -> None:
     fill(tmp_path, "song.sidecar")
 
     assert scan(tmp_path).digest() != before
+
+
+def test_the_first_folder_below_the_root_is_the_supplier(tmp_path: Path) -> None:
+    """Its tag is known, so that conditions may name it; the digest is that of the files."""
+    (tmp_path / "Alba").mkdir()
+    for name in ("a.wav", "Alba/b.wav"):
+        (tmp_path / name).write_bytes(b"abc")
+
+    plain, tagged = (
+        open_catalog(str(tmp_path), sidecar_names=(), reading=Reading(supplier_from=number)) for number in (None, 1)
+    )
+
+    assert [dict(row.tags) for row in tagged.rows()] == [{}, {"supplier": "Alba"}]
+    assert (plain.tag_names(), tagged.tag_names()) == ([], ["supplier"])
+    assert plain.digest() == tagged.digest()

@@ -20,7 +20,6 @@ from proofsweep.catalog.encodings import Encoding
 from proofsweep.catalog.manifest_formats import (
     ReadAs,
     encoding_of_manifest,
-    is_manifest_name,
     manifest_words,
     records_of,
 )
@@ -198,13 +197,6 @@ def test_records_before_a_break_are_given(tmp_path: Path) -> None:
     assert first == (1, ("audio",), ["a.wav"])
     with pytest.raises(CatalogError):
         next(records)
-
-
-@pytest.mark.parametrize("name", ["M.CSV", "m.csv.gz", "m.tsv", "a.wav.jsonl", "m.ndjson.GZ", "m.parquet"])
-def test_the_name_promises_a_manifest(name: str) -> None:
-    """The last extension counts, but for `.gz`, in any case."""
-    assert is_manifest_name(name)
-    assert not is_manifest_name(f"{name}.bak")
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1), min_size=1))

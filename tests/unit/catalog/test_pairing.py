@@ -48,13 +48,6 @@ def test_an_exact_name_comes_before_one_in_another_unicode_form() -> None:
     assert sidecars(list(own), list(own.values())).of_audio == own
 
 
-def test_sidecars_without_audio_are_orphans() -> None:
-    """Each is listed once, in order."""
-    folder = sidecars(["a.wav"], ["c.sidecar", "a.wav.sidecar", "b.sidecar"])
-
-    assert folder.orphans() == ["b.sidecar", "c.sidecar"]
-
-
 @pytest.mark.parametrize(
     ("name", "is_one"), [("a.wav.proof", True), ("proof-of-a", True), (".proof", False), ("a.wav", False)]
 )

@@ -13,7 +13,6 @@ from proofsweep.errors import SourceError
 from proofsweep.files import bucket_files
 from proofsweep.files.bucket_files import BucketFiles
 from proofsweep.files.files import Files
-from proofsweep.model.items import FileFacts
 from proofsweep.model.reasons import Reason
 
 
@@ -45,17 +44,6 @@ def test_each_file_is_read_where_it_lies(files: Files, local: str) -> None:
     """A catalog may name both kinds."""
     assert read(files, f"{local}/a.wav") == b"local"
     assert read(files, "s3://bucket/drop/a.wav") == b"bucket"
-
-
-def test_facts_and_walks_go_to_the_same_source(files: Files, local: str) -> None:
-    """A listing of a bucket gives the facts with the names."""
-    in_bucket, on_disk = files.facts("s3://bucket/drop/a.wav"), files.facts(f"{local}/a.wav")
-    (folder,) = files.walk("s3://bucket/drop")
-
-    assert isinstance(in_bucket, FileFacts)
-    assert (in_bucket.size_bytes, on_disk and on_disk.size_bytes) == (6, 5)
-    assert folder.known == {"a.wav": in_bucket}
-    assert [each.files for each in files.walk(local)] == [["a.wav"]]
 
 
 def test_all_threads_share_the_opened_buckets(files: Files) -> None:

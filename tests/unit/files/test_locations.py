@@ -68,19 +68,6 @@ def test_a_secret_in_a_url_is_refused_and_not_repeated(url: str) -> None:
     assert "hunter2" not in refused.value.message
 
 
-def test_a_url_without_a_bucket_is_refused() -> None:
-    """`s3:///a.wav` is a slash too many."""
-    with pytest.raises(CatalogError, match="names no bucket"):
-        path_of("s3:///a.wav", "/drop")
-
-
-@pytest.mark.parametrize("url", ["https://host/a.wav", "file://host/a.wav"])
-def test_other_urls_are_refused(url: str) -> None:
-    """Nothing is fetched from another machine."""
-    with pytest.raises(CatalogError, match=r"host/a\.wav: "):
-        path_of(url, "/drop")
-
-
 @pytest.mark.parametrize(
     ("path", "expected"),
     [

@@ -1,9 +1,14 @@
 """A bucket of each kind is opened by its URL, and nothing is sent yet."""
 
+import sys
+from pathlib import Path
+
 import pytest
+from obstore import exceptions
 from obstore.store import AzureStore, GCSStore, S3Store
 
-from proofsweep.files.open_bucket import FAILURES, FailureKind, failure_of, open_bucket
+from proofsweep.errors import ConfigError
+from proofsweep.files.open_bucket import FAILURES, FailureKind, aws_credentials, failure_of, open_bucket
 
 
 @pytest.mark.parametrize(
@@ -33,3 +38,89 @@ def test_an_azure_url_may_name_the_account(monkeypatch: pytest.MonkeyPatch) -> N
 
     assert failure_of(refused.value).kind is FailureKind.NO_ACCOUNT
     assert open_bucket("abfss://container@account.dfs.core.windows.net/drop") is not None
+
+
+def test_a_profile_is_used_with_its_region(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As the AWS tools do."""
+    config = tmp_path / "config"
+    config.write_text("[profile label]\nregion = eu-central-1\naws_access_key_id = a\naws_secret_access_key = s\n")
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
+    monkeypatch.setenv("AWS_PROFILE", "label")
+
+    found = aws_credentials()
+
+    assert found is not None
+    assert (found.region, found()["access_key_id"]) == ("eu-central-1", "a")
+
+
+def test_a_profile_that_does_not_exist_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No other credentials are used instead."""
+    monkeypatch.setenv("AWS_PROFILE", "nobody")
+
+    with pytest.raises(ValueError, match="profile"):
+        aws_credentials()
+
+
+def test_without_boto3_there_are_no_credentials_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Obstore then looks in the environment by itself."""
+    monkeypatch.delenv("AWS_PROFILE", raising=False)
+    monkeypatch.setitem(sys.modules, "obstore.auth.boto3", None)
+
+    assert aws_credentials() is None
+
+
+def test_a_profile_needs_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line says what to install."""
+    monkeypatch.setenv("AWS_PROFILE", "label")
+    monkeypatch.setitem(sys.modules, "obstore.auth.boto3", None)
+
+    with pytest.raises(ConfigError, match=r"^AWS_PROFILE needs packages .*: pip install 'proofsweep\[aws\]'\.$"):
+        aws_credentials()
+
+
+def answer(status: int, code: str) -> str:
+    """Make the text of an error as obstore writes it."""
+    return (
+        "Generic S3 error: Error performing GET https://secret.example/k - Server returned non-2xx status code: "
+        f"{status} Whatever: <Error><Code>{code}</Code><Message>secret</Message></Error>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (FileNotFoundError(answer(404, "NoSuchKey")), FailureKind.MISSING),
+        (FileNotFoundError(answer(404, "NoSuchBucket")), FailureKind.NO_BUCKET),
+        (FileNotFoundError(answer(404, "ContainerNotFound")), FailureKind.NO_BUCKET),
+        (exceptions.PermissionDeniedError(answer(403, "InvalidObjectState")), FailureKind.ARCHIVED),
+        (exceptions.AlreadyExistsError(answer(409, "BlobArchived")), FailureKind.ARCHIVED),
+        (exceptions.PermissionDeniedError(answer(403, "AccessDenied")), FailureKind.FORBIDDEN),
+        (exceptions.GenericError(answer(403, "AccessDenied")), FailureKind.FORBIDDEN),
+        (exceptions.PermissionDeniedError(answer(403, "InvalidAccessKeyId")), FailureKind.REFUSED),
+        (exceptions.GenericError(answer(400, "ExpiredToken")), FailureKind.REFUSED),
+        (exceptions.PermissionDeniedError(answer(403, "RequestTimeTooSkewed")), FailureKind.SKEWED),
+        (exceptions.UnauthenticatedError("External AWS credential provider: secret"), FailureKind.REFUSED),
+        (exceptions.GenericError(answer(301, "PermanentRedirect")), FailureKind.OTHER_REGION),
+        (exceptions.GenericError(answer(501, "NotImplemented")), FailureKind.UNCONDITIONAL),
+        (exceptions.GenericError(answer(503, "SlowDown")), FailureKind.AWAY),
+        (exceptions.GenericError("HTTP error: error sending request"), FailureKind.AWAY),
+        (exceptions.GenericError("PUT http://169.254.169.254/latest/api/token"), FailureKind.NO_CREDENTIALS),
+        (exceptions.GenericError("reqwest::Error { kind: Builder, source: BadScheme }"), FailureKind.PLAIN_HTTP),
+        (exceptions.PreconditionError(answer(412, "PreconditionFailed")), FailureKind.CHANGED),
+        (exceptions.AlreadyExistsError(answer(409, "ConditionalRequestConflict")), FailureKind.TAKEN),
+        (ValueError("Could not parse path"), FailureKind.BAD_KEY),
+    ],
+)
+def test_a_failure_has_one_meaning(error: Exception, kind: FailureKind) -> None:
+    """Its code says most, where there is one; the sentence holds neither URL nor body."""
+    failure = failure_of(error)
+
+    assert failure.kind is kind
+    assert "secret" not in failure.sentence
+
+
+def test_an_unknown_status_is_told() -> None:
+    """It helps the people who run the store."""
+    assert failure_of(exceptions.GenericError(answer(503, "SlowDown"))).sentence.endswith("(status 503)")

@@ -48,13 +48,6 @@ def test_a_pass_waits_once_for_new_files_to_settle(watched: Watched) -> None:
     assert one.report.decisions == {Decision.TAKE: 1, Decision.SETTLING: 1}
 
 
-def test_an_empty_folder_gives_no_run(watched: Watched) -> None:
-    """Nobody waits, and nothing is planned."""
-    one = watched.run_pass()
-
-    assert (one.report.run_ids, watched.rested, one.report.rows) == ([], [], [])
-
-
 def test_a_run_holds_only_what_is_ready_and_names_the_supplier(watched: Watched) -> None:
     """It is an ordinary run of another kind of catalog."""
     watched.deliver("acme/a.wav")

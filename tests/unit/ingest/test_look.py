@@ -3,14 +3,18 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from proofsweep.catalog.catalog import PartOfCatalog
+from proofsweep.ingest.look import ReadyFiles, past_answers
 from proofsweep.model.ingest import Decision
 from proofsweep.model.items import ManifestRow
 from proofsweep.model.known_batches import KnownBatches
+from proofsweep.verify.leg.note_leg import note_leg
 
+from ..ended_runs import answered, end_leg, plan_of_run
 from .conftest import WAV, Watched
 
 CREDENTIALED = WAV[:4] + (60).to_bytes(4, "little") + WAV[8:] + bytes(8) + b"C2PA\x08\0\0\0" + bytes(8)
@@ -85,3 +89,64 @@ def test_a_file_that_cannot_be_told_from_another_waits_for_it(watched: Watched) 
 
     assert later.decisions == {Decision.TAKE: 1, Decision.INCOMPLETE_BATCH: 1}
     assert [row.named_audio for row in later.ready] == ["a.wav"]
+
+
+def test_files_that_a_bag_names_and_that_are_not_there_are_not_looked_at(watched: Watched) -> None:
+    """They are still on their way, or were moved by an earlier pass; neither is a fault of the delivery."""
+    watched.deliver("bag/data/a.wav")
+    watched.deliver("bag/bagit.txt", b"BagIt-Version: 1.0\n")
+    watched.deliver("bag/manifest-md5.txt", f"{'0' * 32}  data/a.wav\n{'0' * 32}  data/gone.wav\n".encode())
+
+    first = watched.run_pass()
+    watched.later(3_600)
+    second = watched.run_pass()
+
+    assert len(first.report.rows) == 1
+    assert (watched.root / "ok" / "bag" / "data" / "a.wav").is_file()
+    assert (second.report.run_ids, second.report.rows) == ([], [])
+
+
+def test_the_digest_is_of_names_and_versions(watched: Watched) -> None:
+    """Another choice of files is another catalog."""
+    watched.deliver("a.wav")
+    watched.deliver("b.wav")
+    folder = watched.new_pass().folder()
+    first, second = folder.rows()
+
+    assert ReadyFiles(folder, [first], "s").digest() == ReadyFiles(folder, [first], "s").digest()
+    assert ReadyFiles(folder, [first], "s").digest() != ReadyFiles(folder, [second], "s").digest()
+
+
+def test_answers_are_found_with_and_without_the_snapshot(watched: Watched) -> None:
+    """An update of the snapshot may have failed; what failed or is of another environment is no answer."""
+    watched.outcomes["b.wav"] = "failed"
+    for name in ("a.wav", "b.wav"):
+        watched.deliver(name)
+    (run_id,) = watched.run_pass(moves=False).report.run_ids
+    ids = {Path(item.audio).name: item.item_id for item in watched.results.shard_items(run_id, 0)}
+
+    before = past_answers(watched.results, "beta", ids.values())
+    note_leg(watched.results, watched.results.plan(run_id))
+    after = past_answers(watched.results, "beta", ids.values())
+
+    assert set(before) == {ids["a.wav"]}
+    assert before == after
+    assert before[ids["a.wav"]].audio_version
+    assert past_answers(watched.results, "production", ids.values()) == {}
+    assert past_answers(watched.results, "beta", []) == {}
+
+
+def test_an_answer_of_a_clock_that_was_ahead_is_older_than_that_of_the_next_leg(watched: Watched) -> None:
+    """In the snapshot or not."""
+    for run_id, outcome, epoch in (
+        ("20300101T120000Z_000aa", "accepted", 0),
+        ("20261120T120000Z_000aa", "rejected", 1),
+    ):
+        plan = plan_of_run(run_id)
+        end_leg(watched.results, plan, [answered(plan, 0, "a", outcome, epoch=epoch)])
+
+    before = past_answers(watched.results, "beta", ["a"])
+    note_leg(watched.results, plan)
+    after = past_answers(watched.results, "beta", ["a"])
+
+    assert [found["a"].outcome for found in (before, after)] == ["rejected", "rejected"]

@@ -2,7 +2,8 @@
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 
 import obstore
@@ -10,6 +11,8 @@ import pytest
 from obstore.store import MemoryStore
 
 from proofsweep.catalog.catalog import Catalog, Cause
+from proofsweep.catalog.checksums.bags import path_in_bag
+from proofsweep.catalog.checksums.declared_files import DeclaredFile, DeclaredFiles
 from proofsweep.catalog.folder_scan import FolderScan
 from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.catalog.pairing import SidecarNames
@@ -85,14 +88,6 @@ def test_lists_beside_the_audio_are_found(tmp_path: Path, files: Mapping[str, st
 
     assert digests(catalog) == {"a.wav": {"md5": MD5_A}, "sub/b.wav": {"md5": MD5_B}}
     assert dict(+catalog.ignored) == {Cause.CHECKSUM_LISTS: len(files)}
-
-
-def test_a_folder_without_lists_declares_nothing(tmp_path: Path) -> None:
-    """Its rows are as they always were."""
-    catalog = opened(written(tmp_path, {"a.wav": A}))
-
-    assert declared(catalog) == {"a.wav": None}
-    assert not +catalog.ignored
 
 
 def test_what_cannot_be_compared_is_counted_and_never_damage(tmp_path: Path) -> None:
@@ -351,3 +346,51 @@ def test_a_catalog_that_is_reached_through_a_link_has_its_digests(tmp_path: Path
     catalog = opened(tmp_path / "link", str(tmp_path / "real" / "mine"))
 
     assert [*digests(catalog).values()] == [{"md5": MD5_A}, {"md5": MD5_B}]
+
+
+@pytest.mark.parametrize(
+    ("written", "path"),
+    [
+        ("data/a.wav", "data/a.wav"),
+        ("./data/a.wav", "data/a.wav"),
+        ("data/100%25%0A%0d.wav", "data/100%\n\r.wav"),
+        ("data/50%20off.wav", "data/50%20off.wav"),
+        ("a.wav", None),
+        ("data/../a.wav", None),
+        ("data//a.wav", None),
+        ("/data/a.wav", None),
+        ("data/", None),
+    ],
+)
+def test_a_payload_path_is_in_data_and_has_three_escapes(written: str, path: str | None) -> None:
+    """Any other percent sign belongs to the name."""
+    assert path_in_bag(written) == path
+
+
+@pytest.fixture
+def files() -> Iterator[DeclaredFiles]:
+    """No list yet."""
+    with closing(DeclaredFiles()) as made:
+        yield made
+
+
+def test_two_forms_of_unicode_name_one_file(files: DeclaredFiles) -> None:
+    """A list that was made on a Mac decomposes its letters; bytes that are no text are kept."""
+    files.add([DeclaredFile("u\u0308.wav", "md5", "1"), DeclaredFile("\udc81.wav", "md5", "2")])
+
+    assert files.digests_of("\u00fc.wav") == {"md5": "1"}
+    assert files.digests_of("\udc81.wav") == {"md5": "2"}
+
+
+def test_nothing_is_kept_of_a_list_that_breaks_off(files: DeclaredFiles) -> None:
+    """Its last line may be cut, and its end is not known."""
+
+    def broken() -> Iterator[DeclaredFile]:
+        for number in range(3_000):
+            yield DeclaredFile(f"{number}.wav", "md5", "1")
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        files.add(broken())
+
+    assert files.digests_of("0.wav") == {}

@@ -65,15 +65,6 @@ def test_a_list_beyond_a_bound_is_refused(
     assert raised.value.message.endswith(f"It has more than {words}.")
 
 
-def test_binary_content_is_refused(tmp_path: Path) -> None:
-    """As a broken UTF-16 text, for it holds NULs; the message shows none of it."""
-    with pytest.raises(CatalogError) as raised:
-        read(tmp_path / "a.md5", b"\xff\xfe\x00\xd8\x00")
-
-    assert "It is no text" in raised.value.message
-    assert "\n" not in raised.value.message
-
-
 def test_a_list_that_changes_meanwhile_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Half a list would be believed otherwise."""
     facts: Iterator[FileFacts] = iter([FileFacts(4, str(number)) for number in range(9)])

@@ -1,10 +1,9 @@
 """Rows of audio that messages name."""
 
-from proofsweep.catalog.deliveries.delivered_rows import TAG_NAMES, finding, item_id_for, named
+from proofsweep.catalog.deliveries.delivered_rows import TAG_NAMES, item_id_for, named
 from proofsweep.catalog.deliveries.ern import read_message
 from proofsweep.catalog.deliveries.messages import ErnMessage
 from proofsweep.catalog.deliveries.threads import Header, header_of
-from proofsweep.model.reasons import Reason
 from tests.unit.catalog.deliveries.held_file import HeldFile
 from tests.worlds.ddex_messages import Sending, Track
 
@@ -73,15 +72,3 @@ def test_item_id_stays_the_same() -> None:
     assert item_id == item_id_for(moved, "A1", "a.wav") == "19c3aafcfd08b5394efc13bd14d39953"
     assert len({item_id, item_id_for(header, "A2", "a.wav"), item_id_for(header, "A1", "b.wav")}) == 3
     assert item_id not in [item_id_for(each, "A1", "a.wav") for each in others]
-
-
-def test_test_message_goes_before_a_purge() -> None:
-    """Both are findings; of any other message there is none."""
-    _, live = read(Sending(icpn="111"))
-    _, test = read(Sending(is_test=True))
-
-    found = [finding(live, is_withdrawn=False), finding(live, is_withdrawn=True), finding(test, is_withdrawn=True)]
-
-    assert [each and each.reason for each in found] == [None, Reason.WITHDRAWN, Reason.TEST_MESSAGE]
-    assert found[1] is not None
-    assert found[1].detail == "PADPIDA2007050901U withdrew the release 111 later."

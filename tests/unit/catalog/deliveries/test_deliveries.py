@@ -241,6 +241,19 @@ def test_named_file_is_a_row_whatever_its_name(tmp_path: Path) -> None:
     assert told(scan(tmp_path)) == {"1/master": "I1", f"1/{decomposed}": "I2"}
 
 
+def test_clip_that_is_a_recording_too_is_one(tmp_path: Path) -> None:
+    """The recording wins, and a file that two recordings name is one row."""
+    clip = Track(isrc="C", files=["a.wav", "c.wav"], is_clip=True)
+    tracks = [Track(isrc="A", files=["a.wav"]), Track(isrc="B", files=["a.wav"]), clip]
+    sending = Sending(icpn="111", tracks=tracks, images=["i.jpg"])
+    put_release(tmp_path / "111", sending, dict.fromkeys(["a.wav", "c.wav", "i.jpg"], WAVE))
+
+    catalog = scan(tmp_path)
+
+    assert told(catalog) == {"111/a.wav": "A"}
+    assert (catalog.ignored[Cause.CLIPS], catalog.ignored[Cause.OTHER_RESOURCES]) == (1, 1)
+
+
 def test_messages_of_one_folder_share_it(tmp_path: Path) -> None:
     """Some senders put all releases of a batch into one folder."""
     release(tmp_path / "B", "1.wav", icpn="111")
