@@ -46,11 +46,6 @@ class Encoding:
         return f"{named} with bytes that are not" if self.has_raw_bytes else named
 
     @property
-    def guess(self) -> str | None:
-        """Return the codec's name if it is a guess."""
-        return self.name if self.is_guess else None
-
-    @property
     def codec(self) -> str:
         """Return the codec's name for reading; of UTF-8 the mark at the start is left out."""
         return "utf-8-sig" if self.name == "utf-8" else self.name
@@ -72,8 +67,7 @@ def encoding_of(file: BufferedIOBase) -> Encoding:
     """
     try:
         start = file.read(4)
-        marked = _marked(start)
-        return marked or _by_letters(_pieces(file, start))
+        return _marked(start) or _by_letters(_pieces(file, start))
     finally:
         file.seek(0)
 

@@ -85,12 +85,7 @@ class FolderScan:
 
     @classmethod
     def found_at(cls, path: str, options: CatalogOptions) -> Self | None:
-        """Open the folder at a path, or the prefix of a URL; None if there is none.
-
-        Raises:
-            CatalogError: the folder cannot be read.
-            SourceError: the bucket cannot be listed.
-        """
+        """Open the folder at a path, or the prefix of a URL; None if there is none."""
         if is_bucket(path):
             is_there, path = next(options.files.buckets.listed(path), None) is not None, path.rstrip("/")
         elif is_there := posixpath.isdir(path):
@@ -104,12 +99,7 @@ class FolderScan:
 
     @classmethod
     def of_message(cls, path: str, options: CatalogOptions) -> Self | None:
-        """Open the files that a message at a path or a URL names; None if there is no XML file, or one of another kind.
-
-        Raises:
-            CatalogError: it is another DDEX message, or it cannot be read.
-            SourceError: the file or the bucket cannot be read.
-        """
+        """Open the files that a message at a path or a URL names; None if there is none, or other XML."""
         if not is_xml_name(path) or (not is_bucket(path) and posixpath.isdir(path)):
             return None
         file = options.files.open(path)

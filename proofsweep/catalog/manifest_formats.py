@@ -50,7 +50,7 @@ _BROKEN = (OSError, EOFError, zlib.error, ValueError, RecursionError, pa.ArrowEx
 
 @dataclass(frozen=True, slots=True)
 class ReadAs:
-    """What a person says of how a manifest is to be read; None stands for what it shows itself."""
+    """How a manifest is to be read; None stands for what it shows itself."""
 
     encoding: Encoding | None = None
     sheet: str | None = None
@@ -72,11 +72,7 @@ def manifest_words(path: str) -> str:
 
 
 def encoding_of_manifest(path: str, source: Source = _LOCAL, given: Encoding | None = None) -> Encoding | None:
-    """Return how a manifest is encoded: as was `given`, else as its bytes say; None if its format is no text.
-
-    Raises:
-        CatalogError: it cannot be read.
-    """
+    """Return how a manifest is encoded: as was `given`, else as its bytes say; None if its format is no text."""
     if not _is_text(path):
         return None
     if given is not None:

@@ -206,7 +206,7 @@ class Manifests:
     def _named_files(self, note: Note | None = None) -> Iterator["_NamedFiles"]:
         for path in self._paths:
             folder, words, encoding = posixpath.dirname(path), manifest_words(path), self._encoding(path)
-            guess = None if encoding is None else encoding.guess
+            guess = encoding.name if encoding is not None and encoding.is_guess else None
             for line, columns, cells in self._table(path, note):
                 audio, bad_audio = self._cells.located(_audio_of(cells, columns), folder, guess)
                 sidecar, bad_sidecar = self._cells.located(_cell(cells, columns.sidecar), folder, guess)

@@ -60,11 +60,7 @@ class ObjectLookup:
     """The facts of many objects, on local disk, since there may be millions."""
 
     def __init__(self, locations: Iterable[str], files: BucketFiles) -> None:
-        """List the prefixes in which the locations lie.
-
-        Raises:
-            SourceError: a bucket can neither be listed nor read.
-        """
+        """List the prefixes in which the locations lie; SourceError if a bucket can neither be listed nor read."""
         self._files = files
         self._missing_buckets: set[str] = set()
         self._table = sqlite3.connect("", check_same_thread=False)  # an unnamed file, deleted when closed

@@ -28,12 +28,7 @@ _OPEN_IN_EXCEL = "~$"  # begins the name of a file that Excel keeps beside a wor
 
 
 def manifest_at(path: str, options: CatalogOptions) -> Manifests | None:
-    """Open the one manifest at a path or a URL; None if there is no file or object.
-
-    Raises:
-        CatalogError: it is no manifest.
-        SourceError: the bucket cannot be read.
-    """
+    """Open the one manifest at a path or a URL; None if there is no file or object."""
     if is_bucket(path):
         is_there = not path.endswith("/") and _is_object(path, options.files)
     else:
@@ -42,12 +37,7 @@ def manifest_at(path: str, options: CatalogOptions) -> Manifests | None:
 
 
 def manifests_matching(path: str, options: CatalogOptions) -> Manifests | None:
-    """Open all manifests that match a pattern; None if the path is no pattern.
-
-    Raises:
-        CatalogError: no file matches, or one is no manifest.
-        SourceError: the bucket cannot be listed.
-    """
+    """Open all manifests that match a pattern; None if the path is no pattern."""
     if not glob.has_magic(root_and_key(path)[1] if is_bucket(path) else path):
         return None
     folder, paths = matches_of(path, options.files.buckets) if is_bucket(path) else _local_matches(path)
@@ -83,11 +73,7 @@ def _local_matches(path: str) -> tuple[str, list[str]]:
 
 
 def matches_of(url: str, files: "BucketFiles") -> tuple[str, list[str]]:
-    """Return the deepest folder that the pattern names literally, and the URLs below it that match, sorted.
-
-    Raises:
-        SourceError: the folder cannot be listed.
-    """
+    """Return the deepest folder that the pattern names literally, and the URLs below it that match, sorted."""
     folder = url.rpartition("/")[0]
     while glob.has_magic(root_and_key(folder)[1]) and next(files.listed(folder), None) is None:
         folder = folder.rpartition("/")[0]
@@ -138,7 +124,10 @@ def _must_be_manifest(path: str, files: Files) -> None:
 
 
 CatalogKind = Callable[[str, CatalogOptions], Catalog | None]
-"""Opens the catalog at an absolute path or a bucket URL; gives None if this is another kind, or nothing is there."""
+"""Opens the catalog at an absolute path or a bucket URL; gives None if this is another kind, or nothing is there.
+
+CatalogError if it is of this kind and cannot be used, SourceError if a file or bucket cannot be read.
+"""
 
 KINDS: Final[Sequence[CatalogKind]] = (
     FolderScan.of_message,

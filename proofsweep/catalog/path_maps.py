@@ -25,9 +25,8 @@ class PathMaps:
         for beginning, folder in self._maps:
             rest = forward[len(beginning) :]
             if rest[:1] in ("", "/") and forward[: len(beginning)].lower() == beginning.lower():
-                rest = (
-                    written[len(beginning) :] if written.startswith("/") else rest
-                )  # POSIX names may have backslashes
+                if written.startswith("/"):  # POSIX names may have backslashes
+                    rest = written[len(beginning) :]
                 return posixpath.join(folder, rest.lstrip("/")) if rest.strip("/") else folder
         return written
 

@@ -27,11 +27,7 @@ class WorkbookPart:
         self._stream.close()
 
     def read(self, size: int = -1) -> bytes:
-        """Read on.
-
-        Raises:
-            ValueError: the piece is too long, or there is a document type.
-        """
+        """Read on; ValueError if the piece is too long, or there is a document type."""
         left = _MOST_PIECE_BYTES + 1 - self._piece_bytes
         read = self._stream.read(left if size < 0 else min(size, left))
         self._piece_bytes += len(read)
@@ -44,11 +40,7 @@ class WorkbookPart:
         return read
 
     def elements(self, parent: str, tag: str) -> Iterator[Element]:
-        """Yield each element of a tag up to the end of its parent. An element is empty when the next one comes.
-
-        Raises:
-            ValueError: a piece is too long, or there are too many elements.
-        """
+        """Yield each element of a tag up to the end of its parent. An element is empty when the next one comes."""
         above: list[Element] = []
         seen = 0
         for event, element in iterparse(self, ("start", "end")):  # noqa: S314 - see _DOCTYPE
@@ -71,12 +63,7 @@ class WorkbookArchive(ZipFile):
     """A ZIP archive whose parts are read within bounds."""
 
     def part(self, name: str, most_bytes: int = _MOST_BYTES) -> WorkbookPart:
-        """Open a part.
-
-        Raises:
-            ValueError: it has a password, is packed otherwise than workbooks are, or is too large.
-            KeyError: there is none of this name.
-        """
+        """Open a part; ValueError if it may not be read, KeyError if there is none."""
         info = self.getinfo(name)
         _refuse_packing(info)
         if info.file_size > most_bytes:  # no more than stands there is unpacked

@@ -107,9 +107,8 @@ def refuse_credentials(url: str) -> None:
     scheme, _, rest = url.partition("://")
     user, has_user, _ = rest.partition("/")[0].rpartition("@")
     if has_user and (":" in user or scheme.lower() not in {"abfs", "abfss"}):
-        raise CatalogError(
-            f"{scheme}://…: the URL holds a user name or password; give credentials as docs/buckets.md says"
-        )
+        holds = "the URL holds a user name or password; give credentials as docs/buckets.md says"
+        raise CatalogError(f"{scheme}://…: {holds}")
     if signed := _SIGNED.search(url):
         shown = one_line(url[: signed.start()].partition("?")[0])
         raise CatalogError(f"{shown}: the URL holds a signature; give credentials as docs/buckets.md says")

@@ -103,9 +103,8 @@ class Disposal:
     def free_name(self, source: str, target: str, sha256: str) -> FileMove | None:
         """Return how a file goes to a name; None if another file has it."""
         held = self.moves.digest(target)
-        return (
-            FileMove(source=source, target=target, sha256=sha256, owns=held is None) if held in {None, sha256} else None
-        )
+        is_free = held in {None, sha256}
+        return FileMove(source=source, target=target, sha256=sha256, owns=held is None) if is_free else None
 
     def moved(self, move: Move) -> list[DisposalResult]:
         """Copy all files, the last one after the others, then remove them, the last one first; for each item a result.

@@ -268,11 +268,7 @@ COLUMNS = [
 
 
 def past_answers(results: Results, environment: str, item_ids: Collection[str]) -> dict[str, PastAnswer]:
-    """Return the newest answer of each item that has one in an environment, by item ID.
-
-    Raises:
-        ResultsError: the store cannot be read.
-    """
+    """Return the newest answer of each item that has one in an environment, by item ID."""
     if not item_ids:
         return {}
     tables = chain(newest_answers(results, environment, item_ids), _not_in_snapshot(results, environment, item_ids))

@@ -86,9 +86,7 @@ class Checksums:
         for named, bag in () if self._files is None else self._files.missing():
             detail = f"The manifest of the bag {one_line(bag)} names this file, and it was not delivered."
             if named in self._fetched:
-                detail = (
-                    f"{detail} Its {bags.FETCH} leaves it at an address, which is never asked: the bag is incomplete."
-                )
+                detail += f" Its {bags.FETCH} leaves it at an address, which is never asked: the bag is incomplete."
             yield posixpath.join(self._base.root, named), Ineligible(Reason.MISSING_AUDIO, detail)
 
     def _begin_bag(self, folder: str, manifests: Mapping[str, str | None], *, has_fetch: bool) -> None:

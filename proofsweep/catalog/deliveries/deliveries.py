@@ -124,14 +124,6 @@ class Deliveries:
                 tags = {"batch": posixpath.basename(batch.location)}
                 yield replace(row, refused=refused, tags=tags, batch=batch.location)
 
-    def _batches(self) -> Iterator[Batch]:
-        found: dict[str, dict[str, Release]] = {}
-        for release in self._releases.values():
-            batch = found.setdefault(self._batch_of[release.location], {})
-            batch[release.location] = self._release_of(release)
-        for location, releases in found.items():
-            yield Batch(location=location, completion=self._completions.get(location), releases=releases)
-
     def _look_into(self, folder: Folder, name: str) -> XmlFile | None:
         location = posixpath.join(folder.location, name)
         if is_completion_name(name) or self._only not in {None, location}:
@@ -140,10 +132,8 @@ class Deliveries:
 
     def _note_completion(self, folder: Folder, xml: list[XmlFile]) -> None:
         names = (name for name in folder.files if is_completion_name(name))
-        found = [
-            *(posixpath.join(folder.location, name) for name in names),
-            *(x.location for x in xml if x.is_completion),
-        ]
+        found = [posixpath.join(folder.location, name) for name in names]
+        found += [each.location for each in xml if each.is_completion]
         if found:
             self._completions[folder.location] = found[0]
 
@@ -168,7 +158,13 @@ class Deliveries:
         for number, folder in self._leading:
             if (top := self._listed.top_of(folder)) is not None:
                 self._releases[top].led_here.add(number)
-        self.batches = {batch.location: batch for batch in self._batches()}
+        found: dict[str, dict[str, Release]] = {}
+        for release in self._releases.values():
+            found.setdefault(self._batch_of[release.location], {})[release.location] = self._release_of(release)
+        self.batches = {
+            location: Batch(location=location, completion=self._completions.get(location), releases=releases)
+            for location, releases in found.items()
+        }
         self.counts.batches = len(self.batches)
         self.counts.releases = self._threads.releases
         self.counts.senders = len({header.sender for header in headers})

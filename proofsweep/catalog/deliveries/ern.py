@@ -57,13 +57,11 @@ def _kind_of(root: "_Element") -> tuple[str, bool]:
 _TITLES = {f"{of}/{title}" for of in ("SoundRecording", "Release") for title in ("ReferenceTitle", "DisplayTitle")}
 _IDS = {"Release/ReleaseId", "PurgedRelease/ReleaseId"}
 _FLAGGED = {"DeliveryFile", "TechnicalSoundRecordingDetails", "TechnicalDetails", "SoundRecordingEdition"}
+_OF_HEADER = ("MessageThreadId", "MessageId", "MessageCreatedDateTime", "MessageControlType")
 _TECHNICAL = {"TechnicalSoundRecordingDetails", "TechnicalDetails"}
 
 _WITHIN: Final[Mapping[str, set[str]]] = {
-    **{
-        key: {"MessageHeader"}
-        for key in ("MessageThreadId", "MessageId", "MessageCreatedDateTime", "MessageControlType")
-    },
+    **{key: {"MessageHeader"} for key in _OF_HEADER},
     "PartyId": {"MessageSender"},
     "FullName": {"MessageSender/PartyName", "Party/PartyName", "DisplayArtist/PartyName"},
     "PartyReference": {"Party"},
@@ -251,20 +249,8 @@ _ENDINGS: Final[Mapping[str, Callable[[_Reader], None]]] = {
     "SoundRecordingDetailsByTerritory": _Reader.end_territory,
     "SoundRecording": _Reader.end_recording,
     **dict.fromkeys(("Release", "PurgedRelease"), _Reader.end_release),
-    **dict.fromkeys(
-        (
-            "Image",
-            "Video",
-            "Text",
-            "SheetMusic",
-            "Software",
-            "MIDI",
-            "UserDefinedResource",
-            "TrackRelease",
-            "ReleaseDeal",
-        ),
-        _Reader.end_other,
-    ),
+    **dict.fromkeys(("Image", "Video", "Text", "SheetMusic", "Software", "MIDI"), _Reader.end_other),
+    **dict.fromkeys(("UserDefinedResource", "TrackRelease", "ReleaseDeal"), _Reader.end_other),
 }
 """What is done at the end of each element that holds others."""
 

@@ -28,13 +28,9 @@ class MessageFile(NamedTuple):
         algorithm = algorithm_named(self.algorithm)
         digest = None if algorithm is None else hex_digest(algorithm, self.digest)
         is_size = self.size_bytes.isascii() and self.size_bytes.isdigit() and len(self.size_bytes) <= _MOST_DIGITS
-        return (
-            Declared(
-                size_bytes=int(self.size_bytes) if is_size else None,
-                digests={} if algorithm is None or digest is None else {algorithm: digest},
-            )
-            or None
-        )
+        size_bytes = int(self.size_bytes) if is_size else None
+        digests = {} if algorithm is None or digest is None else {algorithm: digest}
+        return Declared(size_bytes=size_bytes, digests=digests) or None
 
 
 class Recording(NamedTuple):
