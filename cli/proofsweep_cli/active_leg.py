@@ -55,7 +55,6 @@ def followed(out: Console, heartbeats: Iterable[OpenLeg]) -> bool:
 
 
 def _follow_live(out: Console, heartbeats: Iterable[OpenLeg]) -> None:
-    """Renew a few lines in place."""
     with Live(console=out, transient=True, auto_refresh=False) as live:
         for leg in heartbeats:
             heading = Text.assemble(styled(f"Run {leg.run_id}", "bold"), "  (Ctrl-C ends only this display)")
@@ -63,7 +62,6 @@ def _follow_live(out: Console, heartbeats: Iterable[OpenLeg]) -> None:
 
 
 def _follow_plainly(out: Console, heartbeats: Iterable[OpenLeg]) -> None:
-    """Print a line for each heartbeat, with its own time."""
     told_at, is_silent = None, False
     for leg in heartbeats:
         if leg.beaten_at != told_at:
@@ -76,7 +74,6 @@ def _follow_plainly(out: Console, heartbeats: Iterable[OpenLeg]) -> None:
 
 
 def _told(progress: LegProgress) -> list[Text]:
-    """Write the progress as a few lines."""
     left, earlier = left_text(progress), progress.finished_before
     lines: list[list[str | Text]] = [
         [

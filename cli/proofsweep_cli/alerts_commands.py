@@ -12,15 +12,10 @@ from proofsweep_cli.key_block import read_block
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.screen import console, print_error, print_json
 
-
-def add_to(app: typer.Typer) -> None:
-    """Add the commands."""
-    alerts = typer.Typer(help="Tell somebody of what needs a person.", no_args_is_help=True)
-    alerts.command("check")(check)
-    alerts.command("test")(send_test)
-    app.add_typer(alerts, name="alerts")
+group = typer.Typer(help="Tell somebody of what needs a person.", no_args_is_help=True)
 
 
+@group.command()
 def check(
     catalogs: list[str] | None = typer.Argument(
         None, metavar="[CATALOG]...", help="Each must have had a successful run lately; by default any catalog will do."
@@ -59,6 +54,7 @@ def check(
     return ExitCode.FAILED if delivery.missed else ExitCode.REJECTED if delivery.hold else ExitCode.ACCEPTED
 
 
+@group.command("test")
 def send_test(config: str | None = Config) -> int:
     """Send a test message to everybody who is told; the exit code is 4 if somebody did not take it.
 

@@ -11,7 +11,6 @@ from typer.exceptions import TyperException
 
 from proofsweep import __version__
 from proofsweep.errors import ProofsweepError
-from proofsweep_cli.command_list import LINES
 from proofsweep_cli.exit_codes import ExitCode, code_of_error, epilog
 from proofsweep_cli.screen import console, flush, print_error, show_unknown_letters
 
@@ -20,31 +19,34 @@ _INTERRUPTED = 130
 
 _DISK_IS_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
-_MODULES = {
-    "demo": "proofsweep_cli.demo_command",
-    "doctor": "proofsweep_cli.doctor_command",
-    "plan": "proofsweep_cli.plan_command",
-    "verify": "proofsweep_cli.verify_commands",
-    "resume": "proofsweep_cli.verify_commands",
-    "ingest": "proofsweep_cli.ingest_command",
-    "explain": "proofsweep_cli.explain_command",
-    "report": "proofsweep_cli.report_command",
-    "check": "proofsweep_cli.check_command",
-    "status": "proofsweep_cli.status_command",
-    "stop": "proofsweep_cli.stop_command",
-    "rejects": "proofsweep_cli.rejects_command",
-    "export": "proofsweep_cli.export_command",
-    "query": "proofsweep_cli.query_command",
-    "diff": "proofsweep_cli.diff_command",
-    "prune": "proofsweep_cli.prune_command",
-    "audit": "proofsweep_cli.audit_commands",
-    "alerts": "proofsweep_cli.alerts_commands",
-    "keys": "proofsweep_cli.keys_commands",
-    "proofs": "proofsweep_cli.proofs_commands",
-    "service": "proofsweep_cli.service_commands",
-    "sandbox": "proofsweep_cli.sandbox_commands",
+_COMMANDS = {
+    "demo": "Start a local partner service, verify a sample catalog against it, and query the results.",
+    "doctor": "Check config, key, service, quota, results store, pairing and known-good files, and say what to do.",
+    "plan": "Show what a run would take: counts, reasons, bytes, calls, quota and time.",
+    "verify": "Verify every audio file of a catalog, and write verdicts, exchanges and runs as Parquet.",
+    "resume": "Resume a run that did not end. A finished run does not change: its summary and exit code are given.",
+    "ingest": "Verify new and changed files of a folder once they are settled, and move them by their verdicts.",
+    "explain": "Show every call that was made for one file over all runs, its verdicts, and what to do.",
+    "report": "Write the catalog as it stands, or a run, as an HTML file that needs no network.",
+    "check": "Verify one file, or one pair, now. Nothing is stored; two keyed calls are spent.",
+    "status": "Show how all catalogs stand, the active runs, and what is left of the quota; or one run, or all runs.",
+    "stop": "Stop a run in good order from any machine, as Ctrl-C does where it runs: through the results store.",
+    "rejects": "List the files that need attention: rejected, failed or ineligible, why, and what to do.",
+    "export": "Write a completion report: each file with its outcome, why, what to do, and the request IDs.",
+    "query": "Ask the results store in SQL, with DuckDB.",
+    "diff": "Show what changed: files that broke, that are fixed, new, gone or otherwise changed, each with the cause.",
+    "prune": "Delete what old runs hold besides newest answers: verdicts, exchanges, planned items.",
+    "audit": "Check the tables against the receipts, rows against planned items, and request IDs against exchanges.",
+    "alerts": "Tell somebody of what needs a person.",
+    "keys": "List and rotate the partner's API keys.",
+    "proofs": "List, inspect and recover the proofs that the service holds.",
+    "service": "Ask how the service is, what the key has spent, and watch both.",
+    "sandbox": "Serve a local partner service in the foreground, until Ctrl-C.",
 }
-"""The module of each command. Only the named one is imported, so that each starts quickly."""
+"""The first paragraph of each command's help; a test compares them. All commands together take a second to import."""
+
+_GROUPS = {"alerts", "keys", "proofs", "service", "sandbox"}
+"""Commands that have subcommands."""
 
 _HELP = "Verify credentialed audio in bulk through the partner's API, and keep verdicts, grades and request IDs."
 
@@ -53,10 +55,10 @@ def app_for(arguments: list[str]) -> typer.Typer:
     """Make the command line for these arguments: with the command they name, else with a line for each command."""
     app = _without_commands()
     named = arguments[1:2] if arguments[:1] == ["--"] else arguments[:1]
-    if named and named[0] in _MODULES:
-        import_module(_MODULES[named[0]]).add_to(app)
+    if named and named[0] in _COMMANDS:
+        _add(app, named[0])
         return app
-    for name, line in LINES.items():
+    for name, line in _COMMANDS.items():
         app.command(name, help=line)(_listed)
     return app
 
@@ -64,9 +66,17 @@ def app_for(arguments: list[str]) -> typer.Typer:
 def whole_app() -> typer.Typer:
     """Make the command line with all commands, as the docs show it."""
     app = _without_commands()
-    for module in dict.fromkeys(_MODULES.values()):
-        import_module(module).add_to(app)
+    for name in _COMMANDS:
+        _add(app, name)
     return app
+
+
+def _add(app: typer.Typer, name: str) -> None:
+    if name in _GROUPS:
+        app.add_typer(import_module(f"proofsweep_cli.{name}_commands").group, name=name)
+        return
+    module = "verify" if name == "resume" else name
+    app.command()(getattr(import_module(f"proofsweep_cli.{module}_command"), name))
 
 
 def _without_commands() -> typer.Typer:

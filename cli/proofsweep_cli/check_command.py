@@ -24,11 +24,6 @@ _CODES = {
 }
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(check)
-
-
 def check(
     audio: str = typer.Argument(metavar="AUDIO", help="The audio file, or a bucket URL of one."),
     sidecar: str | None = typer.Argument(

@@ -25,11 +25,6 @@ from proofsweep_sandbox import Operator, Sample, launch, write_catalog, write_de
 _OUTCOMES = {None: "ineligible", "valid": "accepted"}
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(demo)
-
-
 def demo(
     folder: Path = typer.Option(
         Path("demo"), "--folder", metavar="DIR", help="Where the catalog and the results are kept."
@@ -61,10 +56,6 @@ def demo(
 
 
 def _verify(demo_folder: DemoFolder, files: int | None, out: Console, server: EmbeddedServer | None) -> list[Sample]:
-    """Verify a catalog of so many samples, or a delivery, as `proofsweep verify` does; give the samples.
-
-    These say the expected verdicts.
-    """
     out.print("Starting a local partner service and a Prefect API …")
     with launch(demo_folder.sandbox) as sandbox:
         demo_folder.write_config(sandbox.base_url, sandbox.key_file)
@@ -91,7 +82,6 @@ def _samples(demo_folder: DemoFolder, files: int | None, operator: Operator, out
 
 
 def _compare(out: Console, demo_folder: DemoFolder, samples: Iterable[Sample]) -> bool:
-    """Print how many rows are as the sandbox expects."""
     table = results.open_results(str(demo_folder.results)).verdicts(columns=["audio", "verdict", "outcome"])
     found = sorted((row["audio"], row["verdict"], row["outcome"]) for row in table.to_pylist())
     expected = [(str(each.audio), each.verdict, _OUTCOMES.get(each.verdict, "rejected")) for each in samples]
@@ -110,7 +100,6 @@ def _print_next_steps(out: Console, demo_folder: DemoFolder) -> None:
 
 
 def _program() -> str:
-    """Return the name by which this program can be started here."""
     typed = sys.argv[0]
     return typed if Path(typed).name == "proofsweep" and not shutil.which("proofsweep") else "proofsweep"
 

@@ -27,11 +27,6 @@ _COLOURS = {"broken": "red", "fixed": "green", "changed": "yellow", "new": "cyan
 _FORMATS = ("table", "csv", "json", "markdown")
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(diff)
-
-
 def diff(
     run_id: str | None = Run,
     *,
@@ -70,7 +65,9 @@ def diff(
             case "json":
                 print_json(_json_of(comparison, found, against, limit))
             case "markdown":
-                _print_markdown(console(), comparison, found, limit)
+                out = console()
+                for line in _markdown_lines(comparison, found, limit):
+                    out.print(line, soft_wrap=True)
             case _:
                 _print_changes(console(), comparison, found, limit)
     return ExitCode.REJECTED if any(change == "broken" for change, *_ in counts) else ExitCode.ACCEPTED
@@ -83,7 +80,6 @@ def _headline(comparison: Comparison) -> str:
 
 
 def _rubric_note(found: RunChanges) -> str:
-    """Return a sentence that grades are not compared if their rubric changed; nothing if it did not."""
     before, now = found.rubrics()
     if not before:
         return ""
@@ -91,7 +87,6 @@ def _rubric_note(found: RunChanges) -> str:
 
 
 def _words_of(row: dict[str, str | None]) -> str:
-    """Return how a file stood and stands."""
     sides = (_side(row[f"{side}_outcome"], row[f"{side}_reason"]) for side in ("before", "now"))
     return " → ".join(side for side in sides if side)
 
@@ -120,11 +115,6 @@ def _print_changes(out: Console, comparison: Comparison, found: RunChanges, limi
     out.print(f"  {counted(found.as_before(), 'file')} as before")
     if note := _rubric_note(found):
         out.print(f"  {note}", style="yellow", soft_wrap=True)
-
-
-def _print_markdown(out: Console, comparison: Comparison, found: RunChanges, limit: int) -> None:
-    for line in _markdown_lines(comparison, found, limit):
-        out.print(line, soft_wrap=True)
 
 
 def _markdown_lines(comparison: Comparison, found: RunChanges, limit: int) -> Iterator[str]:

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 
-import typer
-
 from proofsweep.contract.verdicts import Verdict
 from proofsweep.errors import ProofsweepError
 from proofsweep.model.outcomes import Accepted, Failed, Finished, Rejected
@@ -31,11 +29,6 @@ class Finding:
     code: ExitCode = ExitCode.ACCEPTED
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(doctor)
-
-
 def doctor(
     results: str | None = ResultsUrl,
     config: str | None = Config,
@@ -60,7 +53,6 @@ def doctor(
 
 
 def _findings(config: str | None, results: str | None) -> Iterator[Finding]:
-    """Check one thing after the other; skip what depends on something that failed."""
     try:
         settings, sources = load_settings(config, results), sources_of(config, results)
     except ProofsweepError as error:
@@ -68,9 +60,9 @@ def _findings(config: str | None, results: str | None) -> Iterator[Finding]:
         return
     yield Finding("config", f"{settings.service.environment}, {settings.service.base_url}")
     yield Finding("settings", words_of(sources))
-    yield _finding_about("results", lambda: _check_store(settings))
+    yield _finding_about("results", lambda: f"{probed_store(settings)} can be written")
     yield Finding("pairs", _pairing(settings))
-    key = _finding_about("key", lambda: _check_key(settings))
+    key = _finding_about("key", lambda: f"fingerprint {engine_for(settings, read_block).key_fingerprint}")
     yield key
     if key.code:
         return
@@ -88,10 +80,6 @@ def _finding_about(about: str, check: Callable[[], str]) -> Finding:
         return Finding(about, error.message, code_of_error(error))
 
 
-def _check_store(settings: Settings) -> str:
-    return f"{probed_store(settings)} can be written"
-
-
 def _pairing(settings: Settings) -> str:
     names = " or ".join(settings.catalog.sidecar_names)
     wire = settings.service.sidecar_field
@@ -99,12 +87,7 @@ def _pairing(settings: Settings) -> str:
     return f"sidecars are found as {names} and {sent}"
 
 
-def _check_key(settings: Settings) -> str:
-    return f"fingerprint {engine_for(settings, read_block).key_fingerprint}"
-
-
 def _unfinished_rotation(settings: Settings) -> Iterator[Finding]:
-    """Yield a finding only if there is one."""
     try:
         said = unfinished_rotation(settings, BLOCKS)
     except ProofsweepError:  # the findings about the store and the key say why

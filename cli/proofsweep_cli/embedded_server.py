@@ -19,20 +19,11 @@ import httpx
 
 from proofsweep.errors import ConfigError
 
-# Bounds the start of the server.
 _START_SECONDS = 90.0
-
-# Bounds one health request to a configured server.
-_HEALTH_SECONDS = 10.0
-
-# Bounds one health request to the embedded server.
-_LOCAL_HEALTH_SECONDS = 2.0
-
-# Time between two health requests during the start.
+_HEALTH_SECONDS = 10.0  # for one health request to a configured server
+_LOCAL_HEALTH_SECONDS = 2.0  # for one to the embedded server
 _POLL_SECONDS = 0.1
-
-# Bounds a regular end of the server.
-_END_SECONDS = 5.0
+_END_SECONDS = 5.0  # for a regular end, before the server is killed
 
 _QUIET = {
     "DO_NOT_TRACK": "1",

@@ -91,7 +91,6 @@ def _what(settings: Settings, wanted: ProofList) -> str:
 
 
 def _check(settings: Settings, wanted: ProofList, count: int, environment: str | None) -> None:
-    """Raise UsageError unless the count is exact, and the environment is named if it must be."""
     label = settings.service.environment
     if count != len(wanted.proof_ids):
         raise UsageError(
@@ -102,7 +101,6 @@ def _check(settings: Settings, wanted: ProofList, count: int, environment: str |
 
 
 def _ask(out: Console, settings: Settings, wanted: ProofList) -> None:
-    """Let a person type the exact count, and the environment's name if its proofs are not disposable."""
     if not sys.stdin.isatty():
         raise UsageError("There is no terminal to ask on: add --yes-erase with the number of proofs, or --dry-run.")
     for proof_id in wanted.proof_ids[:_SHOWN]:

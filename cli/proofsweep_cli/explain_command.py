@@ -43,11 +43,6 @@ _Since = typer.Option(None, "--since", metavar="SPAN", help="Search only runs be
 _Packet = typer.Option(False, "--packet", help="Print only what the partner's support needs, to paste into a ticket.")
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(explain)
-
-
 def explain(
     what: str = _What,
     *,
@@ -82,7 +77,6 @@ def explain(
 
 
 def _explain_whole(kind: str, its_id: str, text: str, *, as_json: bool) -> int:
-    """Explain a run or an operation by its calls that did not succeed."""
     if as_json:
         print_json({f"{kind}_id": its_id, "support_packet": text})
     elif text:
@@ -95,7 +89,6 @@ def _explain_whole(kind: str, its_id: str, text: str, *, as_json: bool) -> int:
 def _explain_part(
     search: Search, what: str, likely: LikelyItems, since: timedelta | None, *, packet: bool, as_json: bool
 ) -> int:
-    """Explain a file, a call of an operation, or a proof."""
     try:
         item_id = likely.only or item_of_history(search, what, since)
     except ResultsError:

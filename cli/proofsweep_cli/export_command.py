@@ -39,11 +39,6 @@ _PrintTemplate = typer.Option(
 )
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(export)
-
-
 def export(
     run_id: str | None = RunId,
     *,
@@ -101,7 +96,6 @@ def _print_reports(out: Console, done: Exported, selected: SelectedRows, by: str
 
 
 def _outcomes_in(only: str | None) -> list[str]:
-    """Read a list of outcomes, in the order of the tables; all if none is given."""
     given = [word.strip().lower() for word in (only or ",".join(OUTCOMES)).split(",") if word.strip()]
     for word in given:
         if word not in OUTCOMES:
@@ -111,7 +105,6 @@ def _outcomes_in(only: str | None) -> list[str]:
 
 
 def _outcomes_told(only: str | None, by: str | None) -> list[str]:
-    """Return of which outcomes letters are about."""
     if by is None:
         raise UsageError("A letter goes to one supplier: give --by TAG with the tag that names it, such as supplier.")
     outcomes = _outcomes_in(only or ",".join(TOLD_OUTCOMES))
@@ -122,7 +115,6 @@ def _outcomes_told(only: str | None, by: str | None) -> list[str]:
 
 
 def _format_of(file: Path | None, given: str | None) -> str:
-    """Return the format that is given, else the one that the file's name says."""
     if given is None:
         ending = file.suffix.lower() if file and file.suffix else ".csv"
         form = next((form for form, each in ENDINGS.items() if each == ending), ending)
@@ -134,7 +126,6 @@ def _format_of(file: Path | None, given: str | None) -> str:
 
 
 def _path_of(file: Path | None, form: str, name: str) -> Path:
-    """Return where to write; the ending of a name and the format must agree."""
     ending = ENDINGS[form]
     path = file or Path(f"{name}{ending}")
     if path.suffix.lower() == ending:
@@ -145,7 +136,6 @@ def _path_of(file: Path | None, form: str, name: str) -> Path:
 
 
 def _verify_again(done: Exported, settings: Settings) -> list[str]:
-    """Return the words of the command that verifies the first report, with the root that its files lie in."""
     command = ["verify", str(done.reports[0].path)]
     if done.root is None:
         return [*command, "--allow-outside"]

@@ -76,7 +76,6 @@ def _end(cost: Forecast) -> str:
 
 
 def _pace(cost: Forecast) -> str | None:
-    """Say what limits the speed, and what would help."""
     if cost.pace_binds is None or cost.seconds is None:
         return None
     if cost.rate is None and cost.pace_binds is not Bind.LANE:

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterable
 
 import typer
-from rich.console import Console
 
 from proofsweep.answers.pass_lines import json_of_pass, line_of_pass, lines_of_unmoved, messages_of
 from proofsweep.model.ingest import PassReport
@@ -31,11 +30,6 @@ _LAST_PASS = {ExitCode.BUG, ExitCode.CANCELLED, ExitCode.KEY_REFUSED}
 
 _Watch = typer.Option(False, "--watch", help="Make one pass after another until Ctrl-C.")
 _Every = typer.Option(60.0, "--every", metavar="SECONDS", min=1.0, help="Time between two passes of --watch.")
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(ingest)
 
 
 @with_run_options
@@ -79,7 +73,6 @@ def ingest(
 
 
 def _verified(run_ids: Iterable[str], refuse_if_lost: Callable[[], None], request: RunRequest) -> ExitCode:
-    """Verify the runs of a pass; give the highest exit code that applies."""
     code = ExitCode.ACCEPTED
     for run_id in run_ids:
         refuse_if_lost()
@@ -93,18 +86,13 @@ def _verified(run_ids: Iterable[str], refuse_if_lost: Callable[[], None], reques
 
 
 def _told(path: str, done: PassReport, request: RunRequest) -> ExitCode:
-    """Print and tell what became of the files."""
     if request.as_json:
         print_json(json_of_pass(path, done))
     else:
-        _print_pass(request.out, messages_of(done), line_of_pass(path, done))
+        request.out.print(line_of_pass(path, done), style="bold", soft_wrap=True)
+        for message in messages_of(done):
+            request.out.print(f"  {message}", soft_wrap=True)
     errors = lines_of_unmoved(done)
     for line in [*errors, *tell_of_pass(request.settings, path, done, read_block)]:
         print_error(line)
     return ExitCode.FAILED if errors else ExitCode.ACCEPTED
-
-
-def _print_pass(out: Console, messages: list[str], line: str) -> None:
-    out.print(line, style="bold", soft_wrap=True)
-    for message in messages:
-        out.print(f"  {message}", soft_wrap=True)

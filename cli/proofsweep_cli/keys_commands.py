@@ -21,14 +21,10 @@ from proofsweep_cli.screen import console, counted, print_error, print_json
 _INTERRUPTED = "Stopped. Run the same command within 24 hours: it goes on with this rotation, and begins no second one."
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the commands."""
-    keys = typer.Typer(help="List and rotate the partner's API keys.", no_args_is_help=True)
-    keys.command("list")(list_all)
-    keys.command("rotate")(rotate)
-    app.add_typer(keys, name="keys")
+group = typer.Typer(help="List and rotate the partner's API keys.", no_args_is_help=True)
 
 
+@group.command("list")
 def list_all(results: str | None = ResultsUrl, config: str | None = Config, as_json: bool = AsJson) -> int:
     """List all keys of the partner, with their status as received; no key itself is ever listed.
 
@@ -52,6 +48,7 @@ def list_all(results: str | None = ResultsUrl, config: str | None = Config, as_j
     return ExitCode.ACCEPTED
 
 
+@group.command()
 def rotate(
     *,
     new_key_file: Path | None = typer.Option(

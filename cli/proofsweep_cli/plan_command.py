@@ -41,16 +41,9 @@ _Format = typer.Option("table", "--format", metavar="FORMAT", help="Of --list: t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PlanOptions:
-    """What is told of a plan, and how."""
-
     as_json: bool
     list_format: str | None  # None for a summary
     sources: Mapping[str, str]  # where the settings come from that decide whom a run calls
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(plan)
 
 
 @with_selection_options
@@ -104,7 +97,6 @@ def _survey_and_tell(
 
 
 def _tell(settings: Settings, found: Surveyed, bounds: Bounds, options: _PlanOptions) -> int:
-    """Forecast what the rows would take, and print all that is known of them."""
     listing, survey = found.listing, found.survey
     need = Need(eligible=survey.eligible, audio_bytes=survey.audio_bytes)
     status, trouble = service_or_trouble(settings, read_block)
@@ -135,7 +127,6 @@ def print_cautions(out: Console, settings: Settings, location: str) -> None:
 
 
 def _print_catalog(out: Console, found: Surveyed) -> None:
-    """Say what was read, and how."""
     listing = found.listing
     out.print(f"{listing.location}: {counted(found.survey.items, 'row')}", style="bold", soft_wrap=True)
     if listing.deliveries is not None:

@@ -13,10 +13,7 @@ from proofsweep.background import background_thread
 from proofsweep.wiring.engines import leg_progress
 from proofsweep_cli.progress_lines import line_of, plain_line
 
-# Bounds how old the live line is.
 _LIVE_SECONDS = 0.25
-
-# Bounds the lines in a log.
 _PLAIN_SECONDS = 10.0
 
 

@@ -17,11 +17,7 @@ _BETWEEN_COLUMNS = len(" · ")
 def line_of(progress: LegProgress, at: datetime, columns: int, hint: str = "") -> Text:
     """Write the progress on one line of so many columns: what does not fit is left out, the least important first.
 
-    Args:
-        progress: of a leg.
-        at: what a clock on the wall says.
-        columns: of the terminal.
-        hint: what a person can do while it stops.
+    `at` is what a clock on the wall says; `hint` says what a person can do while the leg stops.
     """
     by_importance: list[tuple[int, str, str]] = [  # its position on the line, the text, its style
         (0, f"stopping{hint}" if progress.is_stopping else "", "yellow"),

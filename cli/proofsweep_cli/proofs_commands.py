@@ -36,19 +36,10 @@ from proofsweep_cli.work_on_runs import plan_and_verify
 _SHOWN = 50
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the commands."""
-    proofs = typer.Typer(help="List, inspect and recover the proofs that the service holds.", no_args_is_help=True)
-    proofs.command("list")(show_list)
-    proofs.command("show")(show)
-    proofs.command("inventory")(inventory)
-    proofs.command("erase")(erase)
-    proofs.command("recover")(recover)
-    proofs.command("verify")(verify)
-    proofs.command("notes")(notes)
-    app.add_typer(proofs, name="proofs")
+group = typer.Typer(help="List, inspect and recover the proofs that the service holds.", no_args_is_help=True)
 
 
+@group.command("list")
 def show_list(
     limit: int = typer.Option(_SHOWN, "--limit", metavar="N", min=1, help="Show the newest N proofs."),
     config: str | None = Config,
@@ -68,6 +59,7 @@ def show_list(
     return ExitCode.FAILED if problem else ExitCode.ACCEPTED
 
 
+@group.command()
 def show(
     proof_id: str = typer.Argument(metavar="PROOF_ID", help="The proof."),
     config: str | None = Config,
@@ -97,6 +89,7 @@ def show(
     return ExitCode.ACCEPTED
 
 
+@group.command()
 def inventory(results: str | None = ResultsUrl, config: str | None = Config, as_json: bool = AsJson) -> int:
     """List all proofs into the table `proofs`, and reconcile them with each item's newest answer.
 
@@ -116,6 +109,10 @@ def inventory(results: str | None = ResultsUrl, config: str | None = Config, as_
     return ExitCode.FAILED if found.problem else ExitCode.REJECTED if found.count("differs") else ExitCode.ACCEPTED
 
 
+group.command()(erase)
+
+
+@group.command()
 def recover(
     below: str = typer.Argument("", metavar="[BELOW]", help="Only items whose audio is this file, or in this folder."),
     *,
@@ -150,31 +147,7 @@ def recover(
     return ExitCode.REJECTED if {"differs", "exists", "gone", "watched"} & done.outcomes.keys() else ExitCode.ACCEPTED
 
 
-def notes(
-    max_calls: int | None = typer.Option(
-        None, "--max-calls", metavar="N", min=1, help="Keyed calls at most; the rest is asked for next time."
-    ),
-    results: str | None = ResultsUrl,
-    config: str | None = Config,
-    as_json: bool = AsJson,
-) -> int:
-    """Ask for the process notes of accepted proofs that have no ready one, and keep them in `interpretations`.
-
-    A pending note is asked for again when the service says, for two minutes at most; then the next time. Notes are
-    report-only: they change no verdict. The exit code is 4 if a note could not be had, and 5 or 6 if calls ran out.
-
-    Example: `proofsweep proofs notes --max-calls 2000 --config production`
-    """
-    set_up_logs()
-    with interrupted_by_signals():
-        done = refresh_interpretations(load_settings(config, results), read_block, max_calls)
-    if as_json:
-        print_json({"operation_id": done.operation_id, "wanted": done.wanted, **done.states})
-    else:
-        console().print(line_of_notes(done), soft_wrap=True)
-    return ExitCode.FAILED if done.states.get("failed") else ExitCode.ACCEPTED
-
-
+@group.command()
 def verify(
     catalog: str = typer.Argument(metavar="LIST", help="A manifest with a column proof_id; optionally id and sha256."),
     *,
@@ -205,6 +178,32 @@ def verify(
     if line is not None:
         request.out.print(f"  {line}", soft_wrap=True)
     return max(code, ExitCode.REJECTED) if differ else code
+
+
+@group.command()
+def notes(
+    max_calls: int | None = typer.Option(
+        None, "--max-calls", metavar="N", min=1, help="Keyed calls at most; the rest is asked for next time."
+    ),
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> int:
+    """Ask for the process notes of accepted proofs that have no ready one, and keep them in `interpretations`.
+
+    A pending note is asked for again when the service says, for two minutes at most; then the next time. Notes are
+    report-only: they change no verdict. The exit code is 4 if a note could not be had, and 5 or 6 if calls ran out.
+
+    Example: `proofsweep proofs notes --max-calls 2000 --config production`
+    """
+    set_up_logs()
+    with interrupted_by_signals():
+        done = refresh_interpretations(load_settings(config, results), read_block, max_calls)
+    if as_json:
+        print_json({"operation_id": done.operation_id, "wanted": done.wanted, **done.states})
+    else:
+        console().print(line_of_notes(done), soft_wrap=True)
+    return ExitCode.FAILED if done.states.get("failed") else ExitCode.ACCEPTED
 
 
 def _print_list(found: list[ProofSummary], problem: str | None) -> None:

@@ -23,11 +23,6 @@ from proofsweep_cli.screen import console, counted, print_json, size_text
 _SHOWN_RUNS = 20
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command()(prune)
-
-
 def prune(
     older_than: str = typer.Option(..., "--older-than", metavar="DAYS", help="Age of runs, like 400d."),
     *,
@@ -56,7 +51,7 @@ def prune(
     is_agreed = bool(found.all) and not dry_run and (yes or typer.confirm("Delete?", err=as_json))
     with out.status("deleting …") if out.is_terminal and is_agreed else nullcontext():
         done = prune_store(store, found) if is_agreed else []
-    out.print(_result(done) if is_agreed else "Nothing was deleted.")
+    out.print(f"Deleted: {_sums(done)}; receipts in _pruned/" if is_agreed else "Nothing was deleted.")
     if as_json:
         print_json({"found": [_json_of(each) for each in found.all], "pruned": [each.run_id for each in done]})
     return ExitCode.ACCEPTED
@@ -86,10 +81,6 @@ def _print_table(out: Console, prunings: Sequence[Pruning]) -> None:
     more = len(prunings) - _SHOWN_RUNS
     if more > 0:
         out.print(f"and {more:,} more; --json --dry-run lists all")
-
-
-def _result(done: list[Pruning]) -> str:
-    return f"Deleted: {_sums(done)}; receipts in _pruned/"
 
 
 def _sums(prunings: list[Pruning]) -> str:

@@ -21,11 +21,6 @@ from proofsweep_cli.query_output import Format, write, write_text
 from proofsweep_cli.screen import print_error
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(query)
-
-
 def query(
     sql: str | None = typer.Argument(
         None, metavar="[SQL]", help="One or more statements; `-`, or what is piped in, reads them from stdin."
@@ -65,7 +60,9 @@ def query(
         return ExitCode.ACCEPTED
     statements = _statements(sql, script)
     with opened(store, environment, preferred=preferred, asked=statements) as views_of:
-        _say_which(views_of)
+        if views_of.others:
+            shown, others = views_of.environments[0], ", ".join(views_of.others)
+            print_error(f"The views show {shown}; the store also has {others} (--environment).")
         _answer(views_of, statements, as_format, file)
     return ExitCode.ACCEPTED
 
@@ -112,10 +109,3 @@ def _answer(store: OpenStore, statements: str, as_format: Format, file: Path | N
     except (duckdb.Error, pa.ArrowException) as mistake:
         reason, _, _ = str(mistake).partition("\nLINE ")  # then comes the text itself, with a mark below
         raise UsageError(f"The query cannot be answered: {' '.join(reason.split())}") from mistake
-
-
-def _say_which(store: OpenStore) -> None:
-    if store.others:
-        print_error(
-            f"The views show {store.environments[0]}; the store also has {', '.join(store.others)} (--environment)."
-        )

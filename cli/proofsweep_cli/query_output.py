@@ -59,7 +59,6 @@ def write_text(text: str, file: Path | None) -> None:
 
 
 def _show(answer: duckdb.DuckDBPyRelation) -> None:
-    """Print the first rows as a table; each cell is one line."""
     rows = answer.to_arrow_reader(_BATCH_ROWS)
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for field in rows.schema:
@@ -103,8 +102,6 @@ _WRITERS = {Format.CSV: _csv, Format.JSON: _json, Format.PARQUET: _parquet}
 
 
 class _Text:
-    """What the csv module writes to."""
-
     def __init__(self, out: IO[bytes]) -> None:
         self._out = out
 

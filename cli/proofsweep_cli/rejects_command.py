@@ -20,11 +20,6 @@ from proofsweep_cli.options import AsJson, Config, ResultsUrl, RunId
 from proofsweep_cli.screen import COLOURS, console, counted, gone_words, print_json, styled
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(rejects)
-
-
 def rejects(
     run_id: str | None = RunId,
     *,
@@ -89,16 +84,12 @@ def _print_groups(out: Console, groups: Sequence[AttentionGroup], value: str | N
             out.print(f"    … and {group.rows - len(group.files):,} more")
 
 
-def _json_of_group(group: AttentionGroup) -> dict[str, object]:
-    return asdict(group) | {"in_words": group.in_words, "what_to_do": group.what_to_do}
-
-
 def _json_of(selected: SelectedRows, groups: Sequence[AttentionGroup]) -> dict[str, object]:
     return {
         "environment": selected.environment,
         "run_id": None if selected.plan is None else selected.plan.run_id,
         "pruned_on": selected.pruned_on,
         "rows": sum(group.rows for group in groups),
-        "groups": [_json_of_group(group) for group in groups],
+        "groups": [asdict(group) | {"in_words": group.in_words, "what_to_do": group.what_to_do} for group in groups],
         "results": selected.results.store.url,
     }

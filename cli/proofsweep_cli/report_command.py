@@ -15,12 +15,6 @@ from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import Config, ResultsUrl
 from proofsweep_cli.screen import console
 
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(report)
-
-
 _Run = typer.Argument(None, metavar="[RUN]", help="A run; without one, the catalog as it stands.")
 _Catalog = typer.Option(
     None,

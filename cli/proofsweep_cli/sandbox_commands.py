@@ -17,7 +17,7 @@ from proofsweep.errors import ConfigError, missing_extra
 from proofsweep.new_file import new_file
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.screen import console
-from proofsweep_sandbox import Issued, IssueOptions, Operator, OperatorError, Running, Sample, launch, write_catalog
+from proofsweep_sandbox import IssueOptions, Operator, OperatorError, Running, Sample, launch, write_catalog
 from proofsweep_sandbox import Options as SandboxOptions
 
 _HOME = Path(".proofsweep-sandbox")
@@ -28,15 +28,10 @@ _OperatorUrl = typer.Option(
     f"http://127.0.0.1:{_DEFAULT.operator_port}", "--operator", metavar="URL", help="The sandbox's operator port."
 )
 
-sandbox_app = typer.Typer(invoke_without_command=True, rich_markup_mode="markdown")
+group = typer.Typer(invoke_without_command=True, rich_markup_mode="markdown")
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command and its subcommand."""
-    app.add_typer(sandbox_app, name="sandbox")
-
-
-@sandbox_app.callback()
+@group.callback()
 def sandbox(
     context: typer.Context,
     home: Path = typer.Option(
@@ -68,7 +63,7 @@ def sandbox(
     return ExitCode.ACCEPTED
 
 
-@sandbox_app.command()
+@group.command()
 def issue(
     files: list[Path] = typer.Argument(metavar="FILE", help="Audio files: WAV, or any other with --legacy."),
     *,
@@ -95,12 +90,14 @@ def issue(
         order["song"] = song
     with Operator(operator_url) as operator:
         for file in files:
-            done = _issue(operator, file, _target(file, out, is_legacy=legacy), order, operator_url)
+            target = _target(file, out, is_legacy=legacy)
+            with _errors_explained(file, operator_url):
+                done = operator.issue(file, target, **order)
             console().print(f"{done.sidecar or done.audio}  {done.proof_id}", soft_wrap=True)
     return ExitCode.ACCEPTED
 
 
-@sandbox_app.command()
+@group.command()
 def samples(
     folder: Path = typer.Argument(metavar="FOLDER", help="A folder that is empty or does not exist."),
     files: int = typer.Option(60, "--files", min=1, help="Audio files; 26 or more contain every kind."),
@@ -137,7 +134,6 @@ def _manifest_of(written: Sequence[Sample], folder: Path) -> str:
 
 
 def _require_empty(folder: Path) -> None:
-    """Raise ConfigError unless the folder is empty or does not exist."""
     try:
         if any(folder.iterdir()):
             raise ConfigError(f"{folder} is not empty; name an empty or a new folder.")
@@ -148,7 +144,6 @@ def _require_empty(folder: Path) -> None:
 
 
 def _require_home_and_ports(home: Path, ports: tuple[int, ...]) -> None:
-    """Raise ConfigError, which prints one line, if the home cannot be used or a port is taken."""
     try:
         home.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -164,7 +159,6 @@ def _require_home_and_ports(home: Path, ports: tuple[int, ...]) -> None:
 
 
 def _print_addresses(running: Running, key_file: Path) -> None:
-    """Print where the sandbox serves, and which commands come next."""
     is_default = running.base_url.endswith(f":{_DEFAULT.port}/v1") and key_file == _DEFAULT.key_file
     settings = f"PROOFSWEEP_SERVICE__BASE_URL={running.base_url} PROOFSWEEP_SERVICE__API_KEY_FILE={key_file} "
     operator = (
@@ -181,11 +175,6 @@ def _print_addresses(running: Running, key_file: Path) -> None:
 
 
 def _target(file: Path, out: Path | None, *, is_legacy: bool) -> Path:
-    """Name the file that an issue writes; make its folder.
-
-    Raises:
-        ConfigError: the file exists already, or its folder cannot be made.
-    """
     folder = out or (file.parent if is_legacy else Path("issued"))
     target = folder / (f"{file.name}.sidecar" if is_legacy else file.name)
     if target.exists():
@@ -197,14 +186,8 @@ def _target(file: Path, out: Path | None, *, is_legacy: bool) -> Path:
     return target
 
 
-def _issue(operator: Operator, file: Path, target: Path, order: IssueOptions, url: str) -> Issued:
-    with _errors_explained(file, url):
-        return operator.issue(file, target, **order)
-
-
 @contextmanager
 def _errors_explained(what: Path, url: str) -> Iterator[None]:
-    """Turn errors of the operator port and the disk into a ConfigError; `what` is the file or folder."""
     try:
         yield
     except OperatorError as error:

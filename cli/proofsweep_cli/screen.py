@@ -35,11 +35,9 @@ class _Screen(Console):
     """
 
     def render_str(self, text: str, **options: Any) -> Text:  # noqa: ANN401 - the options are rich's own
-        """Make text of a string; what others wrote cannot end the line or steer the terminal."""
         return super().render_str(printable(text), **options)
 
     def on_broken_pipe(self) -> None:
-        """Discard all later output."""
         _discard(self.file)
 
 
@@ -121,16 +119,7 @@ def _discard(stream: IO[str]) -> None:
 def print_summary(
     out: Console, run: RunStatus, results_url: str, *, resume: str, files: Sequence[NamedFile], rejects: str
 ) -> None:
-    """Print a run's summary.
-
-    Args:
-        out: where to.
-        run: its status.
-        results_url: where its tables are.
-        resume: the command that does what remains.
-        files: some that need attention.
-        rejects: the command that names all of them.
-    """
+    """Print a run's summary, with files that need attention, and the commands for what remains and for all files."""
     out.print()
     out.print(styled(f"Run {run.plan.run_id}", "bold"), f"— {ending_of(run)}")
     out.print()
@@ -200,7 +189,6 @@ def _counts(run: RunStatus) -> Text:
 
 
 def _print_kinds(out: Console, run: RunStatus) -> None:
-    """Print a table; on a terminal that is too narrow for it, the advice below each kind."""
     if out.width >= _TABLE_COLUMNS:
         out.print(_kinds(run))
         return

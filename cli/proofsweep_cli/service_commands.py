@@ -30,15 +30,10 @@ _ATTEMPTS = 2
 _CODES = {"key_refused": ExitCode.KEY_REFUSED, "throttled": ExitCode.REJECTED}
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the commands."""
-    service = typer.Typer(help="Ask how the service is, what the key has spent, and watch both.", no_args_is_help=True)
-    service.command()(health)
-    service.command()(usage)
-    service.command()(monitor)
-    app.add_typer(service, name="service")
+group = typer.Typer(help="Ask how the service is, what the key has spent, and watch both.", no_args_is_help=True)
 
 
+@group.command()
 def health(config: str | None = Config, as_json: bool = AsJson) -> int:
     """Ask whether the service is well; no key is sent, and nothing is spent. The exit code is 8 if it is not.
 
@@ -58,6 +53,7 @@ def health(config: str | None = Config, as_json: bool = AsJson) -> int:
     return ExitCode.BREAKER if answer.ok is False else ExitCode.ACCEPTED
 
 
+@group.command()
 def usage(
     days: int = typer.Option(
         _DAYS, "--days", metavar="N", min=USAGE_DAYS.start, max=USAGE_DAYS.stop - 1, help="UTC days to show."
@@ -80,6 +76,7 @@ def usage(
     return ExitCode.ACCEPTED
 
 
+@group.command()
 def monitor(
     *,
     once: bool = typer.Option(False, "--once", help="Make one round: for cron, or to look now."),

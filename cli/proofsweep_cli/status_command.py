@@ -38,11 +38,6 @@ _Follow = typer.Option(
 )
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(status)
-
-
 def status(
     run_id: str | None = _Run,
     *,
@@ -97,7 +92,6 @@ def _show_run(request: RunRequest, meant: MeantRun, *, follow: bool) -> int:
 
 
 def _print_active(request: RunRequest, run: RunStatus) -> None:
-    """Print how far an active run is, its legs before, and how it is followed and stopped."""
     out = request.out
     out.print()
     out.print(styled(f"Run {run.plan.run_id}", "bold"), f"— {ending_of(run)}")
@@ -132,14 +126,12 @@ def _show_runs(settings: Settings, limit: int, *, as_json: bool) -> None:
 
 
 def _json_of_run(run: RunStatus, url: str) -> dict[str, object]:
-    """Return a run as `status --json` does, without the lists of groups and the latest leg."""
     whole = json_of(run, url)
     facts = {"created_at": run.plan.created_at, "catalog": run.plan.catalog, "environment": run.plan.environment}
     return facts | {name: cell for name, cell in whole.items() if name not in {"groups", "this_leg", "results"}}
 
 
 def _print_runs(out: Console, newest: list[RunStatus]) -> None:
-    """Print a table; on a terminal that is too narrow for it, three lines for each run."""
     if out.width >= _TABLE_COLUMNS:
         out.print(_table(newest))
         return
@@ -156,7 +148,6 @@ def _began(run: RunStatus) -> str:
 
 
 def _state(run: RunStatus) -> str:
-    """Say how a run stands; of one that is active, where."""
     return state_of(run) if run.active is None else f"active {short_line(run.active)}"
 
 

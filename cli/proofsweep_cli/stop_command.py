@@ -20,11 +20,6 @@ _Run = typer.Argument(None, metavar="[RUN]", help="A run; without one, the only 
 _NoWait = typer.Option(False, "--no-wait", help="Ask, and do not wait until the leg has ended.")
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(stop)
-
-
 def stop(
     run_id: str | None = _Run,
     *,
@@ -59,7 +54,6 @@ def stop(
 
 
 def _sentence(stopped: StopReport, request: RunRequest) -> str:
-    """Say what became of the request, and what to do next."""
     run, leg = stopped.run, stopped.leg
     run_id = run.plan.run_id
     rows = f"{run.remaining:,} of {counted(run.plan.items, 'row')} remain"

@@ -72,13 +72,11 @@ def _table(catalogs: Sequence["CatalogStatus"], name_width: int) -> Table:
 
 
 def _counts_in(catalogs: Sequence["CatalogStatus"]) -> list[str]:
-    """Name the counts to show; few catalogs have files that cannot be sent."""
     has_ineligible = any(each.ineligible for each in catalogs)
     return ["covered", "accepted", "rejected", "failed", *(["ineligible"] if has_ineligible else []), "remaining"]
 
 
 def _quota(quota: "QuotaStatus", now: datetime) -> str:
-    """Say how much is left, and for how long."""
     left, reset = f"{quota.left:,} calls left at {minute_of(quota.as_of)}", quota.resets_at
     if reset is not None and reset <= now:
         return f"{left}; it has reset since, at {minute_of(reset)}"

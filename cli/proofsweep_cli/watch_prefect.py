@@ -10,11 +10,8 @@ from proofsweep.background import background_thread
 from proofsweep.wiring.engines import active_leg
 from proofsweep_cli.embedded_server import is_there
 
-# Time between two health requests.
 _CHECK_SECONDS = 0.5
-
-# Bounds the wait for a silent server.
-_LOST_SECONDS = 5.0
+_LOST_SECONDS = 5.0  # of silence, after which a server is lost
 
 
 def prefect_watched(on_lost: Callable[[], object]) -> AbstractContextManager[object]:

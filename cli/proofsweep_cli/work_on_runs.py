@@ -74,7 +74,6 @@ def verify_catalog(
 
 
 def _print_planned(out: Console, plan: Plan) -> None:
-    """Say what a new run has."""
     skipped = f", {plan.skipped:,} skipped" if plan.skipped else ""
     out.print(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send{skipped}", soft_wrap=True)
     for note in unsent_pairs_note(plan.reasons):
@@ -84,7 +83,6 @@ def _print_planned(out: Console, plan: Plan) -> None:
 def _resumed(
     run_id: str, request: RunRequest, settings: Settings, server: EmbeddedServer | None
 ) -> tuple[RunStatus, RunRequest]:
-    """Go on with a run: say what remains, and wait for the service."""
     before = request.run_status(run_id)
     rows = f"{before.remaining:,} of {counted(before.plan.items, 'row')} to do"
     request.out.print(f"Run {run_id}: {rows}", soft_wrap=True)
@@ -99,7 +97,6 @@ def _resumed(
 def _verified(
     run_id: str, request: RunRequest, settings: Settings, server: EmbeddedServer | None
 ) -> tuple[RunStatus, RunRequest]:
-    """Run a leg; give the run's status, and the request with the forecast that was made for it."""
     request = _with_forecast(request, settings, _need_of_rest(request.run_status(run_id)))
     run_leg(run_id, request, server)
     return request.run_status(run_id), request
@@ -122,7 +119,6 @@ def wait_after_reset(out: Console, before: RunStatus, now: datetime, chance: flo
 
 
 def _with_forecast(request: RunRequest, settings: Settings, need: Need) -> RunRequest:
-    """Print a forecast before the leg begins, and keep it for the JSON summary."""
     status = engine_for(settings, read_block).service()
     cost = forecast_for(settings, need, status, request.bounds, read_block)
     print_forecast(request.out, cost, utc_now(), key_expires_at=settings.service.key_expires_at)
@@ -130,7 +126,6 @@ def _with_forecast(request: RunRequest, settings: Settings, need: Need) -> RunRe
 
 
 def _need_of_rest(run: RunStatus) -> Need:
-    """Estimate what remains to send of a run."""
     sent = run.finished - run.rows("ineligible")
     eligible = max(0, min(run.remaining, run.plan.eligible - sent))
     return Need(eligible=eligible, audio_bytes=run.plan.audio_bytes * eligible // max(1, run.plan.eligible))

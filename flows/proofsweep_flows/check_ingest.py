@@ -25,7 +25,6 @@ from proofsweep_tasks.tell_alerts import tell_alerts
 
 
 def _name_of_run() -> str:
-    """Name a flow run in Prefect after its folder."""
     return printable(f"ingest {flow_run.parameters.get('folder')}")
 
 

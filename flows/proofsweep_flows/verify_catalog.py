@@ -36,7 +36,6 @@ _TASKS_AT_ONCE = 16  # of a small run, which mostly wait; those of a large run b
 
 
 def _name_of_run() -> str:
-    """Name a flow run in Prefect after its run or catalog."""
     return printable(f"verify {flow_run.parameters.get('run_id') or flow_run.parameters.get('catalog')}")
 
 

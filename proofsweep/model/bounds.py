@@ -86,7 +86,6 @@ def duration_of(text: str) -> timedelta:
 
 
 def _parts_of(until: str, zone: tzinfo) -> tuple[date | None, time, tzinfo]:
-    """Split a closing time into its date, if it has one, its time of day and its time zone."""
     found = _INSTANT.fullmatch(until.strip())
     try:
         day, clock, where = found.groups() if found else ("", "", "")

@@ -34,7 +34,6 @@ class Coverage:
 
 
 def _in_words(span: str) -> str:
-    """Write whole days out; leave any other span as it was given."""
     time = duration_of(span)
     is_days = time.days > 1 and not time.seconds
     return f"{time.days} days" if is_days else span.strip()

@@ -117,7 +117,6 @@ def _measured(history: Sequence[Measurement]) -> Measurement:
 
 
 def _range_for(rows: int, means: Means) -> tuple[float, float]:
-    """Return the time of files at the fastest and at the slowest rate that a lane may have."""
     limits = ({Bind.LANE: rate / CALLS_PER_ITEM} for rate in _UNKNOWN_RATES)
     shortest, longest = (LegSpeed(limits=limit, first_rate=means.first_rate).seconds_for(rows) for limit in limits)
     return shortest, longest
@@ -137,7 +136,6 @@ def _rows_beyond_calls(need: Need, bounds: Bounds, calls_of_row: float) -> int:
 
 
 def _rows_beyond_closing(need: Need, bounds: Bounds, speed: LegSpeed, now: datetime) -> int:
-    """Return how many rows the window leaves."""
     if bounds.closes_at is None:
         return 0
     return need.eligible - speed.rows_in((bounds.closes_at - now).total_seconds(), need.eligible)

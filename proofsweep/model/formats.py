@@ -167,7 +167,6 @@ def _has_sync(head: bytes) -> bool:
 
 
 def _frame_bytes(frame: bytes) -> int:
-    """Return the length of the layer III frame that begins here, 0 without one."""
     if mpeg_layer(frame) != _LAYER_III:
         return 0
     version, kbits, rate, padding = frame[1] >> 3 & 3, frame[2] >> 4, frame[2] >> 2 & 3, frame[2] >> 1 & 1
@@ -182,7 +181,6 @@ def _is_ac3(head: bytes) -> bool:
 
 
 def _ac3_frame_bytes(frame: bytes) -> int:
-    """Return the length of the AC-3 frame that begins here, 0 without one."""
     if len(frame) < _AC3_HEADER_BYTES or not frame.startswith(_AC3_SYNC):
         return 0
     version, rate, size_code = frame[5] >> 3, frame[4] >> 6, frame[4] & 0x3F

@@ -92,7 +92,6 @@ def fair_rates(rate: float, members: Mapping[str, Member], floor_rate: float) ->
 
 
 def _divided(rate: float, needs: Mapping[str, float | None]) -> dict[str, float]:
-    """Give each what it needs, or the same as the others; what remains is nobody's."""
     given: dict[str, float] = {}
     by_need = sorted(needs, key=lambda token: (_endless(needs[token]), token))
     for count, token in enumerate(by_need):

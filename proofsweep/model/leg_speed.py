@@ -145,7 +145,6 @@ class LegSpeed:
         return replace(self, limits={**self.limits, binds: 2 * self.limits[binds]} if self.limits else {})
 
     def _searching(self, rows: int, most: float) -> float:
-        """Return the time of files while the pace doubles, up to `most` files a second."""
         first = min(most, (self.first_rate or math.inf) / self.calls_of_row)
         growth = math.log(2) / _DOUBLING_SECONDS
         rows_until_most = (most - first) / growth

@@ -117,7 +117,6 @@ ALL_ROWS = Selection()
 
 
 def _refuse_unknown(word: str) -> None:
-    """Raise UsageError for a word that is no outcome and no reason."""
     known = [*OUTCOMES, *sorted({*Reason, *VERDICT_ACTIONS} - {Verdict.VALID})]
     if word not in known:
         there_are = ", ".join(known)

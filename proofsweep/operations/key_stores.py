@@ -166,7 +166,6 @@ _ELSEWHERE = "Give --new-key-file with a path for the new key; nothing was rotat
 
 @contextmanager
 def _told(path: Path) -> Iterator[None]:
-    """Turn an error of the file system into a ConfigError that names the path."""
     try:
         yield
     except OSError as error:

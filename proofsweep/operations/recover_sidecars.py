@@ -125,7 +125,6 @@ class SidecarRecovery:
                 self._end(number, asked)
 
     def _ask(self, asked: list[_Asked], item: ProvenItem) -> str | None:
-        """Compare one item's sidecar with the sealed one; or say why it is not asked for."""
         local = self._local(item)
         local_sha256 = None if local is None else sha256(local).hexdigest()
         is_as_accepted = item.accepted and local_sha256 is not None and local_sha256 == item.sidecar_sha256
@@ -171,7 +170,6 @@ class SidecarRecovery:
             self.journals.delete(operation_id)
 
     def _local(self, item: ProvenItem) -> bytes | None:
-        """Read the local sidecar; None if it is missing, or cannot be read as one."""
         try:
             return (
                 None
@@ -220,7 +218,6 @@ class SidecarRecovery:
         return content, {"outcome": "" if content else "failed", "detail": detail, "request_id": seen[-1].request_id}
 
     def _intended(self, item: ProvenItem, *, is_there: bool) -> Row:
-        """Name the file of the sealed bytes, and what the row says if they can be written there."""
         differs = "The local sidecar is not the sealed one, and was left as it is."
         return {
             "outcome": "differs" if is_there else "recovered",
@@ -229,7 +226,6 @@ class SidecarRecovery:
         }
 
     def _written(self, write: _Asked) -> Row:
-        """Write sealed bytes where no file is; give the row as it turned out."""
         row, content = write
         location = str(row["recovered_to"])
         folder, name = posixpath.split(location)
@@ -243,7 +239,6 @@ class SidecarRecovery:
         return row
 
     def _found(self, row: Row, location: str) -> Row:
-        """Return of a name that is taken whether the sealed sidecar is there already."""
         try:
             is_sealed = Moves(self.files).digest(location) == row["sidecar_sha256"]
         except SourceError:

@@ -77,7 +77,6 @@ def _below(wanted: RecoveryRequest) -> str:
 
 
 def _lies_in_watched(context: OperationContext) -> Callable[[str], bool]:
-    """Return what says whether a location lies in a folder that was ever watched with the results store."""
     results, environments = context.results, {context.environment}
     if ids := frozenset(watched_ids(ingest_store(results.store.url))):
         with opened(results, "all", asked="verdicts") as store:
@@ -86,7 +85,6 @@ def _lies_in_watched(context: OperationContext) -> Callable[[str], bool]:
 
 
 def _target_of(wanted: RecoveryRequest, lies_in_watched: Callable[[str], bool]) -> str | None:
-    """Return the target to write below, before anything is called; None for beside the audio."""
     if wanted.with_one_files and wanted.prefix is None:
         raise UsageError("A sidecar beside a one-file WAV would make it a pair; give a place of its own with --to.")
     target = None if wanted.prefix is None else path_of(wanted.prefix, str(Path.cwd()))

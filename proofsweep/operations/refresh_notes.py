@@ -109,7 +109,6 @@ class NoteRefresh:
         return [note for note in self._pending.values() if note.due_at <= now]
 
     def _awaited(self) -> list[Note]:
-        """Wait until the first note is due again; none if no note waits."""
         first = min(self._pending.values(), key=lambda note: note.due_at, default=None)
         if first is None:
             return []
@@ -117,7 +116,6 @@ class NoteRefresh:
         return [first]
 
     def _ask(self, note: Note) -> None:
-        """Ask once, and write the row unless the note is pending and may be asked for again."""
         with self.budget.promised():
             status = self._answer_to(note)
         if status == "pending" and note.due_at <= (note.began_at or 0.0) + _MOST_SECONDS:
@@ -126,8 +124,6 @@ class NoteRefresh:
             self._end(note, status)
 
     def _answer_to(self, note: Note) -> str:
-        """Return the status, or what a failure means."""
-
         def keep(exchange: Exchange) -> None:
             note.last = exchange
             self.log.note(exchange)

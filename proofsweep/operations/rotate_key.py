@@ -103,7 +103,6 @@ class RotateKey:
         return made_by
 
     def _intent(self) -> tuple[RotationIntent, bool]:
-        """Return the intent for this key, and whether this process has just written it."""
         begun = self.rotations.begun(fingerprint(self.key))
         if begun is not None:
             return self.rotations.begin(begun), False
@@ -127,7 +126,6 @@ class RotateKey:
         return next((each for each in rows if each.operation_id == intent.operation_id), None)
 
     def _kept(self, answered: Rotation | None) -> tuple[Rotation, SecretStr] | None:
-        """Find the new key that an earlier command has kept and recorded."""
         found = (key for key in (self.key_store.waiting(), self.key_store.current()) if key is not None)
         matching = (key for key in found if answered and fingerprint(key) == answered.new_key_fingerprint)
         new_key = next(matching, None)

@@ -60,7 +60,6 @@ def variable_of(setting: str) -> str:
 
 
 def _setting_like(section: str, field: str, names: Names) -> str:
-    """Return the setting that is probably meant, or nothing. Underscores do not count, and the section may be wrong."""
     settings = [(each, name) for each in names for name in names[each]]
     whole = {_letters(each + name): f"{each}.{name}" for each, name in settings}
     alone = {_letters(name): f"{each}.{name}" for each, name in settings}

@@ -213,7 +213,6 @@ def _control_calls(
 
 
 def _control(engine: Engine, plan: Plan, calls: ControlCalls, write: Callable[[Finished, Row], None]) -> Control:
-    """Make the control of one process of a leg."""
     retry, duplicates = engine.settings.retry, calls.verify.duplicates
     return Control(
         calls=calls,
@@ -259,7 +258,6 @@ def _begin(handle: LegHandle, is_over: IsOver, read_block: ReadBlock | None) -> 
 
 
 def _share_of(settings: Settings, processes: int) -> Settings:
-    """Return each process its share of the items in flight, and of the rate with which a run begins."""
     pace = settings.pace
     share = {"workers": math.ceil(pace.workers / processes), "first_rate": pace.first_rate / processes}
     return settings.model_copy(update={"pace": pace.model_copy(update=share)})

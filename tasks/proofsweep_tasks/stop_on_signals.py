@@ -47,7 +47,6 @@ def _stop_when_asked(engine: Engine, reader: socket.socket) -> None:
 
 
 def _exit_now(leg: LegContext | None) -> None:
-    """End the process; flush the journal first, if the store takes it in time."""
     if leg is not None:
         flush = threading.Thread(target=_flush_journal, args=(leg,), daemon=True)
         flush.start()

@@ -32,12 +32,6 @@ from proofsweep_cli.run_request import RunRequest, report
 from proofsweep_cli.work_on_runs import go_on, shown, verify_catalog
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command()(verify)
-    app.command()(resume)
-
-
 @with_run_options
 @with_selection_options
 def verify(
@@ -73,7 +67,6 @@ def verify(
 def _planned(
     settings: Settings, catalog: str, selection: Selection, rest: Bounds, *, after: Plan | None, anew: bool
 ) -> Plan:
-    """Plan the rows that are due, without those that a run has just ended with."""
     plan = plan_catalog(settings, catalog, read_block, selection=selection, bounds=rest, after=after)
     if anew:
         supersede_older(settings, plan)
@@ -96,7 +89,10 @@ def resume(
     settings = request.settings
     if run_id is None:
         newest = run_to_resume(settings)
-        run_id = newest.run_id if newest else _newest(request)
+        results = results_for(settings)
+        run_id = newest.run_id if newest else newest_run(results)
+        if run_id is None:
+            raise ResultsError(f"There is no run in {results.store.url}; begin one with: proofsweep verify CATALOG")
     with shown(request.out, "checking whether the last leg is active …"):
         settle_dead_leg(settings, run_id)
     if (run := request.run_status(run_id)).is_over:
@@ -122,11 +118,3 @@ def _unfinished(request: RunRequest, settings: Settings, catalog: str, selection
         f"Run {plan.run_id} of this catalog is unfinished and goes on first (--anew would plan anew).", soft_wrap=True
     )
     return plan
-
-
-def _newest(request: RunRequest) -> str:
-    results = results_for(request.settings)
-    run_id = newest_run(results)
-    if run_id is None:
-        raise ResultsError(f"There is no run in {results.store.url}; begin one with: proofsweep verify CATALOG")
-    return run_id

@@ -19,11 +19,6 @@ _SHOWN = 20
 _ALL = "all"
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command()(audit)
-
-
 def audit(
     run_id: str = typer.Argument(_ALL, metavar="[RUN]", help="The run whose parts are read, or `all`."),
     *,
