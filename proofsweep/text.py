@@ -16,7 +16,6 @@ _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 # Persian and the scripts of India need these two to be spelled, and emoji are joined with the second.
 _JOINERS = "\u200c\u200d"
-
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#|!~$&])")
 
 
@@ -60,8 +59,7 @@ def _escaped(text: str, escape: Callable[[str], str]) -> str:
     return "".join(escape(char) if category(char) in _UNSEEN and char not in _JOINERS else char for char in text)
 
 
-# How alike two names are at least, as difflib counts from 0 to 1.
-ALIKE = 0.8
+ALIKE = 0.8  # how alike two names are at least, as difflib counts from 0 to 1
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -8,9 +8,7 @@ from proofsweep.model.progress import LegProgress
 from proofsweep.text import duration_text
 from proofsweep_cli.screen import COLOURS, counted, size_text, styled
 
-# From this rate on, a fraction of a file says nothing.
-_WHOLE_FILES = 10.0
-
+_WHOLE_FILES = 10.0  # from this rate on, a fraction of a file says nothing
 _BETWEEN_COLUMNS = len(" · ")
 
 

@@ -32,8 +32,7 @@ from proofsweep_cli.run_request import RunRequest
 from proofsweep_cli.screen import console, counted, print_json
 from proofsweep_cli.work_on_runs import plan_and_verify
 
-# Proofs that are shown without --limit.
-_SHOWN = 50
+_SHOWN = 50  # proofs that are shown without --limit
 
 
 group = typer.Typer(help="List, inspect and recover the proofs that the service holds.", no_args_is_help=True)

@@ -1,6 +1,5 @@
 """`proofsweep report`: the catalog as it stands, or one run, as an HTML page."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import typer
@@ -10,7 +9,7 @@ from proofsweep.answers.report.choice import PageChoice
 from proofsweep.errors import UsageError
 from proofsweep.settings import Settings, load_settings
 from proofsweep.text import printable
-from proofsweep.wiring.stores import meant_run, results_for, supplier_tag_of
+from proofsweep.wiring.stores import meant_run, results_for
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import Config, ResultsUrl
 from proofsweep_cli.screen import console
@@ -65,7 +64,12 @@ def report(
     settings = load_settings(config, results)
     of_catalog = [word for word, value in (("--catalog", catalog), ("--since", since)) if value]
     place = file or ("catalog.html" if run_id is None else f"report-{run_id}.html")
-    choice = PageChoice(catalog=catalog, tags=by or [], since=None if since is None else since.date())
+    choice = PageChoice(
+        catalog=catalog,
+        tags=by or [],
+        since=None if since is None else since.date(),
+        usual_tag=settings.ingest.supplier_tag,
+    )
     if run_id is None:
         size = write_page(place, _catalog_page(settings, choice))
     elif of_catalog:
@@ -79,7 +83,6 @@ def report(
 def _catalog_page(settings: Settings, choice: PageChoice) -> str:
     from proofsweep.answers.report.catalog_page import catalog_page  # noqa: PLC0415 - DuckDB and Altair
 
-    choice = replace(choice, usual_tag=supplier_tag_of(settings))
     return catalog_page(results_for(settings), settings.service.environment, datetime.now(UTC), choice)
 
 
@@ -91,6 +94,6 @@ def _night_page(settings: Settings, run_id: str, choice: PageChoice) -> str:
         meant.results,
         meant.plan.run_id,
         datetime.now(UTC),
-        replace(choice, usual_tag=supplier_tag_of(settings)),
+        choice,
         packet=packet_of_failed_calls(meant.results, meant.plan),
     )

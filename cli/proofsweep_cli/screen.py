@@ -22,10 +22,8 @@ from proofsweep.model.completion_report import defused
 from proofsweep.text import printable, printable_json
 
 COLOURS = {"accepted": "green", "rejected": "red", "failed": "yellow", "ineligible": "magenta"}
-# Away from a terminal.
-_PLAIN_COLUMNS = 500
-# A narrower terminal folds the advice of a summary into a column of a few letters.
-_TABLE_COLUMNS = 80
+_PLAIN_COLUMNS = 500  # away from a terminal
+_TABLE_COLUMNS = 80  # a narrower terminal folds the advice of a summary into a column of a few letters
 
 
 class _Screen(Console):

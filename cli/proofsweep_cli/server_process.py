@@ -11,8 +11,7 @@ from proofsweep_cli.prefect_tables import tables_made
 if TYPE_CHECKING:
     from uvicorn import Server
 
-# Bounds a regular end; then the process exits.
-_GRACE_SECONDS = 3.0
+_GRACE_SECONDS = 3.0  # bounds a regular end; then the process exits
 
 
 def main() -> None:

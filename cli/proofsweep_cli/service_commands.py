@@ -23,10 +23,7 @@ from proofsweep_cli.screen import console, print_error, print_json
 from proofsweep_tasks.signal_thread import STOP_ASKED
 
 _DAYS = 30
-
-# Attempts of a call: a person waits.
-_ATTEMPTS = 2
-
+_ATTEMPTS = 2  # attempts of a call: a person waits
 _CODES = {"key_refused": ExitCode.KEY_REFUSED, "throttled": ExitCode.REJECTED}
 
 

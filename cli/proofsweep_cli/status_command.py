@@ -21,8 +21,7 @@ from proofsweep_cli.run_request import RunRequest, report
 from proofsweep_cli.screen import COLOURS, console, counted, print_error, print_json, styled
 from proofsweep_cli.store_screen import print_store
 
-# A narrower terminal folds the table into columns of a few letters.
-_TABLE_COLUMNS = 150
+_TABLE_COLUMNS = 150  # a narrower terminal folds the table into columns of a few letters
 
 _Run = typer.Argument(None, metavar="[RUN]", help="A run; without one, how all catalogs of the store stand.")
 _Catalog = typer.Option(

@@ -118,12 +118,8 @@ def _moments(day: date, wanted: time, zone: tzinfo) -> Iterator[datetime]:
     yield next(at for at in after if at.astimezone(zone).replace(tzinfo=None) > wall)
 
 
-# A run that begins so soon after the reset has probably waited for it.
-_JUST_RESET = timedelta(minutes=1)
-
-
-# Longest random wait after a reset, so that waiting runs do not begin together.
-_MAX_SPREAD_SECONDS = 5.0
+_JUST_RESET = timedelta(minutes=1)  # a run that begins so soon after the reset has probably waited for it
+_MAX_SPREAD_SECONDS = 5.0  # longest random wait after a reset, so that waiting runs do not begin together
 
 
 def seconds_after_reset(reset: datetime | None, now: datetime, chance: float) -> float:

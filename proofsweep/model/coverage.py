@@ -27,13 +27,7 @@ class Coverage:
     @property
     def sentence(self) -> str:
         """Say it to a person."""
-        return (
-            f"{self.percent} % of the catalog has an answer younger than {_in_words(self.max_age)}: "
-            f"{self.answered:,} of {self.rows:,} rows."
-        )
-
-
-def _in_words(span: str) -> str:
-    time = duration_of(span)
-    is_days = time.days > 1 and not time.seconds
-    return f"{time.days} days" if is_days else span.strip()
+        time = duration_of(self.max_age)
+        age = f"{time.days} days" if time.days > 1 and not time.seconds else self.max_age.strip()
+        answered = f"{self.answered:,} of {self.rows:,} rows"
+        return f"{self.percent} % of the catalog has an answer younger than {age}: {answered}."

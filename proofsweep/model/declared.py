@@ -13,8 +13,7 @@ from typing import Final
 ALGORITHMS: Final = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512")
 """The algorithms that are compared, by the names that Python's hashlib gives them, the weakest first."""
 
-# The smallest file whose size may be declared in kilobytes.
-_LEAST_IN_KILOBYTES: Final = 65_536
+_LEAST_IN_KILOBYTES: Final = 65_536  # the smallest file whose size may be declared in kilobytes
 
 _SAME: Final = {"sha": "sha1", "sha2": "sha256"}
 

@@ -4,8 +4,7 @@ import re
 from collections.abc import Mapping
 from enum import StrEnum
 
-# Bytes that `format_of` needs from the front of a file.
-HEAD_BYTES = 4096
+HEAD_BYTES = 4096  # bytes that `format_of` needs from the front of a file
 
 
 class AudioFormat(StrEnum):
@@ -59,7 +58,6 @@ _OTHER_LAYERS: Mapping[int | None, str] = {
 }
 _NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _UTF_16_MARK = b"\xff\xfe"
-
 _PICTURE_BRANDS = frozenset({b"avif", b"avis", b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"})
 
 # The header of an MPEG audio frame holds version, layer, bitrate and sample rate, which give the frame's length. The

@@ -23,8 +23,7 @@ _AT_LOOK = frozenset(
 # The wait before a failed file is tried again; it doubles each time, up to the longest one.
 _FIRST_RETRY = timedelta(minutes=5)
 _LONGEST_RETRY = timedelta(days=1)
-# How long a rejection stands that may end without other bytes, as `unregistered` may.
-_ASK_AGAIN = timedelta(days=1)
+_ASK_AGAIN = timedelta(days=1)  # how long a rejection stands that may end without other bytes, as `unregistered` may
 
 
 class Decision(StrEnum):

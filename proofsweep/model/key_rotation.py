@@ -9,10 +9,8 @@ from proofsweep.model.operations import Operation, OperationKind
 from proofsweep.model.tables.columns import Row
 from proofsweep.text import minute_of
 
-# Contract, Limits: how long the same Idempotency-Key gives the same answer again.
-REPLAY_WINDOW = timedelta(hours=24)
-# Contract, Limits: how long a rotated key still works.
-GRACE_WINDOW = timedelta(hours=72)
+REPLAY_WINDOW = timedelta(hours=24)  # contract, Limits: how long the same Idempotency-Key gives the same answer again
+GRACE_WINDOW = timedelta(hours=72)  # contract, Limits: how long a rotated key still works
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

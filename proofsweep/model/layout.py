@@ -235,8 +235,6 @@ def lane_name(folder: str, number: int) -> str:
 
 PRUNED_FOLDER = "_pruned"
 OPERATIONS_FOLDER = "_operations"
-
-
 # Derived from the other objects: each may be deleted at any time, and is made anew.
 INDEX_FOLDER = "_index"
 SNAPSHOT_FOLDER = "_snapshot"

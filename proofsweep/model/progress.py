@@ -8,11 +8,8 @@ from typing import Any
 
 from proofsweep.model.runs import STALE_SECONDS, Claim
 
-# A shorter pause is the pace of a lane, and nothing to wait for.
-LEAST_PAUSE_SECONDS = 5.0
-
-# Without a finished row for so long, a person asks what the leg does.
-QUIET_SECONDS = 10.0
+LEAST_PAUSE_SECONDS = 5.0  # a shorter pause is the pace of a lane, and nothing to wait for
+QUIET_SECONDS = 10.0  # without a finished row for so long, a person asks what the leg does
 
 
 class WaitsFor(StrEnum):
@@ -115,7 +112,8 @@ class LegProgress:
         """Return it for JSON: instants as ISO text in UTC, and what it waits for in words too."""
         facts = asdict(self)
         times = {name: _text(facts[name]) for name in ("paused_until", "waits_since")}
-        numbers = {name: _rounded(facts[name]) for name in ("rate", "call_rate", "seconds_left", "lane_rate")}
+        named = ("rate", "call_rate", "seconds_left", "lane_rate")
+        numbers = {name: round(facts[name], 2) for name in named if facts[name] is not None}
         return facts | times | numbers | {"counts": dict(self.counts), "waiting": self.waiting}
 
 
@@ -184,10 +182,6 @@ def progress_in(document: object) -> LegProgress | None:
 
 def _files(count: int) -> str:
     return f"{count:,} file" if count == 1 else f"{count:,} files"
-
-
-def _rounded(number: float | None) -> float | None:
-    return None if number is None else round(number, 2)
 
 
 def _text(at: datetime | None) -> str | None:

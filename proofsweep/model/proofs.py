@@ -63,15 +63,12 @@ class RecoveryRequest:
 
 
 COLUMN = "proof_id"  # The column of a CSV file that holds the IDs
-
 GONE = ("erased", "already_erased")
 """The outcomes that say that the service has nothing of a proof any more (contract, EraseProofResponse)."""
 
 # Environments whose proofs are disposable (contract, Authentication 6). In all others, the name is typed too.
 DISPOSABLE = ("sandbox", "beta")
-
-# The longest ID that is believed.
-_MOST_CHARS = 512
+_MOST_CHARS = 512  # the longest ID that is believed
 
 
 @dataclass(frozen=True, slots=True)

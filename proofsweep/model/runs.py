@@ -4,23 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 
-# Fewest items in a shard, which is one Prefect task and one Parquet part.
-MIN_SHARD_ITEMS = 1_000
-
-# Most shards in a run, so that no leg leaves more parts.
-MAX_SHARDS = 256
+MIN_SHARD_ITEMS = 1_000  # fewest items in a shard, which is one Prefect task and one Parquet part
+MAX_SHARDS = 256  # most shards in a run, so that no leg leaves more parts
 
 # Most items of a run that shows each item as its own Prefect task. A task takes 11.5 ms of CPU (docs/performance.md):
 # 2.3 s for 200 items.
 SMALL_RUN_ITEMS = 200
-
-# Time between two heartbeats of a leg.
-HEARTBEAT_SECONDS = 10
-
-# Age of the last heartbeat from which a leg counts as dead: two in a row may be late.
-STALE_SECONDS = 30
-
-
+HEARTBEAT_SECONDS = 10  # time between two heartbeats of a leg
+STALE_SECONDS = 30  # age of the last heartbeat from which a leg counts as dead: two in a row may be late
 INGEST = "ingest"
 """The kind of catalog that a pass makes of the files that are ready: it says nothing of the rest of its folder."""
 

@@ -26,8 +26,7 @@ from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.plans_and_parts import Results
 
-# Proofs in a row for which the service is down.
-_MOST_OUTAGES = 3
+_MOST_OUTAGES = 3  # proofs in a row for which the service is down
 
 
 def erased_one_by_one(

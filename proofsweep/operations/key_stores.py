@@ -12,8 +12,7 @@ from proofsweep.errors import ConfigError
 from proofsweep.model.key_rotation import SecretBlocks
 from proofsweep.partner.keys import drafts_beside, key_block, key_file, settle_drafts, waiting_file, write_draft
 
-# Bytes that a test of the folder writes: a disk must have room for a key.
-_PROBE_BYTES = 4096
+_PROBE_BYTES = 4096  # bytes that a test of the folder writes: a disk must have room for a key
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,7 @@ from proofsweep.store.receipts import Part
 # Rows in memory, and their longest time there: what a killed process may lose.
 _MOST_ROWS = 5_000
 _LONGEST_HOLD = timedelta(seconds=60)
-
-
-# Random bytes of an ID.
-_TAIL_BYTES = 3
+_TAIL_BYTES = 3  # random bytes of an ID
 
 
 def new_id(now: datetime) -> str:

@@ -47,9 +47,7 @@ class CallBudget:
 
 
 _MOST_FAILURES = 10
-
-# Calls that wait for an answer at once.
-CALLS_AT_ONCE = 8
+CALLS_AT_ONCE = 8  # calls that wait for an answer at once
 
 
 class OutageGuard:

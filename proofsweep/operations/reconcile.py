@@ -24,15 +24,9 @@ from proofsweep.partner.partner import Partner
 from proofsweep.store.plans_and_parts import Results
 
 _PAGE = 100  # Proofs of a page: the most that the contract allows
-
-# Pages without a new proof, one after the other.
-_MOST_IDLE_PAGES = 20
-# Bounds a listing that never ends.
-_MOST_PAGES = 100_000
-
-
-# Items that a line names.
-_MOST_NAMED = 10
+_MOST_IDLE_PAGES = 20  # pages without a new proof, one after the other
+_MOST_PAGES = 100_000  # bounds a listing that never ends
+_MOST_NAMED = 10  # items that a line names
 
 
 class ProofListing:
@@ -93,8 +87,7 @@ class ProofListing:
         return new
 
 
-# Rows that are in memory at once.
-_BATCH_ROWS = 5_000
+_BATCH_ROWS = 5_000  # rows that are in memory at once
 
 _LISTED = pa.schema(
     [SCHEMAS["proofs"].field(name) for name in ("proof_id", "song", "issued_at", "classification", "has_feedback")]

@@ -54,8 +54,7 @@ FROM located
 WHERE $below IN (audio, current_audio) OR starts_with(audio, $folder) OR starts_with(current_audio, $folder)
 ORDER BY audio
 """
-# Rows that are in memory at once.
-_BATCH_ROWS = 5_000
+_BATCH_ROWS = 5_000  # rows that are in memory at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +85,7 @@ def proven_items(results: Results, environment: str, below: str = "", *, with_on
                 yield ProvenItem(**dict(zip(columns, row, strict=True)))
 
 
-# Items whose sealed sidecars are in memory at once, and whose rows are written together.
-_WAVE = 64
+_WAVE = 64  # items whose sealed sidecars are in memory at once, and whose rows are written together
 
 _Asked = tuple[Row, bytes]
 """The row of an item that was asked for, which names the file to write, and what is to be written there, if any."""

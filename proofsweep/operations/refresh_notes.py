@@ -26,9 +26,7 @@ from proofsweep.operations.operation_work import (
 from proofsweep.partner.partner import Partner
 from proofsweep.store.plans_and_parts import Results
 
-# How long an answer `unavailable` is taken for final.
-_UNAVAILABLE_HOLDS = timedelta(days=7)
-
+_UNAVAILABLE_HOLDS = timedelta(days=7)  # how long an answer `unavailable` is taken for final
 _WANTED = """
 WITH notes AS (
     SELECT
@@ -70,12 +68,9 @@ def wanted_notes(results: Results, environment: str, now: datetime) -> list[Note
     return [Note(proof_id, item_id) for proof_id, item_id in rows]
 
 
-# Contract, Endpoints 9: the wait that is suggested when the answer suggests none.
-_USUAL_WAIT_SECONDS = 2.0
-# Contract, Endpoints 9: a client may stop polling after about two minutes and check later.
-_MOST_SECONDS = 120.0
-# Notes that are asked for before those that wait are looked at again.
-_WAVE = 64
+_USUAL_WAIT_SECONDS = 2.0  # contract, Endpoints 9: the wait that is suggested when the answer suggests none
+_MOST_SECONDS = 120.0  # contract, Endpoints 9: a client may stop polling after about two minutes and check later
+_WAVE = 64  # notes that are asked for before those that wait are looked at again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,7 @@
 """Every setting: its section, and how it is read from a profile and the environment."""
 
-from proofsweep.settings.reading import Settings, environment, load_settings
+from proofsweep.settings.reading import Settings, environment, load_settings, sources_of, words_of
 from proofsweep.settings.sections import ServiceSettings
-from proofsweep.settings.sources import sources_of, words_of
 
 __all__ = [
     "ServiceSettings",

@@ -110,7 +110,13 @@ def claimed_next_leg(
         engine.dispatcher.remember(remembered_rate(engine))
         with lane_sharing(engine, request.plan).shared():
             with claimed_leg(request) as (number, facts):
-                handle = _handle_of(settings, run_id, number, bounds, dedupe)
+                handle = LegHandle(
+                    settings=_anywhere(settings),
+                    run_id=run_id,
+                    leg=number,
+                    bounds=bounds,
+                    dedupe=settings.catalog.dedupe if dedupe is None else dedupe,
+                )
                 budget = BudgetGuard(bounds, engine.partner.for_control(), engine.stop, utc_now, QUOTA_PROBE_SECONDS)
                 engine.leg = leg = build_context(handle, engine, budget, is_claimant=True)
             with leg_session(request, facts, leg):
@@ -118,11 +124,6 @@ def claimed_next_leg(
     finally:
         engine.leg = None
         close_engines()
-
-
-def _handle_of(settings: Settings, run_id: str, leg: int, bounds: Bounds, dedupe: bool | None) -> LegHandle:
-    dedupe = settings.catalog.dedupe if dedupe is None else dedupe
-    return LegHandle(settings=_anywhere(settings), run_id=run_id, leg=leg, bounds=bounds, dedupe=dedupe)
 
 
 def _anywhere(settings: Settings) -> Settings:

@@ -19,9 +19,9 @@ from proofsweep.model.key_rotation import ListedKey, RotationIntent, SecretBlock
 from proofsweep.model.operations import OperationKind
 from proofsweep.model.proofs import Erasure, Inventory, NotesRefreshed, ProofList, Recovered, RecoveryRequest
 from proofsweep.model.pruning import Keep, Prunable, Pruning
-from proofsweep.model.run_records import OUTCOMES
 from proofsweep.operations import erase_proofs as erasing
 from proofsweep.operations import reconcile, recovery, refresh_notes
+from proofsweep.operations.erase_proofs import read_proof_list as read_proof_list  # noqa: PLC0414 - commands name it
 from proofsweep.operations.key_stores import KeyStore, key_store_of
 from proofsweep.operations.list_keys import list_keys
 from proofsweep.operations.operation_log import RotationLog
@@ -91,11 +91,6 @@ def names_of(settings: Settings, wanted: ProofList) -> dict[str, str]:
     return erasing.names_of(results_for(settings), settings.service.environment, wanted)
 
 
-def read_proof_list(proof_ids: Sequence[str], file: Path | None) -> ProofList:
-    """Read the IDs that are named, and those in a file; UsageError if they cannot be used."""
-    return erasing.read_proof_list(proof_ids, file)
-
-
 def masters_of(settings: Settings, run_id: str) -> tuple[str | None, bool]:
     """Return how the assets that a run has verified agree with their masters, and whether one differs."""
     return reconcile.masters_of(results_for(settings), run_id)
@@ -159,12 +154,9 @@ def _try_key(settings: Settings, log: RotationLog, key: SecretStr) -> None:
         engine.close()
 
 
-def selected_rows(
-    settings: Settings, run_id: str | None, outcomes: Sequence[str] = OUTCOMES, reasons: Sequence[str] | None = None
-) -> SelectedRows:
+def selected_rows(settings: Settings, run_id: str | None, outcomes: Sequence[str]) -> SelectedRows:
     """Choose rows of a run; without one, of how each file stands now in the settings' environment."""
-    results, environment = results_for(settings), settings.service.environment
-    return SelectedRows.of(results, run_id, environment, outcomes=outcomes, reasons=reasons)
+    return SelectedRows.of(results_for(settings), run_id, settings.service.environment, outcomes=outcomes)
 
 
 def audited(settings: Settings, run_id: str | None, head: str | None, progress: Callable[[str], None]) -> Audit:

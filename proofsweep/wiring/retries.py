@@ -38,13 +38,10 @@ def run_of_retry(settings: Settings, flow_run_id: str | None, bounds: Bounds) ->
     if last is None or not was_killed or last.facts.get("flow_run_id") != flow_run_id:
         return run_id, bounds
     has_planned = first is not None and first.facts.get("flow_run_id") == flow_run_id
-    return run_id if has_planned else None, _left_of(last.facts.get(BOUNDS), receipt, bounds)
+    return run_id if has_planned else None, _left_of(last.facts[BOUNDS], receipt)
 
 
-def _left_of(claimed: object, receipt: dict[str, object], otherwise: Bounds) -> Bounds:
-    """Return what a killed leg has left of its bounds; a leg of an earlier release did not write them down."""
-    if not isinstance(claimed, dict):
-        return otherwise
+def _left_of(claimed: object, receipt: dict[str, object]) -> Bounds:
     bounds, counts = _BOUNDS.validate_python(claimed), receipt.get("counts")
     spent = int(counts["calls"]) if isinstance(counts, dict) else 0
     return bounds if bounds.max_calls is None else replace(bounds, max_calls=max(0, bounds.max_calls - spent))

@@ -42,8 +42,3 @@ def cautions_for(settings: Settings, catalog: str) -> list[str]:
     from proofsweep.verify.plan.plan_run import cautions_of  # noqa: PLC0415 - what reads a store starts without it
 
     return cautions_of(results_for(settings), settings.service.environment, catalog)
-
-
-def supplier_tag_of(settings: Settings) -> str:
-    """Return the tag that names a supplier."""
-    return settings.ingest.supplier_tag

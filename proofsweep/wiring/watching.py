@@ -24,9 +24,7 @@ from proofsweep.wiring.runs import plan_listed
 from proofsweep.wiring.stores import results_for
 
 _NOBODY = "Nobody would be told: set alerts.urls_file, alerts.urls_env or alerts.urls_block; see docs/alerts.md."
-
-# Attempts of the one call of a check.
-_ATTEMPTS = 2
+_ATTEMPTS = 2  # attempts of the one call of a check
 
 
 def alert_scope(settings: Settings) -> AlertScope:

@@ -9,8 +9,7 @@ from prefect.exceptions import PrefectException
 from prefect.runtime import flow_run
 from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
-# Bounds the question whether somebody cancelled the flow run; the run goes on meanwhile.
-_ASK_SECONDS = 10.0
+_ASK_SECONDS = 10.0  # bounds the question whether somebody cancelled the flow run; the run goes on meanwhile
 
 
 def is_cancelled_in_prefect() -> bool:

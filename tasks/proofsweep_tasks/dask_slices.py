@@ -17,12 +17,9 @@ from proofsweep_tasks.dask_link import UNREACHABLE, name_of
 from proofsweep_tasks.upload_then_verify import title_of, upload_then_verify
 from proofsweep_tasks.worker_cluster import Runner
 
-# Slices that the cluster has at once for each of its threads.
-_SLICES_PER_THREAD = 2
-# How long a stopped leg waits for worker processes of which none comes back.
-_LATE_SECONDS = 30.0
-# How soon a request to stop is passed on.
-_STEP_SECONDS = 0.25
+_SLICES_PER_THREAD = 2  # slices that the cluster has at once for each of its threads
+_LATE_SECONDS = 30.0  # how long a stopped leg waits for worker processes of which none comes back
+_STEP_SECONDS = 0.25  # how soon a request to stop is passed on
 
 
 def work_on_cluster(handle: LegHandle, leg: LegContext, runner: Runner) -> None:

@@ -16,8 +16,7 @@ from proofsweep.wiring.engines import Engine
 from proofsweep_tasks.cancelled_run import is_cancelled_in_prefect
 from proofsweep_tasks.signal_thread import OVER, STOP_ASKED, next_signal, signal_thread
 
-# Bounds the last flush of the journal.
-_LAST_FLUSH_SECONDS = 2.0
+_LAST_FLUSH_SECONDS = 2.0  # bounds the last flush of the journal
 
 
 @contextmanager

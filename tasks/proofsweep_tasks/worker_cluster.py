@@ -14,8 +14,7 @@ from proofsweep.verify.leg.worker_process import SHARDS_AT_ONCE
 
 Runner = TaskRunner[Any]
 
-# Bounds the wait for the first worker process of a cluster.
-_FIRST_WORKER_SECONDS = 120.0
+_FIRST_WORKER_SECONDS = 120.0  # bounds the wait for the first worker process of a cluster
 
 
 @contextmanager
