@@ -67,12 +67,7 @@ class EmptyCatalog(CatalogError):
 
 
 class NothingDue(EmptyCatalog):
-    """No row of the catalog is due.
-
-    Args:
-        message: one sentence for a person.
-        skipped: how many rows it has.
-    """
+    """No row of the catalog is due; `skipped` is how many rows it has."""
 
     def __init__(self, message: str, *, skipped: int) -> None:
         super().__init__(message, skipped=skipped)
@@ -92,12 +87,7 @@ class NameTaken(ProofsweepError):
 
 
 class SourceError(ProofsweepError):
-    """One file of the catalog cannot be read.
-
-    Args:
-        message: one sentence for a person.
-        reason: the word for the row's `reason` column.
-    """
+    """One file of the catalog cannot be read; `reason` is the word for the row's `reason` column."""
 
     def __init__(self, message: str, *, reason: str) -> None:
         super().__init__(message, reason=reason)
@@ -157,10 +147,7 @@ class SlotSpent(ServiceError):
 class RunMustStop(ProofsweepError):
     """This leg can make no more calls; the rows without an outcome remain.
 
-    Args:
-        message: one sentence for a person.
-        ended_by: how the leg ends because of it.
-        quota_reset: when a used-up quota resets, by the service's last answer.
+    `ended_by` is how the leg ends because of it; `quota_reset` is when a used-up quota resets, by the last answer.
     """
 
     def __init__(self, message: str, *, ended_by: EndedBy, quota_reset: datetime | None = None) -> None:

@@ -43,14 +43,7 @@ TableName = Literal[
     "interpretations",
     "recoveries",
 ]
-ViewName = Literal[
-    TableName,
-    "catalog",
-    "latest_answer",
-    "changes",
-    "rejects",
-    "coverage",
-]
+ViewName = Literal[TableName, "catalog", "latest_answer", "changes", "rejects", "coverage"]
 
 
 class ResultsStore:

@@ -61,8 +61,7 @@ class DemoFolder:
     def make_room(self) -> None:
         """Make the folder; delete what an earlier demo wrote, and nothing else.
 
-        Raises:
-            ConfigError: the folder holds something else, or cannot be written.
+        ConfigError if the folder holds something else, or cannot be written.
         """
         try:
             self.root.mkdir(parents=True, exist_ok=True)

@@ -106,8 +106,7 @@ class EmbeddedServer:
 def prefect_api() -> Iterator[EmbeddedServer | None]:
     """Provide a Prefect API: the configured one (then yield None), else an embedded server that starts.
 
-    Raises:
-        ConfigError: the configured one does not answer.
+    ConfigError if the configured one does not answer.
     """
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)

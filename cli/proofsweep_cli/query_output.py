@@ -35,8 +35,7 @@ class Format(StrEnum):
 def write(answer: duckdb.DuckDBPyRelation | None, as_format: Format, file: Path | None) -> None:
     """Write an answer to a file, or to stdout; None is the answer of a statement that gives no rows.
 
-    Raises:
-        UsageError: the file cannot be written or exists, or Parquet would go to a terminal.
+    UsageError if the file cannot be written or exists, or Parquet would go to a terminal.
     """
     if answer is None:
         return

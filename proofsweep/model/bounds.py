@@ -45,8 +45,7 @@ def closing_of(until: str | None, max_duration: str | None, now: datetime, zone:
         now: when the command began, with a zone.
         zone: the machine's time zone.
 
-    Raises:
-        UsageError: one of them cannot be read.
+    UsageError if one of them cannot be read.
     """
     closings = [] if until is None else [instant_of(until, now, zone)]
     closings += [] if max_duration is None else [now.astimezone(UTC).replace(microsecond=0) + duration_of(max_duration)]
@@ -56,10 +55,7 @@ def closing_of(until: str | None, max_duration: str | None, now: datetime, zone:
 def instant_of(until: str, now: datetime, zone: tzinfo) -> datetime:
     """Read when a window closes. A time without a date is the next moment at which a clock in its zone shows it.
 
-    A time whose date is past is given as it is.
-
-    Raises:
-        UsageError: it cannot be read.
+    A time whose date is past is given as it is. UsageError if it cannot be read.
     """
     day, wanted, where = _parts_of(until, zone)
     today = now.astimezone(where).date()
@@ -71,8 +67,7 @@ def instant_of(until: str, now: datetime, zone: tzinfo) -> datetime:
 def duration_of(text: str) -> timedelta:
     """Read a time span like `30d`, `7h`, `90m` or `1h30m`.
 
-    Raises:
-        UsageError: it cannot be read, is zero or is longer than a year.
+    UsageError if it cannot be read, is zero or is longer than a year.
     """
     found = _DURATION.fullmatch(text.strip())
     days, hours, minutes, seconds = (int(part or 0) for part in found.groups()) if found else (0, 0, 0, 0)

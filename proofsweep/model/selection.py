@@ -55,12 +55,7 @@ class Selection:
         """The options as on the command line; a run goes on only with those that it was planned with."""
         flags = {"--since-last": self.since_last, "--oldest-first": self.oldest_first}
         flags |= {"--skip-without-credential": self.skip_without_credential, "--allow-outside": self.allow_outside}
-        values = [
-            ("--max-age", self.max_age),
-            *self._conditions,
-            ("--root", self.root),
-            *self.reading.options,
-        ]
+        values = [("--max-age", self.max_age), *self._conditions, ("--root", self.root), *self.reading.options]
         return " ".join([*(flag for flag, is_given in flags.items() if is_given), *_written(values)])
 
     @property
@@ -86,8 +81,11 @@ class Selection:
             raise UsageError(
                 "--oldest-first needs --max-calls: it verifies as many rows as these calls are enough for."
             )
+        known = [*OUTCOMES, *sorted({*Reason, *VERDICT_ACTIONS} - {Verdict.VALID})]
         for word in self.only:
-            _refuse_unknown(word)
+            if word not in known:
+                meant = did_you_mean(word, known)
+                raise UsageError(f"--only {printable(word)!r} is none of these{meant}: {', '.join(known)}.")
         self.answered_since(_SOME_TIME)
         self.modified_since(_SOME_TIME)
 
@@ -100,8 +98,7 @@ class Selection:
     def modified_since(self, now: datetime) -> datetime | None:
         """Return since when a file must have been modified; None for any time. Without a zone, this machine's applies.
 
-        Raises:
-            UsageError: it cannot be read.
+        UsageError if it cannot be read.
         """
         if self.newer_than is None:
             return None
@@ -114,13 +111,6 @@ class Selection:
 
 
 ALL_ROWS = Selection()
-
-
-def _refuse_unknown(word: str) -> None:
-    known = [*OUTCOMES, *sorted({*Reason, *VERDICT_ACTIONS} - {Verdict.VALID})]
-    if word not in known:
-        there_are = ", ".join(known)
-        raise UsageError(f"--only {printable(word)!r} is none of these{did_you_mean(word, known)}: {there_are}.")
 
 
 def _written(values: Iterable[tuple[str, str | None]]) -> Iterator[str]:

@@ -20,7 +20,6 @@ from proofsweep.files.audio import read_sidecar
 from proofsweep.files.files import Files
 from proofsweep.files.moves import Moves
 from proofsweep.model.exchanges import Exchange
-from proofsweep.model.items import NO_PROOF_IDS
 from proofsweep.model.tables.columns import Row
 from proofsweep.operations.operation_log import OperationLog
 from proofsweep.operations.operation_work import CALLS_AT_ONCE, CallBudget, OutageGuard
@@ -112,7 +111,7 @@ class SidecarRecovery:
 
     def run(self, items: Iterable[ProvenItem]) -> None:
         """Recover what is missing; RunMustStop if calls, quota or service end. Each that was asked for has its row."""
-        waiting = (item for item in items if item.proof_id not in NO_PROOF_IDS)
+        waiting = iter(items)
         for number in count():
             if not (wave := list(islice(waiting, _WAVE))):
                 return

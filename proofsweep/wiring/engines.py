@@ -80,8 +80,7 @@ class Engine:
     def usable_service(self, reserve: int = 0) -> ServiceStatus:
         """Examine the service, and see that its quota leaves calls above a reserve.
 
-        Raises:
-            ConfigError, RunMustStop: it cannot be worked with.
+        ConfigError or RunMustStop if it cannot be worked with.
         """
         refuse_without_quota(self.service(), reserve, utc_now())
         return self.service()
@@ -89,8 +88,7 @@ class Engine:
     def awaited_service(self, reserve: int = 0) -> ServiceStatus:
         """Do the same for a run, which waits for a service that is down as long as for one that fails later.
 
-        Raises:
-            ConfigError, RunMustStop: it cannot be worked with, or the run was asked to stop.
+        ConfigError or RunMustStop if it cannot be worked with, or the run was asked to stop.
         """
         if self._service is None:
             self._kept(await_service(self.partner, self.settings.retry.breaker_seconds))
@@ -120,9 +118,7 @@ _engines: dict[str, Engine] = {}
 def engine_for(settings: Settings, read_block: ReadBlock | None = None) -> Engine:
     """Return this process's engine for these settings; one whose leg was stopped is made anew.
 
-    Raises:
-        ConfigError: the key cannot be had.
-        ResultsError: the key was used with another service.
+    ConfigError if the key cannot be had, ResultsError if it was used with another service.
     """
     name = settings.model_dump_json()
     with _lock:

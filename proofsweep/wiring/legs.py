@@ -236,15 +236,17 @@ def verify_granted(
 ) -> SliceResult:
     """Verify a slice in this process, for a leg that another one holds; the first slice begins this process's part.
 
-    Raises:
-        ConfigError, ResultsError: this process cannot work for the leg; the message names the machine.
+    ConfigError or ResultsError if this process cannot work for the leg; the message names the machine.
     """
     return _processes.of(handle, lambda: _begin(handle, link(), read_block)).verify(granted)
 
 
 def _begin(handle: LegHandle, is_over: IsOver, read_block: ReadBlock | None) -> tuple[WorkerProcess, Close]:
     refuse_other_version(handle.version)
-    engine = build_engine(_share_of(handle.settings, handle.processes), read_block)
+    pace = handle.settings.pace
+    share = {"workers": math.ceil(pace.workers / handle.processes), "first_rate": pace.first_rate / handle.processes}
+    settings = handle.settings.model_copy(update={"pace": pace.model_copy(update=share)})
+    engine = build_engine(settings, read_block)
     bounds = Bounds(closes_at=handle.bounds.closes_at, max_calls=LAST_PROBE_CALLS)  # others come with slices
     budget = GrantedBudget(bounds, engine.partner.for_control(), engine.stop, utc_now)
     leg = build_context(handle, engine, budget, is_claimant=False)
@@ -256,12 +258,6 @@ def _begin(handle: LegHandle, is_over: IsOver, read_block: ReadBlock | None) -> 
     drain_seconds = engine.settings.bounds.drain_seconds
     process = WorkerProcess(leg=leg, budget=budget, is_over=is_over, abort=engine.abort, drain_seconds=drain_seconds)
     return process, stack.close
-
-
-def _share_of(settings: Settings, processes: int) -> Settings:
-    pace = settings.pace
-    share = {"workers": math.ceil(pace.workers / processes), "first_rate": pace.first_rate / processes}
-    return settings.model_copy(update={"pace": pace.model_copy(update=share)})
 
 
 def settle_dead_leg(settings: Settings, run_id: str) -> None:

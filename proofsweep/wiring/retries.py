@@ -22,9 +22,7 @@ def run_of_retry(settings: Settings, flow_run_id: str | None, bounds: Bounds) ->
 
     A person's retry goes on with the run that it worked on, and may spend what the flow run might. One that was killed
     has what is left of its bounds. If it had only resumed an older run, it may still plan one of its own.
-
-    Raises:
-        RunIsActive: the process that was thought dead is alive.
+    RunIsActive if the process that was thought dead is alive.
     """
     results = results_for(settings)
     run_id = None if flow_run_id is None else run_worked_on_by(results, flow_run_id, resumable_since())

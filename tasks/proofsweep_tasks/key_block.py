@@ -12,11 +12,7 @@ from proofsweep.model.key_rotation import SecretBlocks
 
 
 def read_block(name: str) -> str:
-    """Load a Secret block's value.
-
-    Raises:
-        ConfigError: there is no such block.
-    """
+    """Load a Secret block's value; ConfigError if there is no such block."""
     try:
         block = Secret.load(name)
     except ValueError as error:
@@ -25,11 +21,7 @@ def read_block(name: str) -> str:
 
 
 def write_block(name: str, text: str) -> None:
-    """Make a Secret block, or overwrite its value.
-
-    Raises:
-        ConfigError: the server does not take it.
-    """
+    """Make a Secret block, or overwrite its value; ConfigError if the server does not take it."""
     try:
         Secret(value=text).save(name, overwrite=True)
     except (ValueError, PrefectException, httpx.HTTPError) as error:  # its text may show the value
@@ -37,11 +29,7 @@ def write_block(name: str, text: str) -> None:
 
 
 def delete_block(name: str) -> None:
-    """Delete a Secret block, if there is one.
-
-    Raises:
-        ConfigError: the server does not delete it.
-    """
+    """Delete a Secret block, if there is one; ConfigError if the server does not delete it."""
     try:
         Secret.delete(name)
     except ValueError:  # there is none

@@ -35,8 +35,7 @@ def signal_thread(work: Callable[[socket.socket], None], stop: StopSwitch) -> It
 def next_signal(reader: socket.socket, seconds: float | None = None) -> int:
     """Wait for SIGINT, SIGTERM or `OVER`; other signals that Python handles come too, and are ignored.
 
-    Raises:
-        TimeoutError: none of them came in these seconds.
+    TimeoutError if none of them came in these seconds.
     """
     reader.settimeout(seconds)
     while (number := reader.recv(1)[0]) not in {*_SIGNALS, OVER}:

@@ -21,8 +21,7 @@ _FIRST_WORKER_SECONDS = 120.0  # bounds the wait for the first worker process of
 def started_runner(kind: str, processes: int | None, address: str | None) -> Iterator[Runner | None]:
     """Start the task runner that the settings name, `threads` or `dask`; None for the flow's own.
 
-    Raises:
-        ConfigError: Dask is not installed, or the cluster cannot be used.
+    ConfigError if Dask is not installed, or the cluster cannot be used.
     """
     if kind == "threads":
         yield None

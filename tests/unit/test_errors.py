@@ -34,11 +34,3 @@ def test_a_message_is_one_line() -> None:
     error = SourceError("The file a\nb\x1b[2J is gone.", reason="missing_audio")
 
     assert str(error) == error.message == r"The file a\nb\x1b[2J is gone."
-
-
-def test_an_error_gives_its_facts_as_attributes() -> None:
-    """A handler that branches on the reason or the status need not know the dictionary."""
-    failed = CallFailed("The call failed.", **ANSWER)
-
-    assert {name: getattr(failed, name) for name in ANSWER} == ANSWER
-    assert RunMustStop("The key was refused.", ended_by="key_refused").quota_reset is None

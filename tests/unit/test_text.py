@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from proofsweep.text import markdown, printable, printable_json
+from proofsweep.text import ask_for, did_you_mean, markdown, printable, printable_json
 
 HOSTILE = [
     ("a\nb", r"a\nb"),
@@ -48,3 +48,14 @@ def test_json_gives_every_character_back(text: str) -> None:
 def test_markdown_shows_the_text_itself() -> None:
     """No cell, link, picture, code or tag begins in it."""
     assert markdown("a|b\n`c` <d> [e](f) *g* h_i #") == r"a\|b\\n\`c\` \<d\> \[e\]\(f\) \*g\* h\_i \#"
+
+
+def test_two_letters_in_the_wrong_order_are_guessed() -> None:
+    """A person who types fast swaps letters."""
+    assert did_you_mean("suplpier", ["release", "supplier"]) == " (did you mean supplier?)"
+
+
+def test_an_unlike_name_is_not_guessed() -> None:
+    """A wrong guess is worse than none."""
+    assert did_you_mean("isrc", ["release", "supplier"]) == ""
+    assert ask_for("") == ""

@@ -33,8 +33,7 @@ def schema_of(table: str, columns: Sequence[Column]) -> pa.Schema:
 def conformed(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return a table the columns of a schema, in its order: those that an older file lacks are null.
 
-    Raises:
-        pyarrow.ArrowException: a column has another type that cannot be converted.
+    pyarrow.ArrowException if a column has another type that cannot be converted.
     """
     if table.schema.equals(schema):
         return table.replace_schema_metadata(schema.metadata)

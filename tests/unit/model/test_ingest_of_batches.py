@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from proofsweep.model.ingest import PastAnswer, is_answer_in_batch, is_finding, reason_at_look
+from proofsweep.model.ingest import PastAnswer, is_answer_in_batch
 from proofsweep.model.items import FileFacts, ManifestRow
 from proofsweep.model.reasons import Ineligible, Reason
 
@@ -52,17 +52,3 @@ def test_what_is_wrong_with_a_delivery_stands_until_it_changes(
 def test_a_sidecar_that_arrives_later_needs_another_answer() -> None:
     """As for any other file."""
     assert not is_answer_in_batch(ANSWER, replace(ROW, sidecar="/in/b/r/a.sidecar", sidecar_facts=FileFacts(1, "s1")))
-
-
-def test_a_look_knows_why_a_row_cannot_be_sent() -> None:
-    """By what its messages say, or because the file is not there."""
-    assert [reason_at_look(row) for row in (ROW, ABSENT, refused(Reason.TEST_MESSAGE))] == [
-        None,
-        "missing_audio",
-        "test_message",
-    ]
-
-
-def test_a_file_that_its_sender_named_and_did_not_send_is_a_finding() -> None:
-    """Only its sender can heal that."""
-    assert is_finding("ineligible", "missing_audio")

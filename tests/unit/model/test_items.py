@@ -5,10 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proofsweep.model.items import (
-    FileFacts,
     ManifestRow,
-    Mode,
-    Unlisted,
     WorkItem,
     item_id_of,
     printable,
@@ -45,14 +42,6 @@ def test_catalog_audio_and_sidecar_identify_an_item() -> None:
     assert len({item_id_of(row, catalog) for catalog, row in rows}) == len(rows)
 
 
-def test_the_presence_of_a_sidecar_chooses_the_mode() -> None:
-    """A WAV may have either mode: only the sidecar decides."""
-    alone = WorkItem(manifest_row=0, item_id="i", audio="/a.wav")
-    paired = WorkItem(manifest_row=0, item_id="i", audio="/a.wav", sidecar="/a.sidecar")
-
-    assert (alone.mode, paired.mode) == (Mode.ONE_FILE, Mode.LEGACY_PAIR)
-
-
 def test_a_name_that_is_not_utf8_is_shown_and_kept() -> None:
     """It can be printed, and its exact bytes are not lost."""
     name = b"caf\xe9.wav".decode("utf-8", "surrogateescape")
@@ -78,14 +67,6 @@ def test_the_relative_path_is_the_audio_as_seen_from_the_catalogs_root() -> None
     ]
 
     assert seen == ["a/b.wav", "caf\\xe9.wav", None, None, None]
-
-
-def test_a_version_is_what_the_listing_showed() -> None:
-    """A file that is not there, or was not looked for, has none."""
-    row = ManifestRow(number=0, audio="/d/a.wav", audio_facts=FileFacts(4, "v1"), sidecar_facts=Unlisted.UNLISTED)
-
-    assert (row.audio_version, row.sidecar_version) == ("v1", None)
-    assert ManifestRow(number=1, audio="/d/b.wav").audio_version is None
 
 
 @pytest.mark.parametrize(

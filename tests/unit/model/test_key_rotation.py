@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from proofsweep.model.key_rotation import Rotation, RotationIntent, is_recent, why_conflict
-from proofsweep.model.tables.rotations import COLUMNS
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 INTENT = RotationIntent(
@@ -30,11 +29,6 @@ def rotation(expires_at: datetime | None = None) -> Rotation:
         answered_at=NOW,
         previous_key_expires_at=expires_at,
     )
-
-
-def test_the_cells_of_a_row_are_the_columns_of_the_table() -> None:
-    """In their order."""
-    assert list(rotation().row()) == [column.name for column in COLUMNS]
 
 
 def test_an_old_key_ends_when_the_service_says_else_by_the_contract() -> None:

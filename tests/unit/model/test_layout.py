@@ -45,13 +45,6 @@ def test_an_operation_is_named_as_a_run_is() -> None:
     assert layout.operation_receipt_name(RUN) == f"_operations/{RUN}/receipt.json"
 
 
-def test_a_part_s_name_holds_shard_and_leg() -> None:
-    """They may have more digits than the name is padded to."""
-    assert layout.shard_and_leg_of(layout.verdicts_name(RUN, DAY, 255, 3)) == (255, 3)
-    assert layout.shard_and_leg_of(layout.exchanges_name(RUN, DAY, 123_456, 1_000)) == (123_456, 1_000)
-    assert layout.leg_of(layout.runs_name(RUN, DAY, 1_000)) == 1_000
-
-
 @pytest.mark.parametrize(
     ("text", "is_one"), [(RUN, True), ("", False), ("a-b", False), ("../x", False), ("a" * 65, False), ("a\n", False)]
 )

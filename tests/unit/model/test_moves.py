@@ -1,6 +1,6 @@
 """Where files go that are moved together."""
 
-from proofsweep.model.moves import FileMove, Move, folders_of, targets_of
+from proofsweep.model.moves import folders_of, targets_of
 
 
 def test_a_file_keeps_its_place_below_the_target_and_a_pair_its_names() -> None:
@@ -23,10 +23,3 @@ def test_a_batch_keeps_its_place_and_its_name_below_the_target() -> None:
     assert second.endswith("/20240607170334436")
     assert second != first
     assert folders_of("/in", "/ok", "/in", ("aa",))[0] == "/ok"
-
-
-def test_a_move_is_named_after_its_last_file() -> None:
-    """That one says that the others are there."""
-    files = tuple(FileMove(source=f"/in/{name}", target=f"/ok/{name}", sha256="aa") for name in "ab")
-
-    assert Move(files=files, items=()).name == "/ok/b"

@@ -1,25 +1,11 @@
 """An operation is written down and read again, and its calls are counted as the service counts them."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 
 from proofsweep.model.exchanges import Call
-from proofsweep.model.operations import CallCounts, Operation, operation_of
+from proofsweep.model.operations import CallCounts
 
 LATE = datetime(2026, 11, 20, 23, 59, 59, tzinfo=UTC)
-
-
-def test_an_operation_is_read_as_it_was_written() -> None:
-    """The date of its parts is that of its beginning."""
-    operation = Operation(
-        operation_id="20261120T235959Z_000aa",
-        kind="inventory",
-        environment="beta",
-        base_url="https://partner.example/v1",
-        started_at=LATE,
-    )
-
-    assert operation_of(operation.document()) == operation
-    assert operation.run_date == date(2026, 11, 20)
 
 
 def test_keyed_calls_are_counted_by_day() -> None:

@@ -3,8 +3,8 @@
 import pytest
 
 from proofsweep.contract.models import VerifyResponse
-from proofsweep.model.outcomes import Accepted, Answer, Failed, Rejected, outcome_of, word_for
-from proofsweep.model.reasons import Ineligible, Reason
+from proofsweep.model.outcomes import Accepted, Answer, Rejected, outcome_of
+from proofsweep.model.reasons import Reason
 
 
 def answer(*, good: bool, verdict: str) -> Answer:
@@ -45,15 +45,3 @@ def test_every_other_answer_is_a_rejection_with_its_reason(good: bool, verdict: 
     assert (outcome.reason, outcome.action) == (reason, action)
     assert outcome.answer.response.verdict == verdict
     assert outcome.detail.endswith(".")
-
-
-def test_each_kind_of_outcome_has_its_word() -> None:
-    """There are four words, and every row has one."""
-    outcomes = [
-        outcome_of(answer(good=True, verdict="valid")),
-        outcome_of(answer(good=False, verdict="tampered")),
-        Failed(reason="timeout", detail="No answer."),
-        Ineligible(Reason.EMPTY, "No bytes."),
-    ]
-
-    assert [word_for(outcome) for outcome in outcomes] == ["accepted", "rejected", "failed", "ineligible"]

@@ -27,12 +27,6 @@ PROGRESS = LegProgress(
 )
 
 
-def test_rows_of_all_legs_are_finished() -> None:
-    """As long as nothing is known of those before, those of this leg."""
-    assert (PROGRESS.done, PROGRESS.finished) == (34, 1_234)
-    assert LegProgress(rows=5, counts={"accepted": 1}).finished == 1
-
-
 @pytest.mark.parametrize(
     ("waits_for", "words"),
     [

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from proofsweep.errors import UsageError
-from proofsweep.model.pruning import PrunedObject, Pruning, days_of, ended_at, old_runs
+from proofsweep.model.pruning import days_of, ended_at, old_runs
 from proofsweep.model.run_records import LegRecord, RunRecord
 
 from ..ended_runs import plan_of_run
@@ -53,25 +53,3 @@ def test_a_run_ends_with_its_last_leg() -> None:
 def test_only_finished_runs_grow_old(legs: list[dict[str, object]], days: int, *, is_old: bool) -> None:
     """One that was planned and never begun does not, nor one that was resumed lately."""
     assert bool(old_runs([run(*legs)], days, NOW)) == is_old
-
-
-def test_rows_are_counted_by_table() -> None:
-    """The intent holds the sums too; an object that no receipt names has no rows."""
-    deleted = (
-        PrunedObject(name="verdicts/d/r-00000-001.parquet", size_bytes=10, rows=3, sha256="00"),
-        PrunedObject(name="exchanges/d/r-00000-001.parquet", size_bytes=20, rows=7, sha256="00"),
-        PrunedObject(name="_runs/r/shards/00000.parquet", size_bytes=5),
-    )
-    pruning = Pruning(
-        run_id="r",
-        number=1,
-        decided_at="",
-        run_ended_at="",
-        older_than_days=400,
-        keep="latest",
-        kept=(),
-        deleted=deleted,
-    )
-
-    assert (pruning.size_bytes, pruning.is_whole) == (35, True)
-    assert pruning.document()["rows"] == {"verdicts": 3, "exchanges": 7}

@@ -3,7 +3,7 @@
 import pytest
 
 from proofsweep.contract.verdicts import Verdict
-from proofsweep.model.reason_entries import AtFault, Heals, ReasonEntry, of_file, of_service, of_source
+from proofsweep.model.reason_entries import ReasonEntry
 from proofsweep.model.reasons import REASONS
 
 # Chosen: what fits on one line of a phone's screen with the number of files.
@@ -23,12 +23,3 @@ def test_plain_words_need_no_glossary(entry: ReasonEntry) -> None:
 def test_no_two_reasons_have_the_same_plain_words() -> None:
     """A reader tells them apart without the code."""
     assert len({entry.plain for entry in REASONS.values()}) == len(REASONS)
-
-
-def test_the_cause_decides_what_entries_have_in_common() -> None:
-    """A supplier hears of files; what lies with us heals by our own work, and may be an outage."""
-    words = ("word", "plain words", "A meaning.", "a remedy")
-
-    assert of_file(*words) == ReasonEntry(*words, AtFault.FILE, tells_supplier=True)
-    assert of_source(*words) == ReasonEntry(*words, AtFault.SOURCE, heals=Heals.HERE, may_be_outage=True)
-    assert of_service(*words) == ReasonEntry(*words, AtFault.SERVICE)

@@ -12,7 +12,6 @@ from proofsweep.model.runs import (
     is_due,
     is_fresh,
     new_run_id,
-    rows_of_shard,
     shard_items_for,
     shard_of,
     slices_of,
@@ -114,10 +113,3 @@ def test_a_heartbeat_is_due_by_either_clock(seconds: int, uptime_seconds: float,
     now = ClockReading(NOON + timedelta(seconds=seconds), uptime_seconds)
 
     assert is_due(ClockReading(NOON, 100.0), now) is due
-
-
-def test_the_last_shard_holds_what_is_left() -> None:
-    """The others are full."""
-    plan = plan_of(2_500)
-
-    assert [rows_of_shard(plan, shard) for shard in range(plan.shards)] == [1_000, 1_000, 500]

@@ -46,14 +46,6 @@ def test_each_answer_is_a_row(eraser: Eraser, service: ErasingService) -> None:
     assert eraser.journals.open() == []
 
 
-def test_a_repeat_is_already_erased(eraser: Eraser) -> None:
-    """It asks again: the service's word is the receipt."""
-    eraser.erase("p1")
-    eraser.erase("p1")
-
-    assert [row["outcome"] for row in eraser.rows()] == ["erased", "already_erased"]
-
-
 def test_an_erasure_that_is_killed_after_any_line_loses_no_answer(
     tmp_path: Path, partner: Partner, service: ErasingService, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -91,13 +91,6 @@ def test_a_key_file_that_is_made_is_for_its_owner_only(tmp_path: Path) -> None:
     assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_check_leaves_nothing_behind(tmp_path: Path) -> None:
-    """It writes and deletes a file."""
-    FileKeyStore.of(tmp_path / "key", is_new=True).check()
-
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_owner_and_group_are_those_of_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are set before there is a key in the file."""
     (tmp_path / "key").write_text("pk_old")

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from proofsweep.endings import EndedBy
-from proofsweep.errors import RunMustStop
+from proofsweep.errors import CallFailed, RunMustStop
 from proofsweep.operations.operation_log import OperationLog
-from proofsweep.operations.operation_work import CallBudget
+from proofsweep.operations.operation_work import CallBudget, OutageGuard
+from proofsweep.partner.partner import Partner
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
@@ -61,3 +62,23 @@ def test_without_a_bound_any_number_is_given(log: OperationLog) -> None:
     with ExitStack() as promises:
         for _ in range(100):
             promises.enter_context(budget.promised())
+
+
+def failure(reason: str) -> CallFailed:
+    """Make a failed call."""
+    return CallFailed("It failed.", stage="proof", reason=reason)
+
+
+def test_failures_in_a_row_end_the_operation(partner: Partner) -> None:
+    """A refusal of one item is an answer: it ends the row."""
+    guard = OutageGuard(partner, most_failures=3)
+    for reason in ("http_500", "timeout", "http_404", "connection", "bad_answer"):
+        guard.failed(failure(reason))
+    guard.answered()
+    guard.failed(failure("http_503"))
+    guard.failed(failure("http_503"))
+
+    with pytest.raises(RunMustStop, match="The service fails for everything: It failed") as stopped:
+        guard.failed(failure("http_503"))
+
+    assert stopped.value.ended_by == "breaker"

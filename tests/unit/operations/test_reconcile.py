@@ -1,26 +1,27 @@
 """Listed proofs are held against the newest answers, one row for each."""
 
 from datetime import UTC, datetime
-from pathlib import Path
+from itertools import count
 
 import pytest
 
 from proofsweep.contract.models import ProofSummary
+from proofsweep.errors import CallFailed, RunMustStop
+from proofsweep.model.exchanges import Call
 from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.proofs import COLUMNS
-from proofsweep.operations.reconcile import arrow_of, reconciled
-from proofsweep.store.folder_store import FolderStore
+from proofsweep.operations import reconcile
+from proofsweep.operations.operation_log import OperationLog
+from proofsweep.operations.reconcile import ProofListing, arrow_of, compared_masters, reconciled, take_inventory
+from proofsweep.partner.partner import Partner
+from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
 
+from ..ended_operations import operation_named
 from ..ended_runs import answered, end_leg, plan_of_run
+from ..scripted_service import NOW, Scripted, ScriptedService
 
 ISSUED = datetime(2026, 11, 1, tzinfo=UTC)
-
-
-@pytest.fixture
-def results(tmp_path: Path) -> Results:
-    """An empty store."""
-    return Results(FolderStore(tmp_path))
 
 
 def listed(proof_id: str, **members: object) -> ProofSummary:
@@ -81,3 +82,131 @@ def test_answers_of_another_environment_do_not_count(results: Results) -> None:
 
     assert rows_of(results, listed("p"))["p"]["state"] == "no_file"
     assert rows_of(results, listed("p"), environment="production")["p"]["state"] == "matched"
+
+
+def test_only_assets_with_a_digest_are_compared(results: Results) -> None:
+    """The column's name and the digest may be written in any case; what was not sent has nothing to compare."""
+    plan = plan_of_run("20261120T010000Z_000aa", items=4)
+    rows = [
+        answered(plan, 0, "same", audio_sha256="aa", tags='{" SHA256 ": " AA "}'),
+        answered(plan, 1, "other", audio_sha256="aa", tags='{"sha256": "bb"}'),
+        answered(plan, 2, "none", audio_sha256="aa", tags='{"sha256": ""}'),
+        answered(plan, 3, "unsent", "ineligible", tags='{"sha256": "aa"}'),
+    ]
+    end_leg(results, plan, rows)
+
+    found = dict(compared_masters(results, plan))
+    assert found == {"same": True, "other": False}
+
+
+OPERATION = operation_named("20261120T010000Z_000aa")
+
+
+def test_an_inventory_writes_its_rows(partner: Partner, service: ScriptedService, results: Results) -> None:
+    """And counts them by state."""
+    log = OperationLog(OPERATION, Operations(results), lambda: NOW)
+    service.script[Call.PROOFS] = [Scripted(document={"items": [{"proofId": "a"}, {"proofId": "b"}, {}]})]
+
+    found = take_inventory(partner, results, log)
+    log.flush()
+
+    rows = results.table("proofs", results.all_parts("proofs")).to_pylist()
+    assert (found.listed, found.count("no_file"), found.unnamed) == (2, 2, 1)
+    assert {(row["operation_id"], row["environment"]) for row in rows} == {(OPERATION.operation_id, "beta")}
+
+
+def test_a_service_that_is_down_leaves_no_half_inventory(
+    partner: Partner, service: ScriptedService, results: Results
+) -> None:
+    """Half a list would name proofs as missing."""
+    log = OperationLog(OPERATION, Operations(results), lambda: NOW)
+    first = {"items": [{"proofId": "a"}], "nextCursor": "1"}
+    service.script[Call.PROOFS] = [Scripted(document=first), Scripted(status=503), Scripted(status=503)]
+
+    with pytest.raises(RunMustStop) as stopped:
+        take_inventory(partner, results, log)
+
+    log.flush()
+    assert stopped.value.ended_by == "breaker"
+    assert not list(results.all_parts("proofs"))
+
+
+def page(*proof_ids: str | None, cursor: str | None = None) -> Scripted:
+    """Make a page."""
+    document: dict[str, object] = {"items": [{"proofId": each, "song": "s"} for each in proof_ids]}
+    return Scripted(document=document if cursor is None else document | {"nextCursor": cursor})
+
+
+def ids_of(listing: ProofListing) -> list[str | None]:
+    """Read a whole listing."""
+    return [proof.proof_id for proofs in listing.pages() for proof in proofs]
+
+
+def test_a_list_that_shifts_gives_each_proof_once(partner: Partner, service: ScriptedService) -> None:
+    """New proofs come first, so what was read comes again; a page may be short or empty before the last."""
+    service.script[Call.PROOFS] = [page("c", "b", cursor="1"), page(cursor="2"), page("b", "a", cursor="3"), page()]
+
+    listing = ProofListing(partner)
+
+    assert (ids_of(listing), listing.problem) == (["c", "b", "a"], None)
+
+
+@pytest.mark.parametrize(
+    ("pages", "problem"),
+    [
+        ([page("a", cursor="1"), page("b", cursor="1")], "the service gave the same cursor twice"),
+        ([page("a", cursor="1"), page("b", cursor="2"), page("c", cursor="1")], "the same cursor twice"),
+        ([page("a", cursor="1"), Scripted(status=400)], "refused its own cursor (400)"),
+    ],
+)
+def test_a_cursor_that_leads_nowhere_ends_the_listing(
+    partner: Partner, service: ScriptedService, pages: list[Scripted], problem: str
+) -> None:
+    """What was read stays, and is said to be in doubt."""
+    service.script[Call.PROOFS] = [*pages]
+    listing = ProofListing(partner)
+
+    found = ids_of(listing)
+
+    assert found == ["a", "b", "c"][: len(found)]
+    assert listing.problem is not None
+    assert problem in listing.problem
+
+
+def test_new_cursors_without_new_proofs_end_too(partner: Partner, service: ScriptedService) -> None:
+    """A service may go in circles under other names."""
+    numbers = count()
+
+    def turn(_call: Call) -> None:
+        service.usual[Call.PROOFS] = page("a", cursor=str(next(numbers)))
+
+    service.on_call = turn
+    listing = ProofListing(partner)
+
+    assert (ids_of(listing), listing.problem) == (["a"], "no page was new")
+    assert len(service.calls) == 21
+
+
+def test_the_pages_are_bounded(partner: Partner, service: ScriptedService, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even if each brings something new."""
+    monkeypatch.setattr(reconcile, "_MOST_PAGES", 3)
+    service.script[Call.PROOFS] = [page(str(number), cursor=str(number)) for number in range(4)]
+    listing = ProofListing(partner)
+
+    assert (ids_of(listing), listing.problem) == (["0", "1", "2"], "there are more than 3 pages")
+
+
+def test_items_without_an_id_are_counted(partner: Partner, service: ScriptedService) -> None:
+    """They cannot be told apart."""
+    service.script[Call.PROOFS] = [page(None, "", "a")]
+    listing = ProofListing(partner)
+
+    assert (ids_of(listing), listing.unnamed) == (["a"], 2)
+
+
+def test_a_first_page_that_is_refused_is_an_error(partner: Partner, service: ScriptedService) -> None:
+    """There was no cursor that could be to blame."""
+    service.script[Call.PROOFS] = [Scripted(status=400)]
+
+    with pytest.raises(CallFailed):
+        ids_of(ProofListing(partner))

@@ -178,14 +178,6 @@ def test_nothing_is_written_into_a_watched_folder(recovery: Recovery, service: S
     assert (recovery.run(), service.calls, recovery.sidecar.exists()) == ([], [], False)
 
 
-@pytest.mark.parametrize("proof_id", ["", ".", ".."])
-def test_an_item_without_a_proof_id_is_skipped(recovery: Recovery, service: ScriptedService, proof_id: str) -> None:
-    """The others go on."""
-    rows = recovery.run(replace(recovery.item(), proof_id=proof_id), recovery.item())
-
-    assert ([row["proof_id"] for row in rows], len(service.calls)) == (["p"], 1)
-
-
 def test_a_place_of_their_own_keeps_the_folders(recovery: Recovery, tmp_path: Path) -> None:
     """As the catalog names the audio; a one-file item's sidecar is named after it."""
     one_file = recovery.item(has_sidecar=False)

@@ -1,6 +1,7 @@
 """Notes are asked for until they are ready, when the service says, and never for longer than it suggests."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,13 +12,17 @@ from proofsweep.model.tables.columns import Row
 from proofsweep.operations import refresh_notes as refresh
 from proofsweep.operations.operation_log import OperationLog
 from proofsweep.operations.operation_work import CallBudget, OutageGuard
-from proofsweep.operations.refresh_notes import Note, NoteRefresh
+from proofsweep.operations.refresh_notes import Note, NoteRefresh, wanted_notes
 from proofsweep.partner.partner import Partner
+from proofsweep.settings import Settings
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.wiring.operations import refresh_interpretations
+from proofsweep.wiring.stores import results_for
 
-from ..ended_operations import operation_named
+from ..ended_operations import leave_operation, operation_named
+from ..ended_runs import answered, end_leg, plan_of_run
 from ..scripted_service import NOW, Scripted, ScriptedService
 
 OPERATION = operation_named("20261121T120000Z_000aa", "interpretations")
@@ -149,3 +154,54 @@ def test_a_service_that_is_down_ends_the_refresh(refreshed: Refreshed, service: 
 
     assert stopped.value.ended_by == "breaker"
     assert len(service.calls) < 60
+
+
+def test_a_refresh_asks_once_for_each_note(settings: Settings, service: ScriptedService) -> None:
+    """When all are ready, nothing is asked, and no operation begins."""
+    results, plan = results_for(settings), plan_of_run("20261120T010000Z_000aa", items=2)
+    end_leg(results, plan, [answered(plan, number, str(number), proof_id=f"p{number}") for number in range(2)])
+    service.usual[Call.INTERPRETATION] = Scripted(document={"status": "ready", "text": "t"})
+
+    first, second = (refresh_interpretations(settings) for _ in range(2))
+
+    (operation_id,) = Operations(results).ids()
+    receipt = Operations(results).receipt(operation_id) or {}
+    assert (first.wanted, first.states, second.wanted, second.operation_id) == (2, {"ready": 2}, 0, None)
+    assert (receipt["calls"], receipt["counts"]) == (3, {"wanted": 2, "states": {"ready": 2}})
+
+
+ASKED = OPERATION.started_at
+
+
+def test_ready_and_gone_notes_are_not_asked_for_again(tmp_path: Path) -> None:
+    """Never asked comes first; what is unavailable waits for a week; a rejected file's proof has no part in it."""
+    results = Results(FolderStore(tmp_path))
+    states = ["ready", "gone", "unavailable", "pending", "failed"]
+    plan = plan_of_run("20261120T010000Z_000aa", items=10)
+    rows = [answered(plan, number, state, proof_id=state) for number, state in enumerate(states)]
+    rows += [answered(plan, 5, "new", proof_id="new"), answered(plan, 6, "bad", "rejected", proof_id="bad")]
+    rows += [answered(plan, 7 + each, f"odd {each}", proof_id="." * each) for each in range(3)]  # no proof IDs
+    end_leg(results, plan, rows)
+    notes = [{"proof_id": state, "status": state, "asks": 1, "asked_at": ASKED} for state in states]
+    leave_operation(results, OPERATION, rows={"interpretations": notes})
+
+    soon = wanted_notes(results, "beta", ASKED + timedelta(days=1))
+    later = wanted_notes(results, "beta", ASKED + timedelta(days=8))
+
+    assert [(each.proof_id, each.item_id) for each in soon] == [
+        ("new", "new"),
+        ("failed", "failed"),
+        ("pending", "pending"),
+    ]
+    assert {each.proof_id for each in later} == {"new", "failed", "pending", "unavailable"}
+
+
+def test_a_proof_that_is_accepted_again_is_not_gone(tmp_path: Path) -> None:
+    """The newest answer knows better."""
+    results = Results(FolderStore(tmp_path))
+    plan = plan_of_run("20261122T010000Z_000aa")
+    end_leg(results, plan, [answered(plan, 0, "a", proof_id="p")])
+    note = {"proof_id": "p", "status": "gone", "asks": 1, "asked_at": ASKED}
+    leave_operation(results, OPERATION, rows={"interpretations": [note]})
+
+    assert [each.proof_id for each in wanted_notes(results, "beta", ASKED)] == ["p"]

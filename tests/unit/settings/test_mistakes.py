@@ -3,7 +3,7 @@
 import pytest
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from proofsweep.settings.mistakes import did_you_mean, misspelt_variables, mistakes_in
+from proofsweep.settings.mistakes import misspelt_variables, mistakes_in
 
 NAMES = {
     "service": ["base_url", "environment", "api_key_file"],
@@ -64,12 +64,6 @@ def test_a_section_that_does_not_exist_is_refused() -> None:
 def test_other_variables_are_left_alone(variable: str) -> None:
     """A key's variable has any name; other programs have variables of their own."""
     assert misspelt_variables([variable], NAMES, {"PROOFSWEEP_API_KEY_FILES"}) == []
-
-
-def test_a_suggestion_must_be_like_the_name() -> None:
-    """A wrong guess is worse than none."""
-    assert did_you_mean("prodution", ["beta", "production"]) == " (did you mean production?)"
-    assert did_you_mean("elsewhere", ["beta", "production"]) == ""
 
 
 class Pace(BaseModel):

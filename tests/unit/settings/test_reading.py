@@ -1,12 +1,13 @@
 """Settings come from a profile and the environment, and a mistake in them is named in one line."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from proofsweep.errors import ConfigError
 from proofsweep.settings import load_settings
-from proofsweep.settings.reading import PROFILES
+from proofsweep.settings.reading import PROFILES, contradicted
 from proofsweep.settings.sections import PaceSettings
 
 BASE_URL = "https://partner.example/v1"
@@ -249,3 +250,22 @@ def test_the_runner_is_set_outside_of_the_sections(monkeypatch: Environ, profile
 
     assert (before, settings.runner, settings.dask.processes) == ("threads", "dask", 3)
     assert "runner" in mistake_in(profile)
+
+
+FILE = {"service": {"base_url": "https://b/v1", "environment": "beta", "api_key_file": "/b"}, "pace": {"workers": 2}}
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({"PROOFSWEEP_SERVICE__BASE_URL": "https://a/v1"}, ["service.base_url"]),
+        ({"proofsweep_service__environment": "production"}, ["service.environment"]),
+        ({"PROOFSWEEP_SERVICE__API_KEY_FILE": "/a"}, ["service.api_key_file"]),
+        ({"PROOFSWEEP_SERVICE__API_KEY_ENV": "A"}, ["service.api_key_file"]),
+        ({"PROOFSWEEP_SERVICE__BASE_URL": "https://b/v1/", "PROOFSWEEP_SERVICE__ENVIRONMENT": ""}, []),
+        ({"PROOFSWEEP_RESULTS__URL": "/a", "PROOFSWEEP_PACE__WORKERS": "9"}, []),
+    ],
+)
+def test_a_variable_contradicts_a_file_on_what_decides(variables: Mapping[str, str], expected: list[str]) -> None:
+    """The same value is no contradiction, nor is a setting that the file leaves open or that decides nothing."""
+    assert [setting for setting, _ in contradicted(FILE, variables)] == expected

@@ -118,20 +118,6 @@ def test_two_places_of_the_alert_urls_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "settings",
-    [
-        {"repeat_days": 0},
-        {"no_success_hours": 841},
-        {"urls": "slack://"},
-    ],
-)
-def test_a_setting_of_alerts_that_makes_no_sense_is_refused(settings: dict[str, object]) -> None:
-    """A look back of more than five weeks is not read; the URLs themselves are no setting."""
-    with pytest.raises(ValidationError):
-        AlertsSettings.model_validate(settings)
-
-
-@pytest.mark.parametrize(
     "address", ["scheduler:8786", "tcp://scheduler", "tcp://a:SECRET@scheduler:8786", "tcp://:8786"]
 )
 def test_what_is_no_address_of_a_scheduler_is_refused(address: str) -> None:

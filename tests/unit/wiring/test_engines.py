@@ -12,7 +12,7 @@ from proofsweep.partner.keys import fingerprint
 from proofsweep.settings import Settings
 from proofsweep.store.key_bindings import bind_key
 from proofsweep.store.store import open_store
-from proofsweep.wiring.engines import close_engines, engine_for, limits_for
+from proofsweep.wiring.engines import close_engines, engine_for
 
 from ..scripted_service import Scripted, ScriptedService
 from ..wired import URL, Change
@@ -144,9 +144,3 @@ def test_work_in_hand_is_aborted_only_after_a_stop(settings: Settings) -> None:
     engine.abort()
 
     assert (before, engine.stop.is_aborted) == (False, True)
-
-
-def test_pairs_need_the_sidecar_s_wire_name(change: Change) -> None:
-    """Without it they are not sent."""
-    assert not limits_for(change()).is_sidecar_field_known
-    assert limits_for(change(SERVICE__SIDECAR_FIELD="proof")).is_sidecar_field_known

@@ -11,7 +11,6 @@ from proofsweep.errors import ConfigError, RunIsActive, RunMustStop
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.exchanges import Call
 from proofsweep.model.selection import Selection
-from proofsweep.model.tables.verdicts import RowContext
 from proofsweep.settings import Settings, load_settings
 from proofsweep.store.legs import Legs
 from proofsweep.verify.leg.leg_context import LegContext
@@ -70,13 +69,6 @@ def test_a_handle_means_the_same_places_everywhere(
     assert handle.settings.service.known_good == ((str(tmp_path / "known.wav"), None),)
 
 
-@pytest.mark.parametrize("dedupe", [True, False])
-def test_the_same_bytes_are_looked_for_if_the_handle_says_so(config: str, run_id: str, *, dedupe: bool) -> None:
-    """Else every file is sent."""
-    with held(run_id, config, dedupe=dedupe) as (_, leg):
-        assert (leg.verify.duplicates is not None) is dedupe
-
-
 def test_a_claimed_leg_works_through_its_run(
     settings: Settings, config: str, run_id: str, service: ScriptedService
 ) -> None:
@@ -118,10 +110,8 @@ def test_what_leads_outside_when_it_is_opened_is_not_sent(
     assert not any(b"secret" in content for content in service.uploads)
 
 
-def test_a_run_of_an_earlier_build_is_resumed_as_it_was_planned(
-    settings: Settings, config: str, tmp_path: Path
-) -> None:
-    """Its plan names no root, and its files may lie anywhere."""
+def test_a_run_without_a_root_sends_files_that_lie_anywhere(settings: Settings, config: str, tmp_path: Path) -> None:
+    """As it was planned: outside of the catalog's folder too."""
     (tmp_path / "a.wav").write_bytes(WAV)
     manifest = tmp_path / "lists" / "m.csv"
     manifest.parent.mkdir()
@@ -245,12 +235,6 @@ def test_a_leg_is_bounded_as_its_caller_says_or_as_the_settings_have_it(
 
     assert (usual.bounds, usual.dedupe, usual.leg) == (Bounds(max_calls=70), True, 1)
     assert (given.bounds, given.dedupe, given.leg) == (Bounds(max_calls=9), False, 2)
-
-
-def test_all_rows_of_a_leg_share_its_run_environment_and_epoch(config: str, run_id: str) -> None:
-    """The environment is the plan's, whatever the settings say by now."""
-    with held(run_id, config) as (handle, leg):
-        assert leg.row_context == RowContext(run_id, handle.leg, leg.plan.environment)
 
 
 def test_controls_ask_with_the_known_good_files_of_the_settings(

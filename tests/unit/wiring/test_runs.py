@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from proofsweep.catalog.catalog import PartOfCatalog
-from proofsweep.errors import ConfigError, NothingDue, ResultsError, RunIsActive, RunMustStop, UsageError
+from proofsweep.errors import ConfigError, NothingDue, RunIsActive, RunMustStop, UsageError
 from proofsweep.model import layout
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.coverage import Coverage
 from proofsweep.model.exchanges import Call
+from proofsweep.model.forecast import Need
 from proofsweep.model.items import item_id_of
 from proofsweep.model.runs import INGEST, Plan
 from proofsweep.model.selection import Selection
@@ -18,18 +19,21 @@ from proofsweep.settings import Settings
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.verify.plan.due_rows import DueRows
-from proofsweep.wiring.engines import limits_for
+from proofsweep.verify.plan.examine_service import ServiceStatus
+from proofsweep.wiring.engines import limits_for, utc_now
 from proofsweep.wiring.legs import settle_dead_leg
 from proofsweep.wiring.runs import (
     bounds_for,
     catalog_for,
     coverage_for,
+    forecast_for,
     plan_catalog,
     plan_listed,
     surveyed,
 )
 from proofsweep.wiring.stores import results_for
 
+from ..ended_runs import end_leg, plan_of_run
 from ..left_behind import let_holder_die, rows_of, verdict, write_journal
 from ..scripted_service import ScriptedService
 from ..wired import WAV, Change
@@ -75,12 +79,6 @@ def test_an_empty_time_is_refused(settings: Settings, given: dict[str, str]) -> 
     """`--until "$END"` with END unset does not mean a run without an end."""
     with pytest.raises(UsageError, match="write it like"):
         bounds_for(settings, **given)
-
-
-def test_a_closing_that_cannot_be_read_is_refused(settings: Settings) -> None:
-    """There is no window that never was meant."""
-    with pytest.raises(UsageError):
-        bounds_for(settings, until="late")
 
 
 def test_a_catalog_is_planned_for_the_settings_service(
@@ -245,12 +243,6 @@ def test_a_dead_leg_is_settled_and_a_live_one_left_alone(settings: Settings, cat
     assert (legs.receipt(1) or {})["ended_by"] == "killed"
 
 
-def test_a_run_that_is_not_there_cannot_be_settled(settings: Settings) -> None:
-    """It is an error of the command."""
-    with pytest.raises(ResultsError):
-        settle_dead_leg(settings, "20261120T120000Z_000aa")
-
-
 def test_the_coverage_counts_the_rows_that_a_plan_would_leave_out(settings: Settings, catalog: str) -> None:
     """Without any answer it is zero; a plan of the rows that are due has them all."""
     coverage = coverage_for(settings, catalog, Selection(max_age="30d"))
@@ -278,3 +270,32 @@ def test_a_last_row_that_cannot_be_sent_does_not_condemn_the_catalog(settings: S
     plan = plan_listed(settings, rows)
 
     assert (plan.items, plan.eligible, plan.skipped) == (1, 0, 2)
+
+
+NEED = Need(eligible=100, audio_bytes=1_000)
+
+
+def fifty_accepted(settings: Settings, environment: str) -> None:
+    """Leave a leg behind that accepted 50 rows in 100 seconds."""
+    began = datetime(2026, 11, 20, 12, tzinfo=utc_now().tzinfo)
+    times = {"started_at": began, "finished_at": began + timedelta(seconds=100)}
+    plan = plan_of_run("20261120T120000Z_000aa", environment=environment)
+    end_leg(results_for(settings), plan, accepted=50, calls=102, **times)
+
+
+def test_the_pace_is_that_of_earlier_legs_in_this_environment(settings: Settings) -> None:
+    """No call was refused, so that the pace grows; another environment's pace says nothing of this one's."""
+    before = forecast_for(settings, NEED, ServiceStatus(), Bounds())
+    fifty_accepted(settings, "beta")
+
+    after = forecast_for(settings, NEED, ServiceStatus(), Bounds())
+
+    assert (before.seconds, before.measured_rows) == (None, None)
+    assert (after.seconds is None, after.measured_rows) == (False, 50)
+
+
+def test_another_environment_has_a_history_of_its_own(settings: Settings) -> None:
+    """The sandbox is faster than any service."""
+    fifty_accepted(settings, "sandbox")
+
+    assert forecast_for(settings, NEED, ServiceStatus(), Bounds()).seconds is None

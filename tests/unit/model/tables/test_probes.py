@@ -1,10 +1,12 @@
 """The row of a probe says in one word what is wrong, and holds no body."""
 
+from datetime import UTC, datetime
+
 import pytest
 
-from proofsweep.contract.models import HealthResponse
+from proofsweep.contract.models import HealthResponse, PartnerUsageResponse
 from proofsweep.model.exchanges import Call, Exchange, Failure
-from proofsweep.model.tables.probes import COLUMNS, probe_row
+from proofsweep.model.tables.probes import probe_row, usage_rows
 
 from ...ended_operations import call_of, operation_named
 
@@ -47,11 +49,29 @@ def test_trouble_is_one_word(exchange: Exchange, ok: bool | None, expected: str 
     assert probe_row(exchange, HealthResponse(ok=ok))["trouble"] == expected
 
 
-def test_a_row_has_all_columns_but_those_of_its_pass() -> None:
-    """The pass fills them in."""
-    row = probe_row(probe(200))
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
-    assert ["operation_id", "environment", *row] == sorted(
-        ["operation_id", "environment", *row], key=[column.name for column in COLUMNS].index
-    )
-    assert len(row) + 4 == len(COLUMNS)
+
+def test_each_day_is_a_row() -> None:
+    """Figures that read as numbers are numbers; what is missing is null."""
+    answer = {
+        "plan": {"quotaLimit": "1000", "quotaPeriod": "month"},
+        "days": [{"date": "20.11.", "used": "3", "remaining": 997.0}, {}],
+    }
+
+    first, second = usage_rows(PartnerUsageResponse.model_validate(answer), NOW)
+
+    assert first == {
+        "asked_at": NOW,
+        "day": "20.11.",
+        "used": 3,
+        "remaining": 997,
+        "quota_limit": 1000.0,
+        "quota_period": "month",
+    }
+    assert (second["day"], second["used"], second["quota_limit"]) == (None, None, 1000.0)
+
+
+def test_an_answer_without_days_has_no_row() -> None:
+    """Nothing is invented."""
+    assert usage_rows(PartnerUsageResponse(), NOW) == []

@@ -149,13 +149,6 @@ def test_text_that_is_not_utf8_does_not_lose_the_row() -> None:
     assert (row["audio"], row["sidecar"]) == (r"/caf\xe9.wav", r"/s\xff")
 
 
-def test_times_are_instants() -> None:
-    """Epoch seconds of the contract are UTC timestamps in the table."""
-    row = written(answered(issuedAt=1_795_176_000))
-
-    assert (row["issued_at"], row["started_at"]) == (NOON, NOON)
-
-
 def test_the_sidecar_chooses_the_mode() -> None:
     """A row without audio has no mode, nor has one whose sidecar may be another's."""
     pair = WorkItem(manifest_row=0, item_id="i", audio="/a.mp3", sidecar="/a.sidecar")
