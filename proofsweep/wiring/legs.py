@@ -94,6 +94,7 @@ def claimed_next_leg(
     """
     settings, service = engine.settings, engine.settings.service
     results, bounds = results_for(settings), bounds or bounds_for(settings)
+    dedupe = settings.catalog.dedupe if dedupe is None else dedupe
     try:
         request = LegRequest(
             results=results,
@@ -111,11 +112,7 @@ def claimed_next_leg(
         with lane_sharing(engine, request.plan).shared():
             with claimed_leg(request) as (number, facts):
                 handle = LegHandle(
-                    settings=_anywhere(settings),
-                    run_id=run_id,
-                    leg=number,
-                    bounds=bounds,
-                    dedupe=settings.catalog.dedupe if dedupe is None else dedupe,
+                    settings=_anywhere(settings), run_id=run_id, leg=number, bounds=bounds, dedupe=dedupe
                 )
                 budget = BudgetGuard(bounds, engine.partner.for_control(), engine.stop, utc_now, QUOTA_PROBE_SECONDS)
                 engine.leg = leg = build_context(handle, engine, budget, is_claimant=True)
