@@ -36,6 +36,7 @@ from proofsweep.partner.session import Session
 
 _Resource = TypeVar("_Resource", bound=Resource)
 _CONTROL_ATTEMPTS = 2  # attempts of a control's calls
+_NO_SIDECAR_FIELD = "The sidecar's wire name is not set (service.sidecar_field); a pair cannot be verified."
 
 
 class AudioBody(Protocol):
@@ -175,7 +176,9 @@ class Partner:
         """
         body = {"uploadId": slot.upload_id}
         if sidecar is not None:
-            body[self._sidecar_name()] = base64.b64encode(sidecar).decode()
+            if self.sidecar_field is None:
+                raise UsageError(_NO_SIDECAR_FIELD)
+            body[self.sidecar_field] = base64.b64encode(sidecar).decode()
         content = json.dumps(body).encode()
         request = replace(
             self.session.request(Call.VERIFY, "/verify", "POST"),
@@ -198,11 +201,6 @@ class Partner:
         is_plain = self.base_url.lower().startswith("http:")
         schemes = ("https://", "http://") if is_plain else ("https://",)
         return url.lower().startswith(schemes)
-
-    def _sidecar_name(self) -> str:
-        if self.sidecar_field is None:
-            raise UsageError("The sidecar's wire name is not set (service.sidecar_field); a pair cannot be verified.")
-        return self.sidecar_field
 
     def _get(self, kind: type[_Resource], call: Call, path: str, **params: str | int) -> _Resource:
         return _read(kind, self.session.ask(self.session.request(call, path, **params)))

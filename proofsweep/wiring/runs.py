@@ -14,7 +14,7 @@ from proofsweep.errors import ConfigError, ResultsError
 from proofsweep.files.locations import is_bucket
 from proofsweep.model.bounds import Bounds, closing_of
 from proofsweep.model.coverage import Coverage
-from proofsweep.model.forecast import Forecast, Need, Quota
+from proofsweep.model.forecast import Forecast, Need, Quota, forecast
 from proofsweep.model.leg_speed import Means
 from proofsweep.model.run_records import OUTCOMES
 from proofsweep.model.runs import INGEST, Plan, new_run_id
@@ -31,7 +31,7 @@ from proofsweep.verify.leg.workers import most_open_files, workers_that_fit
 from proofsweep.verify.plan import plan_run as planning
 from proofsweep.verify.plan.due_rows import DueRows, coverage_of
 from proofsweep.verify.plan.examine_service import ServiceStatus
-from proofsweep.verify.plan.history import forecast_by_history
+from proofsweep.verify.plan.history import measured_legs
 from proofsweep.verify.plan.plan_run import PlanRequest, plan_run
 from proofsweep.verify.plan.survey import Survey, survey_catalog, unsent_rows
 from proofsweep.verify.plan.survey import Surveyed as Surveyed  # noqa: PLC0414 - commands name it
@@ -272,16 +272,12 @@ def forecast_for(
     with suppress(ConfigError, ResultsError):
         rate = remembered_rate(engine_for(settings, read_block))
     pace = settings.pace
-    return forecast_by_history(
-        results_for(settings),
-        settings.service.environment,
-        need=need,
-        quota=Quota(headroom=service.headroom, reset=service.quota_reset, bounds=bounds),
-        now=utc_now(),
-        means=Means(
-            rate=rate,
-            first_rate=pace.first_rate,
-            workers=workers_that_fit(pace.workers, most_open_files()),
-            ask_seconds=QUOTA_PROBE_SECONDS,
-        ),
+    means = Means(
+        rate=rate,
+        first_rate=pace.first_rate,
+        workers=workers_that_fit(pace.workers, most_open_files()),
+        ask_seconds=QUOTA_PROBE_SECONDS,
     )
+    quota = Quota(headroom=service.headroom, reset=service.quota_reset, bounds=bounds)
+    before = measured_legs(results_for(settings), settings.service.environment)
+    return forecast(need, quota, before, utc_now(), means)

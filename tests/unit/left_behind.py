@@ -7,7 +7,7 @@ from pathlib import Path
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.errors import ResultsError
 from proofsweep.model import layout
-from proofsweep.model.exchanges import Call, Exchange
+from proofsweep.model.exchanges import Call, Exchange, Failure
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.exchanges import exchange_row
@@ -53,9 +53,19 @@ def verdict(plan: Plan, leg: int, number: int, **cells: object) -> Row:
     return row | {"action": "accept", "epoch": 0, "verify_attempts": 1, "calls": 2} | cells
 
 
-def exchange(call: Call = Call.UPLOADS, *, status: int = 200, elapsed_ms: float = 1.0) -> Exchange:
+def exchange(
+    call: Call = Call.UPLOADS, status: int | None = 200, failure: Failure | None = None, *, elapsed_ms: float = 1.0
+) -> Exchange:
     """Make an exchange that went out."""
-    return Exchange(call=call, attempt=1, started_at=NOW, elapsed_ms=elapsed_ms, headers=AnswerHeaders(), status=status)
+    return Exchange(
+        call=call,
+        attempt=1,
+        started_at=NOW,
+        elapsed_ms=elapsed_ms,
+        headers=AnswerHeaders(),
+        status=status,
+        failure=failure,
+    )
 
 
 def write_part(results: Results, plan: Plan, leg: int, shard: int, numbers: Sequence[int]) -> None:

@@ -11,25 +11,16 @@ from proofsweep.files.locations import path_of
 from proofsweep.model.items import FileFacts, ManifestRow, WorkItem
 from proofsweep.model.outcomes import Deferred, Failed, Finished
 from proofsweep.model.reasons import Ineligible, Reason
-from proofsweep.partner.partner import Partner
 from proofsweep.partner.stop import StopSwitch
-from proofsweep.verify.item.verify_item import Clock, VerifyContext, verify_item
+from proofsweep.verify.item.verify_item import VerifyContext, verify_item
 
 
-def check_file(
-    audio: str, sidecar: str | None, partner: Partner, limits: SizeLimits, files: Files, *, clock: Clock
-) -> Finished | Deferred:
-    """Take one file, or one pair, through the core flow; an ineligible one costs no call.
+def located_item(audio: str, sidecar: str | None, limits: SizeLimits, files: Files) -> WorkItem:
+    """Return a file or pair as an item, with why it cannot be sent.
 
     Raises:
         CatalogError: a location is a URL of a kind that is not read, or holds credentials.
     """
-    context = VerifyContext(partner=partner, limits=limits, files=files, clock=clock)
-    return verify_item(located_item(audio, sidecar, limits, files), context)
-
-
-def located_item(audio: str, sidecar: str | None, limits: SizeLimits, files: Files) -> WorkItem:
-    """Return a file or pair as an item, with why it cannot be sent; CatalogError for a URL that is not read."""
     here = str(Path.cwd())
     audio_path, sidecar_path = path_of(audio, here), None if sidecar is None else path_of(sidecar, here)
     facts, refused = _facts(files, audio_path)
@@ -60,7 +51,7 @@ def answered_file(
 
     `examine` raises if the service fails for all files, not only for this one.
     """
-    done = check_file(audio, sidecar, context.partner, context.limits, context.files, clock=context.clock)
+    done = verify_item(located_item(audio, sidecar, context.limits, context.files), context)
     if isinstance(done, Deferred):
         stop.check()
         raise ConfigError("The service gave no answer.")

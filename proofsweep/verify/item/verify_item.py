@@ -148,7 +148,9 @@ class ItemWork:
         is_checked = isinstance(outcome, Rejected) or outcome.reason is Reason.DAMAGED_IN_DELIVERY
         if self._asset is not None or not is_checked:
             return outcome
-        if not (self._has_source_changed() or self._is_replaced(outcome)):
+        planned = self._item.audio_version if isinstance(outcome, Ineligible) else None
+        is_replaced = planned is not None and self._audio is not None and self._audio.facts.version != planned
+        if not (is_replaced or self._has_source_changed()):
             return outcome
         self._original = None
         detail = "The file changed while it was verified: the service rejected bytes that are no longer there."
@@ -208,21 +210,15 @@ class ItemWork:
         """Whether an earlier round has compared this version with its declared digest."""
         return self._audio is not None and self._audio.declared is None and self._audio.facts == facts
 
-    def _is_replaced(self, outcome: Rejected | Ineligible) -> bool:
-        """Whether damage is of another version than the planned one."""
-        planned = self._item.audio_version if isinstance(outcome, Ineligible) else None
-        return planned is not None and self._audio is not None and self._audio.facts.version != planned
-
     def _has_source_changed(self) -> bool:
         """Compare the files with those that were read; files that cannot be compared are taken as unchanged."""
         files, sidecar = self._context.files, self._item.sidecar
         try:
             if self._audio is None or files.facts(self._item.audio) != self._audio.facts:
                 return True
-            most_bytes = self._context.limits.sidecar
             if sidecar is None or self.sidecar is None:
                 return False
-            return read_sidecar(sidecar, most_bytes, files) != self.sidecar
+            return read_sidecar(sidecar, self._context.limits.sidecar, files) != self.sidecar
         except SourceError:
             return False
 

@@ -66,9 +66,7 @@ class Workers(Executor):
     def make_room(self, waiting: int = 1) -> None:
         """Let the next item start, since the caller's may call the service; without effect outside of an item's thread.
 
-        Args:
-            waiting: other items that are ready to call. If there is none, files take long to open and more items must
-                be ahead.
+        `waiting` other items are ready to call. If there is none, files take long to open and more must be ahead.
         """
         if not self._own.is_ahead:
             return

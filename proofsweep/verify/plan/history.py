@@ -9,8 +9,7 @@ import pyarrow.compute as pc
 
 from proofsweep.model import layout
 from proofsweep.model.exchanges import Call
-from proofsweep.model.forecast import Forecast, Need, Quota, forecast
-from proofsweep.model.leg_speed import Means, Measurement
+from proofsweep.model.leg_speed import Measurement
 from proofsweep.model.run_records import LegPace, LegRecord
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables.runs import stored_row
@@ -38,7 +37,11 @@ def _measured(results: Results, plan: Plan, leg: LegRecord) -> Measurement | Non
     began, ended, rate = row.get("started_at"), row.get("finished_at"), row.get("rate_learned")
     if rows <= 0 or not isinstance(began, datetime) or not isinstance(ended, datetime) or ended <= began:
         return None
-    cpu_seconds = leg.receipt.get("cpu_seconds")
+    cpu_seconds, before, after = (
+        leg.receipt.get("cpu_seconds"),
+        _number(row, "quota_before"),
+        _number(row, "quota_after"),
+    )
     pace = leg_pace(results, plan, leg.leg) if leg.groups is None else LegPace(*leg.pace or ())
     start_seconds = (began - datetime.fromisoformat(plan.created_at)).total_seconds()
     return Measurement(
@@ -53,7 +56,7 @@ def _measured(results: Results, plan: Plan, leg: LegRecord) -> Measurement | Non
         call_seconds=pace.call_seconds,
         upload_seconds=pace.upload_seconds,
         start_seconds=start_seconds if leg.leg == 1 and 0.0 <= start_seconds <= _MOST_START_SECONDS else None,
-        quota_spent=_spent(_number(row, "quota_before"), _number(row, "quota_after")),
+        quota_spent=before - after if before is not None and after is not None and before >= after else None,
     )
 
 
@@ -96,14 +99,3 @@ def let_through(sent: Iterable[tuple[float, bool]]) -> float | None:
                 rates.append(passed / (at - since))
             since, passed = at, 0
     return max(rates) or None
-
-
-def forecast_by_history(
-    results: Results, environment: str, *, need: Need, quota: Quota, now: datetime, means: Means
-) -> Forecast:
-    """Forecast a run that begins now by what the newest legs took."""
-    return forecast(need, quota, measured_legs(results, environment), now, means)
-
-
-def _spent(before: int | None, after: int | None) -> int | None:
-    return before - after if before is not None and after is not None and before >= after else None

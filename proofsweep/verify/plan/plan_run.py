@@ -64,7 +64,8 @@ def plan_run(request: PlanRequest, results: Results, now: datetime) -> Plan:
     run_id = request.run_id or new_run_id(now, secrets.token_hex(3))
     survey = Survey()
     with tempfile.TemporaryDirectory(prefix="proofsweep-") as folder, closing(_Spool(folder)) as spool:
-        for item in items_of(request.catalog, request.limits, request.credential_check):
+        catalog = request.catalog
+        for item in items_of(catalog.rows(), catalog.name, request.limits, request.credential_check):
             survey.note(item, request.limits.one_file)
             spool.add(planned_items.planned_row(item))
         request.before_writing(survey)

@@ -93,7 +93,7 @@ class Survey:
 def survey_catalog(catalog: Catalog, limits: SizeLimits, check: CredentialCheck | None = None) -> Survey:
     """Read a catalog once and count."""
     survey = Survey()
-    for item in items_of(catalog, limits, check):
+    for item in items_of(catalog.rows(), catalog.name, limits, check):
         survey.note(item, limits.one_file)
     return survey
 
@@ -116,7 +116,7 @@ class UnsentRow:
 def unsent_rows(catalog: Catalog, limits: SizeLimits, check: CredentialCheck | None = None) -> Iterator[UnsentRow]:
     """Yield each row that will not be sent, as the catalog is read."""
     rows, same_rows = tee(catalog.rows())
-    for row, item in zip(rows, _items(same_rows, catalog.name, limits, check), strict=True):
+    for row, item in zip(rows, items_of(same_rows, catalog.name, limits, check), strict=True):
         if (unfit := item.ineligible) is not None:
             file = (item.relative_path or printable(item.audio)) if item.audio else ""
             yield UnsentRow(row.where, file, str(unfit.reason), unfit.detail.removeprefix(f"{row.where}: "))
@@ -178,14 +178,10 @@ def _key(item_id: str, audio_version: str | None, sidecar_version: str | None, r
     return hash((item_id, audio_version, sidecar_version, reason))
 
 
-def items_of(catalog: Catalog, limits: SizeLimits, check: CredentialCheck | None = None) -> Iterator[WorkItem]:
-    """Turn a catalog's rows into work items, each judged by its listing, and perhaps by a look for its credential."""
-    return _items(catalog.rows(), catalog.name, limits, check)
-
-
-def _items(
-    rows: Iterable[ManifestRow], catalog_name: str, limits: SizeLimits, check: CredentialCheck | None
+def items_of(
+    rows: Iterable[ManifestRow], catalog_name: str, limits: SizeLimits, check: CredentialCheck | None = None
 ) -> Iterator[WorkItem]:
+    """Turn a catalog's rows into work items, each judged by its listing, and perhaps by a look for its credential."""
     items = (work_item_of(row, catalog_name, limits) for row in rows)
     return items if check is None else check.judged(items)
 

@@ -90,10 +90,8 @@ def test_items_have_one_id_however_the_catalog_is_spelled(
     monkeypatch.chdir(catalog)
     places = [".", "../music", "../music/../link", catalog, "m.csv", "../link/m.csv", "../link/*.csv"]
 
-    ids = {
-        place: [item.item_id for item in items_of(catalog_for(settings, place), limits_for(settings))]
-        for place in places
-    }
+    opened, limits = {place: catalog_for(settings, place) for place in places}, limits_for(settings)
+    ids = {place: [item.item_id for item in items_of(each.rows(), each.name, limits)] for place, each in opened.items()}
 
     assert len(set(map(tuple, ids.values()))) == 1, ids
 

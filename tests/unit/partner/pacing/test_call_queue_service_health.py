@@ -1,12 +1,11 @@
 """When a call has failed so often that a control must say whose fault it is, and when its waits are too long."""
 
-from datetime import UTC, datetime
-
 import pytest
 
-from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.model.exchanges import Call, Exchange, Failure
 from proofsweep.partner.pacing.call_queue import FAILURES_IN_A_ROW, ServiceHealth
+
+from ... import left_behind
 
 Event = tuple[Call, int | None]
 UPLOADS, SLOT, VERIFY, USAGE, ASSET = Call.UPLOADS, Call.SLOT, Call.VERIFY, Call.USAGE, Call.ASSET
@@ -15,15 +14,7 @@ FEW, ENOUGH = FAILURES_IN_A_ROW - 1, FAILURES_IN_A_ROW
 
 def exchange(call: Call, status: int | None) -> Exchange:
     """Make an exchange with this status; None for a connection that was lost."""
-    return Exchange(
-        call=call,
-        attempt=1,
-        started_at=datetime(2026, 11, 20, tzinfo=UTC),
-        elapsed_ms=1.0,
-        headers=AnswerHeaders(),
-        status=status,
-        failure=Failure.CONNECTION if status is None else None,
-    )
+    return left_behind.exchange(call, status, Failure.CONNECTION if status is None else None)
 
 
 TABLE: list[tuple[list[Event], set[Call]]] = [

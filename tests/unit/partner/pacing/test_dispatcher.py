@@ -5,20 +5,20 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from itertools import pairwise
 
 import pytest
 
-from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.errors import RunMustStop
-from proofsweep.model.exchanges import Call, Exchange, Failure
+from proofsweep.model.exchanges import Call, Exchange
 from proofsweep.partner.pacing.call_queue import FAILURES_IN_A_ROW, CallQueue, ServiceHealth, Ticket
 from proofsweep.partner.pacing.dispatcher import Dispatcher, LaneStatus
 from proofsweep.partner.pacing.kept_pace import LaneShare
 from proofsweep.partner.pacing.lane_model import RateChange
 from proofsweep.partner.pacing.pacer import Pacer
 from proofsweep.partner.stop import StopSwitch
+
+from ...left_behind import exchange
 
 
 @dataclass
@@ -55,19 +55,6 @@ class World:
 def world() -> World:
     """Return one that ends the leg when the service makes it wait for more than 120 s."""
     return World()
-
-
-def exchange(call: Call, status: int | None = None, failure: Failure | None = None) -> Exchange:
-    """Make an exchange of which only the outcome matters."""
-    return Exchange(
-        call=call,
-        attempt=1,
-        started_at=datetime(2026, 11, 20, tzinfo=UTC),
-        elapsed_ms=1.0,
-        headers=AnswerHeaders(),
-        status=status,
-        failure=failure,
-    )
 
 
 def in_thread(work: Callable[[], object]) -> threading.Thread:

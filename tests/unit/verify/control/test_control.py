@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.models import VerifyResponse
 from proofsweep.endings import EndedBy
 from proofsweep.errors import ResultsError, RunMustStop
@@ -24,6 +23,7 @@ from proofsweep.verify.control.control import Control
 from proofsweep.verify.control.evidence import KnownFiles
 from proofsweep.verify.control.rules import REFUSALS_IN_A_ROW, TRIES_IN_A_ROW, ControlFinding, Doubt, Subject
 
+from ...left_behind import exchange
 from ...scripted_service import NOW
 
 ACCEPTED = Accepted(Answer(VerifyResponse(good=True, verdict="valid"), "d"))
@@ -32,19 +32,6 @@ FAILED = Failed(reason="http_500", detail="")
 RIGHT, NOT_NOW = Result(finding=ControlFinding.RIGHT), Result(finding=ControlFinding.NOT_NOW)
 NO_CONTROL = Result(finding=ControlFinding.NO_CONTROL)
 WRONG = Result(finding=ControlFinding.WRONG, why="It is down.")
-
-
-def exchange(call: Call, status: int | None, failure: Failure | None = None) -> Exchange:
-    """Make the last exchange of an item."""
-    return Exchange(
-        call=call,
-        attempt=1,
-        started_at=NOW,
-        elapsed_ms=1.0,
-        headers=AnswerHeaders(),
-        status=status,
-        failure=failure,
-    )
 
 
 DOWN = exchange(Call.VERIFY, 500)

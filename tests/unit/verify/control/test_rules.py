@@ -4,13 +4,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.models import VerifyResponse
 from proofsweep.model.exchanges import Call, Exchange, Failure
 from proofsweep.model.items import WorkItem
 from proofsweep.model.outcomes import Accepted, Answer, Failed, Finished, Outcome, outcome_of
 from proofsweep.model.reasons import SOURCE_REASONS, Ineligible, Reason
 from proofsweep.verify.control.rules import REFUSALS_IN_A_ROW, Doubt, Schedule, Streaks, doubt_about
+
+from ...left_behind import exchange
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 ACCEPTED = Accepted(Answer(VerifyResponse(good=True, verdict="valid"), "d"))
@@ -25,19 +26,6 @@ def rejected(verdict: str = "tampered") -> Outcome:
 def failed(reason: str = "timeout") -> Failed:
     """Fail an item."""
     return Failed(reason=reason, detail="")
-
-
-def exchange(call: Call, status: int | None, failure: Failure | None = None) -> Exchange:
-    """Make an exchange."""
-    return Exchange(
-        call=call,
-        attempt=1,
-        started_at=NOW,
-        elapsed_ms=1.0,
-        headers=AnswerHeaders(),
-        status=status,
-        failure=failure,
-    )
 
 
 def done(outcome: Outcome, *exchanges: Exchange, audio: str = "/a.wav", sidecar: str | None = None) -> Finished:

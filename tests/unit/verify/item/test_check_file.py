@@ -13,7 +13,8 @@ from proofsweep.model.items import FileFacts, Mode
 from proofsweep.model.outcomes import Accepted, Deferred, Finished
 from proofsweep.model.reasons import Ineligible, Reason
 from proofsweep.partner.partner import Partner
-from proofsweep.verify.item.check_file import check_file
+from proofsweep.verify.item.check_file import located_item
+from proofsweep.verify.item.verify_item import VerifyContext, verify_item
 
 from ...scripted_service import NOW, ScriptedService
 
@@ -35,7 +36,9 @@ class ForbiddenFiles(Files):
 
 def check(partner: Partner, audio: str, sidecar: str | None = None, files: Files | None = None) -> Finished | Deferred:
     """Check a file; one-file audio has at most 1,000 bytes."""
-    return check_file(audio, sidecar, partner, SizeLimits(one_file=1_000), files or Files(), clock=lambda: NOW)
+    limits, files = SizeLimits(one_file=1_000), files or Files()
+    context = VerifyContext(partner=partner, limits=limits, files=files, clock=lambda: NOW)
+    return verify_item(located_item(audio, sidecar, limits, files), context)
 
 
 def test_a_file_is_taken_through_the_core_flow(partner: Partner, service: ScriptedService, wav: Path) -> None:
