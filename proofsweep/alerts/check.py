@@ -17,7 +17,6 @@ from proofsweep.endings import EndedBy
 from proofsweep.errors import ProofsweepError, RunMustStop
 from proofsweep.files.locations import path_of
 from proofsweep.model.items import printable
-from proofsweep.model.run_records import RunRecord
 from proofsweep.store.legs import Legs
 
 # A month's quota is spent over at most 31 nights.
@@ -73,17 +72,14 @@ class Check:
         return no_success(facts, now, hours)
 
     def _of_newest_run(self, location: str | None) -> Sequence[Alert]:
-        """Look at the newest run if rows of it remain and nobody works on it: its process may have been killed."""
-        newest, results = self._newest_run(location), self.scope.results
+        results, label = self.scope.results, self.scope.environment
+        runs = (run for run in recent_runs(results, self._since()) if run.plan.environment == label)
+        mine = (run for run in runs if location in {None, run.plan.catalog} and not run.is_superseded)
+        newest = next(mine, None)
         if newest is None or newest.is_over:
             return []
         legs = Legs(results, newest.plan.run_id)
         if not legs.last() or legs.active_claim() is not None:
-            return []
+            return []  # else its process may have been killed
         run = describe_run(results, newest.plan.run_id)
         return alerts_of_run(end_of_run(results, run), run) if run.remaining else []
-
-    def _newest_run(self, location: str | None) -> RunRecord | None:
-        runs, label = recent_runs(self.scope.results, self._since()), self.scope.environment
-        mine = (run for run in runs if run.plan.environment == label and location in {None, run.plan.catalog})
-        return next((run for run in mine if not run.is_superseded), None)

@@ -188,7 +188,6 @@ def alerts_of_probes(
 
 
 def _lasting(probes: Sequence[ProbeFacts], is_so: Callable[[ProbeFacts], bool]) -> list[ProbeFacts]:
-    """Return the last probes of which something is so, if it is so for long enough; else none."""
     last = probes[-_LAST_ONES:]
     those = [probe for probe in last if is_so(probe)]
     in_a_row = len(last) >= _IN_A_ROW and all(map(is_so, last[-_IN_A_ROW:]))

@@ -57,7 +57,6 @@ class Receivers:
         return cls(list(urls.values()))
 
     def __len__(self) -> int:
-        """Count them."""
         return len(self._urls)
 
     def send(self, alerts: Sequence[Alert]) -> list[list[str]]:
@@ -95,7 +94,6 @@ def _send(url: SecretStr, alerts: Sequence[Alert], taken: set[int]) -> None:
 
 
 def _kind_of(url: SecretStr) -> str:
-    """Return the scheme of a URL: it names the service, and holds no secret."""
     return url.get_secret_value().partition("://")[0].lower()
 
 
@@ -124,7 +122,7 @@ def write_sent(store: Store, sent: Sent) -> None:
     store.replace(layout.sent_alerts_name(), json.dumps(cells, indent=2, ensure_ascii=False).encode("utf-8", "replace"))
 
 
-def still_sent(sent: Sent, now: datetime, repeat_days: float, over: Iterable[str] = ()) -> Sent:
+def still_sent(sent: Sent, now: datetime, repeat_days: float, over: Iterable[str]) -> Sent:
     """Keep what was sent within so many days and is not over; `over` are the begins of causes.
 
     A cause from the future was sent by a wrong clock, and is forgotten.

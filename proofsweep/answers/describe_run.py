@@ -9,22 +9,23 @@ from itertools import chain, islice, takewhile
 
 import pyarrow as pa
 
-from proofsweep.answers.journalled_rows import journalled_calls, unpublished_rows
 from proofsweep.answers.run_status import Group, LegStatus, Pruned, RunStatus
 from proofsweep.endings import EndedBy
 from proofsweep.errors import ResultsError
 from proofsweep.model.layout import pruning_intent_name, shard_and_leg_of
 from proofsweep.model.progress import OpenLeg
 from proofsweep.model.run_records import OUTCOMES, RunRecord
-from proofsweep.model.runs import Plan, new_run_id
+from proofsweep.model.runs import Plan, new_run_id, shard_of
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.active_legs import open_leg, progress_of
+from proofsweep.store.journal import Segments
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.prunings import completed_at, prunings_of
 from proofsweep.store.receipts import has_claim
 from proofsweep.store.run_index import IndexedRuns, RunIndex
 from proofsweep.store.store import REQUESTS_AT_ONCE
+from proofsweep.verify.leg.runs_row import exchange_counts
 
 _KINDS = ["outcome", "verdict", "reason"]
 _OF_GROUP = [*_KINDS, "audio"]
@@ -58,7 +59,6 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
 
 
 def _open_leg(legs: Legs, receipts: Mapping[int, Mapping[str, object] | None]) -> OpenLeg | None:
-    """Return the last leg if it has no receipt."""
     last = max(receipts, default=0)
     claim = legs.holder(last) if last and receipts[last] is None else None
     return None if claim is None else open_leg(legs, last, claim)
@@ -116,7 +116,7 @@ def run_worked_on_by(results: Results, flow_run_id: str, since: datetime) -> str
 
 
 def _is_known(results: Results, record: RunRecord) -> bool:
-    """Return whether the index knows all that there is to know: no leg began after those that it knows."""
+    # No leg began after those that the index knows.
     return record.is_over or not has_claim(results.store, record.plan.run_id, len(record.legs) + 1)
 
 
@@ -133,8 +133,25 @@ def _outcomes_of(legs: Sequence[LegStatus]) -> tuple[Group, ...]:
     )
 
 
+def unpublished_rows(results: Results, plan: Plan, leg: int, columns: list[str]) -> list[pa.Table]:
+    """Read the rows of a killed leg's journal that are in none of its parts, each once: the next leg publishes them."""
+    published = {shard for shard, of in map(shard_and_leg_of, results.parts_of("verdicts", plan)) if of == leg}
+    found, seen = [], set[int]()
+    for rows in Segments(results, plan.run_id, leg).tables("verdicts"):
+        numbers = [int(number or 0) for number in rows["manifest_row"].to_pylist()]
+        wanted = [shard_of(plan, number) not in published and number not in seen for number in numbers]
+        seen.update(numbers)
+        found.append(rows.select(columns).filter(pa.array(wanted, pa.bool_())))
+    return found
+
+
+def journalled_calls(results: Results, plan: Plan, leg: int) -> dict[str, object]:
+    """Count the calls of a leg's journal, as the columns of `runs`."""
+    counts = exchange_counts(Segments(results, plan.run_id, leg).tables("exchanges"))
+    return {column: counts[column] for column in ("calls", "throttled", "bytes_sent")}
+
+
 def _groups(results: Results, plan: Plan, waiting: Iterable[pa.Table]) -> tuple[Group, ...]:
-    """Count the rows by kind: from the index as far as it has them, else from the parts; and those that wait."""
     names = results.parts_of("verdicts", plan)
     counted = _counted_legs(results, plan.run_id)
     read = (results.table("verdicts", [name], _OF_GROUP) for name in names if shard_and_leg_of(name)[1] not in counted)
@@ -149,8 +166,7 @@ def _groups(results: Results, plan: Plan, waiting: Iterable[pa.Table]) -> tuple[
 
 
 def _counted_legs(results: Results, run_id: str) -> dict[int, Sequence[Row]]:
-    """Return the groups of the legs that the index has counted; a damaged index has counted none."""
-    with suppress(ResultsError):
+    with suppress(ResultsError):  # a damaged index has counted none
         record = RunIndex(results).read().records.get(run_id)
         return {leg.leg: leg.groups for leg in (record.legs if record else ()) if leg.groups is not None}
     return {}

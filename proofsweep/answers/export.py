@@ -98,8 +98,7 @@ def export(
 
 
 def _write(path: Path, group: str, groups: GroupedRows, texts: LetterTexts, supplier_tag: str) -> None:
-    """Write the rows of a group to a file whose ending, before `.part`, says the format."""
-    ending = Path(path.stem).suffix.lower()
+    ending = Path(path.stem).suffix.lower()  # before `.part`
     if ending == ENDINGS[LETTER]:
         told = ((str(row.own[0]), row.tags, str(row.own[1])) for row in groups.rows(group))
         path.write_text(texts.letter_to(group, told), encoding="utf-8", errors="backslashreplace")
@@ -124,9 +123,8 @@ def file_name_of(value: str) -> str:
 
 
 def _targets(path: Path, values: Sequence[str], tag: str) -> dict[str, Path]:
-    """Name a file for each value; also where a disk does not tell capital letters apart, no two are the same."""
     targets: dict[str, Path] = {}
-    taken: set[str] = set()
+    taken: set[str] = set()  # in small letters: a disk may not tell capital ones apart
     for value in values:
         plain = file_name_of(value) if value else f"no-{file_name_of(tag)}"
         names = (plain if number == 0 else f"{plain}-{number}" for number in count())

@@ -30,27 +30,16 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopReport:
-    """What became of a request to stop.
+    """What became of a request to stop."""
 
-    Attributes:
-        run: how the run stands now.
-        leg: the leg that was asked; None if there was none to ask.
-        is_first: whether nobody had asked it before.
-        has_ended: whether the leg has ended.
-    """
-
-    run: RunStatus
-    leg: OpenLeg | None = None
-    is_first: bool = False
+    run: RunStatus  # how it stands now
+    leg: OpenLeg | None = None  # that was asked; None if there was none to ask
+    is_first: bool = False  # whether nobody had asked it before
     has_ended: bool = True
 
 
 def only_active_run(results: Results) -> str | None:
-    """Name the one run that is active; None if none is.
-
-    Raises:
-        UsageError: several are; the message names them.
-    """
+    """Name the one run that is active; None if none is. UsageError, which names them, if several are."""
     legs = active_legs(results)
     if len(legs) > 1:
         named = "; ".join(f"{leg.run_id} ({leg.where})" for leg in legs)
@@ -61,10 +50,8 @@ def only_active_run(results: Results) -> str | None:
 def heartbeats_of(results: Results, leg: OpenLeg, waiting: Waiting = Waiting()) -> Iterator[OpenLeg]:
     """Yield a leg as the store shows it, every two seconds, until it has ended or its process is dead.
 
-    Whether it is dead is judged by this process's own clock: another machine's may be wrong.
-
-    Raises:
-        ResultsError: the store has failed for a minute.
+    Whether it is dead is judged by this process's own clock: another machine's may be wrong. ResultsError if the store
+    has failed for a minute.
     """
     legs = Legs(results, leg.run_id)
     changed_at = read_at = waiting.uptime()
@@ -90,10 +77,7 @@ def heartbeats_of(results: Results, leg: OpenLeg, waiting: Waiting = Waiting()) 
 def stop_run(results: Results, run_id: str, wait_seconds: float, waiting: Waiting = Waiting()) -> StopReport:
     """Ask the process that works on a run to stop in good order, and wait until its leg has ended, but not for longer.
 
-    A process that seems dead is asked too: another machine's clock may be wrong.
-
-    Raises:
-        ResultsError: there is no such run, or the store cannot be used.
+    A process that seems dead is asked too: another machine's clock may be wrong. ResultsError if there is no such run.
     """
     run = describe_run(results, run_id)
     leg = run.open_leg
@@ -108,7 +92,6 @@ def stop_run(results: Results, run_id: str, wait_seconds: float, waiting: Waitin
 
 
 def _still_open(legs: Legs, leg: OpenLeg) -> OpenLeg | None:
-    """Return a leg as its newest heartbeat tells it; None if it has ended, or its process is gone."""
     if legs.is_superseded(leg.leg):
         return None
     newest = open_leg(legs, leg.leg, leg.claim)

@@ -76,7 +76,9 @@ class LetterTexts(_Texts):
             by_request[problem.request][problem.what_and_why].append(self._line(name, tags))
         parts = [
             "\n\n".join([_indented(request, f"{number}. "), *(_problem(*each) for each in problems.items())])
-            for number, (request, problems) in enumerate(sorted(by_request.items(), key=_most_files_first), 1)
+            for number, (request, problems) in enumerate(
+                sorted(by_request.items(), key=lambda each: (-sum(map(len, each[1].values())), each[0])), 1
+            )
         ]
         filled = {"supplier": printable(supplier) or self.no_supplier, "problems": "\n\n".join(parts)}
         return _PLACEHOLDER.sub(lambda found: filled[found[1]], self.letter.strip()) + "\n"
@@ -117,11 +119,7 @@ def shipped_template() -> str:
 
 
 def letter_texts(template: Path | None = None) -> LetterTexts:
-    """Read the texts of a template over the shipped ones.
-
-    Raises:
-        ConfigError: the file cannot be read, is not TOML, or has a text or a placeholder of an unknown name.
-    """
+    """Read the texts of a template over the shipped ones; ConfigError if it cannot be read, or has an unknown name."""
     shipped = tomllib.loads(shipped_template())
     if template is None:
         return LetterTexts(**shipped)
@@ -159,11 +157,6 @@ def _read(path: Path) -> dict[str, object]:
 
 def _error(path: Path, because: str) -> ConfigError:
     return ConfigError(f"The template {printable(str(path))} cannot be used: {printable(because)}.")
-
-
-def _most_files_first(part: tuple[str, Mapping[str, list[str]]]) -> tuple[int, str]:
-    request, problems = part
-    return -sum(map(len, problems.values())), request
 
 
 def _problem(what_and_why: str, lines: list[str]) -> str:

@@ -12,25 +12,18 @@ from proofsweep.text import printable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeantRun:
-    """A run that is meant.
-
-    Attributes:
-        note: which of several catalogs it is of; None if there is one, or the run or its catalog was named.
-    """
+    """A run that is meant."""
 
     results: Results
     plan: Plan
-    note: str | None = None
+    note: str | None = None  # which of several catalogs it is of; None if there is one, or the run or it was named
 
 
 def meant_run(results: Results, environment: str, run_id: str | None, catalog: str | None = None) -> MeantRun:
     """Return a run that is named; or the newest of a catalog; or of all catalogs the newest.
 
     A pass over a watched folder is a part of its catalog, and taken only if there is nothing else. Runs that were
-    superseded are never taken.
-
-    Raises:
-        ResultsError: there is no such run, or it is not clear which environment is meant.
+    superseded are never taken. ResultsError if there is no such run, or it is not clear which environment is meant.
     """
     if run_id is not None:
         return MeantRun(results=results, plan=results.plan(run_id))
@@ -48,11 +41,7 @@ def meant_run(results: Results, environment: str, run_id: str | None, catalog: s
 
 
 def environment_in(results: Results, wanted: str) -> str:
-    """Return the environment that is wanted if the store has runs of it, else the one that it has.
-
-    Raises:
-        ResultsError: there is no run, or there are several other environments.
-    """
+    """Return the environment that is wanted if the store has runs of it, else the only one; ResultsError otherwise."""
     found = sorted({run.plan.environment for run in RunIndex(results).refreshed().newest_first()})
     if not found:
         raise ResultsError(f"There is no run in {results.store.url}; begin one with: proofsweep verify CATALOG")

@@ -32,13 +32,8 @@ def line_of_pass(folder: str, report: PassReport) -> str:
     ]
     parts += [f"{moved[Disposition.GONE]:,} gone meanwhile"] if moved[Disposition.GONE] else []
     parts += [f"{count:,} {words}" for decision, words in _WAITING.items() if (count := report.decisions[decision])]
-    lines = [f"{printable(folder)}: {', '.join(parts)}", *lines_of_unmoved(report), *lines_of_incomplete(report)]
-    return "; ".join(lines)
-
-
-def lines_of_incomplete(report: PassReport) -> list[str]:
-    """Return of each delivery that has waited long enough why it is not complete."""
-    return [f"{printable(batch)} is not complete: {why}" for batch, why in sorted(report.incomplete.items())]
+    incomplete = [f"{printable(batch)} is not complete: {why}" for batch, why in sorted(report.incomplete.items())]
+    return "; ".join([f"{printable(folder)}: {', '.join(parts)}", *lines_of_unmoved(report), *incomplete])
 
 
 def lines_of_unmoved(report: PassReport) -> list[str]:

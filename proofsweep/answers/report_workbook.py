@@ -1,7 +1,7 @@
 """A completion report as a workbook for a spreadsheet: a sheet with totals, then one with the rows."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from io import BufferedWriter, FileIO
@@ -15,7 +15,7 @@ from xlsxwriter.exceptions import FileCreateError  # type: ignore[import-untyped
 from xlsxwriter.format import Format  # type: ignore[import-untyped]  # the same
 from xlsxwriter.worksheet import Worksheet  # type: ignore[import-untyped]  # the same
 
-from proofsweep.answers.report_formats import CompletionReport, ReportRow
+from proofsweep.answers.report_formats import CompletionReport
 from proofsweep.errors import UsageError
 from proofsweep.model.completion_report import SHEETS, defused, restored
 from proofsweep.model.run_records import OUTCOMES
@@ -25,7 +25,6 @@ _SHEET_ROWS = 1_048_576  # a spreadsheet has no more, the header included
 # Letters that a column shows.
 _LEAST_LETTERS, _MOST_LETTERS = 8, 60
 _ARROW_LETTERS = 3  # The arrow of a filter covers so many letters of a header
-_NO_VALUE = "(none)"
 
 
 def write_xlsx(path: Path, report: CompletionReport) -> None:
@@ -46,15 +45,12 @@ def write_xlsx(path: Path, report: CompletionReport) -> None:
 
 
 class _Totals:
-    """Counts rows while they are written: by outcome, by what to do, and by supplier."""
-
     def __init__(self) -> None:
         self.outcomes: Counter[str] = Counter()
         self.advice: Counter[str] = Counter()
         self.suppliers: dict[str, Counter[str]] = {}
 
     def add(self, outcome: str, what_to_do: str, supplier: str) -> None:
-        """Count one row."""
         self.outcomes[outcome] += 1
         self.suppliers.setdefault(supplier, Counter())[outcome] += 1
         if outcome != "accepted":
@@ -62,8 +58,7 @@ class _Totals:
 
 
 class _WrittenSheet:
-    """A sheet that is written row by row; each column becomes as wide as its content, within bounds."""
-
+    # Each column becomes as wide as its content, within bounds.
     def __init__(self, book: Workbook, sheet: Worksheet) -> None:
         self.sheet = sheet
         self.row = 0
@@ -74,19 +69,17 @@ class _WrittenSheet:
         )
 
     def add(self, cells: Sequence[object], style: Format = None, more_letters: int = 0) -> None:
-        """Write the next row."""
         for column, cell in enumerate(cells):
             letters = self._write(column, cell, style) + more_letters
             self._widths[column] = max(self._widths[column], letters)
         self.row += 1
 
     def finish(self) -> None:
-        """Give each column its width."""
         for column, letters in self._widths.items():
             self.sheet.set_column(column, column, min(max(letters, _LEAST_LETTERS), _MOST_LETTERS) + 1)
 
     def _write(self, column: int, cell: object, style: Format) -> int:
-        """Write a cell and return how many letters it shows."""
+        # Returns how many letters the cell shows.
         match cell:
             case None:
                 return 0
@@ -110,7 +103,6 @@ class _WrittenSheet:
 
 
 def _write_rows(sheet: _WrittenSheet, report: CompletionReport) -> _Totals:
-    """Write the rows, and return what they add up to."""
     header, totals = report.header, _Totals()
     place = {name: len(header) - 1 - header[::-1].index(name) for name in report.own}  # tags of such names stand before
     sheet.sheet.freeze_panes(1, 0)
@@ -122,16 +114,11 @@ def _write_rows(sheet: _WrittenSheet, report: CompletionReport) -> _Totals:
         finished = cells[place["finished_at"]]
         cells[place["finished_at"]] = None if finished is None else datetime.fromisoformat(str(finished))
         sheet.add(cells)
-        totals.add(
-            str(cells[place["outcome"]]), str(cells[place["what_to_do"]]), _supplier_of(row, report.supplier_tag)
-        )
+        supplier = "(none)" if report.supplier_tag is None else row.tags.get(report.supplier_tag, "(none)")
+        totals.add(str(cells[place["outcome"]]), str(cells[place["what_to_do"]]), supplier)
     sheet.sheet.autofilter(0, 0, sheet.row - 1, len(header) - 1)
     sheet.finish()
     return totals
-
-
-def _supplier_of(row: ReportRow, tag: str | None) -> str:
-    return _NO_VALUE if tag is None else row.tags.get(tag, _NO_VALUE)
 
 
 def _write_totals(sheet: _WrittenSheet, totals: _Totals, supplier_tag: str | None) -> None:
@@ -144,7 +131,6 @@ def _write_totals(sheet: _WrittenSheet, totals: _Totals, supplier_tag: str | Non
 
 
 def _tables(totals: _Totals, supplier_tag: str | None) -> Iterator[list[list[object]]]:
-    """Yield the tables of the first sheet, each with its header."""
     there = [outcome for outcome in OUTCOMES if totals.outcomes[outcome]]
     counts: list[list[object]] = [[outcome, totals.outcomes[outcome]] for outcome in there]
     yield [["outcome", "files"], *counts, ["all", totals.outcomes.total()]]
@@ -152,14 +138,14 @@ def _tables(totals: _Totals, supplier_tag: str | None) -> Iterator[list[list[obj
         yield [["what to do", "files"], *([what, files] for what, files in totals.advice.most_common())]
     if supplier_tag is not None:
         header: list[object] = [supplier_tag, "files", "accepted, %", *there]
-        yield [header, *_lines_of_suppliers(totals.suppliers, there)]
-
-
-def _lines_of_suppliers(suppliers: Mapping[str, Counter[str]], outcomes: Sequence[str]) -> Iterator[list[object]]:
-    """Yield a line for each supplier: first the one of whom most files were not accepted."""
-    for name, counts in sorted(suppliers.items(), key=lambda each: (each[1]["accepted"] - each[1].total(), each[0])):
-        share = counts["accepted"] / counts.total()
-        yield [name, counts.total(), share, *(counts[outcome] for outcome in outcomes)]
+        most_bad_first = sorted(
+            totals.suppliers.items(), key=lambda each: (each[1]["accepted"] - each[1].total(), each[0])
+        )
+        lines: list[list[object]] = [
+            [name, counts.total(), counts["accepted"] / counts.total(), *(counts[outcome] for outcome in there)]
+            for name, counts in most_bad_first
+        ]
+        yield [header, *lines]
 
 
 class _Draft(FileIO):
@@ -168,7 +154,6 @@ class _Draft(FileIO):
     failure: OSError | None = None
 
     def write(self, data: Any, /) -> int:  # noqa: ANN401 - any buffer: Python 3.12 has a type for them
-        """Write, or keep why not."""
         try:
             return super().write(data) if self.failure is None else memoryview(data).nbytes
         except OSError as error:

@@ -10,7 +10,6 @@ import duckdb
 from proofsweep.answers.views.connection import answering
 from proofsweep.answers.views.views import quoted
 from proofsweep.errors import ResultsError, UsageError
-from proofsweep.model.run_records import RunRecord
 from proofsweep.model.runs import INGEST, Plan
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
@@ -90,13 +89,9 @@ class RunChanges:
 
     def rubrics(self) -> tuple[Sequence[str], Sequence[str]]:
         """Return the versions of the grades' rubric before and now, of items in which they differ."""
-        before, now = (self._versions(column) for column in _RUBRICS)
-        return before, now
-
-    def _versions(self, column: str) -> list[str]:
-        differ = " <> ".join(_RUBRICS)
-        found = self._connection.execute(f"SELECT DISTINCT {column} FROM changed WHERE {differ} ORDER BY ALL")  # noqa: S608
-        return [version for (version,) in found.fetchall()]
+        differing = self._connection.sql(f"FROM changed WHERE {' <> '.join(_RUBRICS)}")
+        before, now = (differing.project(column).distinct().order(column).fetchall() for column in _RUBRICS)
+        return [version for (version,) in before], [version for (version,) in now]
 
 
 def words_of_cause(cause: str | None) -> str:
@@ -169,19 +164,12 @@ def comparison_of(results: Results, now: Plan, against: str) -> Comparison:
                 f"{before.environment!r}: verdicts of one say nothing about the other."
             )
         return Comparison(results, now, before)
-    earlier = _earlier_runs(results, now)
+    runs = [run for run in RunIndex(results).refreshed().newest_first() if run.plan.run_id < now.run_id and run.legs]
+    earlier = [run for run in reversed(runs) if run.plan.environment == now.environment]
     if against == "baseline":
-        earlier = [run for run in earlier if run.plan.identity == now.identity and _is_finished_whole(run)]
+        finished = [run for run in earlier if run.remaining == 0 and not run.plan.skipped]
+        whole = [run for run in finished if run.plan.catalog_kind != INGEST]
+        earlier = [run for run in whole if run.plan.identity == now.identity]
     if not earlier:
         raise ResultsError(f"There is nothing to compare the run {now.run_id} with: no earlier run is like it.")
     return Comparison(results, now, None if against == PREVIOUS else earlier[0].plan)
-
-
-def _earlier_runs(results: Results, now: Plan) -> Sequence[RunRecord]:
-    records = RunIndex(results).refreshed().records
-    earlier = [records[name] for name in sorted(records) if name < now.run_id]
-    return [run for run in earlier if run.plan.environment == now.environment and run.legs]
-
-
-def _is_finished_whole(run: RunRecord) -> bool:
-    return run.remaining == 0 and not run.plan.skipped and run.plan.catalog_kind != INGEST

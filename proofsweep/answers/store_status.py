@@ -23,14 +23,7 @@ _LONGEST_DAYS = 62  # a quota that lasts longer does not end before it resets
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogStatus:
-    """How a catalog stands. Counts are those of the view `coverage`; None for a folder that is never listed whole.
-
-    Attributes:
-        remaining: files without an answer for the version that is listed.
-        oldest_open_reject: the time of the oldest answer among the files that are rejected now.
-        last_run: the newest run that was not superseded.
-        ended_by: how its last leg ended; `active`, `killed` or `planned only` if it has not.
-    """
+    """How a catalog stands. Counts are those of the view `coverage`; None for a folder that is never listed whole."""
 
     environment: str
     catalog: str
@@ -40,10 +33,10 @@ class CatalogStatus:
     rejected: int | None = None
     failed: int | None = None
     ineligible: int | None = None
-    remaining: int | None = None
-    oldest_open_reject: datetime | None = None
-    last_run: str
-    ended_by: str
+    remaining: int | None = None  # files without an answer for the version that is listed
+    oldest_open_reject: datetime | None = None  # when the oldest answer came of the files that are rejected now
+    last_run: str  # the newest one that was not superseded
+    ended_by: str  # how its last leg ended; `active`, `killed` or `planned only` if it has not
     last_at: datetime
 
 
@@ -58,23 +51,17 @@ class ActiveRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuotaStatus:
-    """The quota of the key that an environment used last.
-
-    Attributes:
-        left: calls, as the service said at `as_of`.
-        calls_per_day: those of the runs of the last week; None if there was none.
-        ends_on: the day on which it is spent at this pace; None if it lasts until it resets, or nobody knows.
-    """
+    """The quota of the key that an environment used last."""
 
     environment: str
-    left: int
+    left: int  # calls, as the service said at `as_of`
     as_of: datetime
     resets_at: datetime | None
-    calls_per_day: float | None
+    calls_per_day: float | None  # those of the runs of the last week; None if there was none
 
     @property
     def ends_on(self) -> date | None:
-        """See above."""
+        """The day on which it is spent at this pace; None if it lasts until it resets, or nobody knows."""
         if not self.calls_per_day or (days := self.left / self.calls_per_day) > _LONGEST_DAYS:
             return None
         ends_at = self.as_of + timedelta(days=days)
@@ -128,7 +115,6 @@ def store_status(results: Results, now: datetime) -> StoreStatus:
 def _catalogs_of(
     results: Results, environments: Sequence[str], runs: Sequence[RunRecord], legs: Mapping[str, OpenLeg]
 ) -> Iterator[CatalogStatus]:
-    """Yield how each catalog stands, by environment and name."""
     identities = {run.plan.run_id: run.plan.identity for run in runs}
     for environment in environments:
         counts = {identities.get(run_id): row for run_id, row in _counts_of(results, environment).items()}
@@ -149,7 +135,6 @@ def _catalogs_of(
 
 
 def _counts_of(results: Results, environment: str) -> dict[str, dict[str, Any]]:
-    """Return the counts of each catalog by the run that listed it last."""
     with answering(results, environment, "coverage") as connection:
         found = connection.sql(f"SELECT newest_run_id, {_COUNTS} FROM coverage")  # noqa: S608 - our own names
         _, *columns = found.columns
@@ -157,7 +142,6 @@ def _counts_of(results: Results, environment: str) -> dict[str, dict[str, Any]]:
 
 
 def _end_of(run: RunRecord, leg: OpenLeg | None) -> tuple[str, datetime]:
-    """Return how the last leg of a run stands, and since when."""
     if leg is not None:
         return ("active", leg.since) if leg.is_alive else (str(EndedBy.KILLED), leg.beaten_at)
     if not run.legs:
@@ -215,5 +199,4 @@ def _instant(text: object) -> datetime | None:
 
 
 def _texts(cells: dict[str, Any]) -> dict[str, object]:
-    """Write instants and days as ISO text."""
     return {name: cell.isoformat() if isinstance(cell, date) else cell for name, cell in cells.items()}

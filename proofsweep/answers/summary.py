@@ -57,7 +57,9 @@ def calls_of(run: RunStatus) -> str:
 def notes_of(run: RunStatus) -> list[str]:
     """Return why the run stopped, unless its headline does, what a setting kept back, and which change is announced."""
     notes = [] if run.why is None or run.ended_by == EndedBy.WINDOW else [run.why]
-    notes += [_unpublished_note(run.unpublished)] if run.unpublished else []
+    if run.unpublished:
+        where = "in the killed leg's journal, and in no table yet"
+        notes.append(f"{run.unpublished:,} of the finished rows are {where}: resume publishes them.")
     notes += unsent_pairs_note(run.plan.reasons)
     notes += [] if run.pruned is None else [_pruned_note(run.pruned)]
     if run.sunset is not None:
@@ -65,10 +67,6 @@ def notes_of(run: RunStatus) -> list[str]:
             f"The service announces a breaking change (Sunset: {run.sunset}); ask the partner for the migration guide."
         )
     return notes
-
-
-def _unpublished_note(rows: int) -> str:
-    return f"{rows:,} of the finished rows are in the killed leg's journal, and in no table yet: resume publishes them."
 
 
 def _pruned_note(pruned: Pruned) -> str:
@@ -124,13 +122,11 @@ def markdown_of(run: RunStatus, results_url: str, files: Sequence[NamedFile] = (
 
 
 def _attention_of(run: RunStatus) -> list[str]:
-    """Count the rows that somebody must look at; nothing if there is none."""
     counts = [f"{run.rows(outcome):,} {outcome}" for outcome in OUTCOMES if outcome != "accepted" and run.rows(outcome)]
     return [f"**Needs attention: {', '.join(counts)}.**"] if counts else []
 
 
 def _names_of(run: RunStatus, files: Sequence[NamedFile]) -> list[str]:
-    """Name files that need attention, and the command for the others."""
     if not files:
         return []
     names = [f"- {markdown(file.audio)}: {markdown(file.reason or file.outcome)}" for file in files]
@@ -138,7 +134,7 @@ def _names_of(run: RunStatus, files: Sequence[NamedFile]) -> list[str]:
 
 
 def _row_of(group: Group) -> str:
-    """Write a kind of row as a row of the table, with one file if it needs attention; never a proof ID."""
+    # One file is named if it needs attention; never a proof ID.
     is_shown = group.outcome != "accepted" and proof_id_of(group.example) is None
     example = group.example if is_shown else ""
     cells = [markdown(text) for text in (label_of(group), advice_for(group), example)]

@@ -16,8 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from proofsweep.audit.check_parts import UNREADABLE, PartAuditor, with_all_columns
-from proofsweep.audit.exceptions import read_prunings
-from proofsweep.audit.leg_receipts import LegReceipt, check_chain, check_claims, read_receipts
+from proofsweep.audit.leg_receipts import LegReceipt, check_chain, check_claims, read_prunings, read_receipts
 from proofsweep.audit.row_counts import LegTotals, RequestIds, check_counts, check_runs_row, check_shard
 from proofsweep.endings import EndedBy
 from proofsweep.errors import ResultsError
@@ -63,8 +62,6 @@ def audit_run(results: Results, run_id: str, known: Known, findings: Findings, c
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RunAuditor:
-    """Checks the rows of one run."""
-
     results: Results
     plan: Plan
     receipts: Mapping[int, LegReceipt]
@@ -83,7 +80,10 @@ class _RunAuditor:
         for receipt in self.receipts.values():
             for part in receipt.parts:
                 if part.name.startswith("exchanges/"):
-                    self._check_exchanges(part, receipt)  # (4)
+                    table = self._checked(part, receipt)  # (4)
+                    self.totals[receipt.leg].add_exchanges(table)
+                    if table is not None:
+                        self.request_ids.find_in(table)
         check_counts(self.receipts, self.totals, self.plan, self.findings)  # (5)
         for leg, receipt in self.receipts.items():
             name = layout.runs_name(self.plan.run_id, self.plan.run_date, leg)
@@ -91,10 +91,11 @@ class _RunAuditor:
             may_miss = not worked  # a leg that came to its end had written all rows before
             check_runs_row(self.results.store.read(name), receipt, name, may_miss=may_miss, findings=self.findings)
         self._check_unreferenced_parts()  # (6)
-        self._check_request_ids()  # (7)
+        missing = self.request_ids.missing()  # (7), unless a part of the exchanges was pruned or cannot be read
+        if missing and all(totals.exchanges is not None for totals in self.totals.values()):
+            self.findings.bad(self.plan.run_id, f"{missing:,} request IDs of its rows are in no row of exchanges")
 
     def _parts_by_shard(self) -> dict[int, list[tuple[Part, LegReceipt]]]:
-        """Sort the parts that receipts name; a name that is not of this run and leg is a finding."""
         found: dict[int, list[tuple[Part, LegReceipt]]] = {shard: [] for shard in range(self.plan.shards)}
         for receipt in self.receipts.values():
             for part in receipt.parts:
@@ -128,24 +129,11 @@ class _RunAuditor:
         if layout.shard_name(self.plan.run_id, shard) not in self.auditor.pruned:
             check_shard(self.results.store, self.plan, shard, tables, self.findings)
 
-    def _check_exchanges(self, part: Part, receipt: LegReceipt) -> None:
-        table = self._checked(part, receipt)
-        self.totals[receipt.leg].add_exchanges(table)
-        if table is not None:
-            self.request_ids.find_in(table)
-
     def _checked(self, part: Part, receipt: LegReceipt) -> pa.Table | None:
         cells = {"run_id": receipt.run_id, "leg": receipt.leg}
         return self.auditor.check(part, cells, "leg")
 
-    def _check_request_ids(self) -> None:
-        """Judge the request IDs, unless a part of the exchanges was pruned or cannot be read."""
-        missing = self.request_ids.missing()
-        if missing and all(totals.exchanges is not None for totals in self.totals.values()):
-            self.findings.bad(self.plan.run_id, f"{missing:,} request IDs of its rows are in no row of exchanges")
-
     def _check_unreferenced_parts(self) -> None:
-        """Look for parts of this run that no receipt names."""
         named = {part.name for receipt in self.receipts.values() for part in receipt.parts}
         for table in RECEIPTED:
             folder = layout.table_folder(table, self.plan.run_date)

@@ -17,9 +17,9 @@ from proofsweep.model.findings import Audit, Checked, Findings
 from proofsweep.model.operations import operation_of
 from proofsweep.model.tables.registry import written_by
 from proofsweep.store.newest_rows import reduced
-from proofsweep.store.operations import Operations, receipted_parts
+from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.receipts import Part
+from proofsweep.store.receipts import Part, receipted_parts
 from proofsweep.store.snapshot import COLUMNS, Snapshot, legs_in
 from proofsweep.store.store import Store
 from proofsweep.verify.leg.note_leg import LegRows
@@ -30,8 +30,6 @@ def audit_store(
     run_id: str | None = None,
     head: str | None = None,
     progress: Callable[[str], None] = lambda _: None,
-    *,
-    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Audit:
     """Check the runs of a store against their receipts; with a run ID, only that run's parts are read.
 
@@ -45,7 +43,7 @@ def audit_store(
     findings, checked = Findings(), Checked()
     graph = read_graph(results.store, run_ids, findings)  # (1)
     held = {link.name for links in graph.links.values() for link in links}
-    known = Known(held=held, now=clock())
+    known = Known(held=held, now=datetime.now(UTC))
     planned = (each for each in run_ids if _was_planned(results.store, each))
     for each in planned if run_id is None else [run_id]:
         progress(each)
@@ -67,17 +65,14 @@ def _audit_outside_runs(results: Results, run_ids: Sequence[str], findings: Find
 
 
 def _was_planned(store: Store, run_id: str) -> bool:
-    """Return whether a run has more than shards: without a plan and a leg, it was never planned to its end."""
+    # Whoever has shards alone was never planned to the end.
     return bool(store.read(layout.plan_name(run_id)) or store.folders(layout.legs_folder(run_id)))
 
 
 def _check_unreferenced_parts(
     results: Results, run_ids: set[str], operations: Mapping[str, Collection[str] | None], findings: Findings
 ) -> None:
-    """Look for parts of unknown runs and operations, or in the folder of a day that is not that of their run.
-
-    `operations` has the parts of each operation by its receipt; None without one.
-    """
+    """`operations` has the parts of each operation by its receipt; None without one."""
     days: dict[str, date] = {}
     for each in run_ids:
         with suppress(ResultsError, ValueError, TypeError, KeyError):
@@ -96,7 +91,6 @@ def _check_unreferenced_parts(
 
 
 def _check_operation(operations: Operations, operation_id: str, auditor: PartAuditor) -> Collection[str] | None:
-    """Check one operation; give the parts that its receipt names, None without a receipt."""
     auditor.checked.operations += 1
     try:
         receipt = operations.receipt(operation_id)

@@ -32,8 +32,12 @@ class PartAuditor:
         """
         content = self.store.read(part.name)
         self.checked.parts += 1
-        if part.name in self.pruned:
-            check_pruned(part, self.pruned[part.name], content, self.findings, self.checked)
+        if (pruned := self.pruned.get(part.name)) is not None:
+            self.checked.pruned_parts += 1
+            if (pruned.rows, pruned.sha256) != (part.rows, part.sha256):
+                self.findings.bad(part.name, "was pruned, but the pruning names another digest than the receipt")
+            if content is not None:
+                self.findings.note(part.name, "is still there, though a pruning deletes it: repeat proofsweep prune")
             return None
         if content is None:
             self.findings.bad(part.name, f"is missing; the receipt of its {of} names it")
@@ -46,25 +50,13 @@ class PartAuditor:
             if table.num_rows != part.rows:
                 said = f"the receipt of its {of} says {part.rows:,}"
                 self.findings.bad(part.name, f"has {table.num_rows:,} rows; {said}")
-            self._check_rows(part.name, table, cells)
+            for column, value in cells.items():
+                if set(table[column].unique().to_pylist()) - {value}:
+                    self.findings.bad(part.name, f"holds a row of another {column.replace('_id', '')}")
             return with_all_columns(table, part.name.partition("/")[0])
         except UNREADABLE:
             self.findings.bad(part.name, "cannot be read as a part of its table")
             return None
-
-    def _check_rows(self, name: str, table: pa.Table, cells: Mapping[str, object]) -> None:
-        for column, value in cells.items():
-            if set(table[column].unique().to_pylist()) - {value}:
-                self.findings.bad(name, f"holds a row of another {column.replace('_id', '')}")
-
-
-def check_pruned(part: Part, said: PrunedObject, content: bytes | None, findings: Findings, checked: Checked) -> None:
-    """Check a part that a pruning deletes: its intent and the receipt say the same of it, and it is gone."""
-    checked.pruned_parts += 1
-    if (said.rows, said.sha256) != (part.rows, part.sha256):
-        findings.bad(part.name, "was pruned, but the pruning names another digest than the receipt")
-    if content is not None:
-        findings.note(part.name, "is still there, though a pruning deletes it: repeat proofsweep prune")
 
 
 def with_all_columns(table: pa.Table, name: str) -> pa.Table:

@@ -1,4 +1,4 @@
-"""The receipts of a run's legs: read as far as they can be, and held against each other."""
+"""The receipts of a run's legs and its prunings: read as far as they can be, and held against each other."""
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -13,7 +13,8 @@ from proofsweep.model.pruning import Pruning
 from proofsweep.model.run_records import OUTCOMES
 from proofsweep.model.runs import Plan
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.receipts import Part, ReceiptLink, has_claim, links_in
+from proofsweep.store.prunings import completed_at, prunings_of
+from proofsweep.store.receipts import Part, ReceiptLink, has_claim, links_in, receipted_parts
 from proofsweep.store.store import Store, sha256_hex
 
 
@@ -109,13 +110,29 @@ def _receipt_of(name: str, content: bytes) -> LegReceipt | None:
             leg=int(said["leg"]),
             ended_by=str(said["ended_by"]),
             counts=dict(said["counts"]),
-            parts=[Part(name=each["name"], rows=int(each["rows"]), sha256=each["sha256"]) for each in said["parts"]],
+            parts=receipted_parts(said),
             plan_sha256=str(said["plan_sha256"]),
             previous=None if previous is None else str(previous),
             links=list(links_in(said)),
         )
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
+
+
+def read_prunings(store: Store, run_id: str, findings: Findings) -> Sequence[Pruning]:
+    """Read the prunings of a run, the oldest first; an interrupted one is a note."""
+    try:
+        prunings = prunings_of(store, run_id)
+        open_ones = [pruning for pruning in prunings if completed_at(store, pruning) is None]
+    except (ResultsError, ValueError, KeyError, TypeError):
+        findings.bad(layout.pruning_folder(run_id), "holds a damaged intent or receipt of a pruning")
+        return []
+    if [(each.run_id, each.number) for each in prunings] != [(run_id, each + 1) for each in range(len(prunings))]:
+        findings.bad(layout.pruning_folder(run_id), "holds the intent of a pruning of another run or number")
+    for pruning in open_ones:
+        name = layout.pruning_intent_name(run_id, pruning.number)
+        findings.note(name, "has no receipt: the pruning was interrupted; repeat proofsweep prune")
+    return prunings
 
 
 # A clock of another machine may be ahead by so much.
@@ -162,7 +179,6 @@ def _false_claims(pruning: Pruning, ended: datetime, now: datetime) -> list[str]
 
 
 def _is_answered_elsewhere(results: Results, plan: Plan) -> bool:
-    """Return whether another run of the environment has a part of verdicts; the newest runs are asked first."""
     for run_id in reversed(results.store.folders("_runs")):
         if run_id != plan.run_id:
             try:

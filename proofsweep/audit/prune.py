@@ -95,8 +95,6 @@ def _begun(results: Results, index: IndexedRuns) -> list[Pruning]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Decision:
-    """Decides what goes of each old run."""
-
     results: Results
     legs: Mapping[str, Sequence[int]]  # the legs of each run whose rows the snapshot has seen
     listing: Collection[str]  # the runs that say what a catalog lists now
@@ -133,7 +131,6 @@ class _Decision:
         )
 
     def _is_over(self, record: RunRecord) -> bool:
-        """Return whether each leg has ended, the run is over, and the snapshot has seen all rows."""
         legs = [leg.leg for leg in record.legs]
         is_ended = record.is_over and Legs(self.results, record.plan.run_id).last() == len(legs)
         return is_ended and set(legs) <= set(self.legs.get(record.plan.run_id, []))

@@ -57,8 +57,7 @@ def stop_asked_on(legs: Legs, leg: int, token: str) -> str | None:
 
 
 def _age_seconds(beaten: ClockReading, now: ClockReading) -> float:
-    """Return how old a sign of life is; within one boot by the clock that never jumps."""
-    if beaten.boot == now.boot != "":
+    if beaten.boot == now.boot != "":  # the clock of a boot never jumps
         return max(0.0, now.uptime_seconds - beaten.uptime_seconds)
     return abs((now.at - beaten.at).total_seconds())  # one from the future shows a wrong clock
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from obstore import ListResult, ObjectMeta
     from obstore.store import ObjectStore
 
-# chosen: a create is tried again if the existing object is gone by then.
 _CREATE_ATTEMPTS = 3
 # obstore's error of a request that it sent once only: then the existing object is another process's.
 _FIRST_TRY = re.compile(r"\bretries: 0,")
@@ -98,7 +97,14 @@ class BucketStore:
     def folders(self, folder: str, after: str = "") -> list[str]:
         """List the prefixes right below a folder. After a given one, nothing before it is listed."""
         if after:
-            return self._later_folders(folder, after)
+            # The listing begins behind all that lies in the folder `after`: `0` is the character that follows `/`.
+            below = self._key(folder) + "/"
+            try:
+                pages = obstore.list(self._bucket, below, offset=f"{below}{after}0")
+                found = {meta["path"].removeprefix(below).partition("/")[0] for page in pages for meta in page}
+            except FAILURES as error:
+                self._fail("listed", error)
+            return sorted(name for name in found if name > after and not name.startswith("."))
         paths = [self._name(prefix.rstrip("/")) for prefix in self._below(folder)["common_prefixes"]]
         return sorted(path.rpartition("/")[2] for path in paths if _is_open(path))
 
@@ -125,16 +131,6 @@ class BucketStore:
         except FAILURES as error:
             self._fail("listed", error)
 
-    def _later_folders(self, folder: str, after: str) -> list[str]:
-        """Begin the listing behind all that lies in the folder `after`: `0` is the character that follows `/`."""
-        below = self._key(folder) + "/"
-        try:
-            pages = obstore.list(self._bucket, below, offset=f"{below}{after}0")
-            found = {meta["path"].removeprefix(below).partition("/")[0] for page in pages for meta in page}
-        except FAILURES as error:
-            self._fail("listed", error)
-        return sorted(name for name in found if name > after and not name.startswith("."))
-
     def _key(self, name: str) -> str:
         return f"{self._prefix}/{name}" if self._prefix else name
 
@@ -148,5 +144,4 @@ class BucketStore:
 
 
 def _is_open(path: str) -> bool:
-    """Return whether a name is not hidden, as in a folder."""
     return not path.rpartition("/")[2].startswith(".")

@@ -58,8 +58,7 @@ class CatalogClaims:
         return max(self.results.store.names(self._folder), default="")
 
     def _refuse_if_active(self, name: str, own_run: str) -> None:
-        """Look at the leg that a claim names; one of the own run is known to be over."""
-        run_id, leg = self._claimed_by(name)
+        run_id, leg = self._claimed_by(name)  # a leg of the own run is known to be over
         if run_id not in {"", own_run} and Legs(self.results, run_id, self.clock).is_active(leg):
             raise self._active(name)
 
@@ -68,7 +67,6 @@ class CatalogClaims:
         return Legs(self.results, run_id, self.clock).active_error(leg)
 
     def _claimed_by(self, name: str) -> tuple[str, int]:
-        """Read the run and the leg that a claim names; no run if it cannot be read."""
         try:
             found = json.loads((self.results.store.read(name) if name else None) or b"{}")
             return str(found["run_id"]), int(found["leg"])

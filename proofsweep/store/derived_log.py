@@ -76,20 +76,15 @@ class DerivedLog:
         `objects` were written for this entry; `replaced` entries have their facts in this one; `also` names further
         objects to replace, which were not read.
         """
-        old, carried = self._outdated(replaced)
-        names = [*also, *carried, *(name for entry in replaced for name in (entry.name, *entry.objects))]
+        limit = f"{self.folder}/{_stamp(self.clock() - _GRACE)}"
+        old = [name for entry in replaced if entry.name < limit for name in entry.replaces]
+        waiting = [name for entry in replaced if entry.name >= limit for name in entry.replaces]
+        names = [*also, *waiting, *(name for entry in replaced for name in (entry.name, *entry.objects))]
         document = {"objects": list(objects), "replaces": sorted({*names} - {*old}), "body": body}
         content = gzip.compress(json.dumps(document, default=str).encode("utf-8", "replace"), compresslevel=5)
         self.store.create(name or self.new_name(), content)
         for each in old:
             self.store.delete(each)
-
-    def _outdated(self, replaced: Sequence[Entry]) -> tuple[list[str], list[str]]:
-        """Part what the replaced entries had replaced: what can be deleted now, and what still waits."""
-        limit = f"{self.folder}/{_stamp(self.clock() - _GRACE)}"
-        old = [name for entry in replaced if entry.name < limit for name in entry.replaces]
-        waiting = [name for entry in replaced if entry.name >= limit for name in entry.replaces]
-        return old, waiting
 
     def _read_newest_first(self, names: Sequence[str]) -> list[Entry] | None:
         """Read what is not replaced; None if something was deleted since it was listed."""

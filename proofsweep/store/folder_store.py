@@ -101,7 +101,7 @@ def _was_created(path: Path, content: bytes) -> bool:
         try:
             path.hardlink_to(draft)
         except OSError as error:
-            if not _is_linked(draft):
+            if draft.stat().st_nlink == 1:  # else NFS has repeated a request whose answer was lost
                 if isinstance(error, FileExistsError):
                     return False
                 raise
@@ -109,14 +109,8 @@ def _was_created(path: Path, content: bytes) -> bool:
     return True
 
 
-def _is_linked(draft: Path) -> bool:
-    """Return whether a link that reported an error was made: NFS repeats a request whose answer was lost."""
-    return draft.stat().st_nlink > 1
-
-
 @contextmanager
 def _draft_beside(path: Path) -> Iterator[Path]:
-    """Name a hidden file in the same folder, and delete it afterwards."""
     draft = path.parent / f".draft-{secrets.token_hex(8)}"
     try:
         yield draft

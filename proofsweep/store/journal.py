@@ -21,7 +21,7 @@ from proofsweep.store.plans_and_parts import Results
 FLUSH_SECONDS = 1.0
 # Segments of a minute.
 MERGED_SEGMENTS = 60
-# chosen: a fast run merges after so many rows, since rows stay in memory until they are merged.
+# A fast run merges after so many rows: they stay in memory until then.
 MERGED_ROWS = 5_000
 
 
@@ -74,13 +74,11 @@ class Journal:
         del self._unconfirmed[table]
         with self._lock:
             del self._waiting[table][: small.rows.num_rows]
-        self._small[table].append(small)
-        if self._is_enough(self._small[table]):
+        smalls = self._small[table]
+        smalls.append(small)
+        has_many_rows = sum(small.rows.num_rows for small in smalls) >= MERGED_ROWS
+        if len(smalls) >= MERGED_SEGMENTS or (has_many_rows and len(smalls) > 1):
             self._merge(table)
-
-    def _is_enough(self, smalls: Sequence["_Segment"]) -> bool:
-        many_rows = sum(small.rows.num_rows for small in smalls) >= MERGED_ROWS
-        return len(smalls) >= MERGED_SEGMENTS or (many_rows and len(smalls) > 1)
 
     def _merge(self, table: str) -> None:
         """Merge the small segments into one; if this ends halfway, a reader ignores those that are left."""
@@ -112,7 +110,6 @@ class Segments:
         self._names = self._store.names(layout.journal_folder(run_id, leg))
 
     def __bool__(self) -> bool:
-        """Return whether there is any."""
         return bool(self._names)
 
     def names(self, table: str) -> list[str]:

@@ -45,7 +45,6 @@ def are_known_since(results: Results, plan: Plan, item_ids: Iterable[str]) -> bo
 
 
 def _late_rows(results: Results, run: RunRecord, held: Sequence[int], columns: list[str]) -> Iterator[pa.Table]:
-    """Yield the rows of the parts and journals of a run's legs that the snapshot does not hold."""
     if run.is_over and all(leg.leg in held for leg in run.legs):
         return
     names = results.parts_of("verdicts", run.plan)

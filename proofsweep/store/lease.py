@@ -26,7 +26,7 @@ from proofsweep.model.tables.columns import Row
 from proofsweep.store.folder_store import hold, is_let_go, let_go
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.receipts import has_claim, last_leg, receipt_of
-from proofsweep.store.store import Store, json_bytes
+from proofsweep.store.store import json_bytes
 
 _CLAIM_FIELDS = frozenset(field.name for field in fields(Claim))
 
@@ -85,7 +85,9 @@ class Lease:
         facts: Row = {} if progress is None else {"progress": progress.document()}
         claim = self.results.store.path_of(layout.claim_name(self.name, number))
         facts |= {"holds_claim": claim is not None and hold(claim)}
-        write_sign(self.results.store, layout.heartbeat_name(self.name, number), self.now(), facts)
+        now = self.now()
+        sign = asdict(now) | {"at": now.at.isoformat()} | facts
+        self.results.store.replace(layout.heartbeat_name(self.name, number), json_bytes(sign))
 
     def write_receipt(self, number: int, receipt: dict[str, object]) -> None:
         """End a term; NameTaken if another process has ended it."""
@@ -127,12 +129,13 @@ class Lease:
         holder = self.holder(number)
         if holder is None or self.is_gone(number, holder):
             return False
-        beaten = read_sign(self.results.store, layout.heartbeat_name(self.name, number))
+        beaten = sign_in(self.results.store.read(layout.heartbeat_name(self.name, number)))
         return is_fresh(beaten or holder.claimed, self.now())
 
     def is_gone(self, number: int, holder: Claim) -> bool:
         """Whether the process of a term is known to be gone: by its number, or by the claim that it held and let go."""
-        return is_gone(holder) or (self._holds_claim(number, holder) and self._is_let_go(number))
+        claim = self.results.store.path_of(layout.claim_name(self.name, number))
+        return is_gone(holder) or (self._holds_claim(number, holder) and claim is not None and is_let_go(claim))
 
     def is_active(self, number: int) -> bool:
         """Whether a process works on a term; it is waited for up to 30 s if it is not on this machine's list.
@@ -168,10 +171,6 @@ class Lease:
             return holder.boot == boot_id() != "" and json.loads(content or b"").get("holds_claim") is True
         return False
 
-    def _is_let_go(self, number: int) -> bool:
-        claim = self.results.store.path_of(layout.claim_name(self.name, number))
-        return claim is not None and is_let_go(claim)
-
     def _let_go(self, number: int) -> None:
         claim = self.results.store.path_of(layout.claim_name(self.name, number))
         if claim is not None:
@@ -187,21 +186,8 @@ class Lease:
         return ClockReading(self.clock(), self.uptime(), boot_id())
 
 
-_NO_FACTS: Row = {}
-
-
-def write_sign(store: Store, name: str, now: ClockReading, facts: Row = _NO_FACTS) -> None:
-    """Write a sign of life in the place of the last one, with what else it tells."""
-    store.replace(name, json_bytes(asdict(now) | {"at": now.at.isoformat()} | facts))
-
-
-def read_sign(store: Store, name: str) -> ClockReading | None:
-    """Read the last sign of life; None if there is none that can be read: a power cut may leave it empty."""
-    return sign_in(store.read(name))
-
-
 def sign_in(content: bytes | None) -> ClockReading | None:
-    """Return the sign of life in a heartbeat's content."""
+    """Return the sign of life in a heartbeat; None if it cannot be read: a power cut may leave it empty."""
     try:
         sign = json.loads(content or b"")
         return ClockReading(datetime.fromisoformat(sign["at"]), float(sign["uptime_seconds"]), sign["boot"])
@@ -249,7 +235,6 @@ def boot_id() -> str:
 
 
 def _pid_namespace() -> str:
-    """Return what identifies the PID namespace of this process; empty where the system has none."""
     try:
         return str(Path("/proc/self/ns/pid").readlink())
     except OSError:

@@ -49,7 +49,6 @@ def newest_rows(rows: pa.Table) -> pa.Table:
 
 
 def _with_given_tags(newest: pa.Table, ordered: pa.Table) -> pa.Table:
-    """Return the newest rows with the newest tags that their items were given, if their own run gave none."""
     if newest.num_rows == ordered.num_rows or "tags" not in newest.column_names:
         return newest
     lacking = newest.filter(pc.field("tags").is_null())["item_id"].unique()
@@ -122,7 +121,6 @@ def steps(table: pa.Table) -> Iterator[pa.Table]:
 
 
 def _kept(tables: Iterator[pa.Table], path: Path, sources: Sequence[Path] = ()) -> Path:
-    """Write tables to a file on local disk; delete the files that they came from."""
     options = pa.ipc.IpcWriteOptions(compression="zstd")
     first = next(tables)
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, first.schema, options=options) as writer:
@@ -142,8 +140,7 @@ def _read(path: Path) -> Iterator[pa.Table]:
 
 
 class _Source:
-    """One sorted sequence of tables, of which one is in memory."""
-
+    # One sorted sequence of tables, of which one is in memory.
     def __init__(self, tables: Iterator[pa.Table]) -> None:
         self._tables = tables
         self._rows: pa.Table | None = None
@@ -151,7 +148,6 @@ class _Source:
 
     @property
     def last_item(self) -> str:
-        """The last item in memory."""
         return self._item(-1)
 
     def fill(self) -> bool:

@@ -4,11 +4,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import count
-from typing import Any
 
 import pyarrow.compute as pc
 
-from proofsweep.errors import NameTaken, ResultsError
+from proofsweep.errors import NameTaken
 from proofsweep.model import layout
 from proofsweep.model.operations import Operation, operation_of
 from proofsweep.model.tables.columns import Column, Row, with_instants
@@ -19,11 +18,6 @@ from proofsweep.store.receipts import Part, link_to, newest_receipts
 from proofsweep.store.store import Store, damaged, json_bytes, read_object
 
 _BUSY = "Another process works on this operation: {holder}."
-
-
-def receipted_parts(receipt: Mapping[str, Any]) -> list[Part]:
-    """Return the parts that the receipt of an operation names; KeyError, ValueError or TypeError if it is damaged."""
-    return [Part(name=each["name"], rows=int(each["rows"]), sha256=each["sha256"]) for each in receipt["parts"]]
 
 
 class Operations:
@@ -53,13 +47,6 @@ class Operations:
         """Read how an operation ended; None if it is at work, or was killed. ResultsError if it is damaged."""
         return read_object(self.results.store, layout.operation_receipt_name(operation_id))
 
-    def ended_parts(self, operation_id: str) -> list[Part]:
-        """Return the parts that an operation's receipt names, none without one; ResultsError if it is damaged."""
-        try:
-            return receipted_parts(self.receipt(operation_id) or {"parts": []})
-        except (KeyError, ValueError, TypeError) as damage:
-            raise self._damaged(layout.operation_receipt_name(operation_id)) from damage
-
     def operation(self, operation_id: str) -> Operation | None:
         """Read an operation; None if there is no such one. Raises ResultsError: what it wrote is damaged."""
         if not layout.is_run_id(operation_id):
@@ -68,7 +55,7 @@ class Operations:
         try:
             return None if document is None else operation_of(document)
         except (KeyError, ValueError) as damage:
-            raise self._damaged(layout.operation_folder(operation_id)) from damage
+            raise damaged(self.results.store, layout.operation_folder(operation_id), "it is not whole") from damage
 
     def publish(self, operation: Operation, table: str, rows: Sequence[Row], seq: int) -> tuple[Part, int]:
         """Write rows as one part under the first free number from `seq` on; give it, and the number after it."""
@@ -93,9 +80,6 @@ class Operations:
         held = [*link_to(store, [intent]), *map(asdict, newest_receipts(store, operation.operation_id))]
         store.create(name, json_bytes({**operation.document(), **document, "earlier_receipts": held}))
 
-    def _damaged(self, name: str) -> ResultsError:
-        return damaged(self.results.store, name, "it is not whole")
-
 
 _COLUMNS = ["recovered_to", "sidecar_sha256"]
 
@@ -111,10 +95,12 @@ _JOURNAL = "journal"
 
 
 class OperationJournals:
-    """The journals in a store, one for each operation whose rows are not all in parts; a step is some rows."""
+    """The journals in a store, one for each operation whose rows are not all in parts; a step is some rows.
+
+    `columns` are those of the table whose rows are kept.
+    """
 
     def __init__(self, store: Store, columns: Sequence[Column]) -> None:
-        """Take the store, and the columns of the table whose rows are kept."""
         self._store = store
         self._columns = columns
 

@@ -92,7 +92,6 @@ class PastAnswers:
             raise
 
     def _noted(self) -> Iterator[str]:
-        """Yield the digest of each accepted item, and keep the smallest and the largest of each mode."""
         erased = pa.array(self._erased(), pa.string())
         is_wanted = pc.field("accepted") & pc.field("audio_sha256").is_valid()
         for rows in self._tables([*_COLUMNS, "accepted"]):
@@ -122,7 +121,6 @@ def _digest(mode: Mode, audio_sha256: str, sidecar_sha256: str | None) -> str:
 
 
 def _ends(accepted: pa.Table) -> pa.Table:
-    """Return the smallest and the largest of each mode, each once."""
     kept = []
     for mode in Mode:
         rows = accepted.filter(pc.field("mode") == str(mode)).sort_by("audio_bytes")

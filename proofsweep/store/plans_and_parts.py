@@ -68,11 +68,6 @@ class Results:
         """Return the hex sha256 of the plan in the store."""
         return sha256_hex(self._required(layout.plan_name(run_id)))
 
-    def run_ids(self) -> list[str]:
-        """List the runs that have a plan, oldest first."""
-        named = self.store.folders("_runs")
-        return [run_id for run_id in named if self.store.read(layout.plan_name(run_id)) is not None]
-
     def parts_of(self, table: str, plan: Plan) -> list[str]:
         """List the names of one run's parts of a table, sorted.
 
@@ -170,7 +165,6 @@ def plan_of(document: dict[str, Any]) -> Plan:
 
 
 def _checked(plan: Plan) -> Plan:
-    """Return a plan whose counts are numbers and whose date is one; TypeError or ValueError otherwise."""
     plan.run_date.isoformat()
     if not all(isinstance(count, int) for count in (plan.items, plan.shards, plan.shard_items)):
         raise TypeError("a plan counts in whole numbers")

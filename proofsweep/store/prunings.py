@@ -10,15 +10,20 @@ from pydantic import TypeAdapter
 from proofsweep.errors import NameTaken
 from proofsweep.model import layout
 from proofsweep.model.pruning import Pruning
-from proofsweep.store.store import Store, json_bytes, read_document
+from proofsweep.store.store import Store, damaged, json_bytes
 
 _PRUNING = TypeAdapter(Pruning)
 
 
 def prunings_of(store: Store, run_id: str) -> list[Pruning]:
     """Read the intents of a run's prunings, the oldest first, none if it had none; ResultsError if one is damaged."""
-    names = store.names(layout.pruning_folder(run_id))
-    return [read_document(store, name, _PRUNING) for name in names if name.endswith("-intent.json")]
+    found = []
+    for name in (each for each in store.names(layout.pruning_folder(run_id)) if each.endswith("-intent.json")):
+        try:
+            found.append(_PRUNING.validate_json(store.read(name) or b""))
+        except ValueError as damage:
+            raise damaged(store, name) from damage
+    return found
 
 
 def completed_at(store: Store, pruning: Pruning) -> str | None:
@@ -32,7 +37,7 @@ def pruned_names(store: Store, run_id: str) -> frozenset[str]:
     return frozenset(each.name for pruning in prunings_of(store, run_id) for each in pruning.deleted)
 
 
-def wholly_pruned(store: Store, known: Collection[str] = ()) -> Iterator[str]:
+def wholly_pruned(store: Store, known: Collection[str]) -> Iterator[str]:
     """Name the runs of which a completed pruning left no row of `verdicts`, but for those that are known."""
     for run_id in (name for name in store.folders(layout.PRUNED_FOLDER) if name not in known):
         last = prunings_of(store, run_id)[-1:]

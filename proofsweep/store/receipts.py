@@ -27,6 +27,11 @@ class Part:
         return {"name": self.name, "rows": self.rows, "sha256": self.sha256}
 
 
+def receipted_parts(receipt: Mapping[str, Any]) -> list[Part]:
+    """Return the parts that a receipt names; KeyError, ValueError or TypeError if it is damaged."""
+    return [Part(name=each["name"], rows=int(each["rows"]), sha256=each["sha256"]) for each in receipt["parts"]]
+
+
 def last_leg(store: Store, run_id: str) -> int:
     """Return the number of the last leg, 0 without one. A leg exists if its claim does: its folder may come earlier."""
     listed = [int(name) for name in store.folders(layout.legs_folder(run_id)) if name.isdecimal()]
@@ -102,9 +107,8 @@ def seal_prunings(store: Store, intents: Iterable[str], decided_at: datetime) ->
 
 
 def _last_of_run(store: Store, run_id: str) -> ReceiptLink | None:
-    """Return the last receipt of a run; its last leg may be at work."""
-    last = last_leg(store, run_id)
-    return _first(store, (layout.receipt_name(run_id, leg) for leg in range(last, 0, -1)))
+    legs = range(last_leg(store, run_id), 0, -1)  # the last one may be at work
+    return _first(store, (layout.receipt_name(run_id, leg) for leg in legs))
 
 
 def _first(store: Store, names: Iterable[str]) -> ReceiptLink | None:

@@ -95,18 +95,18 @@ class RunIndex:
                 self._add(IndexedRuns(records=_by_id(new), pruned=index.pruned, complete_to=complete_to), damaged)
         return _merged_with(index, new, complete_to)
 
-    def add(self, records: Iterable[RunRecord], *, complete_to: str = "", pruned: Iterable[str] = ()) -> None:
+    def add(self, records: Iterable[RunRecord], *, pruned: Iterable[str] = ()) -> None:
         """Write what is known of some runs; fold the index's entries if they are many."""
-        self._add(IndexedRuns(records=_by_id(records), pruned=self._catalogs_of(pruned), complete_to=complete_to))
+        self._add(IndexedRuns(records=_by_id(records), pruned=self._catalogs_of(pruned)))
 
     def _add(self, new: IndexedRuns, damaged: Sequence[str] = ()) -> None:
-        """Write an entry; one in the place of damaged ones has all that is known."""
         is_many = not damaged and len(self._log.names()) >= _MOST_ENTRIES
         entries = self._log.entries() if is_many else []
         folded = entries if len(entries) >= _MOST_ENTRIES else []
-        whole = _merged(folded)
-        whole = _merged_with(whole, new.records.values(), new.complete_to, new.pruned)
-        self._log.add(_body(whole), replaced=folded, also=damaged)
+        whole = _merged_with(_merged(folded), new.records.values(), new.complete_to, new.pruned)
+        runs = [record.document() for record in whole.newest_first()]
+        body: dict[str, object] = {"runs": runs, "pruned": whole.pruned, "complete_to": whole.complete_to}
+        self._log.add(body, replaced=folded, also=damaged)
 
     def epoch(self) -> int:
         """Return the epoch of a leg that begins now."""
@@ -169,11 +169,6 @@ def _merged_with(
     gone = {**index.pruned, **pruned}
     kept = {name: record for name, record in merged.items() if name not in gone}
     return IndexedRuns(records=kept, pruned=gone, complete_to=max(index.complete_to, complete_to))
-
-
-def _body(index: IndexedRuns) -> dict[str, object]:
-    runs = [record.document() for record in index.newest_first()]
-    return {"runs": runs, "pruned": index.pruned, "complete_to": index.complete_to}
 
 
 def _record(document: dict[str, Any]) -> RunRecord:

@@ -7,9 +7,7 @@ import hashlib
 import json
 import secrets
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeGuard, TypeVar
-
-from pydantic import TypeAdapter
+from typing import TYPE_CHECKING, Protocol, TypeGuard
 
 from proofsweep.errors import CatalogError, NameTaken, ResultsError
 from proofsweep.files.locations import BUCKET_SCHEMES, is_bucket, path_of
@@ -17,8 +15,6 @@ from proofsweep.store.folder_store import FolderStore
 
 if TYPE_CHECKING:
     from proofsweep.store.bucket_store import BucketStore
-
-_Document = TypeVar("_Document")
 
 # Requests of one process that wait for a bucket together.
 REQUESTS_AT_ONCE = 16
@@ -100,7 +96,10 @@ def probe(store: Store) -> None:
 
     ResultsError if the store cannot be written, or overwrites existing objects.
     """
-    probed = FolderStore(_nearest_folder(Path(store.url))) if isinstance(store, FolderStore) else store
+    probed = store
+    if isinstance(store, FolderStore):
+        path = Path(store.url)
+        probed = FolderStore(next(each for each in (path, *path.parents) if each.exists()))
     name = f"_probe-{secrets.token_hex(8)}.json"
     probed.create(name, b"{}\n")
     try:
@@ -112,14 +111,10 @@ def probe(store: Store) -> None:
     raise ResultsError(f"The results store {store.url} overwrites existing objects; a results store must refuse to.")
 
 
-def _nearest_folder(path: Path) -> Path:
-    return next((each for each in (path, *path.parents) if each.exists()), path)
-
-
 def damaged(store: Store, name: str, why: str = "") -> ResultsError:
     """Return the error for an object that is not as it was written."""
-    what = f"is damaged: {why}" if why else "is damaged"
-    return ResultsError(f"{name} in the results store {store.url} {what}. Restore it from a backup.")
+    because = f": {why}" if why else ""
+    return ResultsError(f"{name} in the results store {store.url} is damaged{because}. Restore it from a backup.")
 
 
 def read_object(store: Store, name: str) -> dict[str, object] | None:
@@ -132,14 +127,6 @@ def read_object(store: Store, name: str) -> dict[str, object] | None:
     if content is not None and not isinstance(document, dict):
         raise damaged(store, name, "it is not whole")
     return document
-
-
-def read_document(store: Store, name: str, reader: TypeAdapter[_Document]) -> _Document:
-    """Read a document that is there; ResultsError if it is not as it was written."""
-    try:
-        return reader.validate_json(store.read(name) or b"")
-    except ValueError as damage:
-        raise damaged(store, name) from damage
 
 
 def json_bytes(document: object) -> bytes:

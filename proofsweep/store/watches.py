@@ -149,7 +149,7 @@ def _move(facts: dict[str, Any]) -> Move:
 
 
 def _moved_item(facts: dict[str, Any]) -> MovedItem:
-    """Read an item as far as a move needs it: what is declared of its bytes was compared before."""
+    # A move needs no more of an item: what is declared of its bytes was compared before.
     item = WorkItem(**facts["item"] | {"declared": None, "ineligible": None})
     return MovedItem(item=item, answer=_answer(facts["answer"]), disposition=Disposition(facts["disposition"]))
 

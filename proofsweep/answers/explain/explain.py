@@ -182,7 +182,8 @@ def lines_of_proof(proof_id: str, found: Sequence[tuple[str, datetime, Row]]) ->
     for table, moment, row in found:
         line = TABLES[table].proof_line
         said = "" if line is None else line(row)
-        yield f"  {minute_of(moment)}  {row['environment']}  {said}{_call_of(row)}"
+        request_id = row.get("request_id") or row.get("verify_request_id")
+        yield f"  {minute_of(moment)}  {row['environment']}  {said}{f', {request_id}' if request_id else ''}"
     items = dict.fromkeys(str(row["item_id"]) for table, _, row in found if table == "verdicts")
     yield from (f"  every call for its file: proofsweep explain {item_id}" for item_id in items)
 
@@ -193,8 +194,3 @@ def json_of_proof(proof_id: str, found: Sequence[tuple[str, datetime, Row]]) -> 
         "proof_id": proof_id,
         "found": [{"table": table, "at": moment.isoformat(), "row": row} for table, moment, row in found],
     }
-
-
-def _call_of(row: Row) -> str:
-    request_id = row.get("request_id") or row.get("verify_request_id")
-    return f", {request_id}" if request_id else ""

@@ -159,7 +159,6 @@ class Search:
         )
 
     def _item_of_row(self, plan: Plan, row: int) -> str:
-        """Return the item of a row: by its outcome, or by the plan if it has none."""
         query = f"SELECT item_id FROM store.verdicts WHERE run_id = {quoted(plan.run_id)} AND manifest_row = {row}"
         for found in self._rows(query):
             return str(found["item_id"])
@@ -184,7 +183,6 @@ class Search:
 
 
 def _whole(table: str) -> str:
-    """Begin a query for the rows of a table, without the columns that only say where they lie."""
     return f"SELECT {', '.join(SCHEMAS[table].names)} FROM store.{table}"
 
 

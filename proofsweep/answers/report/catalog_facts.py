@@ -80,9 +80,9 @@ _BY_TAG = """
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class CatalogCounts:
-    """How files of a catalog stand now; `files` are those that are listed, so that what is gone or moved is beside."""
+    """How files of a catalog stand now, in the order of `_COUNTS`; what is gone or moved is none of the `files`."""
 
     files: int
     covered: int
@@ -154,28 +154,19 @@ class CatalogFacts:
     def counts(self) -> CatalogCounts:
         """Count all files."""
         [row] = self._connection.execute(f"SELECT {_COUNTS} FROM items").fetchall()
-        return CatalogCounts(**dict(zip(CatalogCounts.__slots__, row, strict=True)))
+        return CatalogCounts(*row)
 
     def by_catalog(self) -> list[tuple[str, CatalogCounts]]:
         """Count the files of each catalog."""
         found = self._connection.execute(f"SELECT catalog, {_COUNTS} FROM items GROUP BY ALL ORDER BY catalog")
-        return [
-            (catalog, CatalogCounts(**dict(zip(CatalogCounts.__slots__, row, strict=True))))
-            for catalog, *row in found.fetchall()
-        ]
+        return [(catalog, CatalogCounts(*row)) for catalog, *row in found.fetchall()]
 
     def by_tag(self, tag: str) -> TagTable:
         """Count the files by the values of a tag."""
         query = _BY_TAG.format(value=value_of_tag(self.tags[tag]), counts=_COUNTS)
         found = self._connection.execute(query).fetchall()
         values = [
-            ValueCounts(
-                value=value,
-                counts=CatalogCounts(**dict(zip(CatalogCounts.__slots__, row, strict=True))),
-                oldest=oldest,
-                broken=broken,
-                fixed=fixed,
-            )
+            ValueCounts(value=value, counts=CatalogCounts(*row), oldest=oldest, broken=broken, fixed=fixed)
             for value, *row, oldest, broken, fixed in found[:_MOST_VALUES]
         ]
         return TagTable(tag=tag, values=values, left_out=max(len(found) - _MOST_VALUES, 0))
@@ -227,5 +218,4 @@ def catalog_facts(
 
 
 def _found(runs: Sequence[str]) -> str:
-    """Return the query for what broke and what was mended in some runs; without one, there is nothing."""
     return " UNION ALL ".join(_OF_RUN.format(run_id=quoted(run_id)) for run_id in runs or [""])

@@ -1,6 +1,6 @@
 """The page of a catalog as it stands: one HTML file that needs no network, for people who never open a terminal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from proofsweep.answers.meant_run import environment_in
@@ -28,6 +28,8 @@ def catalog_page(
     nights = nights_of(results, label, choice.catalog)
     if not nights and choice.catalog is not None:
         raise ResultsError(f"There is no run of the catalog {printable(choice.catalog)} in {results.store.url}.")
+    spans = [("In the last run", "changed")]  # of which changes are shown, in words, each with its table
+    spans += [] if choice.since is None else [(f"Since {day_of(choice.since)}", "changed_since")]
     newest = {night.identity: night.run_id for night in nights}
     with catalog_facts(results, label, choice, list(newest.values())) as facts:
         counts = facts.counts()
@@ -39,23 +41,13 @@ def catalog_page(
             catalogs=facts.by_catalog(),
             tags=list(facts.tags),
             tables=[facts.by_tag(tag) for tag in facts.tags],
-            changes=[
-                (words, facts.turned(table, "broken"), facts.turned(table, "fixed"))
-                for words, table in _spans_of(choice)
-            ],
+            changes=[(words, facts.turned(table, "broken"), facts.turned(table, "fixed")) for words, table in spans],
             kinds=facts.kinds(),
             nights=nights[::-1],
             charts=trend_of(nights),
             results=results.store.url,
             made_at=made_at,
         )
-
-
-def _spans_of(choice: PageChoice) -> Iterator[tuple[str, str]]:
-    """Return the spans of which changes are shown, in words, each with its table."""
-    yield "In the last run", "changed"
-    if choice.since is not None:
-        yield f"Since {day_of(choice.since)}", "changed_since"
 
 
 def sentence_of(counts: CatalogCounts) -> str:

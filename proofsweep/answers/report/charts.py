@@ -113,7 +113,6 @@ def night_line(title: str, nights: Sequence[NightResult], unit: str) -> Chart:
 
 
 def _names_of(nights: Sequence[NightResult]) -> list[str]:
-    """Name each night by its day; where a day has several runs, by its time too."""
     days = [f"{night.began.day} {night.began:%b}" for night in nights]
     return [
         day if days.count(day) == 1 else f"{day} {night.began:%H:%M:%S}"
@@ -122,8 +121,7 @@ def _names_of(nights: Sequence[NightResult]) -> list[str]:
 
 
 def _night_axis(names: Sequence[str]) -> alt.X:
-    """Name some nights at equal distances, the last one among them; each has its place."""
-    step = -(-len(names) // _MOST_NAMES)
+    step = -(-len(names) // _MOST_NAMES)  # equal distances, the last night among them
     axis = alt.Axis(values=list(names[::-1][::step]), tickCount=_MOST_NAMES, labelAngle=0, labelFlush=True)
     return alt.X("night:O", title=None, sort=list(names), axis=axis)
 
@@ -198,7 +196,6 @@ def histogram(title: str, rows: Sequence[Row]) -> Chart:
 
 
 def _whole() -> alt.Axis:
-    """Mark whole numbers only."""
     return alt.Axis(tickMinStep=1, format=",d")
 
 
@@ -207,5 +204,4 @@ def _panel(values: Sequence[Mapping[str, object]]) -> alt.Chart:
 
 
 def _svg(chart: alt.Chart) -> Markup:
-    """Draw a chart; Vega escapes its texts."""
-    return Markup(vl_convert.vegalite_to_svg({**chart.to_dict(), "config": _THEME}))  # noqa: S704 - see above
+    return Markup(vl_convert.vegalite_to_svg({**chart.to_dict(), "config": _THEME}))  # noqa: S704 - Vega escapes its texts

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-import duckdb
-
 from proofsweep.answers.describe_run import describe_run
 from proofsweep.answers.report.attention_list import kinds_of, spellings_of
 from proofsweep.answers.report.charts import Chart, bars, histogram, lines
@@ -59,7 +57,8 @@ def night_page(
         root = "" if run.plan.catalog_root is None else path_of(run.plan.catalog_root, "/").rstrip("/") + "/"
         connection.execute(_ITEMS.format(root=quoted(root), run_id=quoted(run_id), open=_OPEN))
         tags = spellings_of(connection, choice) if any(map(run.rows, NEED_ATTENTION)) else {}
-        by_tag = [(tag, _by_tag(connection, spellings)) for tag, spellings in tags.items()]
+        queries = {tag: _BY_TAG.format(value=value_of_tag(spellings)) for tag, spellings in tags.items()}
+        by_tag = [(tag, connection.execute(query).fetchall()) for tag, query in queries.items()]
         kinds = kinds_of(connection, "items", tags)
     return template("night.html.jinja").render(
         run=run,
@@ -113,13 +112,6 @@ def changes_of(results: Results, plan: Plan) -> tuple[Sequence[tuple[str, str, i
         return counts, found.as_before()
 
 
-def _by_tag(connection: duckdb.DuckDBPyConnection, spellings: Sequence[str]) -> Sequence[tuple[str | None, int]]:
-    found: Sequence[tuple[str | None, int]] = connection.execute(
-        _BY_TAG.format(value=value_of_tag(spellings))
-    ).fetchall()
-    return found
-
-
 def _quota_of(run: RunStatus) -> list[str]:
     known = [leg for leg in run.legs if leg.count("quota_after") is not None]
     if not known:
@@ -140,8 +132,7 @@ _TIMES = {"uploads": "uploads", "slot": "slot", "verify": "verify"}
 
 
 def _pace_of(measures: Measures) -> list[Chart]:
-    """Draw the night; of a single point no line is drawn."""
-    if len(measures.pace) < 2:  # noqa: PLR2004 - see above
+    if len(measures.pace) < 2:  # noqa: PLR2004 - of a single point no line is drawn
         return []
     return [
         lines("Calls per second", measures.pace, _PACE, "calls per second"),

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from proofsweep.answers.describe_run import newest_runs
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.answers.summary import ending_of
-from proofsweep.model.runs import INGEST, Plan
+from proofsweep.model.runs import INGEST
 from proofsweep.store.plans_and_parts import Results
 
 # Nights of a trend.
@@ -41,13 +41,13 @@ class NightResult:
         return self.seconds / 60
 
 
-def nights_of(results: Results, environment: str, catalog: str | None, most: int = MOST_NIGHTS) -> list[NightResult]:
+def nights_of(results: Results, environment: str, catalog: str | None) -> list[NightResult]:
     """Read the newest nights of a catalog, or of all of an environment, the oldest first; it opens no table."""
-
-    def is_meant(plan: Plan) -> bool:
-        return plan.environment == environment and catalog in {None, plan.catalog, plan.identity}
-
-    found = newest_runs(results, most, is_meant)
+    found = newest_runs(
+        results,
+        MOST_NIGHTS,
+        lambda plan: plan.environment == environment and catalog in {None, plan.catalog, plan.identity},
+    )
     return [_night_of(run) for run in reversed(found) if run.legs]
 
 

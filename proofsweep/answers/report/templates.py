@@ -41,7 +41,7 @@ def _environment() -> jinja2.Environment:
         "meaning": MEANING_OF_VALID,
         "version": __version__,
     }
-    environment.filters |= {"number": _number, "percent": percent_of, "minute": minute_of, "day": day_of}
+    environment.filters |= {"number": "{:,}".format, "percent": percent_of, "minute": minute_of, "day": day_of}
     environment.filters["duration"] = duration_text
     return environment
 
@@ -49,10 +49,6 @@ def _environment() -> jinja2.Environment:
 def _on_one_line(value: object) -> object:
     """Write what others wrote without characters that are not seen; our own HTML has its lines."""
     return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def _number(count: int) -> str:
-    return f"{count:,}"
 
 
 def percent_of(part: int, whole: int) -> str:

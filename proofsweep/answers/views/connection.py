@@ -49,11 +49,9 @@ class OpenStore:
     tags: Sequence[str]  # the names of the tags of these environments, those of the newest run first
 
     def __enter__(self) -> Self:
-        """Return itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the connection."""
         close(self.connection)
 
 
@@ -68,8 +66,7 @@ def opened(
 
     The views show one environment: None takes the only one, or `preferred` if the store has it; `all` shows all. If it
     is known what will be `asked`, only the views are made that this names, if it names any: to make all takes a second.
-    ResultsError if there is no run, or none in this environment, or none
-    is named and there are several.
+    ResultsError if there is no run, or none in this environment, or none is named and there are several.
     """
     connection = duckdb.connect(config=_OFFLINE)
     try:
@@ -120,7 +117,9 @@ def _prepare(connection: duckdb.DuckDBPyConnection, results: Results) -> list[Pl
     spill = Path(gettempdir(), f"proofsweep-query-{token_hex(8)}")  # else DuckDB writes into the working folder
     for setting in (*_SETTINGS, f"SET temp_directory = {quoted(str(spill))}"):
         connection.execute(setting)
-    return _read_store(connection, results)
+    if is_in_bucket(results.store):
+        connection.register_filesystem(StoreFiles(results.store))
+    return create_tables(connection, results)
 
 
 def _create_views(connection: duckdb.DuckDBPyConnection, chosen: Sequence[str], wanted: Iterable[View]) -> None:
@@ -129,20 +128,11 @@ def _create_views(connection: duckdb.DuckDBPyConnection, chosen: Sequence[str], 
         connection.execute(view.statement())
 
 
-def _read_store(connection: duckdb.DuckDBPyConnection, results: Results) -> list[Plan]:
-    if is_in_bucket(results.store):
-        if connection.filesystem_is_registered(STORE_SCHEME):
-            connection.unregister_filesystem(STORE_SCHEME)
-        connection.register_filesystem(StoreFiles(results.store))
-    return create_tables(connection, results)
-
-
 def _tags_of(plans: Iterable[Plan], environments: Collection[str]) -> list[str]:
     return list(dict.fromkeys(name for plan in plans if plan.environment in environments for name in plan.tag_names))
 
 
 def _of_operations(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """Name the environments of operations, the newest first."""
     tables = ("probes", *written_by("operation"))
     each = " UNION ALL ".join(f"SELECT environment, operation_id FROM store.{table}" for table in tables)  # noqa: S608 - our own names
     query = f"SELECT environment FROM ({each}) GROUP BY ALL ORDER BY max(operation_id) DESC"  # noqa: S608 - as above

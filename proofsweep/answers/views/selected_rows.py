@@ -57,10 +57,8 @@ class SelectedRows:
     ) -> Self:
         """Choose rows of a run; without one, of how each file stands now in an environment.
 
-        If the store has no run of that environment, but runs of one other, it is that one.
-
-        Raises:
-            ResultsError: there is no such run, or no run at all, or it is not clear which environment is meant.
+        If the store has no run of that environment, but runs of one other, it is that one. ResultsError if there is no
+        such run, or no run at all, or it is not clear which environment is meant.
         """
         plan = None if run_id is None else results.plan(run_id)
         label = environment_in(results, environment) if plan is None else plan.environment
@@ -98,8 +96,10 @@ class SelectedRows:
                 yield plan, row | exact
 
     def _of_run(self, plan: Plan, columns: list[str]) -> Iterator[tuple[Plan, pa.Table]]:
+        which = pc.field("outcome").isin(list(self.outcomes))
+        which = which if self.reasons is None else which & pc.field("reason").isin(list(self.reasons))
         for name in self.results.parts_of("verdicts", plan):
-            yield plan, self.results.table("verdicts", [name], columns).filter(self._which)
+            yield plan, self.results.table("verdicts", [name], columns).filter(which)
 
     def gone(self) -> int:
         """Count the items that would be among these if their catalog listed them still; 0 for a run."""
@@ -121,30 +121,20 @@ class SelectedRows:
                     rows = table.filter(pc.field("of_run") == run_id).drop_columns(["of_run"])
                     yield self.results.plan(str(run_id)), rows
 
-    @property
-    def _which(self) -> pc.Expression:
-        which = pc.field("outcome").isin(list(self.outcomes))
-        return which if self.reasons is None else which & pc.field("reason").isin(list(self.reasons))
-
 
 def items_standing(results: Results, environment: str, words: Sequence[str]) -> Iterator[str]:
-    """Yield the ID of each item whose outcome or reason is one of these words, as it stands now in an environment.
-
-    Raises:
-        ResultsError: the store cannot be read.
-    """
+    """Yield the ID of each item whose outcome or reason is one of these words, as it stands now in an environment."""
     with answering(results, environment, "catalog") as connection:
         for batch in connection.sql(_STANDING, params=[list(words)]).to_arrow_reader(_FETCHED):
             yield from map(str, batch["item_id"].to_pylist())
 
 
 def _exact_locations(results: Results, plan: Plan, row: int, known: dict[int, Mapping[int, Row]]) -> Row:
-    """Read a row's locations from its shard; nothing if the shard was pruned."""
     shard = shard_of(plan, row)
     if shard not in known:
         try:
             items = results.shard_items(plan.run_id, shard)
-        except ResultsError:
+        except ResultsError:  # the shard was pruned
             items = []
         known[shard] = {item.manifest_row: {"audio": item.audio, "sidecar": item.sidecar} for item in items}
     return dict(known[shard].get(row, {}))

@@ -88,8 +88,10 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> li
     listings = [(run, names) for run in newest_listings(runs).values() if (names := listing_objects(results, run))]
     listed = [location_of(results, name) for _, names in listings for name in names]
     connection.execute(f"CREATE OR REPLACE VIEW store.listing AS {items_in(listed, schemas.ITEMS)}")
-    _create_from(connection, "listings", _listings(run for run, _ in listings), dict.fromkeys(LISTINGS, "VARCHAR"))
-    gone = [location_of(results, name) for run in runs if run.plan.skipped for name in _gone(results, run)]
+    newest = [{name: getattr(run.plan, name) for name in LISTINGS} for run, _ in listings]
+    _create_from(connection, "listings", newest, dict.fromkeys(LISTINGS, "VARCHAR"))
+    folders = [layout.gone_folder(run.plan.run_id) for run in runs if run.plan.skipped]
+    gone = [location_of(results, name) for folder in folders for name in results.store.names(folder)]
     connection.execute(f"CREATE OR REPLACE VIEW store.gone AS {items_in(gone, GONE)}")
     _create_from(connection, "plans", map(_plan_row, runs), _PLAN_COLUMNS)
     _create_from(connection, "pruned", _pruned(results, index), dict.fromkeys(PRUNED, "VARCHAR"))
@@ -160,15 +162,6 @@ def _create_from(
     connection.execute(f"CREATE OR REPLACE TABLE store.{name} AS {query}", {"rows": json.dumps(list(rows))})
 
 
-def _listings(runs: Iterable[RunRecord]) -> Iterator[Mapping[str, object]]:
-    plans = (run.plan for run in runs)
-    return ({name: getattr(plan, name) for name in LISTINGS} for plan in plans)
-
-
-def _gone(results: Results, run: RunRecord) -> list[str]:
-    return results.store.names(layout.gone_folder(run.plan.run_id))
-
-
 def items_in(locations: Sequence[str], schema: pa.Schema) -> str:
     """Return the query for the items in some files, each with its run."""
     if not locations:
@@ -178,7 +171,6 @@ def items_in(locations: Sequence[str], schema: pa.Schema) -> str:
 
 
 def _pruned(results: Results, index: IndexedRuns) -> Iterator[Mapping[str, object]]:
-    """Yield the runs of which rows were deleted, each with its environment and the identity of its catalog."""
     known = {run_id: (record.plan.environment, record.plan.identity) for run_id, record in index.records.items()}
     known |= {run_id: (environment, identity) for run_id, (environment, identity) in index.pruned.items()}
     names = [name for name in results.store.folders(layout.PRUNED_FOLDER) if name in known]

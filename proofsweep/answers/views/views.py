@@ -12,8 +12,7 @@ _TAGS = "/* tag columns */"
 _OF_TABLE = "SELECT * FROM store.{0} WHERE list_contains(getvariable('environments'), environment)"
 _NO_NAMES = re.compile(r"--.*|/\*.*?\*/|'[^']*'")  # comments and texts
 
-_FURTHER = (*("catalog", "latest_answer", "changes", "rejects", "coverage"),)
-NAMES = (*TABLES, *_FURTHER)
+NAMES = (*TABLES, "catalog", "latest_answer", "changes", "rejects", "coverage")
 """The views, each after those that it reads; a table has a view of its name."""
 
 

@@ -102,7 +102,7 @@ def test_a_catalog_of_pairs_without_a_wire_name_is_not_planned(
     with pytest.raises(ConfigError, match=r"service\.sidecar_field"):
         plan_catalog(settings, catalog)
 
-    assert results_for(settings).run_ids() == []
+    assert results_for(settings).store.folders("_runs") == []
     assert service.calls == []
 
 
@@ -154,7 +154,7 @@ def test_a_known_good_file_that_cannot_be_sent_stops_the_planning(
     with pytest.raises(ConfigError, match=r"service\.known_good: .*gone\.wav cannot be sent\. There is no audio"):
         plan_catalog(settings, catalog)
 
-    assert results_for(settings).run_ids() == []
+    assert results_for(settings).store.folders("_runs") == []
     assert service.calls == []
 
 
@@ -164,10 +164,10 @@ def test_a_run_that_could_send_nothing_is_not_planned(change: Change, catalog: s
 
     with pytest.raises(RunMustStop, match="too few calls left"):
         plan_catalog(settings, catalog)
-    planned_before = results_for(settings).run_ids()
+    planned_before = results_for(settings).store.folders("_runs")
     plan = plan_catalog(settings, catalog, bounds=Bounds())
 
-    assert (planned_before, results_for(settings).run_ids()) == ([], [plan.run_id])
+    assert (planned_before, results_for(settings).store.folders("_runs")) == ([], [plan.run_id])
 
 
 def test_rows_that_could_not_be_sent_are_no_run_of_their_own_again(settings: Settings, catalog: str) -> None:
@@ -183,7 +183,7 @@ def test_rows_that_could_not_be_sent_are_no_run_of_their_own_again(settings: Set
         plan_catalog(settings, catalog, selection=selection)
     with pytest.raises(NothingDue):
         surveyed(settings, catalog, selection, None)
-    assert results_for(settings).run_ids() == [first.run_id]
+    assert results_for(settings).store.folders("_runs") == [first.run_id]
     assert plan_catalog(settings, catalog).items == 3
     (folder / "0.wav").rename(folder / "0.flac")
     assert plan_catalog(settings, catalog, selection=selection).items == 3

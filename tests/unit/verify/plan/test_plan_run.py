@@ -155,5 +155,5 @@ def test_runs_of_the_same_moment_have_names_of_their_own(folder: Path, results: 
     """Two people may begin in the same millisecond."""
     runs = {plan_run(request_for(folder), results, NOW).run_id for _ in range(3)}
 
-    assert sorted(runs) == results.run_ids()
+    assert sorted(runs) == results.store.folders("_runs")
     assert len(runs) == 3
