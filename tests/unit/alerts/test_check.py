@@ -1,17 +1,19 @@
 """A check finds what no run can tell, because it never came to its end."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from proofsweep.alerts.ends import end_of_flow, end_of_leg, end_of_pass
+from proofsweep.alerts.send import Gather
+from proofsweep.answers.describe_run import describe_run
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.exchanges import Call
+from proofsweep.model.ingest import PassReport
 from proofsweep.model.key_rotation import SecretBlocks
-from proofsweep.model.runs import new_run_id
 from proofsweep.settings import Settings, load_settings
 from proofsweep.store.legs import Legs
-from proofsweep.store.operations import Operations
 from proofsweep.verify.leg.leg_session import supersede
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.wiring import watching
@@ -20,12 +22,11 @@ from proofsweep.wiring.legs import claimed_next_leg
 from proofsweep.wiring.operations import rotate_key
 from proofsweep.wiring.runs import plan_catalog
 from proofsweep.wiring.stores import results_for
-from proofsweep.wiring.watching import check_for
+from proofsweep.wiring.watching import alert_scope, check_for, tell
 
-from ..ended_operations import leave_operation, operation_named
 from ..left_behind import let_holder_die
 from ..scripted_service import Scripted, ScriptedService
-from ..wired import Change
+from ..wired import Change, Inbox
 
 
 def verified(settings: Settings, config: str, catalog: str, bounds: Bounds | None = None) -> str:
@@ -88,19 +89,6 @@ def test_a_run_whose_process_was_killed_is_found(settings: Settings, catalog: st
     assert (alive, found(settings)) == ([], ["crashed"])
 
 
-def test_an_inventory_whose_process_was_killed_is_found(settings: Settings) -> None:
-    """It is no run: its lease tells."""
-    results, killed = results_for(settings), operation_named(new_run_id(utc_now(), "000aa"))
-    leave_operation(results, killed, is_killed=True)
-    lease = Operations(results).lease(killed.operation_id)
-    lease.claim(1)
-    alive = found(settings)
-
-    let_holder_die(lease.results, killed.operation_id, 1)
-
-    assert (alive, found(settings)) == ([], ["crashed"])
-
-
 def test_a_run_that_was_superseded_is_no_alert(settings: Settings, config: str, catalog: str) -> None:
     """Its rows are another run's; the newest run that counts is looked at instead."""
     older = plan_catalog(settings, catalog)
@@ -156,11 +144,6 @@ def test_a_key_that_cannot_be_read_keeps_nothing_else_from_being_found(settings:
     assert "key cannot be read" in check.skipped[0]
 
 
-def test_a_key_that_ends_soon_is_found(change: Change) -> None:
-    """Also if no run has its end in these hours."""
-    assert found(change(SERVICE__KEY_EXPIRES_AT=(utc_now() + timedelta(hours=3)).isoformat())) == ["key_expires"]
-
-
 def test_the_end_of_a_recorded_rotation_is_found(
     settings: Settings, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,3 +159,74 @@ def test_the_end_of_a_recorded_rotation_is_found(
     pass_hours(monkeypatch, 50)
     assert "key_expires" in found(settings)
     assert "key_expires" not in found(elsewhere)
+
+
+def told(settings: Settings, gather: Gather) -> Inbox:
+    """Tell one; fail if there is a complaint."""
+    inbox = Inbox()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(watching, "receivers_for", lambda *_: inbox)
+        assert tell(settings, gather) == []
+    return inbox
+
+
+def test_a_run_with_rows_that_remain_is_told_once(settings: Settings, config: str, catalog: str) -> None:
+    """The second run of the catalog ends alike."""
+    runs = [verified(settings, config, catalog, Bounds(max_calls=5)) for _ in range(2)]
+
+    first, second = (
+        told(settings, end_of_leg(alert_scope(settings), describe_run(results_for(settings), run_id)))
+        for run_id in runs
+    )
+
+    assert (first.kinds, second.kinds) == (["rows_remain"], [])
+    assert "rows remain (beta)" in first.alerts[0].subject
+
+
+def test_a_whole_run_lets_the_next_trouble_be_told(settings: Settings, config: str, catalog: str) -> None:
+    """What is over is forgotten."""
+    results = results_for(settings)
+    short, whole = Bounds(max_calls=5), Bounds()
+
+    inboxes = [
+        told(
+            settings,
+            end_of_leg(alert_scope(settings), describe_run(results, verified(settings, config, catalog, bounds))),
+        )
+        for bounds in (short, whole, short)
+    ]
+
+    assert [inbox.kinds for inbox in inboxes] == [["rows_remain"], [], ["rows_remain"]]
+
+
+def test_a_key_that_ends_soon_is_told_at_the_end_of_any_run(change: Change, config: str, catalog: str) -> None:
+    """Also of one that went well."""
+    settings = change(SERVICE__KEY_EXPIRES_AT=(datetime.now(UTC) + timedelta(hours=3)).isoformat())
+    run = describe_run(results_for(settings), verified(settings, config, catalog))
+
+    assert told(settings, end_of_leg(alert_scope(settings), run)).kinds == ["key_expires"]
+
+
+def test_each_flow_is_told_by_its_own_name(settings: Settings) -> None:
+    """A refused key is one cause for all of them; a good end lets the next trouble be told."""
+    ends = [("inventory-proofs", "Failed"), ("erase-proofs", "Failed"), ("rotate-key", "KeyRefused")]
+    ends += [("inventory-proofs", "Failed"), ("monitor-service", "KeyRefused")]
+    ends += [("inventory-proofs", "Completed"), ("inventory-proofs", "Failed")]
+
+    inboxes = [told(settings, end_of_flow(alert_scope(settings), flow, state, "It said so.")) for flow, state in ends]
+
+    assert [inbox.kinds for inbox in inboxes] == [["failed"], ["failed"], ["key_refused"], [], [], [], ["failed"]]
+    assert "It said: `It said so.`" in inboxes[0].alerts[0].body
+
+
+def test_files_that_are_not_moved_are_told_with_their_reasons(settings: Settings) -> None:
+    """The cause is the folder: not each file is told."""
+    rows = [{"detail": "No space left on device."}] * 15 + [{"detail": "Denied."}]
+
+    inbox = told(settings, end_of_pass(alert_scope(settings), "/in/<!here>", PassReport(not_moved=rows)))
+
+    (alert,) = inbox.alerts
+    assert alert.subject == "proofsweep: verified files that are not moved: 16 (beta)"
+    assert alert.cause == "not_moved\tbeta\t/in/<!here>\tNotMoved"
+    assert "- 15: `No space left on device.`" in alert.body
+    assert "<!here>" not in alert.body

@@ -2,18 +2,33 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from proofsweep.alerts.facts import recent_runs, work_facts
+from proofsweep.alerts.events import FLOW_OF_OPERATION
+from proofsweep.alerts.facts import alerts_of_run, end_of_run, killed_work, recent_probes, recent_runs, work_facts
+from proofsweep.alerts.messages import Alert
+from proofsweep.alerts.rules import FlowEnd, over_after_end
+from proofsweep.answers.describe_run import describe_run
 from proofsweep.model import layout
+from proofsweep.model.exchanges import Call
+from proofsweep.model.operations import OperationKind
 from proofsweep.model.runs import Plan, new_run_id
 from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.legs import Legs
+from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
+from proofsweep.store.watches import ingest_store
+
+from ..ended_operations import call_of, leave_operation, operation_named
+from ..ended_runs import answered, end_leg, plan_of_run
+from ..left_behind import let_holder_die
+from ..passes_of_monitoring import leave_pass
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MONTH_AGO = NOW - timedelta(days=35)
@@ -159,3 +174,135 @@ def test_a_folder_without_a_plan_is_no_run(results: Results) -> None:
     results.store.create(layout.shard_name(new_run_id(at(1), "bbb"), 0), b"")
 
     assert list(recent_runs(results, MONTH_AGO)) == []
+
+
+def test_only_recent_probes_of_the_environment_are_given(results: Results, tmp_path: Path) -> None:
+    """The oldest first, also over midnight."""
+    for operation_id, environment in (
+        ("20261119T080000Z_000aa", "beta"),
+        ("20261119T235500Z_000aa", "beta"),
+        ("20261120T000000Z_000aa", "production"),
+        ("20261120T000500Z_000aa", "beta"),
+    ):
+        operation = operation_named(operation_id, "monitoring", environment)
+        leave_pass(results, operation_id, environment, [call_of(operation, operation_id, Call.USAGE, 429)])
+    now = operation.started_at + timedelta(minutes=5)
+
+    found = recent_probes(results, "beta", now)
+
+    assert [probe.request_id for probe in found] == ["20261119T235500Z_000aa", "20261120T000500Z_000aa"]
+    assert {probe.trouble for probe in found} == {"throttled"}
+    assert recent_probes(Results(FolderStore(tmp_path / "empty")), "beta", now) == []
+
+
+EARLY, LATE = "20261121T120000Z_000aa", "20261121T130000Z_000bb"
+
+
+def found(results: Results) -> list[FlowEnd]:
+    """Find what was killed in the environment beta since the day before."""
+    since = operation_named(EARLY).started_at - timedelta(days=1)
+    return list(killed_work(results, "beta", since))
+
+
+@pytest.mark.parametrize("kind", OperationKind)
+def test_an_operation_is_found_when_its_process_is_gone(results: Results, kind: OperationKind) -> None:
+    """Not while it works, nor after a later one of its kind."""
+    leave_operation(results, operation_named(EARLY, kind), is_killed=True)
+    lease = Operations(results).lease(EARLY)
+    lease.claim(1)
+    alive = found(results)
+
+    let_holder_die(lease.results, EARLY, 1)
+
+    (end,) = found(results)
+    assert alive == []
+    assert (end.flow, end.state, end.subject) == (FLOW_OF_OPERATION[kind], "Crashed", end.flow)
+    leave_operation(results, operation_named(LATE, kind))
+    assert found(results) == []
+
+
+def test_operations_of_elsewhere_or_long_ago_are_not_looked_at(results: Results) -> None:
+    """Each environment has its own check."""
+    for operation in (operation_named(EARLY, environment="beta"), operation_named("20261001T120000Z_000aa")):
+        of_other = replace(operation, environment="production") if operation.operation_id == EARLY else operation
+        leave_operation(results, of_other, is_killed=True)
+        lease = Operations(results).lease(operation.operation_id)
+        lease.claim(1)
+        let_holder_die(lease.results, operation.operation_id, 1)
+
+    assert found(results) == []
+
+
+def test_a_pass_is_found_when_its_process_is_gone(results: Results) -> None:
+    """By its folder, until the next pass; one that ended is none."""
+    lease = Lease(Results(ingest_store(results.store.url)), "0123456789abcdef")
+    with sole_process(lease, facts={"environment": "beta", "folder": "/deliveries"}):
+        pass
+    ended = found(results)
+    lease.claim(2, {"environment": "beta", "folder": "/deliveries"})
+    alive = found(results)
+
+    let_holder_die(lease.results, lease.name, 2)
+
+    assert (ended, alive) == ([], [])
+    assert [(end.flow, end.subject) for end in found(results)] == [("check-ingest", "/deliveries")]
+
+
+RUN = "20261120T100000Z_aaaaaa"
+
+
+def told(results: Results, *outcomes: str, items: int, **counts: str) -> list[Alert]:
+    """Let a run's leg end with these rows; give what is told."""
+    cells = {"failed": {"reason": "timeout"}, "rejected": {"verdict": "tampered", "reason": "tampered"}}
+    plan = plan_of_run(RUN, items, catalog="s3://label/catalog")
+    rows = [answered(plan, row, str(row), outcome, **cells.get(outcome, {})) for row, outcome in enumerate(outcomes)]
+    end_leg(results, plan, rows, **counts)
+    run = describe_run(results, RUN)
+    end = end_of_run(results, run)
+    alerts = alerts_of_run(end, run)
+    assert not [cause for cause in over_after_end(end) if alerts and alerts[0].cause.startswith(cause)]
+    return alerts
+
+
+def test_rows_that_remain_are_told_with_counts_reasons_and_what_to_do(results: Results) -> None:
+    """The message says which run, what its rows are, the head of the records, and where the tables are."""
+    (alert,) = told(results, "accepted", "rejected", items=26, ended_by="quota")
+
+    machine, head = Legs(results, RUN).holder(1), Legs(results, RUN).receipt_digest(1)
+    assert machine is not None
+    assert alert.subject == "proofsweep: 24 of 26 rows remain (beta)"
+    assert alert.body.splitlines()[2:] == [
+        "2 of 26 rows have their outcome:",
+        "- 1 `accepted`: accept the credential",
+        "- 1 `rejected · tampered`: reject, and ask the supplier for the untouched original delivery",
+        f"Head of the records: `{head}`",
+        f"Environment `beta`, catalog `s3://label/catalog`, machine `{machine.host}`, 24 rows at risk.",
+        "If nobody acts: the next run of the schedule resumes them; nothing is lost, and nothing is paid twice.",
+        "To do: nothing, if the rest may wait: the next run resumes it, or `proofsweep resume`.",
+        f"Tables: `{results.store.url}`",
+    ]
+
+
+def test_a_finished_run_has_nothing_to_tell(results: Results) -> None:
+    """Everything is well, and so it is if files are rejected."""
+    assert told(results, "accepted", "rejected", items=2) == []
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "what"),
+    [(["accepted", "failed"], "1 of 2 rows failed (beta)"), (["failed"], "1 of 1 rows failed, and none was answered")],
+)
+def test_failed_rows_of_a_finished_run_are_told(results: Results, outcomes: list[str], what: str) -> None:
+    """With their count; a run that shows one of the two causes ends the other."""
+    (alert,) = told(results, *outcomes, items=len(outcomes))
+
+    assert what in alert.subject
+    assert "`proofsweep rejects`" in alert.body
+
+
+def test_a_sunset_header_of_a_run_is_told(results: Results) -> None:
+    """Also of a run that is well; no row is at risk."""
+    (alert,) = told(results, "accepted", items=1, sunset="Sat, 31 Jul 2027 00:00:00 GMT")
+
+    assert alert.kind == "sunset"
+    assert "at risk" not in alert.body

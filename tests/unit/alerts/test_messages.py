@@ -4,7 +4,6 @@ import pytest
 
 from proofsweep.alerts.events import AlertKind
 from proofsweep.alerts.messages import (
-    TEST_ALERT,
     cause_of,
     harmless,
     quoted,
@@ -59,8 +58,3 @@ def test_a_long_list_is_shortened_and_says_by_how_much() -> None:
 def test_parts_of_a_cause_cannot_be_confused() -> None:
     """A name with a tab is not two names."""
     assert cause_of(AlertKind.SUNSET, "a\tb", "c") != cause_of(AlertKind.SUNSET, "a", "b", "c")
-
-
-def test_the_test_message_is_of_no_cause() -> None:
-    """It can be sent again and again."""
-    assert (TEST_ALERT.kind, TEST_ALERT.cause) == (None, "")

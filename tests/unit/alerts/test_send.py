@@ -127,7 +127,7 @@ def test_a_receiver_that_fails_in_the_middle_loses_no_other(tmp_path: Path, noti
 
 def test_a_cause_from_the_future_is_forgotten() -> None:
     """A clock that was wrong once would else keep it silent for years."""
-    assert still_sent({"a": NOW + timedelta(seconds=1)}, NOW, 7.0) == {}
+    assert still_sent({"a": NOW + timedelta(seconds=1)}, NOW, 7.0, []) == {}
 
 
 def test_the_begin_of_a_cause_that_is_over_names_whole_parts_of_it() -> None:
@@ -135,3 +135,12 @@ def test_the_begin_of_a_cause_that_is_over_names_whole_parts_of_it() -> None:
     sent = {"rows\tbeta\tmusic\tquota": NOW, "rows\tbeta\tmusic2\tquota": NOW, "key\tbeta": NOW}
 
     assert still_sent(sent, NOW, 7.0, ["rows\tbeta\tmusic", "key\tbeta"]).keys() == {"rows\tbeta\tmusic2\tquota"}
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"a": 1}', b'{"a": "yesterday"}', b"\xff", b"null"])
+def test_an_object_that_cannot_be_understood_is_as_good_as_none(tmp_path: Path, content: bytes) -> None:
+    """Somebody edited it, or a disk was full."""
+    store = open_store(str(tmp_path))
+    store.replace("_alerts/told.json", content)
+
+    assert read_sent(store) == {}

@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.answers.describe_run import describe_run, newest_run, newest_runs, run_worked_on_by, unfinished_runs
+from proofsweep.answers.describe_run import (
+    describe_run,
+    journalled_calls,
+    newest_run,
+    newest_runs,
+    run_worked_on_by,
+    unfinished_runs,
+    unpublished_rows,
+)
 from proofsweep.endings import EndedBy
 from proofsweep.errors import ResultsError
 from proofsweep.model.layout import verdicts_name
@@ -17,7 +25,7 @@ from proofsweep.store.store import open_store
 from proofsweep.verify.leg.note_leg import note_leg
 
 from ..ended_runs import answered, end_leg, plan_of_run
-from ..left_behind import let_holder_die, write_journal
+from ..left_behind import let_holder_die, write_journal, write_part
 
 ACCEPTED = ("accepted", "valid", None)
 TAMPERED = ("rejected", "tampered", "tampered")
@@ -212,3 +220,36 @@ def test_a_run_that_was_superseded_is_not_gone_on_with(no_runs: Results, plan: P
     legs.write_receipt(2, {"ended_by": str(EndedBy.SUPERSEDED)})
 
     assert run_worked_on_by(no_runs, "f1", LONG_AGO) is None
+
+
+COLUMNS = ["manifest_row", "outcome"]
+
+
+@pytest.fixture
+def two_shards() -> Plan:
+    """A run of two shards of two rows."""
+    return plan_of_run("20261120T120000Z_000aa", 4, shards=2, shard_items=2)
+
+
+def rows_of(results: Results, plan: Plan, leg: int) -> list[int]:
+    """List the rows that wait."""
+    tables = unpublished_rows(results, plan, leg, COLUMNS)
+    return sorted(number for table in tables for number in table["manifest_row"].to_pylist())
+
+
+def test_a_row_of_two_processes_waits_once(results: Results, two_shards: Plan) -> None:
+    """A process that was lost may have written down what another one did again."""
+    write_journal(results, two_shards, 1, [0, 1])
+    write_journal(results, two_shards, 1, [1, 3], writer="other")
+
+    assert rows_of(results, two_shards, 1) == [0, 1, 3]
+    assert journalled_calls(results, two_shards, 1) == {"calls": 4, "throttled": 0, "bytes_sent": 0}
+
+
+def test_a_shard_that_the_leg_has_published_does_not_wait(results: Results, two_shards: Plan) -> None:
+    """Its rows stay in the journal until the leg ends; those of an earlier leg are others."""
+    write_part(results, two_shards, 1, 1, [2])
+    write_journal(results, two_shards, 2, [0, 1, 3])
+    write_part(results, two_shards, 2, 0, [0, 1])
+
+    assert rows_of(results, two_shards, 2) == [3]

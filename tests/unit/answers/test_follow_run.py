@@ -10,7 +10,7 @@ from proofsweep.answers.describe_run import active_legs, describe_run
 from proofsweep.answers.follow_run import Waiting, heartbeats_of, only_active_run, stop_run
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.model.progress import LegProgress, OpenLeg
-from proofsweep.model.runs import Claim, Plan
+from proofsweep.model.runs import Plan
 from proofsweep.store import active_legs as stored
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.legs import Legs
@@ -204,22 +204,3 @@ def test_a_run_counts_what_its_active_leg_has_told(legs: Legs, plan: Plan) -> No
     end(legs)
     ended = describe_run(legs.results, plan.run_id)
     assert (ended.active, ended.remaining_now, ended.rows_now("accepted")) == (None, 4, 0)
-
-
-def test_an_open_leg_says_where_it_is() -> None:
-    """In words, and for programs."""
-    claim = Claim(host="vm", boot="b", pid=7, process_started="1", claimed_at="2026-11-20T00:00:00+00:00")
-    leg = OpenLeg(run_id="r", leg=2, claim=claim, beaten_at=claim.claimed.at, age_seconds=31.0)
-
-    assert (leg.where, leg.is_alive) == ("process 7 on vm", False)
-    assert leg.document() == {
-        "run_id": "r",
-        "leg": 2,
-        "host": "vm",
-        "pid": 7,
-        "since": "2026-11-20T00:00:00+00:00",
-        "sign_of_life_at": "2026-11-20T00:00:00+00:00",
-        "sign_of_life_age_seconds": 31.0,
-        "is_alive": False,
-        "progress": None,
-    }

@@ -1,10 +1,14 @@
 """A report is written for people and for the next run."""
 
 import csv
+from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
 
-from proofsweep.answers.report_formats import CompletionReport, ReportRow, write_csv
+import pytest
+
+from proofsweep.answers import report_formats
+from proofsweep.answers.report_formats import CompletionReport, GroupedRows, ReportRow, write_csv
 from proofsweep.model.completion_report import own_header
 
 OWN = own_header()
@@ -51,3 +55,30 @@ def test_a_cell_with_a_separator_of_some_spreadsheet_is_quoted(tmp_path: Path) -
     for delimiter in ",;\t":
         cells = [cell for line in csv.reader(StringIO(text, newline=""), delimiter=delimiter) for cell in line]
         assert not [cell for cell in cells if cell.startswith("=")]
+
+
+def plain_row(name: str, **tags: str) -> ReportRow:
+    """Make a row with two own cells, a name and an instant."""
+    return ReportRow(tags, [name, datetime(2026, 11, 20, tzinfo=UTC)])
+
+
+def test_each_group_gives_its_rows_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also when they went to disk in several portions; names that are not UTF-8 come back as they were."""
+    monkeypatch.setattr(report_formats, "_WAITING_ROWS", 2)
+    groups = GroupedRows(tmp_path)
+    for number in range(5):
+        groups.add("a" if number % 2 else "../b", plain_row(f"{number}\udcff\n"))
+
+    assert groups.counts == {"a": 2, "../b": 3}
+    assert [row.own[0] for row in groups.rows("../b")] == ["0\udcff\n", "2\udcff\n", "4\udcff\n"]
+    assert [row.own[1] for row in groups.rows("a")] == ["2026-11-20T00:00:00+00:00"] * 2
+
+
+def test_the_tags_of_a_group_are_those_of_its_rows(tmp_path: Path) -> None:
+    """A supplier's list has no columns of another supplier."""
+    groups = GroupedRows(tmp_path)
+    groups.add("a", plain_row("1", isrc="x"))
+    groups.add("b", plain_row("2", upc="y"))
+    groups.add("a", plain_row("3", title="z"))
+
+    assert [*groups.tag_names["a"]] == ["isrc", "title"]

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.answers.run_changes import CHANGES_IN_ORDER, COLUMNS, Comparison, run_changes
-from proofsweep.errors import ResultsError
+from proofsweep.answers.run_changes import CHANGES_IN_ORDER, COLUMNS, Comparison, comparison_of, run_changes
+from proofsweep.errors import ResultsError, UsageError
 from proofsweep.model.runs import INGEST, Plan
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store
 
+from ..ended_runs import answered, end_leg, plan_of_run
 from .views.nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, TUESDAY, WEDNESDAY, night
 
 GRADE: Row = {"classification": "human", "grade_human": 0.9, "grade_rubric_version": "r1"}
@@ -115,3 +116,40 @@ def test_a_store_that_cannot_be_read_is_one_line(results: Results) -> None:
 
     with pytest.raises(ResultsError, match="cannot be read"), run_changes(Comparison(results, now)):
         pass
+
+
+def night_of(results: Results, day: int, **facts: object) -> Plan:
+    """Leave a run of one row behind."""
+    plan = plan_of_run(f"202611{day:02}T100000Z_a", **facts)
+    end_leg(results, plan, [answered(plan, 0, "a")])
+    return plan
+
+
+def test_the_baseline_is_the_first_finished_run_of_the_catalog(results: Results) -> None:
+    """A run that was stopped is none, and neither is one of another catalog."""
+    night_of(results, 1, catalog="/c/other.csv")
+    night_of(results, 2, items=5)
+    baseline = night_of(results, 3)
+    night_of(results, 4)
+
+    assert comparison_of(results, night_of(results, 5), "baseline").before == baseline
+
+
+def test_a_run_that_is_named_is_taken_and_by_default_none_is(results: Results) -> None:
+    """Without one it is the runs of `store.comparisons`."""
+    other, now = night_of(results, 1), night_of(results, 2)
+
+    assert comparison_of(results, now, other.run_id).before == other
+    assert comparison_of(results, now, "previous").before is None
+
+
+def test_what_cannot_be_compared_is_refused(results: Results) -> None:
+    """Nothing before, no such run, and verdicts of two environments."""
+    elsewhere, now = night_of(results, 1, environment="production"), night_of(results, 2)
+
+    with pytest.raises(ResultsError, match="There is nothing to compare the run"):
+        comparison_of(results, now, "previous")
+    with pytest.raises(ResultsError, match="There is no run 'nope'"):
+        comparison_of(results, now, "nope")
+    with pytest.raises(UsageError, match=r"of the environment 'beta', and .* of 'production'"):
+        comparison_of(results, now, elsewhere.run_id)

@@ -48,19 +48,3 @@ def test_the_last_sunset_of_any_leg_is_kept(plan: Plan) -> None:
     run = RunStatus(plan=plan, groups=(), legs=(a_leg(1, "quota", sunset="soon"), a_leg(2, "quota", sunset=None)))
 
     assert run.sunset == "soon"
-
-
-@pytest.mark.parametrize(
-    ("legs", "calls_unrecorded"),
-    [
-        ((), 0),
-        ((a_leg(1, "cancelled", calls_unrecorded=None),), 0),
-        ((a_leg(1, "killed", calls_unrecorded=None),), None),
-        ((a_leg(1, "killed", calls_unrecorded=88), a_leg(2, None)), None),
-    ],
-)
-def test_unrecorded_calls_are_known_if_no_leg_was_killed(
-    plan: Plan, legs: tuple[LegStatus, ...], calls_unrecorded: int | None
-) -> None:
-    """A leg that ended in order recorded all its calls; a leg that runs may have been killed."""
-    assert RunStatus(plan=plan, groups=(), legs=legs).calls_unrecorded == calls_unrecorded

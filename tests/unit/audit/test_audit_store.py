@@ -4,11 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.audit.audit_store import audit_store
+from proofsweep.audit import audit_store as module
+from proofsweep.audit.audit_store import audit_store, check_snapshot
 from proofsweep.errors import ResultsError
-from proofsweep.model.findings import Audit
+from proofsweep.model.findings import Audit, Findings
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.verify.leg.note_leg import complete_snapshot
 
 from ...worlds.audited_store import NEWEST, TWO_LEGS, end_leg, planned
 
@@ -74,3 +76,26 @@ def test_an_old_head_holds_what_was_there(results: Results) -> None:
 
     assert wrong(done) == []
     assert [note.what for note in done.notes] == ["does not hold 1 of 6 receipts: they are newer"]
+
+
+def wrong_in_snapshot(results: Results) -> list[str]:
+    """Name what is wrong."""
+    findings = Findings()
+    check_snapshot(results, findings)
+    return [finding.where for finding in findings.wrong]
+
+
+@pytest.mark.parametrize("step", [1, 3, 5_000])
+def test_a_snapshot_that_nobody_changed_passes(results: Results, step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However it was merged, and in whatever steps it is compared; so does a store without one."""
+    monkeypatch.setattr(module, "_STEP_ROWS", step)
+    assert wrong_in_snapshot(results) == []
+    complete_snapshot(results)
+    assert wrong_in_snapshot(results) == []
+
+
+def test_a_damaged_snapshot_is_found(results: Results, root: Path) -> None:
+    """And no traceback."""
+    max(root.glob("_snapshot/*/*.parquet")).write_bytes(b"PAR1")
+
+    assert wrong_in_snapshot(results) == ["_snapshot"]

@@ -273,21 +273,6 @@ def test_a_forged_pruning_of_a_young_run_is_found(root: Path) -> None:
     assert "is held by no receipt" in said
 
 
-@pytest.mark.parametrize(
-    ("claims", "said"),
-    [
-        ({"decided_at": "2046-01-01T00:00:00+00:00"}, "was decided in the future"),
-        ({"run_ended_at": "2025-01-01T00:00:00+00:00"}, "names another end of the run"),
-        ({"decided_at": "soon"}, "has an instant that cannot be read"),
-    ],
-)
-def test_what_a_pruning_claims_is_held_against_the_receipts(root: Path, claims: dict[str, str], said: str) -> None:
-    """When it was decided, and when the run ended."""
-    pruning_of(root, NEWEST, part(NEWEST, "00000-001"), days=1, **claims)
-
-    assert any(said in each.what for each in audit(root).wrong)
-
-
 def test_a_pruning_of_the_only_answers_is_found(root: Path) -> None:
     """The rows that prunings keep are the newest; a kept part that goes is no kept one."""
     for run_id in (PRUNED, TWO_LEGS):

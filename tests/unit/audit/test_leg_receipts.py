@@ -1,15 +1,18 @@
 """The receipts of a run hold each other, its plan and its claims; whatever cannot be read is a finding."""
 
 import json
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from proofsweep.audit.leg_receipts import check_chain, leg_numbers, read_receipts
+from proofsweep.audit.leg_receipts import check_chain, check_claims, leg_numbers, read_prunings, read_receipts
 from proofsweep.model.findings import Findings
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.prunings import prunings_of
 
-from ...worlds.audited_store import TWO_LEGS
+from ...worlds.audited_store import NEWEST, NOW, PRUNED, TWO_LEGS
 
 LEGS = f"_runs/{TWO_LEGS}/legs"
 
@@ -72,3 +75,68 @@ def test_a_gap_is_found(results: Results, root: Path) -> None:
         f"{LEGS}/001/claim.json is missing, but the leg left something behind",
         f"{LEGS}/001/receipt.json is missing, though a later leg has ended",
     ]
+
+
+HELD = {f"_pruned/{PRUNED}/001-intent.json"}
+
+
+def wrong(results: Results, now: datetime = NOW, **claims: object) -> list[str]:
+    """Return what is wrong with the pruning of a run, once it claims something else."""
+    findings = Findings()
+    prunings = [replace(each, **claims) for each in prunings_of(results.store, PRUNED)]  # type: ignore[arg-type]  # of any member
+    receipts = read_receipts(results.store, PRUNED, findings)
+    check_claims(results, results.plan(PRUNED), receipts, prunings, HELD, now, findings)
+    return [finding.what for finding in findings.wrong]
+
+
+def test_a_pruning_that_was_made_passes(results: Results) -> None:
+    """It is old enough, and the answers of its items are newer elsewhere."""
+    assert wrong(results) == []
+
+
+@pytest.mark.parametrize(
+    ("claims", "said"),
+    [
+        ({"older_than_days": 4_000}, "prunes a run that was not 4000 days old"),
+        ({"run_ended_at": "2025-01-09T00:00:00+00:00"}, "names another end of the run than its receipts"),
+        ({"decided_at": "2046-01-01T00:00:00+00:00"}, "was decided in the future"),
+        ({"decided_at": "soon"}, "has an instant that cannot be read"),
+        ({"deleted": ()}, "does not say of each part of verdicts whether it was kept"),
+        ({"number": 7}, "is held by no receipt"),
+    ],
+)
+def test_a_false_claim_is_found(results: Results, claims: dict[str, object], said: str) -> None:
+    """Of the age, the end, the instant, what was kept, or the receipt that holds it."""
+    assert any(what.startswith(said) for what in wrong(results, **claims))
+
+
+def test_what_a_pruning_deleted_is_known(results: Results) -> None:
+    """By name, for the run it belongs to."""
+    findings = Findings()
+
+    (pruning,) = read_prunings(results.store, PRUNED, findings)
+
+    assert {each.name.partition("/")[0] for each in pruning.deleted} == {"verdicts", "exchanges", "_runs"}
+    assert read_prunings(results.store, NEWEST, findings) == []
+    assert (findings.wrong, findings.notes) == ([], [])
+
+
+def test_an_interrupted_pruning_is_a_note(results: Results, root: Path) -> None:
+    """Repeated, it comes to its end."""
+    (root / f"_pruned/{PRUNED}/001-receipt.json").unlink()
+    findings = Findings()
+
+    read_prunings(results.store, PRUNED, findings)
+
+    assert [note.where for note in findings.notes] == [f"_pruned/{PRUNED}/001-intent.json"]
+
+
+@pytest.mark.parametrize("name", ["001-intent.json", "001-receipt.json"])
+def test_a_damaged_pruning_is_found(results: Results, root: Path, name: str) -> None:
+    """And no traceback."""
+    (root / f"_pruned/{PRUNED}" / name).write_bytes(b"[")
+    findings = Findings()
+
+    read_prunings(results.store, PRUNED, findings)
+
+    assert [finding.where for finding in findings.wrong] == [f"_pruned/{PRUNED}"]

@@ -14,7 +14,7 @@ from ...worlds.audited_store import NEWEST, PRUNED, TWO_LEGS
 
 def graph_of(results: Results) -> ReceiptGraph:
     """Read all receipts."""
-    return read_graph(results.store, results.run_ids(), Findings())
+    return read_graph(results.store, results.store.folders("_runs"), Findings())
 
 
 def test_the_newest_receipt_holds_all(results: Results) -> None:
@@ -41,7 +41,7 @@ def test_a_receipt_that_another_names_differently_is_found(results: Results, roo
     (root / f"_runs/{TWO_LEGS}/legs/002/receipt.json").write_text("{}")
     findings = Findings()
 
-    read_graph(results.store, results.run_ids(), findings)
+    read_graph(results.store, results.store.folders("_runs"), findings)
 
     assert {finding.where for finding in findings.wrong} == {f"_runs/{TWO_LEGS}/legs/002/receipt.json"}
 

@@ -9,8 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from proofsweep.audit.leg_receipts import read_receipts
-from proofsweep.audit.row_counts import check_runs_row, check_shard
+from proofsweep.audit.row_counts import RequestIds, check_runs_row, check_shard
 from proofsweep.model.findings import Findings
+from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.store.plans_and_parts import Results
 
 from ...worlds.audited_store import NEWEST
@@ -75,3 +76,36 @@ def test_a_row_of_runs_is_held_against_its_receipt(results: Results, root: Path)
         "is missing or cannot be read as the row of one leg",
         "is missing or cannot be read as the row of one leg",
     ]
+
+
+ROWS = [
+    {"manifest_row": 0, "uploads_request_id": "u0", "verify_request_id": "v0"},
+    {"manifest_row": 1, "answered_by_row": 0, "uploads_request_id": "u0", "verify_request_id": "v0"},
+    {"manifest_row": 2},
+]
+EXCHANGES = [("uploads", 0, "u0"), ("verify", 0, "v0"), ("slot", 0, "s0"), ("usage", None, "x")]
+
+
+def missing(exchanges: list[tuple[str, int | None, str]]) -> int:
+    """Count what is not in these exchanges, which come in parts of one row."""
+    found = RequestIds()
+    found.add(pa.Table.from_pylist(ROWS, schema=SCHEMAS["verdicts"]))
+    for call, row, request_id in exchanges:
+        cells = {"call": call, "manifest_row": row, "request_id": request_id}
+        found.find_in(pa.Table.from_pylist([cells], schema=SCHEMAS["exchanges"]))
+    return found.missing()
+
+
+@pytest.mark.parametrize(
+    ("exchanges", "count"),
+    [
+        (EXCHANGES, 0),
+        (EXCHANGES[1:], 1),
+        ([], 2),
+        ([("uploads", 0, "v0"), ("verify", 0, "u0")], 2),
+        ([("uploads", 0, "u0"), ("verify", 2, "v0")], 1),
+    ],
+)
+def test_each_named_request_id_is_looked_for(exchanges: list[tuple[str, int | None, str]], count: int) -> None:
+    """A row that uses another's answer names that row's exchanges; null names nothing."""
+    assert missing(exchanges) == count

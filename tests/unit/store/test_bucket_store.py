@@ -23,43 +23,6 @@ def store(request: pytest.FixtureRequest) -> BucketStore:
     return BucketStore(request.param, lambda _root: bucket)
 
 
-def test_an_object_is_created_once_and_read_as_it_was_created(store: BucketStore) -> None:
-    """The second create of a name is an error."""
-    store.create(NAME, b"first")
-
-    with pytest.raises(NameTaken):
-        store.create(NAME, b"second")
-
-    assert store.read(NAME) == b"first"
-
-
-def test_an_object_that_is_replaced_has_its_last_content(store: BucketStore) -> None:
-    """The first replacement makes it."""
-    for content in (b"first", b"second"):
-        store.replace("legs/001/heartbeat.json", content)
-
-    assert store.read("legs/001/heartbeat.json") == b"second"
-
-
-def test_names_are_sorted_and_full_and_of_one_folder(store: BucketStore) -> None:
-    """Folders beside them are listed by themselves; hidden names are left out."""
-    for name in ("t/b", "t/a", "t/.hidden", "t/sub/c", "t/other/d", "t-else/e"):
-        store.create(name, b"")
-
-    assert store.names("t") == ["t/a", "t/b"]
-    assert store.folders("t") == ["other", "sub"]
-
-
-def test_what_is_missing_is_empty_and_no_error(store: BucketStore) -> None:
-    """A new store has nothing in it; deleting twice is deleting once."""
-    store.create("t/a", b"")
-    store.delete("t/a")
-    store.delete("t/a")
-
-    assert store.read("t/a") is None
-    assert (store.names("nowhere"), store.folders("nowhere")) == ([], [])
-
-
 class Forgetful(BaseHTTPRequestHandler):
     """An S3 that takes an object and then fails to say so; after that it knows that the name is taken."""
 

@@ -59,14 +59,6 @@ def said(log: DerivedLog) -> list[object]:
     return sorted(entry.body["n"] for entry in log.entries())  # type: ignore[type-var]  # numbers, as the tests wrote them
 
 
-def test_what_is_added_is_read(log: DerivedLog) -> None:
-    """Each entry stands by itself."""
-    log.add({"n": 1})
-    log.add({"n": 2})
-
-    assert said(log) == [1, 2]
-
-
 def test_two_processes_that_replace_the_same_entries_lose_nothing(log: DerivedLog) -> None:
     """Both results stay, also what was added between."""
     log.add({"n": 1})

@@ -21,13 +21,6 @@ def store(tmp_path: Path) -> Store:
     return FolderStore(tmp_path / "deep" / "results")
 
 
-def test_an_object_is_read_as_it_was_created(store: Store) -> None:
-    """Its folders come with it."""
-    store.create(NAME, b"content")
-
-    assert store.read(NAME) == b"content"
-
-
 @pytest.mark.parametrize("write", [FolderStore.create, FolderStore.replace])
 def test_an_object_and_all_folders_above_it_survive_a_power_cut(
     store: FolderStore,
@@ -58,25 +51,6 @@ def test_what_cannot_be_deleted_is_an_error_of_the_store(store: Store, monkeypat
 
     with pytest.raises(ResultsError, match="cannot be written"):
         store.delete(NAME)
-
-
-def test_the_second_to_create_a_name_is_told_so(store: Store) -> None:
-    """And what the first wrote stays."""
-    store.create(NAME, b"first")
-
-    with pytest.raises(NameTaken):
-        store.create(NAME, b"second")
-
-    assert store.read(NAME) == b"first"
-
-
-def test_an_object_that_is_replaced_has_its_last_content(store: Store, tmp_path: Path) -> None:
-    """The first replacement makes it, and no draft stays behind."""
-    for content in (b"first", b"second"):
-        store.replace("legs/001/heartbeat.json", content)
-
-    assert store.read("legs/001/heartbeat.json") == b"second"
-    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["heartbeat.json"]
 
 
 def test_of_many_racers_one_wins(store: Store) -> None:
@@ -111,41 +85,6 @@ def test_a_write_that_broke_off_is_no_object(store: Store, tmp_path: Path) -> No
     store.create("verdicts/a", b"whole")
 
     assert store.names("verdicts") == ["verdicts/a"]
-
-
-@pytest.mark.parametrize("create", [lambda store: store.create(NAME, b"1"), lambda store: store.create("a", b"2")])
-def test_no_draft_stays_behind(tmp_path: Path, create: Callable[[Store], None]) -> None:
-    """Whether the creation went well or the name was taken."""
-    store = FolderStore(tmp_path)
-    store.create("a", b"1")
-
-    try:
-        create(store)
-    except NameTaken:
-        assert store.read("a") == b"1"
-
-    assert [path for path in tmp_path.rglob("*") if path.name.startswith(".")] == []
-
-
-def test_names_are_sorted_and_full_and_of_one_folder(store: Store) -> None:
-    """Folders beside them are listed by themselves; hidden names are left out."""
-    for name in ("t/b", "t/a", "t/.hidden", "t/sub/c", "t/other/d"):
-        store.create(name, b"")
-
-    assert store.names("t") == ["t/a", "t/b"]
-    assert store.folders("t") == ["other", "sub"]
-    assert store.folders("t", "other") == ["sub"]
-
-
-def test_what_is_missing_is_empty_and_no_error(store: Store) -> None:
-    """A new store has nothing in it; deleting twice is deleting once."""
-    store.create("t/a", b"")
-    store.delete("t/a")
-    store.delete("t/a")
-
-    assert store.read("t/a") is None
-    assert (store.names("nowhere"), store.folders("nowhere")) == ([], [])
-    assert (store.read("t/a/b"), store.names("t/a")) == (None, [])
 
 
 @pytest.mark.parametrize("write", ["create", "replace"])

@@ -1,15 +1,21 @@
 """Every row that some leg has finished counts, wherever it lies."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from proofsweep.model.runs import Plan
+from proofsweep.model.tables import schemas
+from proofsweep.store import known_rows as module
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.journal import Journal
-from proofsweep.store.known_rows import AnswerTimes, are_known_since, known_rows
+from proofsweep.store.known_rows import AnswerTimes, are_known_since, known_rows, newest_answers
 from proofsweep.store.legs import Legs
+from proofsweep.store.newest_rows import reduced
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.snapshot import COLUMNS, Snapshot
 from proofsweep.verify.leg.note_leg import note_leg
 
 from ..ended_runs import answered, end_leg, plan_of_run
@@ -83,3 +89,88 @@ def test_a_clock_that_was_ahead_makes_no_answer_newer(results: Results) -> None:
     )
 
     assert str(AnswerTimes(results, "beta", ("accepted",)).of("a", "v1", None)).startswith("2026-11-23")
+
+
+NOW = datetime(2026, 11, 22, 12, 0, 0, 123456, tzinfo=UTC)
+
+
+@pytest.fixture
+def timed(tmp_path: Path) -> Results:
+    """A store whose snapshot holds answers and failures of two environments."""
+    results = Results(FolderStore(tmp_path))
+    cells = [
+        ("a", "beta", "accepted", "v1", None, 5),
+        ("a", "beta", "failed", "v1", None, 1),
+        ("a", "production", "accepted", "v1", None, 0),
+        ("b", "beta", "rejected", "v1", "s1", 3),
+        ("c", "beta", "failed", "v1", None, 2),
+    ]
+    names = ("item_id", "environment", "outcome", "audio_version", "sidecar_version")
+    common = dict.fromkeys(COLUMNS) | {"run_id": "r", "leg": 1, "audio": "x", "action": "x", "epoch": 0}
+    rows = [
+        common
+        | dict(zip(names, row[:5], strict=True))
+        | {"manifest_row": number, "finished_at": NOW - timedelta(days=row[5]), "accepted": row[2] == "accepted"}
+        for number, row in enumerate(cells)
+    ]
+    table = pa.Table.from_pylist(rows, schema=schemas.SNAPSHOT)
+    Snapshot(results.store).add(reduced([table]), {"r": [1]})
+    return results
+
+
+def test_the_newest_time_of_an_outcome_is_found(timed: Results) -> None:
+    """Rows with other outcomes, of other environments and other versions do not count."""
+    answered, tried = (
+        AnswerTimes(timed, "beta", outcomes).of
+        for outcomes in (("accepted", "rejected"), ("accepted", "rejected", "failed", "ineligible"))
+    )
+
+    assert answered("a", "v1", None) == NOW - timedelta(days=5)
+    assert tried("a", "v1", None) == NOW - timedelta(days=1)
+    assert answered("b", "v1", "s1") == NOW - timedelta(days=3)
+    assert (answered("b", "v1", None), answered("b", "v2", "s1"), answered("b", None, "s1")) == (None, None, None)
+    assert (answered("c", "v1", None), tried("c", "v1", None)) == (None, NOW - timedelta(days=2))
+
+
+def test_a_store_without_a_snapshot_has_no_times(tmp_path: Path) -> None:
+    """Then every row is due."""
+    times = AnswerTimes(Results(FolderStore(tmp_path / "new")), "beta", ("accepted",))
+
+    assert times.of("a", "v1", None) is None
+
+
+OLD, NEW = plan_of_run("20261101T120000Z_000aa", items=4), plan_of_run("20261120T120000Z_000aa", items=3)
+
+
+@pytest.fixture
+def two_nights(tmp_path: Path) -> Results:
+    """A store in which `a` was answered twice, `b` failed lately, `c` never had an answer, `d` only long ago."""
+    results = Results(FolderStore(tmp_path))
+    end_leg(results, OLD, [answered(OLD, row, name) for row, name in enumerate("abd")])
+    note_leg(results, OLD)
+    outcomes = {"a": "rejected", "b": "failed", "c": "ineligible"}
+    end_leg(results, NEW, [answered(NEW, row, name, word) for row, (name, word) in enumerate(outcomes.items())])
+    note_leg(results, NEW)
+    return results
+
+
+@pytest.mark.parametrize("few", [5_000, 2])
+def test_the_newest_answers_of_some_items_are_given(
+    two_nights: Results, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A failed night does not hide the answer before it; few items are found as many are."""
+    monkeypatch.setattr(module, "_FEW_ITEMS", few)
+
+    rows = [
+        row for table in newest_answers(two_nights, "beta", iter(["c", "b", "x", "a"])) for row in table.to_pylist()
+    ]
+
+    assert [(row["item_id"], row["outcome"], row["run_id"]) for row in rows] == [
+        ("a", "rejected", NEW.run_id),
+        ("b", "accepted", OLD.run_id),
+    ]
+
+
+def test_another_environment_has_no_answers_here(two_nights: Results) -> None:
+    """An answer of beta is none of production."""
+    assert list(newest_answers(two_nights, "production", ["a"])) == []

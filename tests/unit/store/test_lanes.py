@@ -1,6 +1,5 @@
 """The object in which processes tell each other how they share a lane."""
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -45,16 +44,6 @@ def test_of_two_that_tell_at_once_one_must_read_first(store: FolderStore) -> Non
     assert one.newer() == lane_of("other")
 
 
-def test_of_twenty_that_create_the_object_at_once_one_does(store: FolderStore) -> None:
-    """A store that creates an object once needs no other condition."""
-    objects = [LaneObject(store, FOLDER) for _ in range(20)]
-
-    with ThreadPoolExecutor(20) as pool:
-        told = list(pool.map(lambda each: each.tell(lane_of("a")), objects))
-
-    assert sum(told) == 1
-
-
 class LyingStore(FolderStore):
     """Lets each create through; the last one's object stands."""
 
@@ -90,14 +79,6 @@ def test_fields_of_other_releases_are_passed_over(store: FolderStore) -> None:
     )
 
     assert LaneObject(store, FOLDER).latest() == Lane(members={"a": Member(priority=1, rate=2.5)})
-
-
-def test_a_draft_of_a_process_that_was_killed_is_no_object(store: FolderStore, tmp_path: Path) -> None:
-    """An object is there whole, or not at all."""
-    LaneObject(store, FOLDER).tell(lane_of("one"))
-    (tmp_path / FOLDER / ".draft-0123").write_bytes(b'{"bu')
-
-    assert LaneObject(store, FOLDER).latest() == lane_of("one")
 
 
 def test_old_objects_are_deleted(store: FolderStore) -> None:

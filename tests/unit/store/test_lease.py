@@ -16,7 +16,7 @@ from proofsweep.errors import NameTaken, ResultsError, RunIsActive
 from proofsweep.model import layout
 from proofsweep.model.runs import STALE_SECONDS
 from proofsweep.store.folder_store import FolderStore, hold, is_let_go, is_local
-from proofsweep.store.lease import Lease
+from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.plans_and_parts import Results
 
 
@@ -158,21 +158,6 @@ def test_a_leg_that_ends_while_it_is_listened_to_is_not_active(lease: Lease, clo
 
     assert not lease.is_active(1)
     assert clock.uptime_seconds == 105
-
-
-def test_a_claimed_leg_of_a_living_process_is_alive(lease: Lease) -> None:
-    """Even before its first heartbeat."""
-    lease.claim(1)
-
-    assert lease.is_alive(1)
-
-
-def test_a_leg_without_a_sign_for_too_long_is_stale(lease: Lease, clock: Clock) -> None:
-    """Its process may hang, or its host may be cut off."""
-    lease.claim(1)
-    clock.move(31)
-
-    assert not lease.is_alive(1)
 
 
 def test_the_last_beat_counts(lease: Lease, clock: Clock) -> None:
@@ -392,3 +377,28 @@ def test_a_leg_is_active_from_its_claim_to_its_receipt(lease: Lease) -> None:
     assert before is None
     assert during == lease.holder(1)
     assert lease.active_claim() is None
+
+
+@pytest.fixture
+def erasures(tmp_path: Path) -> Lease:
+    """A lease that nobody has claimed."""
+    return Lease(Results(FolderStore(tmp_path)), "erasures", busy="It is busy.")
+
+
+def test_a_second_process_is_refused(erasures: Lease) -> None:
+    """It would take the journal of the first one for that of a dead process."""
+    with sole_process(erasures), pytest.raises(RunIsActive, match="busy"), sole_process(erasures):
+        pass
+
+    with sole_process(erasures):
+        pass
+
+
+def test_a_dead_process_holds_nobody_up(erasures: Lease, tmp_path: Path) -> None:
+    """Its claim is there, and the process is not."""
+    erasures.claim(1)
+    (claim,) = tmp_path.rglob("claim.json")
+    claim.write_text(json.dumps(json.loads(claim.read_text()) | {"process_started": "earlier"}))
+
+    with sole_process(erasures):
+        pass

@@ -34,14 +34,3 @@ def test_what_an_earlier_receipt_says_of_rows_is_read(legs: Legs) -> None:
     legs.write_receipt(2, {"in_doubt": [2, "x"]})
 
     assert [legs.in_doubt_before(leg) for leg in (1, 2, 4)] == [frozenset(), frozenset({1}), frozenset({2})]
-
-
-def test_receipts_form_a_chain(legs: Legs) -> None:
-    """Each names the digest of the one before, so none can be exchanged unseen."""
-    legs.write_receipt(1, {"ended_by": "quota"})
-    legs.write_receipt(2, {"ended_by": "complete", "previous_receipt_sha256": legs.receipt_digest(1)})
-
-    last = legs.receipt(2) or {}
-
-    assert last["previous_receipt_sha256"] == legs.receipt_digest(1)
-    assert legs.receipt_digest(1) != legs.receipt_digest(2)

@@ -91,13 +91,6 @@ def test_other_environments_do_not_count(results: Results) -> None:
     assert knows(PastAnswers(results, NOW), "a", "b") == [True, False]
 
 
-def test_earlier_legs_of_this_run_count(results: Results) -> None:
-    """A leg is measured by what came before it."""
-    ran(results, NOW.run_id, row_of("a"))
-
-    assert knows(PastAnswers(results, NOW), "a") == [True]
-
-
 def test_an_empty_store_knows_nothing(results: Results) -> None:
     """The first run ever doubts no verdict."""
     past = PastAnswers(results, NOW)

@@ -62,11 +62,11 @@ def part_name(shard: int, leg: int) -> str:
 def test_a_plan_is_what_makes_a_run(results: Results) -> None:
     """Shards alone are none; the plan is written after them, and reads back equal."""
     results.write_shard(PLAN.run_id, 0, schemas.ITEMS.empty_table())
-    before = results.run_ids()
+    with pytest.raises(ResultsError, match="There is no run"):
+        results.plan(PLAN.run_id)
 
     results.write_plan(PLAN)
 
-    assert (before, results.run_ids()) == ([], [PLAN.run_id])
     assert results.plan(PLAN.run_id) == PLAN
     assert (
         results.plan_digest(PLAN.run_id)
@@ -255,24 +255,3 @@ def test_a_plan_with_other_values_is_broken(results: Results, cells: dict[str, o
 
     with pytest.raises(ResultsError, match="is damaged"):
         results.plan(PLAN.run_id)
-
-
-@pytest.mark.parametrize("columns", [None, ["run_id", "sunset", "skipped"], ["sunset"]])
-def test_a_part_of_an_older_version_reads_as_null_where_it_lacks_a_column(
-    results: Results, columns: list[str] | None
-) -> None:
-    """Alone or with newer ones, whole or by columns."""
-    older = [
-        dict.fromkeys(SCHEMAS["runs"].names) | {"run_id": "r", "leg": 1, "environment": "x", "ended_by": "complete"}
-    ]
-    table = pa.Table.from_pylist(older, schema=SCHEMAS["runs"]).drop_columns(["sunset", "skipped"])
-    results.store.create("runs/run_date=2026-11-20/r-001.parquet", parquet_of(table))
-    results.create_part("runs/run_date=2026-11-20/s-001.parquet", "runs", [older[0] | {"run_id": "s", "skipped": 2}])
-
-    (first,) = results.tables(["runs/run_date=2026-11-20/r-001.parquet"], columns)
-    both = results.table("runs", results.all_parts("runs"), columns)
-
-    assert first.column_names == both.column_names == (columns or SCHEMAS["runs"].names)
-    assert both["sunset"].null_count == 2
-    if columns != ["sunset"]:
-        assert both["skipped"].to_pylist() == [None, 2]

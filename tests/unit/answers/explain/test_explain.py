@@ -9,15 +9,21 @@ from proofsweep.answers.explain.explain import (
     explain_call,
     item_of_history,
     items_meant,
+    json_of_item,
+    lines_of,
+    lines_of_proof,
     occurrences_of,
     packet_of,
     packet_of_failed_calls,
     run_or_operation,
 )
-from proofsweep.answers.explain.search import searching
+from proofsweep.answers.explain.search import Occurrence, searching
 from proofsweep.errors import ResultsError
 from proofsweep.model.layout import exchanges_name
+from proofsweep.model.proofs import Erasure
 from proofsweep.model.runs import new_run_id
+from proofsweep.model.tables.columns import empty_row
+from proofsweep.model.tables.verdicts import COLUMNS
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results
 
@@ -94,3 +100,100 @@ def test_a_call_of_an_operation_is_explained(tmp_path: Path) -> None:
     assert "r-2" in packet
     assert "r-1" not in packet
     assert run_or_operation(results, operation.operation_id) == operation
+
+
+OLD, NEW = (plan_of_run(f"202611{day}T020000Z_000aa", items=2) for day in (19, 20))
+
+
+def occurrence_of(**cells: object) -> Occurrence:
+    """Make a row of the older run with one call."""
+    row = empty_row(COLUMNS) | answered(OLD, 1, "a", **cells)
+    return Occurrence(plan=OLD, manifest_row=1, row=row, exchanges=[exchange(OLD, 1, request_id="r-1")])
+
+
+def test_a_rejected_file_says_what_to_do() -> None:
+    """The newest run has no answer yet; the answer before it counts."""
+    remains = Occurrence(plan=NEW, manifest_row=0, row=None, exchanges=[])
+    rejected = occurrence_of(outcome="rejected", verdict="tampered", reason="tampered", detail="Because.")
+
+    lines = list(lines_of("a", [remains, rejected]))
+
+    assert lines == [
+        "/c/a",
+        "  item a, in 2 runs",
+        "  newest: rejected · tampered, 2026-11-19 02:00 UTC",
+        "  what to do: reject, and ask the supplier for the untouched original delivery",
+        "",
+        f"run {NEW.run_id} (beta), row 0: remains: no outcome yet",
+        "  no call was made",
+        "",
+        f"run {OLD.run_id} (beta), row 1: rejected · tampered, 2026-11-19 02:00 UTC",
+        "  Because.",
+        "  2026-11-19 02:00:00  verify   200  1,500 ms  r-1",
+    ]
+
+
+def test_an_answer_of_the_same_bytes_is_named() -> None:
+    """The calls that follow are those of the other row."""
+    lines = list(lines_of("a", [occurrence_of(answered_by_row=0)]))
+
+    assert "  The answer is that of row 0, which has the same bytes; its calls:" in lines
+
+
+def test_json_has_the_rows_as_the_tables_have_them() -> None:
+    """And what to do."""
+    (run,) = json_of_item("a", [occurrence_of()])["runs"]  # type: ignore[misc]  # a list of one
+
+    assert (run["run_id"], run["manifest_row"], run["what_to_do"]) == (OLD.run_id, 1, "accept the credential")
+    assert run["verdict_row"]["item_id"] == "a"
+    assert [call["request_id"] for call in run["exchanges"]] == ["r-1"]
+
+
+def test_a_proof_that_was_erased_by_us_explains_a_later_unregistered() -> None:
+    """An answer from before the erasure has another cause."""
+    at = datetime(2026, 11, 19, 1, tzinfo=UTC)
+    erasure = Erasure(proof_id="p1", asked_at=at, answered_at=at, outcome="erased", request_id="r-9").row()
+    later = erasure | {"asked_at": at + timedelta(days=1)}
+    rejected = occurrence_of(outcome="rejected", verdict="unregistered", reason="unregistered")
+
+    explained, unexplained = (list(lines_of("a", [rejected], [row])) for row in (erasure, later))
+
+    assert explained[3].startswith("  what to do: nothing: its proof was erased by us")
+    assert explained[4] == "  erased by us: proof p1, erased, 2026-11-19 01:00 UTC, r-9"
+    assert "nothing" not in unexplained[3]
+    assert json_of_item("a", [rejected], [erasure])["erasures"] == [erasure]
+
+
+AT = datetime(2026, 11, 21, 3, tzinfo=UTC)
+VERDICT = {
+    "outcome": "rejected",
+    "verdict": "tampered",
+    "reason": "tampered",
+    "audio": "/m/a",
+    "verify_request_id": "v",
+}
+FOUND = [
+    (table, AT, {"environment": "beta", "item_id": "i"} | row)
+    for table, row in (
+        ("erasures", {"outcome": None, "reason": "timeout", "request_id": None}),
+        ("interpretations", {"status": "ready", "request_id": "n"}),
+        ("proofs", {"state": "differs", "differs": "issued_at"}),
+        ("recoveries", {"outcome": "same", "recovered_to": None, "request_id": "s"}),
+        ("verdicts", VERDICT),
+    )
+]
+
+
+def test_each_row_is_a_line_with_its_request_id() -> None:
+    """The last lines lead to the calls for its files."""
+    first, *lines, last = lines_of_proof("p", FOUND)
+
+    assert first == "proof p, in 5 rows"
+    assert [line.removeprefix("  2026-11-21 03:00 UTC  beta  ") for line in lines] == [
+        "erased by us: timeout",
+        "process note: ready, n",
+        "inventory: differs (issued_at)",
+        "sidecar: same, s",
+        "verified: rejected · tampered, /m/a, v",
+    ]
+    assert last == "  every call for its file: proofsweep explain i"

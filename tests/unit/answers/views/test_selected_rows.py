@@ -76,13 +76,6 @@ def test_without_a_run_each_item_stands_as_its_newest_answer_says(results: Resul
     ]
 
 
-def test_every_item_stands_once(results: Results) -> None:
-    """A completion report of everything has a row for each file."""
-    selected = SelectedRows(results=results, environment="beta")
-
-    assert [item for item, *_ in items_of(selected)] == ["a", "b", "c", "d", "e", "f"]
-
-
 def test_the_columns_are_those_that_were_asked_for(results: Results) -> None:
     """Also such as the snapshot lacks."""
     tables = [table for _, table in SelectedRows(results=results, environment="beta").tables(["tags"])]

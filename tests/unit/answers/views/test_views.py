@@ -7,7 +7,7 @@ import pytest
 
 from proofsweep.answers.views.connection import answering, opened
 from proofsweep.answers.views.script import script_of
-from proofsweep.answers.views.views import NAMES, identifier, quoted, views
+from proofsweep.answers.views.views import NAMES, views
 from proofsweep.model import layout
 from proofsweep.model.exchanges import Call
 from proofsweep.store.legs import Legs
@@ -48,11 +48,6 @@ def test_a_view_can_be_made_with_those_alone_that_it_reads(results: Results, nam
 
     assert name in there
     assert there < set(NAMES)
-
-
-def test_names_and_texts_of_others_stay_what_they_are() -> None:
-    """A tag may hold any letters."""
-    assert (quoted("it's"), identifier('a "b"')) == ("'it''s'", '"a ""b"""')
 
 
 def test_a_failed_night_never_hides_an_answer(results: Results) -> None:
