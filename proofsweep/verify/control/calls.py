@@ -67,11 +67,7 @@ class ControlCalls:
         return self.past.was_accepted(mode, audio_sha256, sidecar_sha256)
 
     def make(self, subject: Subject, suspects: Iterable[Finished]) -> Result:
-        """Make the control of a subject.
-
-        Raises:
-            ResultsError: the answers of earlier runs cannot be read.
-        """
+        """Make the control of a subject; ResultsError if the answers of earlier runs cannot be read."""
         match subject.doubt:
             case Doubt.SERVICE | Doubt.KEY:
                 return self._probe(subject.mode)

@@ -79,10 +79,7 @@ class Control:
     def is_well(self) -> bool:
         """Return when the service works, for a session whose calls fail as those of many others do.
 
-        It is False if a control cannot be made yet: the item must give up, and is in doubt.
-
-        Raises:
-            RunMustStop: the leg ends.
+        It is False if a control cannot be made yet: the item gives up, and is in doubt. RunMustStop if the leg ends.
         """
         with self._asking:
             self.stop.check()
@@ -95,12 +92,9 @@ class Control:
             return True
 
     def finish(self) -> None:
-        """Make the controls that are left, and look again at roots that were lost.
+        """Make the controls that are left, and look again at roots that were lost; RunMustStop if the leg ends.
 
         Where there is no control, failures are written as they are.
-
-        Raises:
-            RunMustStop: the leg ends.
         """
         with self._asking:
             while waiting := self.suspects.subjects():
@@ -223,9 +217,6 @@ class Control:
         """Let only controls go until one comes out right; end the leg when it takes too long.
 
         Items of a root that is away come last then, and others go on.
-
-        Raises:
-            RunMustStop: the leg ends.
         """
         lost_at = self.clock() + self.outage_seconds
         self.dispatcher.hold(is_held=True)

@@ -23,15 +23,7 @@ _SLOW_WRITE_SECONDS = 5.0
 
 @dataclass(slots=True, kw_only=True)
 class Heartbeat:
-    """Shows that one leg is alive, and that what it does can be written down.
-
-    Attributes:
-        store_outage_seconds: how long the results store may fail before the leg ends.
-        is_claimant: whether this process claimed the leg; else it only keeps its journal, and gives no sign of life.
-        look_for_stop: called every second; ResultsError counts as a store that fails.
-        progress: returns what the heartbeats tell of the work; None before there is something to tell.
-        is_settling: whether the leg's work is over, and its last rows are being written.
-    """
+    """Shows that one leg is alive, and that what it does can be written down."""
 
     legs: Legs
     leg: int
@@ -39,11 +31,11 @@ class Heartbeat:
     trail: AuditTrail
     budget: BudgetGuard
     stop: StopSwitch
-    store_outage_seconds: float
-    is_claimant: bool = True
-    look_for_stop: Callable[[], None] = lambda: None
-    progress: Callable[[], LegProgress | None] = lambda: None
-    is_settling: bool = False
+    store_outage_seconds: float  # how long the results store may fail before the leg ends
+    is_claimant: bool = True  # else this process only keeps its journal, and gives no sign of life
+    look_for_stop: Callable[[], None] = lambda: None  # called every second; ResultsError: the store fails
+    progress: Callable[[], LegProgress | None] = lambda: None  # what heartbeats tell of the work, if anything
+    is_settling: bool = False  # the leg's work is over, and its last rows are being written
     _has_told_stop: bool = False
     _beaten_at: ClockReading = field(init=False)
     _writing_since: float | None = None

@@ -184,11 +184,7 @@ def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row) -> int:
 
 
 def supersede(results: Results, plan: Plan, clock: Clock) -> None:
-    """End a run that nobody must go on with, by a leg that does nothing.
-
-    Raises:
-        RunIsActive: its last leg is alive.
-    """
+    """End a run that nobody must go on with, by a leg that does nothing; RunIsActive if its last leg is alive."""
     legs = Legs(results, plan.run_id, clock)
     leg = _claimed(legs, {})
     settle_legs_before(results, plan, clock, leg)
@@ -211,11 +207,7 @@ def _end_superseded(results: Results, plan: Plan, legs: Legs, leg: int) -> None:
 
 
 def settle_last_leg(results: Results, plan: Plan, clock: Clock) -> None:
-    """See that the last leg of a run is over, and settle the legs that died.
-
-    Raises:
-        RunIsActive: it is alive.
-    """
+    """See that the last leg of a run is over, and settle the legs that died; RunIsActive if it is alive."""
     settle_legs_before(results, plan, clock, Legs(results, plan.run_id, clock).last_inactive() + 1)
 
 

@@ -27,18 +27,13 @@ _KINDS = ["outcome", "verdict", "reason"]
 
 
 class LegRows:
-    """The rows of some legs of a run; to iterate is to read them.
-
-    Attributes:
-        legs: the numbers of the legs.
-        groups: once all is read, the rows of each leg by outcome, verdict and reason.
-    """
+    """The rows of some legs of a run; to iterate is to read them."""
 
     def __init__(self, results: Results, plan: Plan, legs: Sequence[int]) -> None:
         self._results = results
         self._plan = plan
         self.legs = list(legs)
-        self.groups: dict[int, list[Row]] = {}
+        self.groups: dict[int, list[Row]] = {}  # once all is read, the rows of each leg by outcome, verdict and reason
 
     def __iter__(self) -> Iterator[pa.Table]:
         parts = self._results.parts_of("verdicts", self._plan) if self.legs else []

@@ -152,11 +152,7 @@ def work_last(leg: LegContext) -> None:
 
 
 def unfinished(leg: LegContext) -> Iterator[WorkItem]:
-    """Return the items that have no row yet, of all processes of the leg.
-
-    Raises:
-        ResultsError: the store cannot be used.
-    """
+    """Return the items that have no row yet, of all processes of the leg; ResultsError if the store cannot be used."""
     written, published = rows_written(leg), PublishedRows(leg.results, leg.plan)
     items = leg.remaining.all_items()
     return (item for item in items if not written[item.manifest_row] and not published.has(item.manifest_row))

@@ -100,13 +100,9 @@ SHARDS_AT_ONCE = 2  # bounds the shards in the memory of a process
 
 
 class GrantedBudget(BudgetGuard):
-    """Lets items begin while granted calls are left; else they remain, and their slice comes back.
+    """Lets items begin while granted calls are left; else they remain, and their slice comes back."""
 
-    Attributes:
-        refused: how many items could not begin so far.
-    """
-
-    refused = 0
+    refused = 0  # items that could not begin so far
     _reported = 0
 
     def hand_back(self, calls: int) -> int:

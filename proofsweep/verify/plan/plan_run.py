@@ -33,13 +33,7 @@ _SPOOL_ROWS = 1_000  # rows in memory before they go to disk
 class PlanRequest:
     """What to plan, and for which service.
 
-    Attributes:
-        before_writing: called when the catalog is read and counted; if it raises, nothing was written.
-        run_id: the run's name; None draws one.
-        claim: the last claim on the catalog; None if nobody looked.
-        identity: what the runs of one catalog have in common.
-        selection: the options by which rows were chosen; empty for all rows.
-        credential_check: leaves out WAVs without a credential; None to ask for each.
+    `before_writing` is called when the catalog is read and counted; if it raises, nothing was written.
     """
 
     catalog: Catalog
@@ -47,11 +41,11 @@ class PlanRequest:
     environment: str
     base_url: str
     before_writing: Callable[[Survey], None]
-    claim: str | None = None
-    identity: str = ""
-    selection: str = ""
-    credential_check: CredentialCheck | None = None
-    run_id: str | None = None
+    claim: str | None = None  # the last claim on the catalog; None if nobody looked
+    identity: str = ""  # what the runs of one catalog have in common
+    selection: str = ""  # the options by which rows were chosen; empty for all rows
+    credential_check: CredentialCheck | None = None  # leaves out WAVs without a credential; None to ask for each
+    run_id: str | None = None  # None draws one
 
 
 def plan_run(request: PlanRequest, results: Results, now: datetime) -> Plan:

@@ -34,14 +34,8 @@ _MOST_REPEATED = 100_000
 class Survey:
     """What a catalog holds. Sizes are in bytes.
 
-    Attributes:
-        formats: rows by the ending of the name.
-        over_slot: rows whose audio is larger than a slot.
-        ambiguous: locations of the first audio files whose sidecar is ambiguous.
-        doubtful: of the rows that will be sent, those whose names say that they cannot be verified, by reason.
-        examples: of each reason, what is wrong with the first row.
-        declared: rows to send of which a digest or the size is declared, and compared before a verdict is asked for.
-        keys: what identifies each row, with the reason for which it cannot be sent; empty if very many can be.
+    `doubtful` counts, of the rows that will be sent, those whose names say that they cannot be verified, by reason.
+    `keys` identify each row, with the reason for which it cannot be sent; they are empty if very many can be.
     """
 
     items: int = 0
@@ -49,13 +43,13 @@ class Survey:
     pairs: int = 0
     audio_bytes: int = 0
     largest_bytes: int = 0
-    over_slot: int = 0
+    over_slot: int = 0  # rows whose audio is larger than a slot
     reasons: Counter[str] = field(default_factory=Counter)
-    formats: Counter[str] = field(default_factory=Counter)
-    ambiguous: list[str] = field(default_factory=list)
+    formats: Counter[str] = field(default_factory=Counter)  # rows by the ending of the name
+    ambiguous: list[str] = field(default_factory=list)  # the first audio files whose sidecar is ambiguous
     doubtful: Counter[str] = field(default_factory=Counter)
-    examples: dict[str, str] = field(default_factory=dict)
-    declared: int = 0
+    examples: dict[str, str] = field(default_factory=dict)  # of each reason, what is wrong with the first row
+    declared: int = 0  # rows to send of which a digest or the size is declared, and compared before the verdict
     keys: "array[int]" = field(default_factory=lambda: array("q"), repr=False)
 
     def note(self, item: WorkItem, slot_bytes: int) -> None:
