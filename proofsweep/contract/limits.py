@@ -8,7 +8,6 @@ USAGE_DAYS = range(1, 91)
 
 # Contract, Limits: characters of an Idempotency-Key.
 IDEMPOTENCY_KEY_LENGTH = range(16, 129)
-
 # Contract, Core flow: one keyed POST /uploads and one keyed POST /verify; the slot's form POST has no key.
 CALLS_PER_ITEM = 2
 # Contract, Endpoints 8: an item without a file is preceded by a keyed GET of its asset's URL.

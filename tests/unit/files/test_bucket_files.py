@@ -1,5 +1,6 @@
 """Objects are read as they were opened, and listed as if they lay in folders."""
 
+import hashlib
 import os
 import random
 import threading
@@ -13,10 +14,10 @@ import obstore
 import pytest
 from obstore.store import MemoryStore, S3Store
 
-from proofsweep.errors import SourceError
+from proofsweep.errors import NameTaken, SourceError
 from proofsweep.files import bucket_files
 from proofsweep.files.audio import open_audio, read_sidecar
-from proofsweep.files.bucket_files import LOOK_BYTES, PIECE_BYTES, BucketFile, BucketFiles, folders_below
+from proofsweep.files.bucket_files import LOOK_BYTES, PIECE_BYTES, BucketFile, BucketFiles, facts_of, folders_below
 from proofsweep.files.source import Folder
 from proofsweep.model.items import FileFacts
 from proofsweep.model.reasons import Reason
@@ -327,3 +328,46 @@ def test_an_empty_object_named_as_a_folder_is_no_file() -> None:
     (top, *_) = folders_below("s3://bucket", ((key, FileFacts(size, "v")) for key, size in sizes.items()))
 
     assert top.files == ["b"]
+
+
+SHA256 = hashlib.sha256(b"content").hexdigest()
+
+
+def test_an_object_is_created_where_none_is(store: MemoryStore, files: BucketFiles) -> None:
+    """A second one of that name is refused, and other bytes never get a name."""
+    files.create("s3://b/ok/a.wav", [b"con", b"tent"], SHA256)
+
+    with pytest.raises(NameTaken):
+        files.create("s3://b/ok/a.wav", [b"content"], SHA256)
+    with pytest.raises(SourceError, match="not the one that was verified"):
+        files.create("s3://b/ok/b.wav", [b"other"], SHA256)
+
+    assert [each["path"] for each in obstore.list(store).collect()] == ["ok/a.wav"]
+    assert bytes(obstore.get(store, "ok/a.wav").bytes()) == b"content"
+
+
+def test_only_the_object_that_was_looked_at_is_deleted(store: MemoryStore, files: BucketFiles) -> None:
+    """One that was replaced meanwhile stays; one that is gone is gone."""
+    obstore.put(store, "a.wav", b"old")
+    facts = facts_of(obstore.head(store, "a.wav"))
+    obstore.put(store, "a.wav", b"newer")
+
+    assert not files.remove("s3://b/a.wav", facts)
+    assert bytes(obstore.get(store, "a.wav").bytes()) == b"newer"
+
+    newer = facts_of(obstore.head(store, "a.wav"))
+    assert files.remove("s3://b/a.wav", newer)
+    assert files.remove("s3://b/a.wav", newer)
+    assert obstore.list(store).collect() == []
+
+
+def test_a_bucket_that_cannot_be_opened_is_a_sentence() -> None:
+    """The store's own text is not shown."""
+
+    def fail(_root: str) -> MemoryStore:
+        raise ValueError("https://secret.example")
+
+    with pytest.raises(SourceError) as raised:
+        BucketFiles(fail).create("s3://b/a.wav", [b"content"], SHA256)
+
+    assert "secret" not in raised.value.message

@@ -4,7 +4,6 @@ import io
 import struct
 from pathlib import Path
 from random import Random
-from typing import Self
 
 import pytest
 import soundfile
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 
 from proofsweep.catalog.preflight import judge_content
 from proofsweep.files.audio import AudioFile, open_audio
+from proofsweep.files.source import OpenFile
 from proofsweep.model.formats import HEAD_BYTES, AudioFormat, format_of
 from proofsweep.model.items import FileFacts, Mode
 
@@ -144,7 +144,7 @@ def test_a_wave_is_one_from_its_twelfth_byte_on(end: int) -> None:
     assert (format_of(wave()[:end]) is WAV) == (end == 12)
 
 
-class Stingy:
+class Stingy(OpenFile):
     """A file that gives what it likes of what is asked for, and counts what it gave."""
 
     def __init__(self, content: bytes, most_bytes: int) -> None:
@@ -164,12 +164,6 @@ class Stingy:
 
     def close(self) -> None:
         """Let go of nothing."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 FRONTS = st.one_of(st.binary(max_size=6000), st.sampled_from([content[:7000] for content, *_ in EDGES.values()]))

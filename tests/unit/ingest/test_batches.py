@@ -118,23 +118,11 @@ def test_files_of_a_batch_wait_for_each_other(
     """Until the batch is complete, or has waited long enough; without a completion file for ever."""
     for now, expected in ((NOW, early), (LATE, late)):
         batches = batch_at("/in/20240607170334436", "/in/20240607170334436/r", completion=completion)
-        place = {"batch": "/in/20240607170334436", "release": "/in/20240607170334436/r", **changes}
-        rows = [
-            BatchRow(
-                "a",
-                row_of(
-                    "/in/20240607170334436/r/a.wav",
-                    **place
-                    | {"audio_facts": FileFacts(8, "v")}
-                    | (  # type: ignore[arg-type]
-                        {"declared": None, "refused": None}
-                    ),
-                ),
-                TAKE,
-                None,
-            ),
-            BatchRow("b", row_of("/in/20240607170334436/r/b.wav", **place), decision, None),  # type: ignore[arg-type]
-        ]
+        first, second = (
+            row_of(f"/in/20240607170334436/r/{name}", "/in/20240607170334436", "/in/20240607170334436/r")
+            for name in ("a.wav", "b.wav")
+        )
+        rows = [BatchRow("a", first, TAKE, None), BatchRow("b", replace(second, **changes), decision, None)]  # type: ignore[arg-type]
         (batch,) = DeliveredBatches("/in", batches, KnownBatches()).seen(rows, NOW)
 
         batch.decide(now, NOW, RULES)

@@ -15,6 +15,8 @@ from proofsweep.model.ingest import Disposition, PastAnswer
 from proofsweep.model.items import WorkItem
 from proofsweep.model.moves import FileMove, Move, MovedItem
 
+from .killed_moves import ANSWER as DELIVERED
+
 
 @pytest.fixture
 def disposal(tmp_path: Path) -> Disposal:
@@ -49,19 +51,7 @@ def pair(tmp_path: Path, disposal: Disposal) -> Verified:
     audio, sidecar = tmp_path / "in" / "a.wav", tmp_path / "in" / "a.sidecar"
     audio.write_bytes(b"audio")
     sidecar.write_bytes(b"proof")
-    answer = PastAnswer(
-        run_id="r",
-        leg=1,
-        item_id="a",
-        outcome="accepted",
-        reason=None,
-        audio_bytes=5,
-        audio_version="v",
-        audio_sha256=hashlib.sha256(b"audio").hexdigest(),
-        sidecar_version="v",
-        sidecar_sha256=hashlib.sha256(b"proof").hexdigest(),
-    )
-    return Verified(WorkItem(manifest_row=0, item_id="a", audio=str(audio), sidecar=str(sidecar)), answer)
+    return Verified(WorkItem(manifest_row=0, item_id="a", audio=str(audio), sidecar=str(sidecar)), DELIVERED)
 
 
 def place(disposal: Disposal, file: Verified) -> DisposalResult:

@@ -158,32 +158,6 @@ def test_a_file_that_was_answered_before_is_moved_later(watched: Watched) -> Non
     assert [row["disposition"] for row in one.report.rows] == ["accepted"]
 
 
-def test_a_pair_that_was_answered_before_is_moved_whole_after_a_kill(
-    watched: Watched, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its audio is gone from the folder, so that no listing names it; its sidecar would meet the next delivery."""
-    remove = LocalMoves.remove
-
-    def killed(moves: LocalMoves, location: str, facts: FileFacts) -> bool:
-        if location.endswith(".sidecar"):
-            raise Killed
-        return remove(moves, location, facts)
-
-    watched.deliver("a.wav")
-    watched.deliver("a.wav.sidecar", b"proof")
-    watched.run_pass(moves=False)
-    with monkeypatch.context() as moment:
-        moment.setattr(LocalMoves, "remove", killed)
-        with pytest.raises(Killed):
-            watched.run_pass()
-
-    rows = watched.run_pass().report.rows
-
-    assert list(watched.folder.iterdir()) == []
-    assert sorted(path.name for path in (watched.root / "ok").iterdir()) == ["a.wav", "a.wav.sidecar"]
-    assert [row["sidecar_moved_to"] for row in rows] == [str(watched.root / "ok" / "a.wav.sidecar")]
-
-
 def test_a_move_that_cannot_be_finished_is_tried_by_each_pass(
     watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:

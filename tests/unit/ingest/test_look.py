@@ -37,18 +37,6 @@ MP3 = b"ID3\x03\0\0\0\0\0\0" + bytes(64)
         ("a.mp3", MP3, b"proof", True),
         ("a.flac", b"fLaC" + bytes(64), None, True),
     ],
-    ids=[
-        "credential",
-        "other chunk",
-        "no sidecar",
-        "pair",
-        "empty sidecar",
-        "cut short",
-        "empty",
-        "mp3",
-        "mp3 pair",
-        "unlisted",
-    ],
 )
 def test_only_a_complete_file_is_taken_before_its_time(
     watched: Watched, name: str, content: bytes, sidecar: bytes | None, *, is_taken: bool
