@@ -221,7 +221,6 @@ class _Reader:
         label = release.get("LabelName") or self._parties.get(release.get("ReleaseLabelReference", ""), "")
         return ErnMessage(
             is_purge=self.is_purge,
-            version=self.version,
             message_id=header.get("MessageId", ""),
             thread_id=header.get("MessageThreadId", ""),
             created=_posix_seconds(header.get("MessageCreatedDateTime", "")),

@@ -83,11 +83,11 @@ def examine(location: str, source: Source) -> XmlFile | None:
 
 def _examined(location: str, file: OpenFile) -> XmlFile | None:
     facts, root = file.facts(), root_of(file.read_at(0, HEAD_BYTES))
-    if root is not None and root[0] in _RELEASE_MESSAGES:
+    if root in _RELEASE_MESSAGES:
         return XmlFile(location=location, facts=facts, message=read_message(file))
-    if root is not None and root[0] == MANIFEST:
+    if root == MANIFEST:
         return _manifest(location, file)
-    if root is not None and root[0].lower() != "html":
+    if root is not None and root.lower() != "html":
         return XmlFile(location=location, facts=facts)
     folder, name = posixpath.split(location)
     stem = posixpath.splitext(name)[0]
@@ -112,9 +112,9 @@ def refuse_other_xml(location: str, file: OpenFile) -> bool:
         CatalogError: it is another message, or one that cannot be read; one line, which says what to do.
     """
     root = root_of(file.read_at(0, HEAD_BYTES))
-    if root is not None and (words := _WORDS.get(root[0].lower())) is not None:
+    if root is not None and (words := _WORDS.get(root.lower())) is not None:
         raise CatalogError(f"{one_line(location)}: this is {words}")
-    if root is not None and root[0] not in _RELEASE_MESSAGES:
+    if root is not None and root not in _RELEASE_MESSAGES:
         return False
     try:
         read_message(file)

@@ -54,7 +54,6 @@ class ErnMessage(NamedTuple):
     """
 
     is_purge: bool
-    version: str
     message_id: str
     thread_id: str
     created: float

@@ -30,7 +30,6 @@ class Header:
     thread_id: str
     ids: tuple[str, ...]
     release_id: str
-    title: str
 
     @property
     def order(self) -> tuple[float, str, str]:
@@ -52,7 +51,6 @@ def header_of(message: ErnMessage, number: int, location: str) -> Header:
         thread_id=message.thread_id,
         ids=message.ids,
         release_id=message.release_id,
-        title=message.release_title,
     )
 
 

@@ -20,7 +20,7 @@ MOST_MARKS: Final = 600_000
 _PIECE_BYTES = 256 * 1024
 HEAD_BYTES = 16 * 1024  # a long comment may stand before the root element
 _SENTENCE_LETTERS = 160
-_ROOT = re.compile(r"<(?![!?])(?:[^\s<>/:]+:)?([^\s<>/:]+)([^<>]*)")
+_ROOT = re.compile(r"<(?![!?])(?:[^\s<>/:]+:)?([^\s<>/:]+)[^<>]*")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
@@ -96,14 +96,13 @@ def _sentence(error: str) -> str:
     return f"It is no well-formed XML: {error[:_SENTENCE_LETTERS].rstrip('.')}"
 
 
-def root_of(head: bytes) -> tuple[str, str] | None:
-    """Return the local name of the root element and what its tag holds, by the first bytes of a file; None if none.
+def root_of(head: bytes) -> str | None:
+    """Return the local name of the root element, by the first bytes of a file; None if none.
 
     It only guesses, so that a message that cannot be read is still known as one.
     """
-    text = _COMMENT.sub("", _text_of(head))
-    root = _ROOT.search(text)
-    return None if root is None else (root[1], root[2])
+    root = _ROOT.search(_COMMENT.sub("", _text_of(head)))
+    return None if root is None else root[1]
 
 
 def _text_of(head: bytes) -> str:

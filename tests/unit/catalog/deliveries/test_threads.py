@@ -17,7 +17,6 @@ def header(number: int, created: float = 1, **facts: object) -> Header:
         "thread_id": "T",
         "ids": ("ICPN:1",),
         "release_id": "1",
-        "title": "",
     }
     return Header(number=number, created=created, **(usual | facts))  # type: ignore[arg-type]  # as given above
 

@@ -99,6 +99,4 @@ def test_long_file_is_read_in_pieces() -> None:
 )
 def test_root_is_known_from_the_first_bytes(head: bytes, root: str | None) -> None:
     """What a file is shows before it is read, also if it cannot be."""
-    found = root_of(head)
-
-    assert (found and found[0]) == root
+    assert root_of(head) == root
