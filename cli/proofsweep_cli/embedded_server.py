@@ -111,7 +111,9 @@ def prefect_api() -> Iterator[EmbeddedServer | None]:
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
     if url := configured_url():
-        _require_answer(url)
+        if not is_there(url):
+            fix = "start it, or unset PREFECT_API_URL to use an embedded one"
+            raise ConfigError(f"No Prefect server answers at {url}; {fix}.")
         yield None
         return
     server = _start()
@@ -147,13 +149,6 @@ def configured_url() -> str | None:
     active = os.environ.get("PREFECT_PROFILE") or profiles.get("active")
     url = profiles.get("profiles", {}).get(active, {}).get("PREFECT_API_URL")
     return None if url is None else str(url)
-
-
-def _require_answer(url: str) -> None:
-    if not is_there(url):
-        raise ConfigError(
-            f"No Prefect server answers at {url}; start it, or unset PREFECT_API_URL to use an embedded one."
-        )
 
 
 def _log_in(folder: TemporaryDirectory[str]) -> Path:

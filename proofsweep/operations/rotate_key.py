@@ -84,7 +84,8 @@ class RotateKey:
             return Rotated(made_by, self.key_store.name, was_done=True)
         self.key_store.check()
         intent, is_new = self._intent()  # (1)
-        answered = self._answered(intent)
+        rows = self.rotations.answered()
+        answered = next((each for each in rows if each.operation_id == intent.operation_id), None)
         if answered is not None and self.log.is_closed(intent):
             return Rotated(answered, intent.location, was_done=True)
         rotation, new_key = self._kept(answered) or self._asked(intent, answered, is_new=is_new)  # (2) to (4)
@@ -120,10 +121,6 @@ class RotateKey:
         drawn = self.new_intent(self.key_store.name)
         intent = self.rotations.begin(drawn)
         return intent, intent == drawn
-
-    def _answered(self, intent: RotationIntent) -> Rotation | None:
-        rows = self.rotations.answered()
-        return next((each for each in rows if each.operation_id == intent.operation_id), None)
 
     def _kept(self, answered: Rotation | None) -> tuple[Rotation, SecretStr] | None:
         found = (key for key in (self.key_store.waiting(), self.key_store.current()) if key is not None)
