@@ -87,7 +87,6 @@ def _host(claim: Claim | None) -> str | None:
 
 
 def _was_killed(lease: Lease) -> bool:
-    """Whether a lease was claimed, and its last term has neither an end nor a live process."""
     last = lease.last()
     return last > 0 and lease.receipt(last) is None and not lease.is_alive(last)
 

@@ -112,7 +112,6 @@ def _compare(receipt: LegReceipt, found: Mapping[str, int], findings: Findings) 
 
 
 def _items(content: bytes | None) -> pa.StringArray | None:
-    """Read the IDs of the items of a shard, in the order of their numbers; None if they are not to be had."""
     try:
         table = pq.ParquetFile(pa.BufferReader(content or b"")).read(["manifest_row", "item_id"], use_threads=False)
         return pa.array(table.sort_by("manifest_row")["item_id"].to_pylist(), pa.string())

@@ -135,7 +135,6 @@ class RunIndex:
         return {plan.run_id: (plan.environment, plan.identity) for plan in plans}
 
     def _outdated(self, index: IndexedRuns) -> list[str]:
-        """Name the unfinished runs of which another leg began since they were indexed."""
         unfinished = [record for record in index.newest_first() if not record.is_over][:_WATCHED]
         store = self._results.store
         return [run.plan.run_id for run in unfinished if has_claim(store, run.plan.run_id, len(run.legs) + 1)]

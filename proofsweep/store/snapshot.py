@@ -139,7 +139,6 @@ def _small_ones(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def _in_files(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """Cut a sequence of tables of any size into such of one file each."""
     waiting = schemas.SNAPSHOT.empty_table()
     for table in tables:
         waiting = pa.concat_tables([waiting, table.select(COLUMNS).cast(schemas.SNAPSHOT)])

@@ -40,8 +40,6 @@ COLUMNS = ["call", "started_at", "elapsed_ms", "status", "error_code", "failure"
 
 @dataclass(frozen=True, slots=True, order=True)
 class _Kind:
-    """Calls that belong together."""
-
     hour: datetime
     service: str
     environment: str

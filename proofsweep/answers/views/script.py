@@ -105,12 +105,11 @@ def _items(results: Results, files: str, schema: pa.Schema) -> str:
 
 
 def _table(results: Results, table: str) -> str:
-    """Read a table; the empty row gives each column its type, also those that all files lack."""
     if next(results.all_parts(table), None) is None:
         return empty_table(table, SCHEMAS[table])
     location = quoted(glob_of(results, PARTS.format(table)))
     names = ", filename = true" if table == "verdicts" else ""
-    return (
+    return (  # the empty row gives each column its type, also those that all files lack
         f"{empty_table(table, SCHEMAS[table])}\n"
         f"UNION ALL BY NAME FROM read_parquet({location}, union_by_name = true, hive_partitioning = true{names})"
     )

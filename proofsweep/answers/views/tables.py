@@ -195,7 +195,6 @@ def _plan_row(run: RunRecord) -> Mapping[str, object]:
 
 
 def _deployment(run: RunRecord) -> Iterator[str]:
-    """Name the service that answered a run: its version, commit and time of deployment, as far as they are known."""
     for column in ("service_version", "service_commit", "service_deployed_at"):
         yield from sorted({str(leg.counts[column]) for leg in run.legs if leg.counts.get(column) is not None})[-1:]
 

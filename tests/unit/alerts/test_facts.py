@@ -32,7 +32,6 @@ from ..passes_of_monitoring import leave_pass
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MONTH_AGO = NOW - timedelta(days=35)
-URL = "https://partner.example/v1"
 
 
 class CountingStore(FolderStore):
@@ -68,21 +67,7 @@ def at(hours: float) -> datetime:
 
 def add_run(results: Results, planned: datetime, *, catalog: str = "music", environment: str = "beta") -> Plan:
     """Write a plan."""
-    plan = Plan(
-        run_id=new_run_id(planned, "aaa"),
-        created_at=planned.isoformat(),
-        environment=environment,
-        base_url=URL,
-        catalog=catalog,
-        catalog_kind="folder",
-        catalog_digest="0",
-        items=4,
-        eligible=4,
-        pairs=0,
-        audio_bytes=4,
-        shard_items=1000,
-        shards=1,
-    )
+    plan = plan_of_run(new_run_id(planned, "aaa"), 4, catalog=catalog, environment=environment)
     results.write_plan(plan)
     return plan
 

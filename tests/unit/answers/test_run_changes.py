@@ -9,18 +9,11 @@ from proofsweep.errors import ResultsError, UsageError
 from proofsweep.model.runs import INGEST, Plan
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.store import open_store
 
 from ..ended_runs import answered, end_leg, plan_of_run
 from .views.nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, TUESDAY, WEDNESDAY, night
 
 GRADE: Row = {"classification": "human", "grade_human": 0.9, "grade_rubric_version": "r1"}
-
-
-@pytest.fixture
-def results(tmp_path: Path) -> Results:
-    """An empty store."""
-    return Results(open_store(str(tmp_path)))
 
 
 def changes(results: Results, now: Plan, before: Plan | None = None) -> dict[str | None, tuple[str, str | None]]:

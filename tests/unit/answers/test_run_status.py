@@ -26,13 +26,6 @@ def test_a_run_adds_up_its_groups_and_legs(plan: Plan) -> None:
     assert (run.total("calls"), run.seconds) == (7, 4.0)
 
 
-def test_a_planned_run_has_no_leg_and_all_rows_remain(plan: Plan) -> None:
-    """It has no ending and took no time."""
-    run = RunStatus(plan=plan, groups=(), legs=())
-
-    assert (run.legs, run.ended_by, run.why, run.remaining, run.seconds) == ((), None, None, 4, 0.0)
-
-
 @pytest.mark.parametrize(("rows", "why"), [(3, "The window closed."), (4, None)])
 def test_why_a_run_stopped_matters_only_while_rows_remain(plan: Plan, rows: int, why: str | None) -> None:
     """A run with all its rows needs no explanation."""

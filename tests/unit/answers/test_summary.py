@@ -7,11 +7,9 @@ import pytest
 from proofsweep.answers.run_status import Group, LegStatus, NamedFile, RunStatus
 from proofsweep.answers.summary import (
     ENDINGS,
-    advice_for,
     calls_of,
     ending_of,
     json_of,
-    label_of,
     line_of,
     markdown_of,
     notes_of,
@@ -92,13 +90,6 @@ def test_the_object_adds_up(plan: Plan) -> None:
     assert outcomes == [1, 1, 0, 0, 2]
     assert (summary["items"], summary["calls"], summary["bytes_sent"], summary["ended_by"]) == (4, 4, 10, "quota")
     assert summary["this_leg"] == counts
-
-
-def test_each_kind_of_row_has_a_label_and_advice() -> None:
-    """An accepted row is accepted; for any other, its reason says what to do."""
-    assert (label_of(ACCEPTED), advice_for(ACCEPTED)) == ("accepted", "accept the credential")
-    assert label_of(TAMPERED) == "rejected · tampered"
-    assert advice_for(TAMPERED).startswith("reject, and ask the supplier")
 
 
 def test_the_markdown_says_what_to_do(plan: Plan) -> None:

@@ -101,16 +101,6 @@ def test_nothing_waiting_makes_no_segment(results: Results) -> None:
     assert list(Segments(results, "r", 1).tables("verdicts")) == []
 
 
-def test_two_processes_write_side_by_side(results: Results) -> None:
-    """Neither takes the other's names, and a reader sees the work of both."""
-    for writer in ("w1", "w2"):
-        journal = Journal(results, "r", 1, writer)
-        journal.add(verdict(int(writer[1])), [])
-        journal.flush()
-
-    assert [row["manifest_row"] for row in rows_of(results, "verdicts")] == [1, 2]
-
-
 def test_a_row_is_never_there_without_its_exchanges(results: Results) -> None:
     """A process that is killed between two writes leaves exchanges too many, never too few."""
     order = []

@@ -22,27 +22,7 @@ from proofsweep.verify.leg.note_leg import note_leg
 
 from ..ended_runs import answered, end_leg, plan_of_run
 
-NOW = Plan(
-    run_id="20261121T120000Z_000aa",
-    created_at="2026-11-21T12:00:00+00:00",
-    environment="sandbox",
-    base_url="http://127.0.0.1/v1",
-    catalog="/c/catalog.csv",
-    catalog_kind="manifest",
-    catalog_digest="00",
-    items=3,
-    eligible=3,
-    pairs=0,
-    audio_bytes=7,
-    shard_items=1_000,
-    shards=1,
-)
-
-
-@pytest.fixture
-def results(tmp_path: Path) -> Results:
-    """Return an empty results store."""
-    return Results(FolderStore(tmp_path))
+NOW = plan_of_run("20261121T120000Z_000aa", 3, environment="sandbox")
 
 
 def digest_of(name: str) -> str:
@@ -195,11 +175,11 @@ def test_the_newest_answer_of_each_item_counts_once_there_is_a_snapshot(results:
     assert sorted(item.audio for item in past.accepted()) == ["/c/a", "/c/b"]
 
 
-def test_a_damaged_snapshot_is_no_reason_to_stop(results: Results, tmp_path: Path) -> None:
+def test_a_damaged_snapshot_is_no_reason_to_stop(results: Results) -> None:
     """It is derived: the rows of this run are read instead."""
     noted(results, "20261119T120000Z_000aa", ("a", "accepted"))
     ran(results, NOW.run_id, row_of("b"))
-    for file in (tmp_path / "_snapshot").glob("*/*.parquet"):
+    for file in Path(results.store.url, "_snapshot").glob("*/*.parquet"):
         file.write_bytes(b"PAR1")
 
     assert knows(PastAnswers(results, NOW), "a", "b") == [False, True]
@@ -219,10 +199,10 @@ class CountingStore(FolderStore):
         return super().read(name)
 
 
-def test_the_store_is_read_once(results: Results, tmp_path: Path) -> None:
+def test_the_store_is_read_once(results: Results) -> None:
     """With the first question; one that cannot be read is asked again."""
     ran(results, "20261120T120000Z_000aa", row_of("a"))
-    store = CountingStore(tmp_path)
+    store = CountingStore(Path(results.store.url))
     past = PastAnswers(Results(store), NOW)
     store.is_away = True
     with pytest.raises(ResultsError):

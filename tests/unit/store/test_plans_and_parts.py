@@ -19,28 +19,11 @@ from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results, parquet_of
 from proofsweep.store.receipts import Part
 
-PLAN = Plan(
-    run_id="20261120T120000Z_ab12",
-    created_at="2026-11-20T12:00:00+00:00",
-    environment="sandbox",
-    base_url="http://127.0.0.1/v1",
-    catalog="/c/Ж.csv",
-    catalog_kind="manifest",
-    catalog_digest="00",
-    items=3,
-    eligible=2,
-    pairs=0,
-    audio_bytes=7,
-    shard_items=1_000,
-    shards=1,
-    reasons={"empty": 1},
+from ..ended_runs import plan_of_run
+
+PLAN = plan_of_run(
+    "20261120T120000Z_ab12", 3, environment="sandbox", catalog="/c/Ж.csv", eligible=2, reasons={"empty": 1}
 )
-
-
-@pytest.fixture
-def results(tmp_path: Path) -> Results:
-    """Return an empty results store."""
-    return Results(FolderStore(tmp_path))
 
 
 def row_of(manifest_row: int, **cells: object) -> Row:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import duckdb
 import pyarrow as pa
@@ -26,12 +25,6 @@ NEXT_HOUR = FIRST + timedelta(hours=1, minutes=1)
 
 class Killed(Exception):
     """The process ended here."""
-
-
-@pytest.fixture
-def results(tmp_path: Path) -> Results:
-    """An empty store."""
-    return Results(FolderStore(tmp_path))
 
 
 def objects(results: Results) -> list[str]:

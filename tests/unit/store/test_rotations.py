@@ -2,23 +2,15 @@
 
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
 from proofsweep.errors import ResultsError
-from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.rotations import Rotations
 
 from ..model.test_key_rotation import INTENT, NOW, rotation
-
-
-@pytest.fixture
-def results(tmp_path: Path) -> Results:
-    """An empty store."""
-    return Results(FolderStore(tmp_path))
 
 
 def test_the_first_intent_counts(results: Results) -> None:

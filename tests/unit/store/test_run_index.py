@@ -27,12 +27,6 @@ class ReadOnlyStore(FolderStore):
         raise ResultsError(f"{name} of {len(content)} bytes may not be written.")
 
 
-@pytest.fixture
-def results(tmp_path: Path) -> Results:
-    """An empty store."""
-    return Results(FolderStore(tmp_path))
-
-
 def index_of(results: Results) -> RunIndex:
     """Open the index on the 25th."""
     return RunIndex(results, lambda: NOW)
@@ -56,14 +50,14 @@ def test_a_store_without_an_index_is_read_as_it_is_and_indexed(results: Results)
     assert second.complete_to == RUNS[2]
 
 
-def test_a_reader_without_the_right_to_write_reads_all_the_same(tmp_path: Path, results: Results) -> None:
+def test_a_reader_without_the_right_to_write_reads_all_the_same(results: Results) -> None:
     """Only the next reader is not spared the work."""
     end_leg(results, plan_of_run(RUNS[0]), accepted=1, remaining=0)
 
-    index = index_of(Results(ReadOnlyStore(tmp_path))).refreshed()
+    index = index_of(Results(ReadOnlyStore(Path(results.store.url)))).refreshed()
 
     assert remaining(index) == {RUNS[0]: 0}
-    assert not (tmp_path / "_index").exists()
+    assert not Path(results.store.url, "_index").exists()
 
 
 def test_a_run_and_a_leg_that_were_never_added_are_found(results: Results) -> None:
@@ -118,11 +112,11 @@ def test_an_older_record_never_hides_a_newer_one(results: Results) -> None:
 
 
 @pytest.mark.parametrize("damage", ["deleted", "damaged"])
-def test_the_index_can_be_lost_at_any_time(tmp_path: Path, results: Results, damage: str) -> None:
+def test_the_index_can_be_lost_at_any_time(results: Results, damage: str) -> None:
     """What it says is in the runs."""
     end_leg(results, plan_of_run(RUNS[0]), accepted=1, remaining=0)
     before = index_of(results).refreshed()
-    for entry in (tmp_path / "_index").iterdir():
+    for entry in Path(results.store.url, "_index").iterdir():
         entry.unlink() if damage == "deleted" else entry.write_bytes(b"")
 
     assert index_of(results).refreshed() == before

@@ -22,27 +22,13 @@ BAD = ("rejected", "failed", "ineligible")
 def results(tmp_path: Path) -> Results:
     """A store of two nights."""
     store = Results(open_store(str(tmp_path)))
-    monday = [
-        ("a", "accepted"),
-        ("b", "rejected"),
-        ("c", "accepted"),
-        ("d", "failed"),
-        ("e", "rejected"),
-        ("f", "rejected"),
-    ]
-    tuesday = [
-        ("a", "accepted"),
-        ("b", "accepted"),
-        ("c", "failed"),
-        ("d", "ineligible"),
-        ("e", "failed"),
-        ("f", "ineligible"),
-    ]
-    for plan, night in ((MONDAY, monday), (TUESDAY, tuesday)):
+    monday = ("accepted", "rejected", "accepted", "failed", "rejected", "rejected")
+    tuesday = ("accepted", "accepted", "failed", "ineligible", "failed", "ineligible")
+    for plan, outcomes in ((MONDAY, monday), (TUESDAY, tuesday)):
         reasons = {"rejected": "tampered", "failed": "timeout", "ineligible": "empty"}
         rows = [
             answered(plan, row, item, outcome, reason=reasons.get(outcome), tags=f'{{"supplier": "{item}"}}')
-            for row, (item, outcome) in enumerate(night)
+            for row, (item, outcome) in enumerate(zip("abcdef", outcomes, strict=True))
         ]
         end_leg(store, plan, rows)
         note_leg(store, plan)

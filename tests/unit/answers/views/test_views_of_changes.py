@@ -129,15 +129,6 @@ def test_an_item_that_went_while_runs_were_stopped_is_gone_once(results: Results
     assert changes(results, THURSDAY) == []
 
 
-def test_a_failed_night_does_not_stand_for_what_was_before(results: Results) -> None:
-    """The night after is compared with the last row that was not a failure."""
-    night(results, MONDAY, {"a": ACCEPTED, "b": ACCEPTED})
-    night(results, TUESDAY, {"a": FAILED, "b": FAILED}, remaining=1)
-    night(results, WEDNESDAY, {"a": ACCEPTED, "b": REJECTED})
-
-    assert changes(results, WEDNESDAY) == [("b", "broken", None, "accepted", "rejected")]
-
-
 def test_a_rerun_of_some_rows_is_compared_with_the_night(results: Results) -> None:
     """Also if it is another catalog, and though no whole run of that one went before."""
     night(results, MONDAY, {"a": REJECTED, "b": ACCEPTED})
