@@ -45,7 +45,7 @@ class AudioFile:
         self.facts: FileFacts = file.facts()
         front, tagged = _front(file)
         self.audio_format: AudioFormat = format_of(front, tagged=tagged)
-        self.unlisted: str | None = unlisted_audio(front)
+        self.unlisted = unlisted_audio(front) if self.audio_format is AudioFormat.UNKNOWN else None
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the whole file in pieces, from its start and at most `facts.size_bytes` in all.

@@ -102,13 +102,12 @@ def test_a_damaged_credential_gets_a_verdict(
     "front", [b"\xef\xbb\xbf", bytes(8), b"\r\n"], ids=["byte order mark", "zero bytes", "new line"]
 )
 def test_a_wav_behind_other_bytes_is_not_sent(check: Check, sealed: bytes, workdir: Path, front: bytes) -> None:
-    """It can hold no one-file credential, so no call is made; the detail says what is wrong."""
+    """It can hold no one-file credential, so no call is made."""
     (workdir / "song.wav").write_bytes(front + sealed)
 
     row = check(workdir / "song.wav")
 
     assert (row["reason"], row["calls"]) == ("unlisted_format", 0)
-    assert f"a WAV after {len(front)} bytes" in row["detail"]
 
 
 @pytest.mark.parametrize("front", [b"", b"\x07\x08", bytes(700)], ids=["as it is", "after junk", "after zero bytes"])
