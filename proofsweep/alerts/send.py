@@ -79,7 +79,6 @@ class Receivers:
 
 
 def _send(url: SecretStr, alerts: Sequence[Alert], taken: set[int]) -> None:
-    """Send alerts to one receiver in their order; add the numbers of those that it has taken."""
     asset = apprise.AppriseAsset(app_id="proofsweep", app_desc="proofsweep", app_url="", async_mode=False)
     receiver = apprise.Apprise(asset=asset)
     receiver.add(url.get_secret_value())

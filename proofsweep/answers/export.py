@@ -136,7 +136,6 @@ def _targets(path: Path, values: Sequence[str], tag: str) -> dict[str, Path]:
 
 @contextmanager
 def _written_whole(targets: Iterable[Path]) -> Iterator[dict[Path, Path]]:
-    """Yield a scratch file beside each target for the work inside; when all is written, put each in its place."""
     targets = list(targets)
     for target in targets:
         if target.exists():

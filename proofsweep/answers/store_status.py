@@ -153,7 +153,6 @@ def _end_of(run: RunRecord, leg: OpenLeg | None) -> tuple[str, datetime]:
 def _quota_of(
     results: Results, environment: str, runs: Sequence[RunRecord], legs: Mapping[str, OpenLeg], now: datetime
 ) -> QuotaStatus | None:
-    """Return what the service said last of the quota: at the end of a leg, in an active one, or to monitoring."""
     oldest = new_run_id(now - _KEY_DAYS, "")
     ended = sorted(
         ((at, leg) for run in runs if run.plan.run_id >= oldest for leg in run.legs if (at := _ended_at(leg))),
@@ -182,7 +181,6 @@ def _quota_of(
 
 
 def _pace_of(ended: Sequence[tuple[datetime, LegRecord]], now: datetime) -> float | None:
-    """Return the calls of a day over the last week; of a key that is younger, over its days."""
     week = [leg for at, leg in ended if at >= now - _PACE_DAYS]
     if not week:
         return None

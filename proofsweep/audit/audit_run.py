@@ -107,7 +107,6 @@ class _RunAuditor:
         return found
 
     def _table_and_number(self, part: Part, leg: int) -> tuple[str | None, int]:
-        """Return the table and the number of a part; None if its name is not one that this leg can write."""
         named = {"verdicts": layout.verdicts_name, "exchanges": layout.exchanges_name}
         table = part.name.partition("/")[0]
         number = part.name.rpartition("/")[2].removesuffix(".parquet").split("-")[1:2]
@@ -177,7 +176,6 @@ class _RunAuditor:
         self.findings.note(name, "came after the receipt of its leg, which was taken over; no digest covers it")
 
     def _identities(self, name: str) -> Iterator[tuple[object, ...]]:
-        """Name the exchanges of a part; one that cannot be read is a finding already."""
         with suppress(ResultsError):
             yield from exchange_identities(self.results.table("exchanges", [name], EXCHANGE_IDENTITY))
 

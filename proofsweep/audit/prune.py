@@ -136,7 +136,6 @@ class _Decision:
         return is_ended and set(legs) <= set(self.legs.get(record.plan.run_id, []))
 
     def _objects_of(self, plan: Plan) -> Iterator[PrunedObject]:
-        """Yield the parts of a run that are in the store, and those that only its receipts name."""
         named = {part.name: part for parts in ended_parts(self.results.store, plan.run_id).values() for part in parts}
         gone = pruned_names(self.results.store, plan.run_id)
         for table in ("verdicts", "exchanges"):
@@ -149,7 +148,6 @@ class _Decision:
                 yield PrunedObject(name=name, size_bytes=listed.get(name, 0), rows=rows, sha256=sha256)
 
     def _internal_objects_of(self, run_id: str) -> Iterator[PrunedObject]:
-        """Yield the planned items and the listing of the catalog, but for the newest, and what is left of journals."""
         journals = layout.journals_folder(run_id)
         folders = [f"{journals}/{leg}" for leg in self.results.store.folders(journals)]
         listed = [layout.shards_folder(run_id), layout.listed_folder(run_id)]

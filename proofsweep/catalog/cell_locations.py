@@ -47,7 +47,6 @@ class CellLocations:
             return without_secrets(cell), error.message
 
     def _is_there(self, location: str) -> bool:
-        """Whether a file of this machine is at a location; objects are not asked for one by one."""
         try:
             return not is_bucket(location) and self._files.facts(location) is not None
         except SourceError:

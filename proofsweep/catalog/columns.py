@@ -71,7 +71,6 @@ class Columns:
 
 
 def _index(header: Sequence[str], plain: Sequence[str], chosen: str | None, names: Sequence[str]) -> int | None:
-    """Return the position of a role's column: of the chosen name as it is written, else in any case."""
     if chosen is None:
         return next((plain.index(name) for name in names if name in plain), None)
     if chosen == NO_COLUMN:

@@ -190,7 +190,6 @@ class FolderScan:
         return row_with_facts(self._source.facts, self._base, number=next(self._numbers), audio=location, sidecar=None)
 
     def _walked_rows(self, deliveries: Deliveries) -> Iterator[ManifestRow]:
-        """Yield the rows of folders without messages as they are listed, and then those of deliveries."""
         for folder in self._source.walk(self._path):
             if deliveries.is_left_out(folder):
                 self.ignored[Cause.ACKNOWLEDGEMENTS] += len(folder.files)
@@ -264,7 +263,6 @@ class FolderScan:
         return b"\0".join(map(raw_bytes, (path_within(location, self._path), version))) + b"\0\0"
 
     def _folder_row(self, folder: Folder) -> ManifestRow:
-        """Make the one row of a folder whose files cannot be listed; a slash ends its name."""
         path = posixpath.join(folder.location, "")
         return ManifestRow(
             number=next(self._numbers),

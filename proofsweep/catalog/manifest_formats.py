@@ -216,7 +216,6 @@ def _json_object(line: str, number: int) -> dict[str, object]:
 
 @contextmanager
 def _seekable(file: _PackedOrPlain) -> Iterator[IO[bytes]]:
-    """Return a file whose format is read from its end."""
     if not isinstance(file, gzip.GzipFile):
         yield file
         return
@@ -239,7 +238,6 @@ def _parquet(file: _PackedOrPlain, _: ReadAs) -> Iterator[Record]:
 
 @contextmanager
 def _text(file: _PackedOrPlain, encoding: Encoding | None) -> Iterator[TextIOWrapper]:
-    """Decode text; the file stays open."""
     if (words := words_for(file.peek(HEADER_BYTES)[:HEADER_BYTES])) is not None:
         raise ValueError(f"it is {words}")
     known = encoding or encoding_of(file)

@@ -140,7 +140,6 @@ class Manifests:
         return replace(row, refused=Ineligible(Reason.MISSING_AUDIO, because))
 
     def _refuse_repeated(self, suspects: SuspectIds) -> None:
-        """Read the rows once more, and raise CatalogError if two of them have one of these ids and different audio."""
         for named in self._named_files():
             item_id = _cell(named.cells, named.columns.item_id)
             audio = self._base.named(named.audio) or named.where
@@ -193,7 +192,6 @@ class Manifests:
         return self._encodings[path]
 
     def _table(self, path: str, note: Note | None = None) -> Iterator[tuple[int, Columns, Sequence[str]]]:
-        """Yield each record with its line and columns, which may differ between JSON lines."""
         known: dict[tuple[str, ...], Columns] = {}
         for line, header, cells in self._records(path, note):
             columns = known.get(header)
@@ -256,23 +254,17 @@ class Manifests:
 
 @dataclass(frozen=True, slots=True)
 class _NamedFiles:
-    """The files that one record names.
-
-    Attributes:
-        refused: why this row cannot be sent, by its own text alone; then a location is what may be shown of it.
-        where: the manifest, and the record's place in it.
-    """
+    """The files that one record names."""
 
     audio: str | None
     sidecar: str | None
-    refused: Ineligible | None
+    refused: Ineligible | None  # by the row's own text alone; then a location is what may be shown of it
     columns: Columns
     cells: Sequence[str]
-    where: str
+    where: str  # the manifest, and the record's place in it
 
 
 def _refuse_unknown_columns(path: str, header: Sequence[str], cells: Sequence[str], columns: Columns) -> None:
-    """Raise CatalogError if a manifest has no column of audio, or lacks one that was named; JSON lines may lack it."""
     if columns.audio is not None and not (columns.unknown and has_one_header(path)):
         return
     wanted = one_line(" or ".join(columns.unknown) or "audio or path")
@@ -288,6 +280,5 @@ def _audio_of(cells: Sequence[str], columns: Columns) -> str | None:
 
 
 def _cell(cells: Sequence[str], index: int | None) -> str | None:
-    """Return a cell's text unchanged; None if it is absent or only space."""
     text = "" if index is None else cells[index]
     return text if text.strip() else None

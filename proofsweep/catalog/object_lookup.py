@@ -147,5 +147,4 @@ class ObjectLookup:
 
 
 def _before(key: str) -> str | None:
-    """Return a text that sorts shortly before a key, to begin a listing there."""
     return key[:-1].rstrip("/.") or None

@@ -86,7 +86,6 @@ class Sidecars:
         return claims
 
     def _settle(self, claims: Mapping[str, Sequence[str]], needs_one: Callable[[str], bool]) -> set[str]:
-        """Return whose each claimed sidecar is; return the audio files for which that is settled."""
         for sidecar, claimants in claims.items():
             needy = claimants if len(claimants) == 1 else [name for name in claimants if needs_one(name)]
             (self.of_audio if len(needy) == 1 else self.contested).update(dict.fromkeys(needy, sidecar))

@@ -28,7 +28,6 @@ class RepeatedIds:
             yield SuspectIds(self._ids[row.as_py()] for row in rows[start : start + _SUSPECTS])
 
     def _rows_of_other_audio(self) -> "pa.Array[Any]":
-        """Return the rows whose id an earlier row has with other audio, sorted."""
         ids, audio = map(_numbers, (self._ids, self._audio))
         order = pc.array_sort_indices(ids)
         ids, audio = ids.take(order), audio.take(order)
@@ -38,7 +37,6 @@ class RepeatedIds:
 
 
 def _numbers(hashes: "array[int]") -> "pa.Array[Any]":
-    """Return the same memory as a column."""
     return pa.Int64Array.from_buffers(pa.int64(), len(hashes), [None, pa.py_buffer(hashes)])
 
 

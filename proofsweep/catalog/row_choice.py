@@ -102,7 +102,6 @@ class RowChoice:
         return pa.table(cells | {_INDEX: pa.array(range(len(rows)), pa.int64())})
 
     def _is_new(self, row: ManifestRow) -> bool:
-        """Whether a file was modified late enough; one of which that is not known was not."""
         modified = modified_of(row)
         return self._newer_than is None or (modified is not None and modified > self._newer_than.timestamp())
 

@@ -193,7 +193,6 @@ def _short(text: str) -> str:
 
 
 def _start_of(error: Exception) -> str:
-    """Return the start of what openpyxl says, which may cite all of a cell."""
     return textwrap.shorten(str(error), _MOST_WORDS)
 
 

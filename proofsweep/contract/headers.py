@@ -71,7 +71,6 @@ def _count(value: str | None) -> int | None:
 
 
 def _wait_seconds(value: str | None, now: datetime) -> float | None:
-    """Read a duration in seconds. A fraction and an HTTP date are read too."""
     text = (value or "").strip()
     try:
         seconds = float(text) if text.isascii() else -1.0

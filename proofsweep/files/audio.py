@@ -168,7 +168,6 @@ def is_audio(file: OpenFile) -> bool:
 
 
 def _front(file: OpenFile) -> tuple[bytes, bool]:
-    """Return the first bytes of the audio, and whether a tag precedes them."""
     head = _read_up_to(file, HEAD_BYTES)
     tag = tag_bytes(head)
     return (_read_up_to(file, HEAD_BYTES, tag).lstrip(b"\0"), True) if tag else (head, False)

@@ -197,7 +197,6 @@ class BucketFiles:
             self._stores.pop(root_and_key(location)[0], None)
 
     def _found(self, location: str, ask: "Callable[[ObjectStore, str], _Found]") -> _Found | None:
-        """Ask for an object; None if there is none, or if no bucket can hold such a key."""
         store, key = self.store_and_key(location)
         refuse_bad_key(key)
         if not key or key.endswith("/"):  # obstore would drop the slash

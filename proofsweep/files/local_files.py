@@ -163,7 +163,6 @@ def _facts_of(status: os.stat_result) -> FileFacts:
 
 
 def _raise_unless_missing(error: OSError | ValueError) -> None:
-    """Raise SourceError unless there is no such file, or no file can have such a name."""
     if isinstance(error, OSError) and error.errno not in _NOTHING_THERE:
         raise _unreadable(error) from error
 
@@ -221,7 +220,6 @@ class LocalFolders:
         self._tops.add(real_top)
 
     def _is_walked(self, real: str) -> bool:
-        """Return whether a walked tree holds a folder; hidden folders are in no walked tree."""
         above = real
         while above not in self._tops:
             above, name = posixpath.split(above)

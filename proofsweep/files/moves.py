@@ -224,7 +224,6 @@ class Moves:
             return facts
 
     def _facts_of(self, location: str, sha256: str) -> FileFacts | None:
-        """Return the facts that a file had when it was read, if it has this digest; None without such a file."""
         with self._files.open(location, is_whole=True) or nullcontext() as file:
             facts = None if file is None else file.facts()
             is_it = file is not None and facts is not None and _digest(file, facts.size_bytes) == sha256

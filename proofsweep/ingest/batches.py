@@ -164,7 +164,6 @@ class DeliveredBatches:
         return self._found[location]
 
     def _folder_of(self, release: str) -> str:
-        """Return the folder of the batch that a release without a completion file may be of."""
         above = posixpath.dirname(release)
         return above if above != self._watched and is_within(above, self._watched) else release
 

@@ -91,7 +91,6 @@ class IngestPass:
             yield from self._finished(run_id)
 
     def _is_in_doubt(self, run_id: str) -> bool:
-        """Whether all that remains of a run was tried in its last leg, and stayed in doubt."""
         plan = self._plan_or_none(run_id)
         if plan is None:
             return False
@@ -102,14 +101,12 @@ class IngestPass:
         )
 
     def _chosen(self, looked: Looked) -> list[ManifestRow]:
-        """Leave out ready files that the person does not want now; they stay ready."""
         chosen = self.chosen(looked)
         if left_out := len(looked.ready) - len(chosen):
             looked.decisions.update({Decision.LEFT_OUT: left_out, Decision.TAKE: -left_out})
         return chosen
 
     def _without_open_ones(self, ready: list[ManifestRow]) -> list[ManifestRow]:
-        """Leave out the files of which a run that is open already has the next try."""
         plans = (plan for run_id in self.watch.open_runs() if (plan := self._plan_or_none(run_id)) is not None)
         taken = {item.audio for plan in plans for item in RemainingItems(self.results, plan).all_items()}
         return [row for row in ready if row.audio not in taken]
@@ -167,7 +164,6 @@ class IngestPass:
         return looked
 
     def _dispose_of_answered(self, looked: Looked) -> None:
-        """Move files whose answer is known: they were delivered again, or could not be moved before."""
         answered = ((work_item_of(row, looked.catalog_name, self.limits), answer) for row, answer in looked.answered)
         again = {answer.item_id for answer in looked.recognised}
         self.report.rows += self.records.of_answered(answered, again)

@@ -147,7 +147,6 @@ class Look:
                 each.row = replace(each.row, batch=batch.location, tags=self._tags(each.row, batch))
 
     def _tags(self, row: ManifestRow, batch: DeliveredBatch) -> dict[str, str]:
-        """Return the tags of a delivered file, which tell whose it is also where no folder of a supplier does."""
         release = batch.releases.get(row.release or "")
         sender = row.tags.get("sender") or (release.sender if release is not None else "") or batch.sender
         supplier = supplier_of(path_within(batch.location, self.watched)) or sender
@@ -155,7 +154,6 @@ class Look:
         return tags | ({self.supplier_tag: supplier} if supplier else {})
 
     def _look_into(self, each: BatchRow, looked: Looked, recent: Mapping[str, PastAnswer], now: datetime) -> None:
-        """Recognise the bytes of a file that would be taken, or let it wait for its end or its sidecar; count it."""
         is_said_whole = each.batch is not None and each.batch.needs_completion
         if each.decision is Decision.TAKE:
             same = self._answer_of_same_bytes(each.item_id, each.row, each.answer, recent)
@@ -179,7 +177,6 @@ class Look:
     def _finished(
         self, rows: Iterable[ManifestRow], looked: Looked, half_moved: Collection[str]
     ) -> Iterator[ManifestRow]:
-        """Leave out what is half moved, files of bags that are not there, and files that are named as unfinished."""
         for row in rows:
             audio = row.audio or ""
             is_away = row.refused is not None and row.refused.reason is Reason.MISSING_AUDIO
@@ -210,7 +207,6 @@ class Look:
             return False
 
     def _is_complete(self, row: ManifestRow) -> bool:
-        """Return whether nothing more is to be expected: no sidecar, no end of the audio, no first byte."""
         if any(
             isinstance(facts, FileFacts) and facts.size_bytes == 0 for facts in (row.audio_facts, row.sidecar_facts)
         ):

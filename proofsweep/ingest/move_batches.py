@@ -52,7 +52,6 @@ class BatchDisposal:
         return Move(files=chosen, items=tuple(items), folder=batch.location)
 
     def _going(self, batch: DeliveredBatch, route: "_Route", going: set[Disposition]) -> Iterator[str]:
-        """Yield the files that are moved; those of the batch itself only if none of its releases stays."""
         has_stays = len(going) < len(route.used())
         apart = {at for at, release in batch.releases.items() if release.is_test or release.is_purged}
         for file in self.disposal.moves.files_below(batch.location):
@@ -62,7 +61,6 @@ class BatchDisposal:
                 yield file
 
     def _with_free_names(self, batch: DeliveredBatch, route: "_Route", files: list[str]) -> tuple[FileMove, ...] | None:
-        """Return the first names that are free, or have these bytes already; the sign that all is there comes last."""
         digests = self._digests(batch, files)
         order = sorted(files, key=lambda file: (file == batch.completion, file.lower().endswith(".xml"), file))
         targets = {each: self.disposal.target(each) for each in route.used()}
@@ -80,7 +78,6 @@ class BatchDisposal:
         return None
 
     def _digests(self, batch: DeliveredBatch, files: list[str]) -> Mapping[str, str]:
-        """Return the digest of each file: of what was verified, that of the bytes that were sent."""
         known: dict[str | None, str | None] = {}
         for each in batch.rows:
             if each.answer is not None:

@@ -128,7 +128,6 @@ class Records:
         return layout.ingest_name(new_run_id(now, secrets.token_hex(3)), now.date(), 0)
 
     def _verified_by(self, plan: Plan, leg: int) -> Iterator[tuple[WorkItem, PastAnswer]]:
-        """Yield the items that a leg has finished; their locations are the plan's, which are exact."""
         names = [name for name in self.results.parts_of("verdicts", plan) if layout.shard_and_leg_of(name)[1] == leg]
         for name in names:
             shard = layout.shard_and_leg_of(name)[0]

@@ -170,7 +170,6 @@ def _disposal(context: IngestContext, watched: str) -> Disposal:
 
 
 def _target(location: str | None, watched: str, setting: str) -> str | None:
-    """Resolve where files are moved; neither it nor the watched folder may lie in the other one."""
     if location is None:
         return None
     target = path_of(location, str(Path.cwd())).rstrip("/")

@@ -246,14 +246,12 @@ class SidecarRecovery:
         return {"outcome": outcome, "detail": f"The sealed sidecar is at {location} already."}
 
     def _is_there(self, item: ProvenItem) -> bool:
-        """Return whether something has the sidecar's name: it may be damaged, empty or no file."""
         try:
             return item.current_sidecar is not None and self.files.facts(item.current_sidecar) is not None
         except SourceError:
             return True
 
     def _target(self, item: ProvenItem, *, is_there: bool) -> str:
-        """Name the file: below the prefix as the catalog names the audio; else where the sidecar was, or beside it."""
         if self.prefix is None:
             return f"{item.current_sidecar}.recovered" if is_there else str(item.current_sidecar)
         audio = item.relative_path or posixpath.basename(item.audio)

@@ -69,7 +69,6 @@ def killed_recoveries(results: Results, files: Files, clock: Callable[[], dateti
 
 
 def _below(wanted: RecoveryRequest) -> str:
-    """Return the whole location of what a person named; with a slash at its end it is a folder."""
     if not wanted.below:
         return ""
     location = path_of(wanted.below, str(Path.cwd()))

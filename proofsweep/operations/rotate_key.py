@@ -95,7 +95,6 @@ class RotateKey:
         return Rotated(rotation, self.key_store.name)
 
     def _made_by(self) -> Rotation | None:
-        """Return the rotation that made the key in use; finish it, if a process was killed right before its end."""
         own = fingerprint(self.key)
         made_by = next((each for each in self.rotations.answered() if each.new_key_fingerprint == own), None)
         begun = None if made_by is None else self.rotations.begun(made_by.key_fingerprint)
@@ -129,7 +128,6 @@ class RotateKey:
         return None if answered is None or new_key is None else (answered, new_key)
 
     def _asked(self, intent: RotationIntent, answered: Rotation | None, *, is_new: bool) -> tuple[Rotation, SecretStr]:
-        """Ask for the new key, or for the same answer again; keep it, then record it."""
         try:
             answer, headers = self.partner.rotate(intent.idempotency_key)  # (2)
         except (CallFailed, RunMustStop) as refusal:
@@ -145,7 +143,6 @@ class RotateKey:
         return self.rotations.record(rotation, intent.operation.run_date), new_key  # (4)
 
     def _keep(self, answer: RotatedKeyResponse, intent: RotationIntent, answered: Rotation | None) -> SecretStr:
-        """Keep the new key; refuse one that contradicts what is kept or recorded already."""
         new_key, waiting = SecretStr(answer.api_key.get_secret_value().strip()), self.key_store.waiting()
         is_other = waiting not in {None, new_key}
         if is_other or new_key == self.key or (answered and answered.new_key_fingerprint != fingerprint(new_key)):
@@ -228,7 +225,6 @@ class RotateKey:
         )
 
     def _promote(self, new_key: SecretStr) -> None:
-        """Put the new key into its place, unless it is there, or somebody has put a third key there."""
         current = self.key_store.current()
         if current == new_key:
             self.key_store.discard()

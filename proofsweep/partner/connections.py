@@ -193,7 +193,6 @@ def _clause(error: BaseException) -> str | None:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Return an error and what it was raised from, the first cause first."""
     seen: list[BaseException] = []
     while error is not None and error not in seen:
         seen.append(error)

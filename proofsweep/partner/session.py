@@ -258,5 +258,4 @@ class Session:
 
 
 def _give_up(exchange: Exchange) -> NoReturn:
-    """End this call; what it says of the item is for others to judge."""
     raise call_error(SlotRefused if exchange.call is Call.SLOT else CallFailed, exchange, reason_of(exchange))

@@ -168,13 +168,7 @@ class Transport:
 
 
 class _Answer:
-    """An answer whose head has come.
-
-    Attributes:
-        bytes_sent: of the request's body, before the answer was read.
-        headers: with lowercase names; several of one name are joined with commas.
-        pieces: gives the body as it is on the wire.
-    """
+    """An answer whose head has come; `pieces` gives the body as it is on the wire, `headers` have lowercase names."""
 
     def __init__(self, response: httpcore.Response, stream: DeadlineStream) -> None:
         self.stream, self.bytes_sent = stream, stream.body_bytes_sent

@@ -32,7 +32,6 @@ def mistakes_in(error: ValidationError, names: Names) -> list[str]:
 
 
 def _mistake_in(variable: str, names: Names) -> str:
-    """Return what is wrong with a variable's name, if anything; fields of existing sections are checked elsewhere."""
     section, is_nested, field = variable.upper().removeprefix(_PREFIX).lower().partition("__")
     if section in names or (not is_nested and (section == "config" or section.endswith("_key"))):
         return ""

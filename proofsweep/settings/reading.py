@@ -167,7 +167,6 @@ def _names() -> dict[str, list[str]]:
 
 
 def _secret_variables(profile: dict[str, Any]) -> set[str]:
-    """Name the variables that hold a secret, by the profile and by the environment."""
     named = [_members(profile, section).get(f"{prefix}env") for section, prefix in _SECRET_SOURCES.items()]
     named += [
         os.environ.get(f"PROOFSWEEP_{section}__{prefix}env".upper()) for section, prefix in _SECRET_SOURCES.items()

@@ -87,7 +87,6 @@ class DerivedLog:
             self.store.delete(each)
 
     def _read_newest_first(self, names: Sequence[str]) -> list[Entry] | None:
-        """Read what is not replaced; None if something was deleted since it was listed."""
         found: list[Entry] = []
         damaged: set[str] = set()
         replaced: set[str] = set()

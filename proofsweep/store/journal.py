@@ -135,7 +135,6 @@ class Segments:
 
 
 def _unmerged(names: Sequence[str]) -> Iterator[str]:
-    """Leave out the segments that are part of a merged one of the same writer."""
     merged_to: dict[str, int] = {}
     for (writer, _, shorter_last), name in sorted((_longest_first(name), name) for name in names):
         if -shorter_last > merged_to.get(writer, 0):
@@ -144,7 +143,6 @@ def _unmerged(names: Sequence[str]) -> Iterator[str]:
 
 
 def _longest_first(name: str) -> tuple[str, int, int]:
-    """Return a segment's writer, its first number, and its last number as a negative one, to sort by."""
     writer, numbers = name.removesuffix(".arrow").rsplit("-", 1)
     first, _, last = numbers.partition("_")
     return writer, int(first), -int(last or first)

@@ -96,7 +96,6 @@ class AnswerTimes:
 
 
 def _numbers(column: pa.Int64Array) -> memoryview:
-    """Return whole numbers without an object for each."""
     return memoryview(column.buffers()[1] or b"").cast("q")
 
 
@@ -154,7 +153,6 @@ def newest_answers(results: Results, environment: str, item_ids: Iterable[str]) 
 
 
 def _may_hold(file: SnapshotFile, items: Sequence[str] | None) -> bool:
-    """Return whether a file may hold one of some sorted items; any file may if they are too many to say."""
     if items is None:
         return True
     index = bisect_left(items, file.first)

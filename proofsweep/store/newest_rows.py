@@ -92,7 +92,6 @@ def reduced(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
 
 
 def _add(files: list[list[Path]], path: Path, names: Iterator[Path], size: int = 0) -> None:
-    """Add a sorted file to those of its size; when they are many, they become one of the next size."""
     alike = files[size]
     alike.append(path)
     if len(alike) == _MOST_FILES:

@@ -140,7 +140,6 @@ class RunIndex:
         return [run.plan.run_id for run in unfinished if has_claim(store, run.plan.run_id, len(run.legs) + 1)]
 
     def _complete_to(self, index: IndexedRuns, missing: Iterable[str]) -> str:
-        """Name the newest run that is old enough that no older one can still appear; empty if none is."""
         limit = f"{self._clock() - _SETTLING:%Y%m%dT%H%M%SZ}"
         settled = [name for name in (*index.records, *missing) if name < limit]
         return max(settled, default=index.complete_to)

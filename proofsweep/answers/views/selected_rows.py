@@ -19,14 +19,11 @@ from proofsweep.store.prunings import prunings_of
 _CURRENT = """
     SELECT {columns}, coalesce(run_id, listed_run_id) AS of_run
     FROM catalog
-    WHERE list_contains($1::VARCHAR[], outcome) AND ($2::VARCHAR[] IS NULL OR list_contains($2::VARCHAR[], reason))
-        AND ($3 OR state NOT IN ('gone', 'moved'))
+    WHERE list_contains($1::VARCHAR[], outcome) AND ($2 OR state NOT IN ('gone', 'moved'))
     ORDER BY of_run, leg, manifest_row
 """
 _GONE = """
-    SELECT count(*) FROM catalog
-    WHERE state IN ('gone', 'moved') AND list_contains($1::VARCHAR[], outcome)
-        AND ($2::VARCHAR[] IS NULL OR list_contains($2::VARCHAR[], reason))
+    SELECT count(*) FROM catalog WHERE state IN ('gone', 'moved') AND list_contains($1::VARCHAR[], outcome)
 """
 _STANDING = """
     SELECT item_id FROM catalog WHERE list_contains($1::VARCHAR[], outcome) OR list_contains($1::VARCHAR[], reason)
@@ -43,7 +40,6 @@ class SelectedRows:
     environment: str  # the service's label; rows of others are never mixed in
     plan: Plan | None = None  # the run; None for how each item of the catalogs stands now
     outcomes: Sequence[str] = OUTCOMES  # of the rows
-    reasons: Sequence[str] | None = None  # of the rows; None for any
     has_gone: bool = False  # whether items that their catalog lists no more are among them
 
     @classmethod
@@ -53,7 +49,6 @@ class SelectedRows:
         run_id: str | None,
         environment: str,
         outcomes: Sequence[str] = OUTCOMES,
-        reasons: Sequence[str] | None = None,
     ) -> Self:
         """Choose rows of a run; without one, of how each file stands now in an environment.
 
@@ -62,7 +57,7 @@ class SelectedRows:
         """
         plan = None if run_id is None else results.plan(run_id)
         label = environment_in(results, environment) if plan is None else plan.environment
-        return cls(results=results, environment=label, plan=plan, outcomes=outcomes, reasons=reasons)
+        return cls(results=results, environment=label, plan=plan, outcomes=outcomes)
 
     @property
     def pruned_on(self) -> str | None:
@@ -97,7 +92,6 @@ class SelectedRows:
 
     def _of_run(self, plan: Plan, columns: list[str]) -> Iterator[tuple[Plan, pa.Table]]:
         which = pc.field("outcome").isin(list(self.outcomes))
-        which = which if self.reasons is None else which & pc.field("reason").isin(list(self.reasons))
         for name in self.results.parts_of("verdicts", plan):
             yield plan, self.results.table("verdicts", [name], columns).filter(which)
 
@@ -106,15 +100,14 @@ class SelectedRows:
         if self.plan is not None or self.has_gone:
             return 0
         with answering(self.results, self.environment, "catalog") as connection:
-            [(count,)] = connection.execute(_GONE, [list(self.outcomes), self.reasons]).fetchall()
+            [(count,)] = connection.execute(_GONE, [list(self.outcomes)]).fetchall()
         return int(count)
 
     def _current(self, columns: list[str]) -> Iterator[tuple[Plan, pa.Table]]:
-        """Read the view `catalog`, in the order of runs; what no run has tried yet is of the run that listed it."""
         named = (_NAMED_OTHERWISE.get(name, name) for name in columns)
         query = _CURRENT.format(columns=", ".join(named))
         with answering(self.results, self.environment, "catalog") as connection:
-            found = connection.sql(query, params=[list(self.outcomes), self.reasons, self.has_gone])
+            found = connection.sql(query, params=[list(self.outcomes), self.has_gone])
             for batch in found.to_arrow_reader(_FETCHED):
                 table = pa.Table.from_batches([batch])
                 for run_id in table["of_run"].unique().to_pylist():

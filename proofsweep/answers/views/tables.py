@@ -222,7 +222,6 @@ def _create_newest(connection: duckdb.DuckDBPyConnection, results: Results, runs
 
 
 def _legs_under_way(results: Results, runs: Iterable[RunRecord]) -> Iterator[tuple[Plan, int]]:
-    """Return the legs without a receipt that have published rows: they are worked on, or were killed."""
     for run in runs:
         if not run.is_over:
             leg = max((each.leg for each in run.legs), default=0) + 1

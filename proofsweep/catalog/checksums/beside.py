@@ -29,7 +29,6 @@ class ListsBeside:
             self._checksums.read_folder(each, [name for name in found.files if is_list_name(name)], found.files)
 
     def _new_folders(self, folder: str) -> Iterator[str]:
-        """Yield a folder and those above it, up to the root or to one that was read."""
         self._read.add(folder)
         yield folder
         while is_within(folder, self._root) and folder != self._root:

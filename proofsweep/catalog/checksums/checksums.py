@@ -101,7 +101,6 @@ class Checksums:
                 self._fetched |= {self._base.named(posixpath.join(folder, path)) for path in paths}
 
     def _lines(self, location: str, source: Source, usual: str | None) -> Iterator[ChecksumLine]:
-        """Yield the lines of a list that can be compared, and count the others; CatalogError if it is no list."""
         unused, has_any = 0, False
         for line in lines_of_list(location, source):
             if (found := line_of(line, usual)) is not None:
@@ -136,7 +135,6 @@ class Checksums:
             yield from (DeclaredFile(named, each.algorithm, each.digest, is_named) for named in names)
 
     def _named_by(self, written: str, folder: str, checked: str | None, *, is_named: bool) -> list[str]:
-        """Return the names that a path of a list may stand for as seen from the root; none if it leads outside."""
         forward = written.replace("\\", "/")
         if checked is not None and posixpath.basename(forward) in {"", checked}:
             return [self._base.named(posixpath.join(folder, checked))]

@@ -85,7 +85,6 @@ def line_of(line: str, usual: str | None) -> ChecksumLine | None:
 
 
 def _tagged(line: str) -> tuple[str, str, str, str] | None:
-    """Split a line with its algorithm: the escape, the algorithm, the path and the digest; None if it is none."""
     begun = _TAGGED.match(line)
     if begun is None:
         return None

@@ -146,7 +146,6 @@ class Deliveries:
         self._leading += ((number, each) for each in folders_meant(found.message, release.location))
 
     def _settle(self) -> None:
-        """Decide what can be decided only when all messages are known."""
         headers = [header for release in self._releases.values() for header in release.headers]
         self._threads = Threads(headers)
         children = Counter(posixpath.dirname(location) for location in self._releases)
@@ -220,7 +219,6 @@ class Deliveries:
         return finding(naming.header, is_withdrawn=self._threads.is_withdrawn(naming.header))
 
     def _leads_out(self, location: str, release: ReleaseFolder) -> Ineligible | None:
-        """Return why a link may not be followed: it leads out of its batch."""
         batch = self._batch_of[release.location]
         if is_within(os.path.realpath(location), os.path.realpath(batch)):
             return None

@@ -41,7 +41,6 @@ def read_message(file: OpenFile) -> ErnMessage:
 
 
 def _kind_of(root: "_Element") -> tuple[str, bool]:
-    """Return the version, and whether the release is withdrawn; refuse what is no message of a known version."""
     name, namespace = local_name(root), root.tag[1:].partition("}")[0] if root.tag[0] == "{" else ""
     if name not in {NEW_RELEASE, PURGE}:
         raise unreadable(f"Its root element is {name[:_SHOWN_LETTERS]}, not {NEW_RELEASE} or {PURGE}")
@@ -266,7 +265,6 @@ def _joined(folder: str, name: str) -> str:
 
 
 def _posix_seconds(written: str) -> float:
-    """Return an instant; without a zone it is UTC, and 0 if it cannot be read."""
     try:
         when = datetime.fromisoformat(written)
         return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()

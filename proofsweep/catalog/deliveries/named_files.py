@@ -119,7 +119,6 @@ class _Thread:
             found.others.update(self._places(header, message.others))
 
     def _namings(self) -> Iterator[tuple[Naming, list[Header]]]:
-        """Yield each file as the newest message names it, with all messages that do, the newest first."""
         newest = self._messages[0][1]
         found: dict[tuple[str, str], tuple[Naming, list[Header]]] = {}
         for header, message in self._messages:
@@ -132,7 +131,6 @@ class _Thread:
         return (place for each in locations if (place := self._place(header, each)) is not None)
 
     def _place(self, header: Header, written: str) -> str | None:
-        """Return where a file lies, within the batch of the message that names it; None if it is not there."""
         folder = posixpath.dirname(header.location)
         for path in candidates(written):
             location = below(folder, path)
@@ -141,7 +139,6 @@ class _Thread:
         return None
 
     def _expected(self, naming: Naming) -> tuple[str, Naming, Ineligible | None]:
-        """Return where a file should lie, and why that is not allowed, if it is not."""
         folder = posixpath.dirname(naming.header.location)
         batch, paths = self._batch_of[folder], list(candidates(naming.file.location)) or [""]
         outside = next((each for path in paths if not is_within(each := below(folder, path), batch)), None)

@@ -31,7 +31,6 @@ def candidates(written: str) -> Iterator[str]:
 
 
 def _spellings(written: str) -> Iterator[str]:
-    """Yield a location as it is, and with its escapes and backslashes read as a URI's and as those of Windows."""
     plain = written.partition("?")[0] if _URL.match(written) else written
     for each in (plain, unquote(plain, errors="surrogateescape")):
         yield each
@@ -40,7 +39,6 @@ def _spellings(written: str) -> Iterator[str]:
 
 
 def _beside(path: str) -> Iterator[str]:
-    """Yield the file beside the message of a location in its folder of resources."""
     folder, _, name = path.removeprefix("./").partition("/")
     if folder in RESOURCES and name:
         yield name

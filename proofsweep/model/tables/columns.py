@@ -20,17 +20,12 @@ Writer = Literal["leg", "ingest pass", "monitoring", "operation"]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its name, its type as Arrow writes it, and its meaning.
-
-    Attributes:
-        since: the first version of the table that has it; files of earlier versions lack it, so it reads as null.
-    """
+    """One column: its name, its type as Arrow writes it, and its meaning."""
 
     name: str
     kind: str
     meaning: str
     nullable: bool = True
-    since: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,11 +45,6 @@ class Table:
     written_by: Writer
     proof_line: Callable[[Row], str] | None = None
     proof_time: str | None = None
-
-
-def version_of(columns: Sequence[Column]) -> int:
-    """Return the version of a table: it grows with each change that adds columns."""
-    return max(column.since for column in columns)
 
 
 def empty_row(columns: Sequence[Column]) -> Row:

@@ -36,7 +36,7 @@ COLUMNS = (
     Column("first_seen_at", TIME, "when a pass first saw this version"),
     Column("verified_at", TIME, "when the row got its outcome"),
     Column("acted_at", TIME, "when the file was moved or left", nullable=False),
-    Column("tags", TEXT, "of a delivery's file, what its message says, as a JSON object", since=2),
+    Column("tags", TEXT, "of a delivery's file, what its message says, as a JSON object"),
 )
 
 TABLE = Table(

@@ -1,7 +1,7 @@
 """The tables' Arrow schemas; the only module of the domain that imports Arrow.
 
-It is apart from the declarations, so that `proofsweep check` need not load Arrow. A schema carries the table's name and
-version, and each field its meaning under `comment`, the key that Spark and Iceberg use; Parquet files keep them.
+It is apart from the declarations, so that `proofsweep check` need not load Arrow. A schema carries the table's name,
+and each field its meaning under `comment`, the key that Spark and Iceberg use; Parquet files keep them.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from proofsweep.model.tables import planned_items, snapshot
-from proofsweep.model.tables.columns import BYTES, FLAG, INT, REAL, SMALL, STATUS, TEXT, TIME, Column, version_of
+from proofsweep.model.tables.columns import BYTES, FLAG, INT, REAL, SMALL, STATUS, TEXT, TIME, Column
 from proofsweep.model.tables.registry import TABLES
 
 _KINDS: dict[str, pa.DataType] = {
@@ -27,7 +27,7 @@ _KINDS: dict[str, pa.DataType] = {
 def schema_of(table: str, columns: Sequence[Column]) -> pa.Schema:
     """Return the Arrow schema of a table."""
     schema = pa.schema([_field_of(column) for column in columns])
-    return schema.with_metadata({"proofsweep.table": table, "proofsweep.table_version": str(version_of(columns))})
+    return schema.with_metadata({"proofsweep.table": table})
 
 
 def conformed(table: pa.Table, schema: pa.Schema) -> pa.Table:

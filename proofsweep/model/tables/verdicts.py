@@ -136,7 +136,6 @@ def row_of(finished: Finished, context: RowContext) -> Row:
 
 
 def _item_cells(item: WorkItem) -> Row:
-    """Return the cells of an item; a folder has no mode, nor has audio whose sidecar is ambiguous."""
     is_ambiguous = item.ineligible is not None and item.ineligible.reason is Reason.AMBIGUOUS_SIDECAR
     has_mode = item.audio and not item.audio.endswith("/") and not is_ambiguous
     return {
@@ -171,7 +170,6 @@ def _exchange_cells(exchanges: Sequence[Exchange]) -> Row:
 
 
 def _original_cells(original: Finished) -> Row:
-    """Name the exchanges of the other row that gave the answer; only that row counts them."""
     cells = _exchange_cells(original.exchanges)
     ids = ("http_status", "uploads_request_id", "storage_request_id", "verify_request_id")
     return {name: cells[name] for name in ids} | {"answered_by_row": original.item.manifest_row}
@@ -181,7 +179,6 @@ _FLOW = (Call.UPLOADS, Call.SLOT, Call.VERIFY)
 
 
 def _last_attempt(exchanges: Sequence[Exchange]) -> list[Exchange | None]:
-    """Return the last uploads, slot and verify exchange, without those of an earlier slot; a proof has others too."""
     last: list[Exchange | None] = [None, None, None]
     for exchange in (exchange for exchange in exchanges if exchange.call in _FLOW):
         index = _FLOW.index(exchange.call)
@@ -229,7 +226,6 @@ def _answer_cells(answer: Answer) -> Row:
 
 
 def _word(member: object) -> str | None:
-    """Keep text; write a number or a boolean as JSON."""
     return json.dumps(member) if isinstance(member, bool | int | float) else text_of(member)
 
 

@@ -152,7 +152,6 @@ class UploadLimit:
 
     @property
     def _is_ramp(self) -> bool:
-        """Whether more have always carried more so far."""
         return self._trial_after == _FIRST_TRIAL_SECONDS
 
     @property

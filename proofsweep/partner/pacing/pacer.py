@@ -241,7 +241,6 @@ class Pacer:
         return rate + (self._spending() - rate) * self._held_seconds / quiet
 
     def _spending(self) -> float:
-        """Return the pace that spends half of the credit in the quiet time."""
         return self.bucket.rate + min(_CATCH_UP_SHARE * self.bucket.rate, 0.5 * self._credit / self._quiet_seconds())
 
     def _regrowth_seconds(self) -> float:

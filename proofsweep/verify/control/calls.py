@@ -86,7 +86,6 @@ class ControlCalls:
         return _SILENCE_ACCEPTED if done is not None and isinstance(done.outcome, Accepted) else None
 
     def _probe(self, mode: Mode, *, needs_verdict: bool = False) -> Result:
-        """Send the probe audio; any answer but `valid`, or any such verdict, shows that the service works."""
         done = self._sent(probe_item(mode), ProbeFiles())
         if done is None:
             return _NOT_NOW
@@ -132,7 +131,6 @@ class ControlCalls:
         )
 
     def _drawn(self, mode: Mode) -> Iterator[Finished | None]:
-        """Send items one by one: known-good ones, then unchanged ones among the smallest, in an order drawn anew."""
         for each in random.sample(good := self._good(mode), len(good)):
             yield self._send_known_good(each)
         smallest = sorted(self._known(mode))[:ACCEPTED_KEPT]

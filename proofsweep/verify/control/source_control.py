@@ -58,7 +58,6 @@ class SourceControl:
         return any(read) if len(read) == _ENOUGH_FILES else None
 
     def _has_bytes(self, item: AcceptedItem) -> bool | None:
-        """Whether a file has the bytes that were accepted; None if it is gone, or another one by its size."""
         try:
             with open_audio(item.audio, self.files) as audio:
                 is_same_size = audio.facts.size_bytes == item.audio_bytes
@@ -99,7 +98,6 @@ class SourceControl:
             return False
 
     def _is_empty(self, folder: str) -> bool:
-        """Whether a folder is there and holds no file; one that is gone was mostly deleted."""
         walked = self.files.walk(folder)
         return next(walked).refused is None and not any(each.files for each in self.files.walk(folder))
 

@@ -207,7 +207,6 @@ class ItemWork:
         return unfit
 
     def _is_compared(self, facts: FileFacts) -> bool:
-        """Whether an earlier round has compared this version with its declared digest."""
         return self._audio is not None and self._audio.declared is None and self._audio.facts == facts
 
     def _has_source_changed(self) -> bool:

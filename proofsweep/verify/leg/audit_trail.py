@@ -57,7 +57,6 @@ class Counters:
         return sum(in_flight for _, in_flight in self._there())
 
     def _there(self) -> list[tuple[LaneStatus, int]]:
-        """Return what the worker processes know that have told it lately, or last of all."""
         told = list(self._workers.values())
         since = max((told_at for *_, told_at in told), default=0.0) - _LANE_SECONDS
         return [(lane, in_flight) for lane, in_flight, told_at in told if told_at >= since]

@@ -111,7 +111,6 @@ class Heartbeat:
             self.stop.pull(RunMustStop(_complaint(error), ended_by=EndedBy.ERROR))
 
     def _is_due(self) -> bool:
-        """Whether the next heartbeat is due: by the clock, or because it tells first that the leg stops."""
         is_news = self.stop.reason is not None and not self._has_told_stop
         return is_news or is_due(self._beaten_at, self.legs.now())
 

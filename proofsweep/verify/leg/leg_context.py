@@ -39,7 +39,6 @@ class RemainingItems:
 
     @cached_property
     def _parts(self) -> dict[int, list[Part]]:
-        """The parts of the legs before this one; they have all ended, so nothing is added."""
         return self._results.verdicts_by_shard(self._plan)
 
     @property

@@ -147,7 +147,6 @@ def _ended_by(leg: LegContext) -> EndedBy:
 
 
 def _headroom(leg: LegContext) -> int | None:
-    """Ask what is left of the quota, unless it is known, or known that there will be no answer."""
     if _ended_by(leg) in _NO_ANSWER:
         return None
     if _ended_by(leg) is EndedBy.QUOTA and not leg.budget.ran_out:

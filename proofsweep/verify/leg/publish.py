@@ -136,7 +136,6 @@ def _numbers(verdicts: pa.Table) -> list[int]:
 
 
 def _created(results: Results, name: str, table: str, rows: pa.Table) -> tuple[Part, bool]:
-    """Create a part; or give the one of that name that another process has created, and say so."""
     try:
         return results.create_part(name, table, rows), True
     except NameTaken:
@@ -144,7 +143,6 @@ def _created(results: Results, name: str, table: str, rows: pa.Table) -> tuple[P
 
 
 def _unpublished(results: Results, rows: pa.Table, standing: Sequence[str], number: int) -> pa.Table:
-    """Leave out the rows that are in parts; the first to be read is the likeliest, with the number of this portion."""
     for index in sorted(range(len(standing)), key=lambda index: abs(index - number)):
         if not rows.num_rows:
             break

@@ -86,7 +86,6 @@ def exchange_counts(tables: Iterable[pa.Table]) -> Row:
 
 
 def _control_calls(results: Results, names: Iterable[str]) -> int:
-    """Count the keyed calls that take an item through the core flow, and belong to no row."""
     is_control = pc.field("call").isin([Call.UPLOADS, Call.VERIFY]) & pc.field("manifest_row").is_null()
     tables = results.tables(names, ["call", "manifest_row", "bytes_sent"])
     return sum(table.filter(is_control & pc.field("bytes_sent").is_valid()).num_rows for table in tables)

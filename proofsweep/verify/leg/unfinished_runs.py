@@ -75,7 +75,6 @@ def runs_in_turn(
 
 
 def _planned_if_worthwhile(plan: Callable[[Bounds], Plan], bounds: Bounds) -> Plan | None:
-    """Plan; None if no row is due, or if the quota leaves no calls for it."""
     try:
         return plan(bounds)
     except NothingDue:

@@ -90,7 +90,6 @@ def _verified(leg: LegContext, items: Iterator[WorkItem]) -> Iterator[list[Row |
 
 
 def _worked(leg: LegContext, futures: Sequence[Future[Row | None]]) -> list[Row | None]:
-    """Wait for items, with one wake-up and not one for each; end the leg if a worker fails."""
     done, _ = wait(futures, return_when=FIRST_EXCEPTION)
     try:
         return [future.result() for future in done]

@@ -179,7 +179,6 @@ class WorkerProcess:
             self.leg.stop.pull(_OVER)
 
     def _work(self, granted: GrantedSlice) -> bool:
-        """Verify what is left of a slice, or return that a process which had begun this attempt was lost."""
         leg, piece, store = self.leg, granted.piece, self.leg.results.store
         begun = partial(layout.begun_name, leg.plan.run_id, leg.leg, piece.shard, piece.first)
         before = [begun(attempt) for attempt in range(granted.attempt)]

@@ -5,8 +5,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from proofsweep.model.tables import schemas
-from proofsweep.model.tables.columns import Column
-from proofsweep.model.tables.registry import TABLES
 from proofsweep.model.tables.schemas import SCHEMAS
 
 VERDICTS = """
@@ -57,25 +55,15 @@ def test_a_table_has_the_promised_columns_in_the_promised_order(schema: pa.Schem
 
 
 def test_each_file_says_what_its_columns_mean() -> None:
-    """The meaning stands under the key that Spark shows, and the table names itself and its version."""
+    """The meaning stands under the key that Spark shows, and the table names itself."""
     buffer = pa.BufferOutputStream()
     pq.write_table(SCHEMAS["verdicts"].empty_table(), buffer)
 
     read = pq.read_schema(pa.BufferReader(buffer.getvalue()))
 
     assert (read.metadata or {})[b"proofsweep.table"] == b"verdicts"
-    assert (read.metadata or {})[b"proofsweep.table_version"] == b"1"
     assert (read.field("item_id").metadata or {})[b"comment"].startswith(b"the same in every run")
     assert all((field.metadata or {}).get(b"comment") for schema in ALL for field in schema)
-
-
-@pytest.mark.parametrize("columns", [table.columns for table in TABLES.values()], ids=list(TABLES))
-def test_a_later_column_is_nullable_and_stands_after_the_earlier_ones(columns: tuple[Column, ...]) -> None:
-    """Files of earlier versions lack it, and the order of their columns stays."""
-    versions = [column.since for column in columns]
-
-    assert versions == sorted(versions)
-    assert all(column.nullable for column in columns if column.since > 1)
 
 
 def test_a_column_that_a_file_lacks_is_null() -> None:
