@@ -9,7 +9,7 @@ import pytest
 
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
-ROWS = 300
+ROWS = 800
 
 
 @pytest.fixture
