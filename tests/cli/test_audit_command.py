@@ -10,7 +10,6 @@ import pytest
 
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store
-from proofsweep_cli.item_argument import item_of
 
 from ..worlds.audited_store import NEWEST, audited_store
 
@@ -73,11 +72,3 @@ def test_a_mistake_is_one_line(proofsweep: Command, arguments: tuple[str, ...], 
 
     assert (done.returncode, done.stdout.count("\n") < 2) == (2, True)
     assert done.stderr.splitlines()[-1].startswith(f"proofsweep: {message}")
-
-
-def test_a_file_may_be_named_as_seen_from_the_current_folder(workdir: Path) -> None:
-    """The tables have its whole location; what is no file is an ID, or the location of a file that is gone."""
-    (workdir / "a.wav").touch()
-
-    assert item_of("a.wav") == str(workdir / "a.wav")
-    assert item_of("b.wav") == "b.wav"
