@@ -11,15 +11,13 @@ from proofsweep.catalog.catalog import Cause
 from proofsweep.catalog.folder_scan import FolderScan
 from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.catalog.pairing import SidecarNames
-from proofsweep.errors import CatalogError, SourceError
+from proofsweep.errors import CatalogError
 from proofsweep.files.local_files import LocalFiles
 from proofsweep.files.source import Folder
-from proofsweep.model.items import FileFacts
 from proofsweep.model.reading import Reading
 from proofsweep.model.reasons import Ineligible, Reason
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
-CREDENTIALED = b"RIFF\x36\0\0\0WAVEfmt \x03\0\0\0abc\0data\x04\0\0\0\0\0\0\0C2PA\x08\0\0\0manifest"
 FRAME = b"\xff\xfb\x90\x00" + bytes(413)
 """Of an MP3 with 128 kbit/s at 44.1 kHz."""
 
@@ -60,15 +58,6 @@ def test_no_name_is_too_odd(tmp_path: Path) -> None:
     assert sorted(row.named_audio for row in rows) == sorted(ODD_NAMES)
     assert [row.named_sidecar for row in rows] == [f"{row.named_audio}.sidecar" for row in rows]
     assert all(row.audio_facts and row.sidecar_facts for row in rows)
-
-
-def test_rows_are_numbered_in_the_order_of_names(tmp_path: Path) -> None:
-    """The number of a row does not hang on the file system's mood."""
-    fill(tmp_path, "sub/a.wav", "b.wav", "a.wav", "sub/deep/c.wav", "sub2/d.wav")
-
-    rows = [(row.number, row.named_audio) for row in scan(tmp_path).rows()]
-
-    assert rows == [(0, "a.wav"), (1, "b.wav"), (2, "sub/a.wav"), (3, "sub/deep/c.wav"), (4, "sub2/d.wav")]
 
 
 def test_an_audio_name_is_a_row_whatever_the_file_holds(tmp_path: Path) -> None:
@@ -258,36 +247,9 @@ def test_a_folder_without_audio_is_no_catalog(tmp_path: Path) -> None:
         list(scan(tmp_path).rows())
 
 
-class ForbiddenFiles(LocalFiles):
-    """Files that the system lists and does not let us look at."""
-
-    def facts(self, location: str) -> FileFacts | None:
-        """Refuse, as a folder without search permission does."""
-        raise SourceError(f"No permission for {Path(location).name}.", reason=Reason.UNREADABLE_FILE)
-
-
-def test_a_file_that_is_kept_from_us_stays_a_row_and_says_why(tmp_path: Path) -> None:
-    """Its row is ineligible later; the scan goes on."""
-    fill(tmp_path, "a.wav")
-
-    (row,) = FolderScan(str(tmp_path), ForbiddenFiles(), SidecarNames([])).rows()
-
-    assert row.audio_facts is None
-    assert row.refused == Ineligible(Reason.UNREADABLE_FILE, "Of the audio: No permission for a.wav.")
-
-
 def paired(folder: Path) -> dict[str, tuple[str, str | None]]:
     """Return each row's sidecar, and the one that is contested."""
     return {row.named_audio: (row.named_sidecar, row.contested_sidecar) for row in scan(folder).rows()}
-
-
-def test_a_wav_with_a_credential_of_its_own_leaves_the_sidecar_to_the_mp3(tmp_path: Path) -> None:
-    """Sent with the sidecar of another file it would be rejected as changed, although it is genuine."""
-    fill(tmp_path, "song.wav", content=CREDENTIALED)
-    fill(tmp_path, "song.mp3", content=FRAME * 3)
-    fill(tmp_path, "song.sidecar", content=b"proof")
-
-    assert paired(tmp_path) == {"song.mp3": ("song.sidecar", None), "song.wav": ("", None)}
 
 
 def test_a_file_that_the_service_does_not_take_claims_no_sidecar_of_others(tmp_path: Path) -> None:

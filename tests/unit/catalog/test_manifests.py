@@ -282,18 +282,6 @@ def test_a_map_within_the_manifests_folder_leaves_the_root(tmp_path: Path) -> No
     assert [row.named_audio for row in catalog.rows()] == ["audio/a.wav", "b.wav"]
 
 
-def test_a_windows_path_without_a_map_says_which_one_helps(tmp_path: Path) -> None:
-    """Its row is ineligible, and names the folder under which the file was found."""
-    (tmp_path / "Alba").mkdir()
-    (tmp_path / "Alba" / "a.wav").write_bytes(b"abc")
-
-    (row,) = rows_of(tmp_path, "audio\nD:\\Musik\\Alba\\a.wav\n")
-
-    assert row.refused is not None
-    assert "line 2: There is no audio at this location (this looks like a Windows path: " in row.refused.detail
-    assert f"give --path-map 'D:\\Musik={tmp_path}')" in row.refused.detail
-
-
 def test_a_relative_path_may_have_backslashes(tmp_path: Path) -> None:
     """If the file is there with slashes, and no file has the backslash in its name."""
     (tmp_path / "x").mkdir()

@@ -41,19 +41,6 @@ def test_the_pieces_are_the_file_and_are_hashed_on_the_way(tmp_path: Path, size_
         assert audio.sha256 == hashlib.sha256(content).hexdigest()
 
 
-def test_every_pass_begins_at_the_start(tmp_path: Path) -> None:
-    """A second attempt sends the whole file, also after a first that broke off."""
-    content = wave_of(2 * PIECE_BYTES)
-    (tmp_path / "a.wav").write_bytes(content)
-
-    with open_audio(str(tmp_path / "a.wav")) as audio:
-        next(audio.chunks())
-        again = b"".join(audio.chunks())
-
-        assert again == content
-        assert audio.sha256 == hashlib.sha256(content).hexdigest()
-
-
 @pytest.mark.parametrize("new_size", [PIECE_BYTES, 2 * PIECE_BYTES, 3 * PIECE_BYTES])
 def test_a_file_that_changes_meanwhile_never_ends_well(tmp_path: Path, new_size: int) -> None:
     """Shorter, longer, or other bytes in the same place: the last piece is withheld, so no upload is complete."""
@@ -83,14 +70,6 @@ def test_a_file_that_is_replaced_is_read_as_it_was_opened(tmp_path: Path) -> Non
         newer.replace(file)
 
         assert len(b"".join(audio.chunks())) == 100
-
-
-def test_an_empty_file_opens_and_gives_nothing(tmp_path: Path) -> None:
-    """What is to be done about it is for others to say."""
-    (tmp_path / "a.wav").touch()
-
-    with open_audio(str(tmp_path / "a.wav")) as audio:
-        assert (audio.audio_format, list(audio.chunks())) == (AudioFormat.UNKNOWN, [])
 
 
 def test_missing_audio_is_told_from_unreadable(tmp_path: Path) -> None:

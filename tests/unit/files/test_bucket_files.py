@@ -51,20 +51,6 @@ def test_what_is_sent_is_the_object(store: MemoryStore, files: BucketFiles, size
     assert sent == content
 
 
-def test_an_object_that_is_replaced_while_it_is_looked_at_never_ends_well(
-    store: MemoryStore, files: BucketFiles
-) -> None:
-    """The new bytes do not mix with the first ones."""
-    obstore.put(store, "a.wav", WAVE + bytes(3 * PIECE_BYTES))
-
-    with open_audio("s3://bucket/a.wav", files) as audio:
-        obstore.put(store, "a.wav", WAVE + bytes(3 * PIECE_BYTES))
-        with pytest.raises(SourceError) as changed:
-            list(audio.chunks())
-
-    assert changed.value.reason == Reason.SOURCE_CHANGED
-
-
 def test_an_object_that_is_deleted_while_it_is_looked_at_has_changed(store: MemoryStore, files: BucketFiles) -> None:
     """It is not missing: it was there when it was opened."""
     obstore.put(store, "a.wav", WAVE + bytes(3 * PIECE_BYTES))
@@ -246,35 +232,6 @@ def test_a_key_that_cannot_be_asked_for_is_unreadable(files: BucketFiles, name: 
             look(f"s3://bucket/{name}")
 
         assert refused.value.reason == Reason.UNREADABLE_FILE
-
-
-@pytest.mark.parametrize("key", ["a b.wav", "100%25.wav", "a+b.wav", "#1.wav", "é.wav", "what?.wav", "a&b=c.wav"])
-def test_odd_keys_are_taken_letter_by_letter(store: MemoryStore, files: BucketFiles, key: str) -> None:
-    """A listing gives the key under which the object is then read."""
-    obstore.put(store, f"drop [1]/{key}", WAVE)
-
-    (_, folder) = files.walk("s3://bucket")
-
-    assert folder.files == [key]
-    assert files.facts(f"{folder.location}/{key}") == folder.known[key]
-
-
-def test_prefixes_are_walked_like_folders(store: MemoryStore, files: BucketFiles) -> None:
-    """Each before those below it, names by their bytes, hidden ones by name alone; a folder's marker is no file."""
-    for key in ("b/2", "b/1", "a/deep/1", "z", "Z", "é", "a/1", "a-b/1", ".hid", "a/.trash/x/1", "a/.trash/2"):
-        obstore.put(store, f"drop/{key}", b"x")
-    obstore.put(store, "drop/a", b"")
-    obstore.put(store, "dropped/x", b"x")
-
-    found = [(folder.location, folder.files, folder.hidden) for folder in files.walk("s3://bucket/drop")]
-
-    assert found == [
-        ("s3://bucket/drop", ["Z", "z", "é"], [".hid"]),
-        ("s3://bucket/drop/a", ["1"], [".trash"]),
-        ("s3://bucket/drop/a/deep", ["1"], []),
-        ("s3://bucket/drop/a-b", ["1"], []),
-        ("s3://bucket/drop/b", ["1", "2"], []),
-    ]
 
 
 def test_a_bucket_is_opened_once_and_again_when_it_is_told_so(store: MemoryStore) -> None:

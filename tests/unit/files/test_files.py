@@ -40,12 +40,6 @@ def read(files: Files, location: str) -> bytes:
         return file.read_at(0, 10)
 
 
-def test_each_file_is_read_where_it_lies(files: Files, local: str) -> None:
-    """A catalog may name both kinds."""
-    assert read(files, f"{local}/a.wav") == b"local"
-    assert read(files, "s3://bucket/drop/a.wav") == b"bucket"
-
-
 def test_all_threads_share_the_opened_buckets(files: Files) -> None:
     """Sixteen first uses at once make one source."""
     start, found = threading.Barrier(16), list[BucketFiles]()

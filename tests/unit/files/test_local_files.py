@@ -274,10 +274,3 @@ def test_hidden_folders_are_named_and_not_walked(tmp_path: Path) -> None:
     (folder,) = walked(tmp_path)
 
     assert (folder.files, folder.hidden) == ([], ["._a.wav", ".trash"])
-
-
-def test_a_folder_that_vanished_is_refused(tmp_path: Path) -> None:
-    """The walk goes on past what it cannot read."""
-    unreadable = Ineligible(Reason.UNREADABLE_FOLDER, "The folder cannot be read: No such file or directory.")
-
-    assert walked(tmp_path / "gone") == [Folder(location=str(tmp_path / "gone"), files=[], refused=unreadable)]

@@ -7,7 +7,6 @@ import pytest
 from obstore import exceptions
 from obstore.store import AzureStore, GCSStore, S3Store
 
-from proofsweep.errors import ConfigError
 from proofsweep.files.open_bucket import FAILURES, FailureKind, aws_credentials, failure_of, open_bucket
 
 
@@ -69,15 +68,6 @@ def test_without_boto3_there_are_no_credentials_of_ours(monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "obstore.auth.boto3", None)
 
     assert aws_credentials() is None
-
-
-def test_a_profile_needs_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The line says what to install."""
-    monkeypatch.setenv("AWS_PROFILE", "label")
-    monkeypatch.setitem(sys.modules, "obstore.auth.boto3", None)
-
-    with pytest.raises(ConfigError, match=r"^AWS_PROFILE needs packages .*: pip install 'proofsweep\[aws\]'\.$"):
-        aws_credentials()
 
 
 def answer(status: int, code: str) -> str:

@@ -12,7 +12,7 @@ from proofsweep.partner.partner import Partner
 from proofsweep.partner.stop import StopSwitch
 
 from ..killed_lines import is_whole_after
-from ..scripted_service import NOW, Scripted, ScriptedService
+from ..scripted_service import Scripted, ScriptedService
 from .erasing_service import Eraser, ErasingService
 
 OF_ERASURES = (
@@ -32,18 +32,6 @@ def service() -> ScriptedService:
 def eraser(tmp_path: Path, partner: Partner) -> Eraser:
     """The command over an empty store."""
     return Eraser(tmp_path, partner)
-
-
-def test_each_answer_is_a_row(eraser: Eraser, service: ErasingService) -> None:
-    """With what support asks for; a proof with nothing behind it is already erased."""
-    eraser.erase("p1", "p9")
-
-    first, second = eraser.rows()
-    assert (first["proof_id"], first["outcome"], first["erased_at"]) == ("p1", "erased", NOW)
-    assert (first["request_id"], first["environment"], first["reason"]) == ("id-1", "beta", None)
-    assert (second["proof_id"], second["outcome"]) == ("p9", "already_erased")
-    assert service.calls == [Call.ERASE, Call.ERASE]
-    assert eraser.journals.open() == []
 
 
 def test_an_erasure_that_is_killed_after_any_line_loses_no_answer(
@@ -69,20 +57,6 @@ def test_an_erasure_that_is_killed_after_any_line_loses_no_answer(
         assert eraser.journals.open() == [], line
         line += 1
     assert line > 30  # the whole of it was tried
-
-
-def test_a_proof_that_fails_does_not_stop_the_others(eraser: Eraser, service: ErasingService) -> None:
-    """Its row says why, and has no outcome."""
-    service.script[Call.ERASE] = [Scripted(status=404)]
-
-    eraser.erase("p1", "p2")
-
-    first, second = eraser.rows()
-    assert (first["outcome"], first["reason"], first["http_status"], first["request_id"]) == (
-        *(None, "http_404"),
-        *(404, "id-1"),
-    )
-    assert second["outcome"] == "erased"
 
 
 @pytest.mark.parametrize(
@@ -116,20 +90,6 @@ def test_a_service_that_is_down_is_not_asked_for_each_proof(eraser: Eraser, serv
 
     assert stopped.value.ended_by == "breaker"
     assert [each.proof_id for each in eraser.told] == ["0", "1", "2", "3", "4"]
-
-
-def test_a_request_to_stop_ends_it_between_two_proofs(
-    eraser: Eraser, service: ErasingService, stop: StopSwitch
-) -> None:
-    """The call in flight is finished, and its answer is recorded."""
-    service.on_call = lambda _call: stop.pull(RunMustStop("Ctrl-C.", ended_by="cancelled"))
-
-    with pytest.raises(RunMustStop):
-        eraser.erase("p1", "p2")
-    recovered = list(eraser.journals.read(*eraser.journals.open()))
-
-    assert [each["outcome"] for each in recovered] == ["erased"]
-    assert service.proofs == {"p2", "p3"}
 
 
 def test_answers_of_a_killed_erasure_come_into_the_table(

@@ -1,6 +1,5 @@
 """An operation never begins work that its calls do not cover."""
 
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -53,15 +52,6 @@ def test_a_used_up_quota_is_called_that(log: OperationLog) -> None:
         raise AssertionError
 
     assert stopped.value.ended_by == "quota"
-
-
-def test_without_a_bound_any_number_is_given(log: OperationLog) -> None:
-    """The service may know no quota."""
-    budget = CallBudget(log, None)
-
-    with ExitStack() as promises:
-        for _ in range(100):
-            promises.enter_context(budget.promised())
 
 
 def failure(reason: str) -> CallFailed:

@@ -102,19 +102,6 @@ def test_only_assets_with_a_digest_are_compared(results: Results) -> None:
 OPERATION = operation_named("20261120T010000Z_000aa")
 
 
-def test_an_inventory_writes_its_rows(partner: Partner, service: ScriptedService, results: Results) -> None:
-    """And counts them by state."""
-    log = OperationLog(OPERATION, Operations(results), lambda: NOW)
-    service.script[Call.PROOFS] = [Scripted(document={"items": [{"proofId": "a"}, {"proofId": "b"}, {}]})]
-
-    found = take_inventory(partner, results, log)
-    log.flush()
-
-    rows = results.table("proofs", results.all_parts("proofs")).to_pylist()
-    assert (found.listed, found.count("no_file"), found.unnamed) == (2, 2, 1)
-    assert {(row["operation_id"], row["environment"]) for row in rows} == {(OPERATION.operation_id, "beta")}
-
-
 def test_a_service_that_is_down_leaves_no_half_inventory(
     partner: Partner, service: ScriptedService, results: Results
 ) -> None:

@@ -92,16 +92,6 @@ def recovery(partner: Partner, service: ScriptedService, tmp_path: Path) -> Reco
     return Recovery(partner, tmp_path)
 
 
-def test_a_missing_sidecar_is_written_where_it_was(recovery: Recovery) -> None:
-    """Byte for byte; the row says whence and where to."""
-    (row,) = recovery.run()
-
-    assert recovery.sidecar.read_bytes() == SEALED
-    assert (row["outcome"], row["recovered_to"], row["local_sha256"]) == ("recovered", str(recovery.sidecar), None)
-    assert (row["sidecar_bytes"], row["sidecar_sha256"]) == (len(SEALED), sha256(SEALED).hexdigest())
-    assert sorted(path.name for path in recovery.music.iterdir()) == ["a.wav", "a.wav.sidecar"]
-
-
 def test_a_sidecar_that_another_process_writes_meanwhile_is_the_same(
     recovery: Recovery, service: ScriptedService
 ) -> None:
@@ -145,19 +135,6 @@ def test_a_rejected_pair_is_compared(recovery: Recovery) -> None:
     (row,) = recovery.run(recovery.item(b"as sent", accepted=False))
 
     assert (row["outcome"], row["local_sha256"]) == ("differs", sha256(b"as sent").hexdigest())
-
-
-def test_a_sidecar_follows_its_audio(recovery: Recovery) -> None:
-    """The row names the item as its answer does, and the place that was written."""
-    moved = recovery.music / "moved"
-    moved.mkdir()
-    (moved / "a.wav").write_bytes(b"audio")
-    places = {"current_audio": str(moved / "a.wav"), "current_sidecar": str(moved / "a.wav.sidecar")}
-
-    (row,) = recovery.run(replace(recovery.item(), **places))  # type: ignore[arg-type]  # these are texts
-
-    assert (row["sidecar"], row["recovered_to"]) == (str(recovery.sidecar), places["current_sidecar"])
-    assert ((moved / "a.wav.sidecar").read_bytes(), recovery.sidecar.exists()) == (SEALED, False)
 
 
 @pytest.mark.parametrize("audio", [None, b"another file of that name"])

@@ -124,16 +124,6 @@ def test_every_note_has_a_row(refreshed: Refreshed, service: ScriptedService, an
     assert (row["status"], row["asks"]) == (status, 1)
 
 
-def test_the_calls_are_never_more_than_given(refreshed: Refreshed, service: ScriptedService) -> None:
-    """What was asked for has its row; the rest is for the next time."""
-    service.usual[Call.INTERPRETATION] = READY
-
-    with pytest.raises(RunMustStop, match="none are left"):
-        refreshed.run(50, most_calls=20)
-
-    assert (len(service.calls), len(refreshed.rows)) == (20, 20)
-
-
 def test_notes_in_hand_have_rows_when_the_calls_end(refreshed: Refreshed, service: ScriptedService) -> None:
     """They are pending."""
     service.usual[Call.INTERPRETATION] = SOON

@@ -30,19 +30,6 @@ def here(tmp_path: Path, partner: Partner, service: RotatingService) -> Installa
     return Installation(tmp_path, partner, service)
 
 
-def test_the_new_key_takes_the_place_of_the_old_one(here: Installation) -> None:
-    """The file has the mode of the old one, and nothing else is left in its folder."""
-    here.key_file.chmod(0o640)
-    rotated = here.rotate()
-
-    assert here.key_file.read_text() == "pk_new_1\n"
-    assert here.key_file.stat().st_mode & 0o777 == 0o640
-    assert sorted(path.name for path in here.folder.iterdir()) == ["key", "results"]
-    assert (rotated.rotation.new_key_id, rotated.rotation.replayed, rotated.was_done) == ("k1", False, False)
-    assert rotated.rotation.previous_key_expires_at == NOW + timedelta(hours=72)
-    assert here.service.calls == [Call.ROTATE, Call.USAGE]
-
-
 def test_the_store_has_one_row_and_a_receipt_and_no_key(here: Installation) -> None:
     """Only fingerprints and IDs are recorded; the new key is bound to the service."""
     here.rotate()
@@ -189,17 +176,6 @@ def test_a_new_key_file_that_exists_is_not_overwritten(here: Installation) -> No
         here.rotate()
 
     assert (here.new_key_file.read_text(), here.service.calls) == ("pk_other", [])
-
-
-def test_a_key_that_was_rotated_elsewhere_is_explained(here: Installation) -> None:
-    """The service refuses with 409; the old key stays in its place."""
-    here.service.ends[OLD] = NOW + timedelta(hours=72)
-
-    with pytest.raises(CallFailed, match="rotated before, elsewhere") as refused:
-        here.rotate()
-
-    assert (refused.value.status, refused.value.request_id) == (409, "id-1")
-    assert here.key_file.read_text() == f"{OLD}\n"
 
 
 def _lose_the_answer(here: Installation) -> None:

@@ -32,15 +32,6 @@ def mistake_in(config: str | Path) -> str:
     return refused.value.message
 
 
-def test_the_sandbox_s_profile_is_complete() -> None:
-    """It is the default, so that a newcomer need not set anything."""
-    settings = load_settings()
-
-    assert settings == load_settings("sandbox")
-    assert settings.service.base_url == "http://127.0.0.1:8725/v1"
-    assert settings.service.sidecar_field == "sidecar"
-
-
 @pytest.mark.parametrize("name", ["beta", "production"])
 def test_the_partner_s_profiles_need_a_base_url(monkeypatch: Environ, name: str) -> None:
     """The contract does not state it, nor the sidecar's wire name."""
@@ -116,14 +107,6 @@ def test_a_place_of_the_alert_urls_in_the_environment_replaces_the_profile_s(
     alerts = load_settings(str(profile)).alerts
 
     assert (alerts.urls_file, alerts.urls_env, alerts.repeat_days) == (None, "PROOFSWEEP_ALERT_URLS", 3.0)
-
-
-def test_two_key_sources_are_refused(monkeypatch: Environ) -> None:
-    """We do not guess which one is meant."""
-    monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_FILE", "a")
-    monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_ENV", "b")
-
-    assert "give only one of api_key_file" in mistake_in("sandbox")
 
 
 @pytest.mark.parametrize(
@@ -215,29 +198,6 @@ def test_a_missing_config_is_named(tmp_path: Path) -> None:
     """A path is shown as a path; for a name, the message lists the known names."""
     assert "cannot be read (No such file" in mistake_in(tmp_path / "none.toml")
     assert "beta, ingest, nightly, production, sandbox" in mistake_in("producton")
-
-
-@pytest.mark.parametrize(
-    ("name", "url", "words"),
-    [
-        ("RESULTS__URL", "s3://key:SECRET@bucket/prefix", "results.url: must not contain credentials"),
-        (
-            "SERVICE__BASE_URL",
-            "https://user:SECRET@partner.example/v1",
-            "service.base_url: must not contain a user name",
-        ),
-    ],
-)
-def test_a_url_with_credentials_is_refused_without_showing_them(
-    monkeypatch: Environ, name: str, url: str, words: str
-) -> None:
-    """The message may end in a log."""
-    monkeypatch.setenv(f"PROOFSWEEP_{name}", url)
-
-    mistake = mistake_in("sandbox")
-
-    assert words in mistake
-    assert "SECRET" not in mistake
 
 
 def test_the_runner_is_set_outside_of_the_sections(monkeypatch: Environ, profile: Path) -> None:

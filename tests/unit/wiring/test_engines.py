@@ -5,17 +5,17 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from proofsweep.errors import ConfigError, ResultsError, RunMustStop
+from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.logs import Event
 from proofsweep.model.exchanges import Call
 from proofsweep.partner.keys import fingerprint
 from proofsweep.settings import Settings
 from proofsweep.store.key_bindings import bind_key
 from proofsweep.store.store import open_store
-from proofsweep.wiring.engines import close_engines, engine_for
+from proofsweep.wiring.engines import engine_for
 
 from ..scripted_service import Scripted, ScriptedService
-from ..wired import URL, Change
+from ..wired import Change
 
 KEY = SecretStr("pk_test")
 
@@ -38,27 +38,6 @@ def test_an_engine_whose_leg_was_stopped_is_not_used_again(settings: Settings) -
     assert fresh is not stopped
     assert fresh.stop.reason is None
     assert engine_for(settings) is fresh
-
-
-def test_closed_engines_are_forgotten(settings: Settings) -> None:
-    """Their threads are gone, and take no more work."""
-    closed = engine_for(settings)
-
-    close_engines()
-
-    assert engine_for(settings) is not closed
-    with pytest.raises(RuntimeError):
-        closed.workers.submit(int)
-
-
-def test_a_key_of_another_service_is_refused(settings: Settings, service: ScriptedService) -> None:
-    """Before anything is sent with it."""
-    bind_key(open_store(settings.results.url), fingerprint(KEY), "https://other.example/v1")
-
-    with pytest.raises(ResultsError, match=f"is not sent to {URL}"):
-        engine_for(settings)
-
-    assert service.calls == []
 
 
 def test_a_key_that_takes_over_must_be_this_services_too(

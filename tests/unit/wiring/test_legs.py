@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import ConfigError, RunIsActive, RunMustStop
+from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.exchanges import Call
 from proofsweep.model.selection import Selection
@@ -20,8 +20,7 @@ from proofsweep.wiring.legs import LegHandle, claimed_next_leg
 from proofsweep.wiring.runs import plan_catalog
 from proofsweep.wiring.stores import results_for
 
-from ..left_behind import rows_of
-from ..scripted_service import Scripted, ScriptedService
+from ..scripted_service import ScriptedService
 from ..wired import WAV, Change
 
 
@@ -67,21 +66,6 @@ def test_a_handle_means_the_same_places_everywhere(
     assert handle.settings.results.url == str(tmp_path / "results")
     assert handle.settings.service.api_key_file == tmp_path / "key"
     assert handle.settings.service.known_good == ((str(tmp_path / "known.wav"), None),)
-
-
-def test_a_claimed_leg_works_through_its_run(
-    settings: Settings, config: str, run_id: str, service: ScriptedService
-) -> None:
-    """A display finds it meanwhile; at the end the run is complete."""
-    with held(run_id, config) as (_, leg):
-        found = active_leg()
-        for piece in leg.remaining.slices():
-            verify_slice(leg, piece)
-
-    assert found is leg
-    assert receipts(settings, run_id) == ["complete"]
-    assert rows_of(results_for(settings), leg.plan) == [0, 1, 2]
-    assert service.calls.count(Call.VERIFY) == 3
 
 
 @pytest.mark.parametrize("what", ["audio", "sidecar", "folder"])
@@ -145,19 +129,6 @@ def test_a_leg_that_is_over_is_forgotten(
     assert receipts(settings, run_id) == ["complete" if error is None else "error"]
 
 
-def test_a_run_that_another_leg_holds_is_not_begun(settings: Settings, config: str, run_id: str) -> None:
-    """The engine is closed all the same."""
-    Legs(results_for(settings), run_id).claim(1)
-    engine = engine_for(settings)
-
-    with pytest.raises(RunIsActive), held(run_id, config):
-        pytest.fail("another leg is alive")
-
-    assert active_leg() is None
-    assert engine_for(settings) is not engine
-    assert receipts(settings, run_id) == [None]
-
-
 def test_another_environment_is_refused_before_anything_else(
     settings: Settings, config: str, run_id: str, change: Change, service: ScriptedService
 ) -> None:
@@ -214,14 +185,6 @@ def test_what_a_leg_shows_of_itself_is_its_run_and_its_number(config: str, run_i
         assert repr(leg) == f"LegContext(run_id={run_id!r}, leg=1)"
 
 
-def test_a_service_without_calls_above_the_reserve_begins_no_leg(settings: Settings, config: str, run_id: str) -> None:
-    """The bounds' reserve counts, not the settings'."""
-    with pytest.raises(RunMustStop), held(run_id, config, bounds=Bounds(reserve=900)):
-        pytest.fail("no call is left")
-
-    assert receipts(settings, run_id) == []
-
-
 def test_a_leg_is_bounded_as_its_caller_says_or_as_the_settings_have_it(
     config: str, run_id: str, change: Change
 ) -> None:
@@ -246,21 +209,3 @@ def test_controls_ask_with_the_known_good_files_of_the_settings(
 
     with held(run_id, config) as (_, leg):
         assert [item.audio for item in leg.control.calls.known_good] == [f"{tmp_path}/known.wav"]
-
-
-def test_a_lone_failure_is_the_items_if_the_probe_audio_is_answered(
-    settings: Settings, config: str, run_id: str, service: ScriptedService
-) -> None:
-    """That is the control: its exchanges are in the audit trail of no row."""
-    service.script[Call.VERIFY] = [Scripted(status=500)] * 2 + [Scripted(document={"good": False, "verdict": "x"})]
-
-    with held(run_id, config) as (_, leg):
-        verify_slice(leg, leg.remaining.slices()[0])
-
-    results = results_for(settings)
-    (row,) = results.table("runs", results.parts_of("runs", leg.plan), ["failed", "ended_by"]).to_pylist()
-    trail = results.table("exchanges", results.parts_of("exchanges", leg.plan), ["manifest_row", "call"]).to_pylist()
-    of_no_row = [exchange["call"] for exchange in trail if exchange["manifest_row"] is None]
-    assert row["failed"] == 1
-    assert {"uploads", "slot", "verify"} <= set(of_no_row)
-    assert service.calls.count(Call.VERIFY) == 3

@@ -11,15 +11,12 @@ import pytest
 from proofsweep.errors import ConfigError, ResultsError, RunMustStop
 from proofsweep.model.runs import Slice
 from proofsweep.settings import Settings, load_settings
-from proofsweep.store.legs import Legs
 from proofsweep.verify.leg.worker_process import GrantedSlice, SliceResult
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import LegHandle, _processes, claimed_next_leg, verify_granted
 from proofsweep.wiring.runs import plan_catalog
-from proofsweep.wiring.stores import results_for
 
 from ...worlds.waiting import wait_for
-from ..left_behind import rows_of
 from ..wired import Change
 
 
@@ -53,21 +50,6 @@ def held(run_id: str, config: str) -> Iterator[LegHandle]:
 def work_on(handle: LegHandle, row: int = 0) -> SliceResult:
     """Verify one row as a worker process does."""
     return verify_granted(handle, GrantedSlice(piece=Slice(0, row, row + 1), calls=2), lambda: is_over)
-
-
-def test_what_another_process_does_is_in_the_leg(settings: Settings, config: str, run_id: str) -> None:
-    """Rows and exchanges; the process has an engine of its own, and closes it with the leg."""
-    with held(run_id, config) as handle:
-        assert [work_on(handle, row).is_done for row in range(3)] == [True] * 3
-        (process,) = _processes._processes.values()
-        assert process.leg.dispatcher is not engine_for(settings).dispatcher
-
-    results = results_for(settings)
-    receipt, plan = Legs(results, run_id).receipt(1), results.plan(run_id)
-    assert receipt is not None
-    assert (receipt["ended_by"], rows_of(results, plan)) == ("complete", [0, 1, 2])
-    assert len([row for row in rows_of(results, plan, "exchanges") if row is not None]) == 9
-    assert _processes._processes == {}
 
 
 def test_a_process_that_has_stopped_begins_anew(config: str, run_id: str) -> None:

@@ -9,8 +9,6 @@ from proofsweep.catalog.catalog import PartOfCatalog
 from proofsweep.errors import ConfigError, NothingDue, RunIsActive, RunMustStop, UsageError
 from proofsweep.model import layout
 from proofsweep.model.bounds import Bounds
-from proofsweep.model.coverage import Coverage
-from proofsweep.model.exchanges import Call
 from proofsweep.model.forecast import Need
 from proofsweep.model.items import item_id_of
 from proofsweep.model.runs import INGEST, Plan
@@ -25,7 +23,6 @@ from proofsweep.wiring.legs import settle_dead_leg
 from proofsweep.wiring.runs import (
     bounds_for,
     catalog_for,
-    coverage_for,
     forecast_for,
     plan_catalog,
     plan_listed,
@@ -79,42 +76,6 @@ def test_an_empty_time_is_refused(settings: Settings, given: dict[str, str]) -> 
     """`--until "$END"` with END unset does not mean a run without an end."""
     with pytest.raises(UsageError, match="write it like"):
         bounds_for(settings, **given)
-
-
-def test_a_catalog_is_planned_for_the_settings_service(
-    settings: Settings, catalog: str, service: ScriptedService
-) -> None:
-    """The plan is in the store; the service was examined and nothing was sent to it."""
-    plan = plan_catalog(settings, catalog)
-
-    assert results_for(settings).plan(plan.run_id) == plan
-    assert (plan.items, plan.environment, plan.base_url) == (3, "beta", settings.service.base_url)
-    assert service.calls == [Call.HEALTH, Call.USAGE]
-
-
-def test_a_catalog_of_pairs_without_a_wire_name_is_not_planned(
-    settings: Settings, catalog: str, service: ScriptedService
-) -> None:
-    """Nothing is written, and the service is not asked."""
-    for number in range(3):
-        (Path(catalog) / f"{number}.wav.sidecar").write_bytes(b"proof")
-
-    with pytest.raises(ConfigError, match=r"service\.sidecar_field"):
-        plan_catalog(settings, catalog)
-
-    assert results_for(settings).store.folders("_runs") == []
-    assert service.calls == []
-
-
-def test_the_wire_name_says_whether_a_pair_is_sent(change: Change, catalog: str) -> None:
-    """Without it the pair's row is ineligible, and the others run; a run that is planned with it sends them all."""
-    (Path(catalog) / "0.wav.sidecar").write_bytes(b"proof")
-
-    without = plan_catalog(change(), catalog)
-    with_name = plan_catalog(change(SERVICE__SIDECAR_FIELD="sidecar"), catalog)
-
-    assert (without.items, without.eligible, without.reasons) == (3, 2, {"sidecar_field_unknown": 1})
-    assert (with_name.items, with_name.eligible, with_name.reasons) == (3, 3, {})
 
 
 def test_wavs_without_a_credential_are_left_out_until_they_are_asked_for(settings: Settings, catalog: str) -> None:
@@ -241,16 +202,6 @@ def test_a_dead_leg_is_settled_and_a_live_one_left_alone(settings: Settings, cat
 
     assert rows_of(results, plan) == [0]
     assert (legs.receipt(1) or {})["ended_by"] == "killed"
-
-
-def test_the_coverage_counts_the_rows_that_a_plan_would_leave_out(settings: Settings, catalog: str) -> None:
-    """Without any answer it is zero; a plan of the rows that are due has them all."""
-    coverage = coverage_for(settings, catalog, Selection(max_age="30d"))
-
-    assert coverage_for(settings, catalog, Selection()) is None
-    assert coverage == Coverage(rows=3, answered=0, max_age="30d")
-    with pytest.raises(UsageError, match="time span"):
-        coverage_for(settings, catalog, Selection(max_age="soon"))
 
 
 def test_a_last_row_that_cannot_be_sent_does_not_condemn_the_catalog(settings: Settings, catalog: str) -> None:

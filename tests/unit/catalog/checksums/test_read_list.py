@@ -39,16 +39,6 @@ def test_names_that_are_no_text_stay_their_bytes(tmp_path: Path) -> None:
     assert read(tmp_path / "MD5SUMS", b"\x81\x8d\n") == ["\udc81\udc8d"]
 
 
-def test_a_list_that_is_not_there_is_one_line(tmp_path: Path) -> None:
-    """It names the list."""
-    path = tmp_path / "MD5SUMS"
-
-    with pytest.raises(CatalogError) as raised:
-        list(lines_of_list(str(path), Files()))
-
-    assert raised.value.message == f"{path}: cannot be read as a list of checksums. There is no such file."
-
-
 @pytest.mark.parametrize(
     ("bound", "most", "words"),
     [("MOST_BYTES", 5, "5 bytes"), ("MOST_LINES", 2, "2 lines"), ("MOST_LINE_LETTERS", 3, "3 letters in line 3")],
