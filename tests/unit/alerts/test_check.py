@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.alerts.ends import end_of_flow, end_of_leg, end_of_pass
+from proofsweep.alerts.ends import end_of_leg, end_of_pass
 from proofsweep.alerts.send import Gather
 from proofsweep.answers.describe_run import describe_run
-from proofsweep.model.bounds import Bounds
 from proofsweep.model.exchanges import Call
 from proofsweep.model.ingest import PassReport
 from proofsweep.model.key_rotation import SecretBlocks
@@ -29,10 +28,10 @@ from ..scripted_service import Scripted, ScriptedService
 from ..wired import Change, Inbox
 
 
-def verified(settings: Settings, config: str, catalog: str, bounds: Bounds | None = None) -> str:
+def verified(settings: Settings, config: str, catalog: str) -> str:
     """Verify a catalog; give the run's id."""
     run_id = plan_catalog(settings, catalog).run_id
-    with claimed_next_leg(engine_for(load_settings(config)), run_id, bounds=bounds) as (_, leg):
+    with claimed_next_leg(engine_for(load_settings(config)), run_id) as (_, leg):
         for piece in leg.remaining.slices():
             verify_slice(leg, piece)
     return run_id
@@ -50,13 +49,6 @@ def pass_hours(monkeypatch: pytest.MonkeyPatch, hours: float) -> None:
     monkeypatch.setattr(watching, "utc_now", lambda: later)
 
 
-def test_after_a_good_night_nothing_is_found(settings: Settings, config: str, catalog: str) -> None:
-    """One keyed call asks for the quota."""
-    verified(settings, config, catalog)
-
-    assert found(settings, catalog) == found(settings) == []
-
-
 def test_36_hours_after_the_last_good_run_it_is_found(
     settings: Settings, config: str, catalog: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -66,15 +58,6 @@ def test_36_hours_after_the_last_good_run_it_is_found(
     monkeypatch.chdir(Path(catalog).parent)
 
     assert found(settings) == found(settings, f"{catalog}/") == found(settings, "music") == ["no_success"]
-
-
-def test_a_catalog_that_was_never_verified_is_found(
-    settings: Settings, config: str, catalog: str, tmp_path: Path
-) -> None:
-    """It was named, so it is missed; its folder need not be there."""
-    verified(settings, config, catalog)
-
-    assert found(settings, catalog, str(tmp_path / "gone")) == ["no_success"]
 
 
 def test_a_run_whose_process_was_killed_is_found(settings: Settings, catalog: str) -> None:
@@ -101,24 +84,6 @@ def test_a_run_that_was_superseded_is_no_alert(settings: Settings, config: str, 
     assert (killed, found(settings)) == (["crashed"], [])
     verified(settings, config, catalog)
     assert found(settings, catalog) == []
-
-
-def test_a_quota_that_runs_low_is_found(
-    settings: Settings, config: str, catalog: str, service: ScriptedService
-) -> None:
-    """Beside the rows that remain."""
-    verified(settings, config, catalog, Bounds(max_calls=5))
-    service.usual[Call.USAGE] = Scripted(document={"plan": {"quotaLimit": 1000}, "days": []}, remaining=2)
-
-    assert found(settings) == ["quota_low", "rows_remain"]
-
-
-def test_a_refused_key_is_found(settings: Settings, config: str, catalog: str, service: ScriptedService) -> None:
-    """The check needs it itself."""
-    verified(settings, config, catalog)
-    service.usual[Call.USAGE] = Scripted(status=403, document={"code": "forbidden"})
-
-    assert found(settings) == ["key_refused"]
 
 
 @pytest.mark.parametrize("status", [500, 404, None])
@@ -170,53 +135,12 @@ def told(settings: Settings, gather: Gather) -> Inbox:
     return inbox
 
 
-def test_a_run_with_rows_that_remain_is_told_once(settings: Settings, config: str, catalog: str) -> None:
-    """The second run of the catalog ends alike."""
-    runs = [verified(settings, config, catalog, Bounds(max_calls=5)) for _ in range(2)]
-
-    first, second = (
-        told(settings, end_of_leg(alert_scope(settings), describe_run(results_for(settings), run_id)))
-        for run_id in runs
-    )
-
-    assert (first.kinds, second.kinds) == (["rows_remain"], [])
-    assert "rows remain (beta)" in first.alerts[0].subject
-
-
-def test_a_whole_run_lets_the_next_trouble_be_told(settings: Settings, config: str, catalog: str) -> None:
-    """What is over is forgotten."""
-    results = results_for(settings)
-    short, whole = Bounds(max_calls=5), Bounds()
-
-    inboxes = [
-        told(
-            settings,
-            end_of_leg(alert_scope(settings), describe_run(results, verified(settings, config, catalog, bounds))),
-        )
-        for bounds in (short, whole, short)
-    ]
-
-    assert [inbox.kinds for inbox in inboxes] == [["rows_remain"], [], ["rows_remain"]]
-
-
 def test_a_key_that_ends_soon_is_told_at_the_end_of_any_run(change: Change, config: str, catalog: str) -> None:
     """Also of one that went well."""
     settings = change(SERVICE__KEY_EXPIRES_AT=(datetime.now(UTC) + timedelta(hours=3)).isoformat())
     run = describe_run(results_for(settings), verified(settings, config, catalog))
 
     assert told(settings, end_of_leg(alert_scope(settings), run)).kinds == ["key_expires"]
-
-
-def test_each_flow_is_told_by_its_own_name(settings: Settings) -> None:
-    """A refused key is one cause for all of them; a good end lets the next trouble be told."""
-    ends = [("inventory-proofs", "Failed"), ("erase-proofs", "Failed"), ("rotate-key", "KeyRefused")]
-    ends += [("inventory-proofs", "Failed"), ("monitor-service", "KeyRefused")]
-    ends += [("inventory-proofs", "Completed"), ("inventory-proofs", "Failed")]
-
-    inboxes = [told(settings, end_of_flow(alert_scope(settings), flow, state, "It said so.")) for flow, state in ends]
-
-    assert [inbox.kinds for inbox in inboxes] == [["failed"], ["failed"], ["key_refused"], [], [], [], ["failed"]]
-    assert "It said: `It said so.`" in inboxes[0].alerts[0].body
 
 
 def test_files_that_are_not_moved_are_told_with_their_reasons(settings: Settings) -> None:

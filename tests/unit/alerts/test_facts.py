@@ -273,18 +273,6 @@ def test_a_finished_run_has_nothing_to_tell(results: Results) -> None:
     assert told(results, "accepted", "rejected", items=2) == []
 
 
-@pytest.mark.parametrize(
-    ("outcomes", "what"),
-    [(["accepted", "failed"], "1 of 2 rows failed (beta)"), (["failed"], "1 of 1 rows failed, and none was answered")],
-)
-def test_failed_rows_of_a_finished_run_are_told(results: Results, outcomes: list[str], what: str) -> None:
-    """With their count; a run that shows one of the two causes ends the other."""
-    (alert,) = told(results, *outcomes, items=len(outcomes))
-
-    assert what in alert.subject
-    assert "`proofsweep rejects`" in alert.body
-
-
 def test_a_sunset_header_of_a_run_is_told(results: Results) -> None:
     """Also of a run that is well; no row is at risk."""
     (alert,) = told(results, "accepted", items=1, sunset="Sat, 31 Jul 2027 00:00:00 GMT")

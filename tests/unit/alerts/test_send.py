@@ -75,17 +75,6 @@ def test_a_message_ends_with_the_page_that_shows_it(notifier: Make) -> None:
     assert listener.bodies == ["\nSee: https://a.example"]
 
 
-def test_an_alert_that_nobody_got_is_tried_again(notifier: Make) -> None:
-    """The next check sends it."""
-    deaf, hearing = Listener(deaf=2), Listener()
-
-    first = notifier(deaf, NOW).notify(always("a"))
-    second = notifier(hearing, NOW).notify(always("a"))
-
-    assert (first.sent, first.missed) == ([], ["slack", "mailto"])
-    assert (second.sent, second.missed) == ([alert("a")], [])
-
-
 def test_an_alert_that_somebody_got_is_not_sent_twice_to_them(notifier: Make) -> None:
     """The other's name is told in a line of the run."""
     half = Listener(deaf=1)
@@ -95,25 +84,6 @@ def test_an_alert_that_somebody_got_is_not_sent_twice_to_them(notifier: Make) ->
 
     assert first.missed == ["slack"]
     assert half.heard == ["a"]
-
-
-def test_what_is_over_is_forgotten_before_it_is_decided(notifier: Make) -> None:
-    """A second outage is told, if there was a good leg between."""
-    listener = Listener()
-
-    notifier(listener, NOW).notify(always("a"))
-    notifier(listener, NOW).notify(always(), over=["a"])
-    notifier(listener, NOW).notify(always("a"))
-
-    assert listener.heard == ["a", "a"]
-
-
-def test_a_usual_night_writes_nothing(tmp_path: Path, notifier: Make) -> None:
-    """It has nothing to tell."""
-    delivery = notifier(Listener(), NOW).notify(always(), over=["a"])
-
-    assert delivery.hold == []
-    assert not (tmp_path / "_alerts").exists()
 
 
 def test_a_receiver_that_fails_in_the_middle_loses_no_other(tmp_path: Path, notifier: Make) -> None:

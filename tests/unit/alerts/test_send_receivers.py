@@ -46,16 +46,6 @@ def receivers(*urls: str) -> Receivers:
     return Receivers.read("\n".join(urls), where="The test")
 
 
-def test_a_webhook_gets_subject_and_body(hook: Webhook) -> None:
-    """As JSON, at the path that the URL names."""
-    missed = receivers(f"json://127.0.0.1:{hook.port}/{SECRET}").send([ALERT])
-
-    assert missed == [[]]
-    ((path, posted),) = hook.posts
-    assert path == f"/{SECRET}"
-    assert (posted["title"], posted["message"]) == (ALERT.subject, ALERT.body)
-
-
 def test_a_mail_server_gets_a_readable_message(box: Mailbox) -> None:
     """The text is the same; in HTML its letters are escaped."""
     url = f"mailto://127.0.0.1:{box.port}/?mode=insecure&from=proofsweep@label.example&to=team@label.example"
@@ -94,14 +84,6 @@ def test_one_that_fails_keeps_no_other_from_its_alert(hook: Webhook) -> None:
 
     assert missed == [["xml"]]
     assert len(hook.posts) == 2
-
-
-@pytest.mark.parametrize("status", [403, 404, 429, 500, 503])
-def test_a_receiver_that_refuses_has_missed_it(hook: Webhook, status: int) -> None:
-    """A webhook that was removed answers too."""
-    hook.status = status
-
-    assert receivers(f"json://127.0.0.1:{hook.port}/a").send([ALERT]) == [["json"]]
 
 
 def test_receivers_that_never_answer_have_one_bound_together(hook: Webhook, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,14 +135,6 @@ def test_no_url_at_all_is_a_mistake(text: str) -> None:
     """The setting says that somebody is to be told."""
     with pytest.raises(ConfigError, match="holds no alert URL"):
         receivers(text)
-
-
-def test_urls_come_from_a_file(tmp_path: Path) -> None:
-    """One a line."""
-    path = tmp_path / "urls"
-    path.write_text("# chat\njson://127.0.0.1/a\n\n  json://127.0.0.1/b  \n")
-
-    assert len(Receivers.read(urls_in_file(path), where="")) == 2
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:

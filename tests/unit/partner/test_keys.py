@@ -7,7 +7,7 @@ import pytest
 from pydantic import SecretStr
 
 from proofsweep.errors import ConfigError
-from proofsweep.partner.keys import CurrentKey, fingerprint, key_block, key_file, key_variable, usable_key
+from proofsweep.partner.keys import CurrentKey, fingerprint, key_file, key_variable, usable_key
 
 KEY = "pk_SECRET-1"
 
@@ -39,13 +39,6 @@ def test_a_variable_that_is_not_set_is_named() -> None:
     """A person must set it."""
     with pytest.raises(ConfigError, match="variable THE_KEY holds no key"):
         key_variable("THE_KEY", {})()
-
-
-def test_a_secret_block_is_loaded_by_name() -> None:
-    """The orchestrator loads it; the client knows only the name."""
-    blocks = {"partner-key": KEY}
-
-    assert key_block("partner-key", blocks.__getitem__)().get_secret_value() == KEY
 
 
 @pytest.mark.parametrize("text", ["", " \n", "two keys", "a\nb", "clé", "a\x00b", "a\x7f"])

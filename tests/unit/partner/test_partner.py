@@ -116,15 +116,6 @@ def test_an_id_that_would_call_another_endpoint_is_not_sent(api: ScriptedServer,
     assert api.received == []
 
 
-def test_usage_gives_the_authoritative_headroom(api: ScriptedServer, client: Client, answer: Write) -> None:
-    """It is in a header, not in the body (contract, Endpoints 4)."""
-    api.script = [answer(body=b'{"plan": {"quotaLimit": 5000}}', x_ratelimit_remaining="17")]
-
-    usage, headers = client.partner.usage(days=1)
-
-    assert (usage.plan.quota_limit, headers.rate_remaining) == (5000.0, 17)
-
-
 def test_a_file_alone_is_verified_by_its_upload(
     api: ScriptedServer, client: Client, answer: Write, slot: UploadResponse
 ) -> None:

@@ -118,18 +118,6 @@ def test_a_very_long_wait_stops_the_run(api: ScriptedServer, client: Client, ans
     assert [str(exchange.call) for exchange in client.unattributed] == ["usage"]
 
 
-def test_a_used_up_quota_stops_the_run(api: ScriptedServer, client: Client, answer: Write) -> None:
-    """A busy lane and a used-up quota answer alike; the headroom of GET /partner/usage decides."""
-    api.script = [answer(429, retry_after="1", x_ratelimit_remaining="0"), answer(x_ratelimit_remaining="0")]
-
-    with pytest.raises(RunMustStop) as stopped:
-        client.partner.request_slot()
-
-    assert stopped.value.ended_by == "quota"
-    assert client.stop.reason is not None
-    assert len(api.received) == 2
-
-
 def test_a_refused_usage_call_shows_the_quota_itself(api: ScriptedServer, client: Client, answer: Write) -> None:
     """It carries the key too, so no second usage call is made."""
     api.script = [answer(429, retry_after="1", x_ratelimit_remaining="0")] * 2
@@ -210,27 +198,6 @@ def test_a_quota_header_that_came_twice_is_absent(api: ScriptedServer, client: C
 
     assert (headers.rate_remaining, headers.rate_limit) == (None, None)
     assert headers.unreadable == ("x-ratelimit-limit", "x-ratelimit-remaining")
-
-
-def test_a_refused_key_stops_the_run(api: ScriptedServer, client: Client, answer: Write) -> None:
-    """It would be refused for every item (contract, Authentication 3)."""
-    api.script = [answer(403, b'{"error": "No.", "code": "forbidden"}')] * 2
-
-    with pytest.raises(RunMustStop) as stopped:
-        client.partner.request_slot()
-
-    assert stopped.value.ended_by == "key_refused"
-    assert len(api.received) == 1
-
-
-def test_a_key_rotated_meanwhile_is_used(api: ScriptedServer, client: Client, answer: Write, key_path: Path) -> None:
-    """Its file is read again, once, and the call is repeated with the new key."""
-    api.script = [answer(403), answer(body=SLOT)]
-    key_path.write_text("pk_rotated")
-
-    client.partner.request_slot()
-
-    assert [request.headers["x-api-key"] for request in api.received] == ["pk_SECRET_of_this_test", "pk_rotated"]
 
 
 def test_a_missing_key_file_stops_the_run_as_a_refused_key(
@@ -351,21 +318,6 @@ def test_an_item_is_given_up_where_no_control_can_be_made_yet(
 
     assert failed.value.reason == "http_500"
     assert len(api.received) == 1
-
-
-def test_a_control_that_ends_the_leg_ends_the_call(api: ScriptedServer, client: Client, answer: Write) -> None:
-    """The item is not failed: its row remains for another leg."""
-    api.script = [answer(500)] * 9
-
-    def control() -> bool:
-        client.stop.pull(RunMustStop("The service fails for every item.", ended_by="breaker"))
-        client.stop.check()
-        return True
-
-    with pytest.raises(RunMustStop) as stopped:
-        with_many_failures(client).partner.with_control(control).request_slot()
-
-    assert stopped.value.ended_by == "breaker"
 
 
 def test_a_refused_key_is_for_a_control_to_judge(api: ScriptedServer, client: Client, answer: Write) -> None:

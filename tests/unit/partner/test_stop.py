@@ -11,17 +11,6 @@ from proofsweep.partner.stop import StopSwitch
 OUTAGE = RunMustStop("The service is down.", ended_by="breaker")
 
 
-def test_a_switch_that_was_not_pulled_stops_nothing() -> None:
-    """Both a check and a wait return."""
-    stop = StopSwitch()
-
-    stop.check()
-    stop.rest(0.0)
-    stop.rest(-1.0)
-
-    assert stop.reason is None
-
-
 def test_the_first_reason_stays() -> None:
     """A run ended for its first reason; later ones follow from it."""
     stop = StopSwitch()

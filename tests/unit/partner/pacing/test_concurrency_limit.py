@@ -60,19 +60,6 @@ def test_a_larger_limit_needs_more_bursts_then() -> None:
     assert explained == [False, False, False, True]
 
 
-def test_refusals_among_many_that_went_through_show_none() -> None:
-    """A rate refuses at any number in flight."""
-    limit = ConcurrencyLimit()
-    for number in range(1, 40):
-        for _ in range(60):
-            limit.was_admitted(number)
-
-    explained = refuse(limit, 9, *(2.0 * number for number in range(20)))
-
-    assert not any(explained)
-    assert limit.most == math.inf
-
-
 def test_one_burst_is_not_enough() -> None:
     """When a search overshoots, many calls are refused at once, with more in flight than ever before."""
     limit = ConcurrencyLimit()

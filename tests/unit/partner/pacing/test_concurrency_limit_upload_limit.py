@@ -51,20 +51,6 @@ def test_it_finds_the_number_that_fills_a_link() -> None:
     assert 20 < sorted(counts)[len(counts) // 2] < 75
 
 
-def test_an_upload_without_a_result_makes_room() -> None:
-    """It says nothing about the link."""
-    limit = UploadLimit()
-    for holder in range(8):
-        limit.began(holder)
-    full = limit.is_reached
-
-    limit.ended(3, 0.0, 0.0, 1.0)
-    limit.ended("unknown", 5.0, 1.0, 1.0)
-
-    assert full
-    assert not limit.is_reached
-
-
 @pytest.mark.parametrize("at_once", [1, 3])
 def test_few_uploads_show_nothing(at_once: int) -> None:
     """A slow lane is not a full link."""

@@ -10,8 +10,8 @@ from itertools import pairwise
 import pytest
 
 from proofsweep.errors import RunMustStop
-from proofsweep.model.exchanges import Call, Exchange
-from proofsweep.partner.pacing.call_queue import FAILURES_IN_A_ROW, CallQueue, ServiceHealth, Ticket
+from proofsweep.model.exchanges import Call
+from proofsweep.partner.pacing.call_queue import CallQueue, ServiceHealth, Ticket
 from proofsweep.partner.pacing.dispatcher import Dispatcher, LaneStatus
 from proofsweep.partner.pacing.kept_pace import LaneShare
 from proofsweep.partner.pacing.lane_model import RateChange
@@ -87,25 +87,6 @@ def test_what_is_left_of_a_pause_is_told(world: World) -> None:
     assert 59.0 < during <= 66.0
 
 
-def test_verify_calls_go_first_when_a_pause_is_over(world: World) -> None:
-    """A request for a new slot goes after them, though it has waited longer."""
-    world.throttle(Call.VERIFY, 60.0)
-    order: list[tuple[int, Call]] = []
-
-    def come(call: Call) -> None:
-        sent = world.dispatcher.wait_turn(call, object()).sent
-        order.append((sent.number if sent else 0, call))
-
-    threads = [in_thread(lambda call=call: come(call)) for call in [Call.UPLOADS] + [Call.VERIFY] * 3]
-    while len(world.dispatcher._waiting) < 4:
-        time.sleep(0.001)
-    world.ahead_seconds = 70.0
-    for thread in threads:
-        thread.join(10.0)
-
-    assert [call for _, call in sorted(order)] == [Call.VERIFY] * 3 + [Call.UPLOADS]
-
-
 def test_many_threads_keep_the_pace(world: World) -> None:
     """Each call goes once, and at the pace."""
     world.pacer.pace = 400.0
@@ -128,16 +109,6 @@ def test_many_threads_keep_the_pace(world: World) -> None:
     assert world.dispatcher._queue.in_flight == 0
 
 
-def test_a_pause_that_is_too_long_ends_the_leg(world: World) -> None:
-    """The rows remain for another leg; no process sleeps for an hour."""
-    world.throttle(Call.VERIFY, 3_600.0)
-
-    assert world.stop.reason is not None
-    assert world.stop.reason.ended_by == "breaker"
-    with pytest.raises(RunMustStop):
-        world.dispatcher.wait_turn(Call.VERIFY, "a")
-
-
 def test_work_in_hand_may_be_finished_while_the_leg_ends(world: World) -> None:
     """A slot is filled, and only its verdict is missing; no new slot is requested."""
     world.stop.pull(RunMustStop("Ctrl-C.", ended_by="cancelled"))
@@ -147,25 +118,6 @@ def test_work_in_hand_may_be_finished_while_the_leg_ends(world: World) -> None:
     world.throttle(Call.VERIFY, 0.2)
     with pytest.raises(RunMustStop):
         world.dispatcher.wait_turn(Call.UPLOADS, "b")
-
-
-def test_all_that_wait_learn_of_the_end_at_once(world: World) -> None:
-    """Though only the first in the queue watches the switch."""
-    world.throttle(Call.VERIFY, 60.0)
-    ended: list[str] = []
-
-    def come(call: Call) -> None:
-        try:
-            world.dispatcher.wait_turn(call, object())
-        except RunMustStop as reason:
-            ended.append(reason.ended_by)
-
-    threads = [in_thread(lambda call=call: come(call)) for call in [Call.VERIFY] * 5 + [Call.UPLOADS] * 5]
-    world.stop.pull(RunMustStop("Ctrl-C.", ended_by="cancelled"))
-    for thread in threads:
-        thread.join(5.0)
-
-    assert ended == ["cancelled"] * 10
 
 
 def test_a_call_for_a_new_slot_makes_room(world: World) -> None:
@@ -216,18 +168,6 @@ def test_a_wait_in_an_outage_changes_no_rate(world: World) -> None:
 
     assert world.dispatcher.status().rate is None
     assert world.reported == []
-
-
-@pytest.mark.parametrize("status", [200, 404, 500])
-def test_any_answer_but_a_429_renews_the_patience(world: World, status: int) -> None:
-    """The lane let a call through between two 429s, whatever became of it."""
-    world.throttle(Call.VERIFY, 1.0)
-    world.ahead_seconds = 121.0
-    world.dispatcher.note(exchange(Call.VERIFY, status))
-
-    world.throttle(Call.VERIFY, 1.0)
-
-    assert world.stop.reason is None
 
 
 def test_a_part_of_the_lane_is_kept_to_until_it_is_the_whole(world: World) -> None:
@@ -330,26 +270,6 @@ def test_work_in_hand_is_abandoned_when_the_leg_ends_in_an_outage(world: World) 
     assert not any(thread.is_alive() for thread in threads)
     with pytest.raises(RunMustStop):
         world.dispatcher.wait_turn(Call.VERIFY, object())
-
-
-@pytest.mark.parametrize(
-    ("outage", "doubtful"),
-    [
-        (exchange(Call.VERIFY, 500), Call.VERIFY),
-        (exchange(Call.VERIFY, 422), None),
-    ],
-)
-def test_failures_in_a_row_are_doubtful_and_end_no_leg(world: World, outage: Exchange, doubtful: Call | None) -> None:
-    """That is for a control to say; letting calls go again counts anew."""
-    for _ in range(FAILURES_IN_A_ROW):
-        world.dispatcher.note(outage)
-        world.ahead_seconds += 1_000.0
-
-    assert [call for call in Call if world.dispatcher.is_doubtful(call)] == ([doubtful] if doubtful else [])
-    assert world.dispatcher.is_in_doubt is (doubtful is not None)
-    assert world.stop.reason is None
-    world.dispatcher.hold(is_held=False)
-    assert not world.dispatcher.is_in_doubt
 
 
 def test_a_throttled_usage_call_is_over(world: World) -> None:

@@ -32,25 +32,6 @@ def known(rate: float = 20.0) -> LaneModel:
     return model
 
 
-def test_the_first_cycle_finds_the_rate() -> None:
-    """No search is needed."""
-    model = LaneModel(TokenBucket(6.0, 6.0))
-
-    change = model.learn(cycle(20.0), replace(REGULAR, is_first=True))
-
-    assert change is RateChange.FOUND
-    assert model.bucket.rate == pytest.approx(20.0, rel=0.05)
-
-
-def test_regular_cycles_change_nothing() -> None:
-    """They make the model calmer."""
-    model = known()
-
-    assert model.learn(cycle(20.0), REGULAR) is RateChange.THE_SAME
-    assert model.calm_cycles == 5
-    assert model.bucket.rate == pytest.approx(20.0, rel=0.03)
-
-
 def test_a_wider_lane_is_believed_at_once() -> None:
     """What was let through is proof of a rate."""
     model = known()

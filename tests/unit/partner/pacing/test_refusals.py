@@ -32,11 +32,6 @@ def test_cycles_that_chance_would_bring_anyway_need_more_that_agree() -> None:
     assert refusals(*(20, 22, 19) * 4, usual=20.0).agreeing()
 
 
-def test_cycles_without_any_call_are_none() -> None:
-    """Nothing goes through a service that is shut, so nothing can be counted."""
-    assert not refusals(0, 0, 0, 0, 0).agreeing()
-
-
 def test_refusals_at_random_rarely_agree() -> None:
     """Else a lane would be given up for noise."""
     chance, false_proofs = Random(7), 0  # noqa: S311 - draws, guards nothing

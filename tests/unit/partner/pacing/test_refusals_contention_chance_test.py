@@ -33,15 +33,6 @@ def test_single_429s_in_groups_prove_chance() -> None:
     assert 3 <= groups <= 6
 
 
-def test_one_429_proves_nothing() -> None:
-    """Now and then other users leave a token."""
-    test = ChanceTest()
-    for group in range(2):
-        refuse(test, 10.0 * group, times_refused=1)
-
-    assert not test.is_proven
-
-
 def test_groups_that_are_refused_end_the_test_for_a_while() -> None:
     """They cost the other users calls."""
     test = ChanceTest()

@@ -497,20 +497,3 @@ def test_the_probe_audio_has_no_credential() -> None:
     with open_audio(probe_item(Mode.ONE_FILE).audio, ProbeFiles()) as audio:
         assert not audio.has_credential()
         assert not audio.is_cut_short()
-
-
-@pytest.mark.parametrize(
-    ("mode", "names"), [(Mode.ONE_FILE, {"uploadId"}), (Mode.LEGACY_PAIR, {"uploadId", "sidecar"})]
-)
-def test_it_is_sent_in_the_mode_that_is_in_doubt(
-    context: VerifyContext, service: ScriptedService, mode: Mode, names: set[str]
-) -> None:
-    """As a pair it has a sidecar, which is no proof."""
-    item = probe_item(mode)
-
-    verify_item(item, context)
-
-    (body,) = service.bodies
-    assert isinstance(body, dict)
-    assert set(body) == names
-    assert item.mode is mode

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import ResourceShortage, RunMustStop, SourceError
+from proofsweep.errors import ResourceShortage, SourceError
 from proofsweep.files.audio import PIECE_BYTES
 from proofsweep.files.files import Files
 from proofsweep.files.source import OpenFile
@@ -190,31 +190,6 @@ def test_a_file_that_changes_while_it_is_sent_has_failed_for_now(
     assert done.outcome.reason == Reason.SOURCE_CHANGED
     assert done.read is not None
     assert done.read.sha256 is None
-
-
-def test_an_item_of_a_leg_that_ends_is_put_off(
-    service: ScriptedService, verify_context: VerifyContext, item: WorkItem, stop: StopSwitch
-) -> None:
-    """Its row remains; what was asked is kept."""
-    service.script[Call.UPLOADS] = [Scripted(status=503)]
-    service.on_call = lambda _call: stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
-
-    done = verify_item(item, verify_context)
-
-    assert isinstance(done, Deferred)
-    assert [exchange.status for exchange in done.exchanges] == [503]
-
-
-def test_an_ineligible_item_has_its_outcome_already(
-    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
-) -> None:
-    """The plan's reason stands; the file is not opened."""
-    planned = Ineligible(Reason.TOO_LARGE, "It does not fit.")
-
-    done = finished(verify_item(replace(item, audio="/nowhere.wav", ineligible=planned), verify_context))
-
-    assert done.outcome is planned
-    assert service.calls == []
 
 
 def test_the_same_bytes_are_sent_once(

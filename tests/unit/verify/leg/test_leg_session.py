@@ -250,17 +250,6 @@ def test_the_quota_in_the_end_is_asked_for_where_there_will_be_an_answer(
     assert service.calls.count(Call.USAGE) == asks
 
 
-def test_a_quota_that_the_service_does_not_tell_is_unknown(request_for: BuiltRequest, service: ScriptedService) -> None:
-    """It is asked once; the leg is complete all the same."""
-    service.usual[Call.USAGE] = Scripted(status=500)
-
-    run(request_for)
-
-    row = row_of(request_for.results, request_for.plan)
-    assert (row["quota_after"], row["ended_by"]) == (None, "complete")
-    assert service.calls.count(Call.USAGE) == 1
-
-
 def test_a_leg_knows_its_quota_from_the_first_item(
     request_for: BuiltRequest, new_leg: LegBuilder, service: ScriptedService
 ) -> None:

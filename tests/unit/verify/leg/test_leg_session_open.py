@@ -111,13 +111,6 @@ def test_a_settled_leg_without_its_row_gets_it(results: Results, plan: Plan, new
     assert journal_rows(results, plan, 1) == []
 
 
-def test_a_run_without_legs_has_none_to_settle(results: Results, plan: Plan) -> None:
-    """Nothing is written."""
-    settle_last_leg(results, plan, lambda: NOW)
-
-    assert results.store.folders(layout.run_folder(plan.run_id)) == ["shards"]
-
-
 class LateRivalStore(FolderStore):
     """A store in which another process claims the next leg right after this one has read the last."""
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from proofsweep.endings import EndedBy
-from proofsweep.errors import NameTaken, ResultsError, RunIsActive
+from proofsweep.errors import NameTaken, ResultsError
 from proofsweep.model import layout
 from proofsweep.model.runs import Plan
 from proofsweep.store.journal import Journal
@@ -90,19 +90,6 @@ def test_a_killed_leg_cannot_publish_any_more(results: Results, plan: Plan, new_
     for shard in (1, 2):
         with pytest.raises(NameTaken):
             write_part(results, plan, 1, shard, [2 * shard])
-
-
-def test_a_leg_that_comes_back_is_told_that_it_was_taken_over(
-    results: Results, plan: Plan, new_leg: LegBuilder
-) -> None:
-    """Its rows stay in its journal; another leg verifies them again."""
-    settle_leg(results, plan, KILLED, new_leg.legs(plan))
-    write_journal(results, plan, 1, [2])
-
-    with pytest.raises(RunIsActive, match=f"Leg 1 of run {plan.run_id} was taken over"):
-        settle_leg(results, plan, COMPLETE, new_leg.legs(plan))
-
-    assert rows_of(results, plan) == []
 
 
 def test_a_take_over_whose_names_are_taken_leaves_a_run_that_can_be_resumed(

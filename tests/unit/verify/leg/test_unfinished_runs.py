@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from proofsweep.answers.describe_run import describe_run
-from proofsweep.errors import RunIsActive
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.runs import INGEST, Plan, new_run_id
 from proofsweep.model.selection import Selection
@@ -90,15 +89,6 @@ def test_a_report_is_a_part_of_the_catalog_of_its_run(settings: Settings, catalo
         ids[run_id] = identity_of(settings, catalog_for(settings, str(report), Selection(root=catalog)))
 
     assert list(ids.values()) == [catalog, str(report)]
-
-
-def test_a_run_that_is_worked_on_is_said(settings: Settings, catalog: str) -> None:
-    """Nothing is planned beside it, of its catalog; of another one it is."""
-    plan = plan_catalog(settings, catalog)
-    Legs(results_for(settings), plan.run_id).claim(1)
-
-    with pytest.raises(RunIsActive, match=plan.run_id):
-        run_to_resume(settings, catalog)
 
 
 def test_a_run_that_is_too_old_is_left(

@@ -116,14 +116,6 @@ def test_a_row_that_costs_no_call_needs_no_budget(new_leg: LegBuilder, service: 
     assert service.calls == []
 
 
-def test_no_item_begins_after_the_stop(leg: LegContext, service: ScriptedService) -> None:
-    """Its row remains."""
-    leg.stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
-
-    assert work_item(leg, item_of(leg)) is None
-    assert service.calls == []
-
-
 def test_an_item_that_the_stop_meets_leaves_its_exchanges(leg: LegContext, service: ScriptedService) -> None:
     """It has no row and is not counted; what was sent for it is in the audit trail."""
     service.script[Call.UPLOADS] = [Scripted(status=503)]
@@ -168,15 +160,6 @@ def test_rows_that_were_in_doubt_before_come_last(large_leg: LegContext) -> None
     assert rows_of(leg.results, leg.plan) == [200, 201]
 
 
-def test_a_whole_shard_leaves_a_part(large_leg: LegContext) -> None:
-    """In manifest order, whichever item ended first; its rows are in the journal as well."""
-    finished = verify_slice(large_leg, LAST_SHARD)
-
-    assert finished == 2
-    assert rows_of(large_leg.results, large_leg.plan) == [200, 201]
-    assert sorted(number or 0 for number in written(large_leg)) == [200, 201]
-
-
 def test_a_long_shard_is_worked_in_portions(
     new_leg: LegBuilder, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -198,14 +181,6 @@ def test_a_small_run_publishes_at_its_end(leg: LegContext) -> None:
     assert verify_slice(leg, Slice(0, 0, 3)) == 3
     assert rows_of(leg.results, leg.plan) == []
     assert sorted(number or 0 for number in written(leg)) == [0, 1, 2]
-
-
-def test_a_shard_of_which_a_row_remains_publishes_nothing(large_leg: LegContext, service: ScriptedService) -> None:
-    """Here one row is in doubt. A leg has one part for each shard, and this row would have no name."""
-    service.script[Call.VERIFY] = [NO_ANSWER]
-
-    assert verify_slice(large_leg, LAST_SHARD) == 1
-    assert rows_of(large_leg.results, large_leg.plan) == []
 
 
 def test_a_finished_shard_has_nothing_to_do(large_leg: LegContext, service: ScriptedService) -> None:
