@@ -10,6 +10,13 @@ import proofsweep_sandbox as sandbox
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
 
+@pytest.fixture(autouse=True)
+def _soon_controlled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make controls twice a second, so that a leg ends soon."""
+    monkeypatch.setattr("proofsweep.wiring.legs.CONTROL_WAIT_SECONDS", 0.5)
+    monkeypatch.setenv("PROOFSWEEP_RETRY__BREAKER_SECONDS", "3")
+
+
 @pytest.fixture
 def valid(samples: Samples) -> list[sandbox.Sample]:
     """The samples that the service accepts."""
