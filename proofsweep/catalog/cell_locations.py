@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Sequence
-from unicodedata import normalize
 
 from proofsweep.catalog.catalog import CatalogBase
 from proofsweep.catalog.path_maps import MapHints, PathMaps
@@ -22,21 +21,22 @@ class CellLocations:
         self._maps = PathMaps(path_maps)
         self._hints = MapHints(base.root, self._is_there)
 
-    def located(self, cell: str | None, folder: str, guess: str | None) -> tuple[str | None, str | None]:
-        """Return the location that a cell names; if it names none, what may be shown of it and what is wrong.
+    def located(self, cell: str | None, folder: str, guess: str | None) -> tuple[Sequence[str], str | None]:
+        """Return the locations that a cell may name, the likeliest first; if it names none, what may be shown of it.
 
-        If no file is there, it may be meant otherwise, also in the bytes of a `guess` at the encoding.
+        The second value is what is wrong then. If no file is at the first location, the cell may be meant otherwise,
+        also in the bytes of a `guess` at the encoding.
         """
         if cell is None:
-            return None, None
+            return (), None
         written = self._maps.mapped(cell)
-        as_written = location, _ = self._as_written(written, folder)
-        if location is None or not (others := _other_spellings(written, guess)):
-            return as_written
-        spellings = (as_written, *(self._as_written(each, folder) for each in others))
-        return next((each for each in spellings if each[0] is not None and self._is_there(each[0])), as_written)
+        location, wrong = self._as_written(written, folder)
+        if wrong is not None:
+            return (location,), wrong
+        others = (self._as_written(each, folder) for each in _other_spellings(written, guess))
+        return (location, *(other for other, other_wrong in others if other_wrong is None)), None
 
-    def _as_written(self, cell: str, folder: str) -> tuple[str | None, str | None]:
+    def _as_written(self, cell: str, folder: str) -> tuple[str, str | None]:
         proof_id = proof_id_of(cell)
         if proof_id is not None:
             is_one = proof_id.strip() and proof_id not in NO_PROOF_IDS and printable(proof_id) == proof_id
@@ -59,9 +59,6 @@ class CellLocations:
 
 
 def _other_spellings(written: str, guess: str | None) -> list[str]:
-    """Return how a cell may be meant too: with slashes, in the other Unicode form, or in the manifest's own bytes."""
+    """Return how a cell may be meant too: with slashes, or in the manifest's own bytes."""
     others = [written.replace("\\", "/")] if "\\" in written else []
-    if written.isascii():
-        return others
-    others += (form for each in ("NFC", "NFD") if (form := normalize(each, written)) != written)
-    return others if guess is None else [*others, os.fsdecode(written.encode(guess, "replace"))]
+    return others if guess is None or written.isascii() else [*others, os.fsdecode(written.encode(guess, "replace"))]

@@ -3,19 +3,18 @@
 import hashlib
 import posixpath
 from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import count, islice
 from shlex import quote
-from typing import TYPE_CHECKING
 
-from proofsweep.catalog.catalog import CatalogBase, Cause, FactsOf, Ignored, row_with_facts
+from proofsweep.catalog.catalog import CatalogBase, Cause, Ignored, row_with_facts
 from proofsweep.catalog.cell_locations import CellLocations
 from proofsweep.catalog.checksums.beside import ListsBeside
 from proofsweep.catalog.checksums.checksums import Checksums
 from proofsweep.catalog.columns import Columns
 from proofsweep.catalog.encodings import Encoding
+from proofsweep.catalog.file_lookup import FileLookup
 from proofsweep.catalog.folder_scan import is_audio_name
 from proofsweep.catalog.manifest_formats import (
     Note,
@@ -28,25 +27,20 @@ from proofsweep.catalog.manifest_formats import (
     records_of,
 )
 from proofsweep.catalog.repeated_ids import RepeatedIds, SuspectIds
-from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
+from proofsweep.errors import CatalogError, EmptyCatalog
 from proofsweep.files.files import Files
-from proofsweep.files.locations import is_bucket, one_line
+from proofsweep.files.locations import one_line
 from proofsweep.model.completion_report import restored
 from proofsweep.model.declared import Declared
 from proofsweep.model.items import (
     PROOF_PREFIX,
-    FileFacts,
     ManifestRow,
-    Unlisted,
     id_without_audio,
     printable,
     proof_id_of,
 )
 from proofsweep.model.reading import USUAL_READING, Reading
 from proofsweep.model.reasons import Ineligible, Reason
-
-if TYPE_CHECKING:
-    from proofsweep.catalog.object_lookup import ObjectLookup
 
 
 class Manifests:
@@ -93,12 +87,12 @@ class Manifests:
         """
         digest, self._digest, self.ignored = hashlib.sha256(), None, Ignored()
         numbers, ids = count(), RepeatedIds()
-        facts_of = self._facts_of()
+        lookup = FileLookup(self._files, self._base.root, self._wanted, self.location)
         with closing(Checksums(self._base, self._files, self.ignored)) as checksums:
             checksums.read_named(self._reading.checksum_lists, self._manifest_files)
             beside = ListsBeside(checksums, self._files, self._base.root)
             for named in self._named_files(digest.update):
-                row = self._row(next(numbers), named, facts_of)
+                row = self._row(next(numbers), named, lookup)
                 if (item_id := _cell(named.cells, named.columns.item_id)) is not None:
                     ids.add(item_id, row.named_audio or named.where)
                 if row.audio and row.audio_facts is not None:
@@ -107,18 +101,19 @@ class Manifests:
         if next(numbers) == 0:
             raise EmptyCatalog(f"{one_line(self.location)}: there is no row in it")
         for suspects in ids.suspects():
-            self._refuse_repeated(suspects)
+            self._refuse_repeated(suspects, lookup)
         self._digest = digest.hexdigest()
 
-    def _row(self, number: int, named: "_NamedFiles", facts_of: FactsOf) -> ManifestRow:
+    def _row(self, number: int, named: "_NamedFiles", lookup: FileLookup) -> ManifestRow:
         item_id = _cell(named.cells, named.columns.item_id)
+        audio, sidecar = map(lookup.found if named.refused is None else _first, (named.audio, named.sidecar))
         row = row_with_facts(
-            facts_of,
+            lookup.facts,
             self._base,
             number=number,
-            audio=named.audio,
-            sidecar=named.sidecar,
-            item_id=id_without_audio(self.name, number) if item_id is None and named.audio is None else item_id,
+            audio=audio,
+            sidecar=sidecar,
+            item_id=id_without_audio(self.name, number) if item_id is None and audio is None else item_id,
             tags={name: named.cells[index] for name, index in named.columns.tags.items() if named.cells[index]},
             refused=named.refused,
             where=named.where,
@@ -129,20 +124,25 @@ class Manifests:
             digests, unused = named.columns.digests_in(named.cells)
             self.ignored[Cause.UNUSED_CHECKSUMS] += unused
             row = replace(row, declared=Declared(digests=digests))
-        return row if row.audio_facts is not None or row.refused is not None else self._with_hint(row, named)
+        return row if row.refused is not None else self._with_hint(row, named, lookup)
 
-    def _with_hint(self, row: ManifestRow, named: "_NamedFiles") -> ManifestRow:
-        written = _cell(named.cells, named.columns.audio) or ""
-        hint = self._cells.hint(written)
+    def _with_hint(self, row: ManifestRow, named: "_NamedFiles", lookup: FileLookup) -> ManifestRow:
+        """Return a row whose audio or sidecar is missing with what may be wrong with its cell, if that can be said."""
+        role, index, spellings, reason = "audio", named.columns.audio, named.audio, Reason.MISSING_AUDIO
+        if row.audio_facts is not None:
+            role, index, spellings, reason = "sidecar", named.columns.sidecar, named.sidecar, Reason.MISSING_SIDECAR
+        is_missing = row.audio_facts is None or (row.sidecar is not None and row.sidecar_facts is None)
+        hint = is_missing and (lookup.hint(spellings) or self._cells.hint(_cell(named.cells, index) or ""))
         if not hint:
             return row
-        because = f"{named.where}: There is no audio at this location{hint}."
-        return replace(row, refused=Ineligible(Reason.MISSING_AUDIO, because))
+        because = f"{named.where}: There is no {role} at this location{one_line(hint)}."
+        return replace(row, refused=Ineligible(reason, because))
 
-    def _refuse_repeated(self, suspects: SuspectIds) -> None:
+    def _refuse_repeated(self, suspects: SuspectIds, lookup: FileLookup) -> None:
         for named in self._named_files():
             item_id = _cell(named.cells, named.columns.item_id)
-            audio = self._base.named(named.audio) or named.where
+            located = (lookup.found if named.refused is None else _first)(named.audio)
+            audio = self._base.named(located) or named.where
             earlier = None if item_id is None else suspects.earlier(item_id, audio, named.where)
             if earlier is not None:
                 raise CatalogError(
@@ -208,60 +208,37 @@ class Manifests:
             for line, columns, cells in self._table(path, note):
                 audio, bad_audio = self._cells.located(_audio_of(cells, columns), folder, guess)
                 sidecar, bad_sidecar = self._cells.located(_cell(cells, columns.sidecar), folder, guess)
-                if sidecar is not None and audio is not None and proof_id_of(audio) is not None:
+                if sidecar and audio and proof_id_of(audio[0]) is not None:
                     bad_sidecar = "a proof is verified by the service's own asset, and takes no sidecar."
                 where, wrong, refused = f"{words} {line}", bad_audio or bad_sidecar, None
-                if audio is None:
+                if not audio:
                     wrong = bad_audio = "the manifest names no audio in this row."
                 if wrong is not None:
                     reason = Reason.MISSING_AUDIO if bad_audio else Reason.MISSING_SIDECAR
                     refused = Ineligible(reason, f"{where}: {wrong}")
                 yield _NamedFiles(audio, sidecar, refused, columns, cells, where)
 
-    def _facts_of(self) -> FactsOf:
-        """Ask for the facts of local files one by one; the first object causes the listing of all objects."""
-
-        @cache
-        def objects() -> "ObjectLookup":
-            buckets = self._files.buckets
-            from proofsweep.catalog.object_lookup import ObjectLookup  # noqa: PLC0415 - only for buckets
-
-            try:
-                return ObjectLookup(self._objects(), buckets)
-            except SourceError as error:
-                cause = f"its objects cannot be listed. {error.message}"
-                raise CatalogError(f"{one_line(self.location)}: {cause}") from error
-
-        def facts_of(location: str) -> FileFacts | Unlisted | None:
-            if proof_id_of(location) is not None:
-                return Unlisted.UNLISTED
-            if not is_bucket(location):
-                return self._files.facts(location)
-            self._files.refuse_outside(location)
-            return objects().facts(location)
-
-        return facts_of
-
-    def _objects(self) -> Iterator[str]:
-        """Yield the bucket URLs that the rows name, except those outside the root, of which nothing is asked."""
+    def _wanted(self) -> Iterator[str]:
+        """Yield all locations that the rows may mean."""
         for named in self._named_files():
-            for location in (named.audio, named.sidecar):
-                if location and named.refused is None and is_bucket(location):
-                    with suppress(SourceError):
-                        self._files.refuse_outside(location)
-                        yield location
+            if named.refused is None:
+                yield from (*named.audio, *named.sidecar)
 
 
 @dataclass(frozen=True, slots=True)
 class _NamedFiles:
     """The files that one record names."""
 
-    audio: str | None
-    sidecar: str | None
+    audio: Sequence[str]  # how the location may be meant, the likeliest first; none if the cell is empty
+    sidecar: Sequence[str]
     refused: Ineligible | None  # by the row's own text alone; then a location is what may be shown of it
     columns: Columns
     cells: Sequence[str]
     where: str  # the manifest, and the record's place in it
+
+
+def _first(spellings: Sequence[str]) -> str | None:
+    return spellings[0] if spellings else None
 
 
 def _refuse_unknown_columns(path: str, header: Sequence[str], cells: Sequence[str], columns: Columns) -> None:

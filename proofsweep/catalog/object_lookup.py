@@ -1,13 +1,18 @@
 """Look up the objects that a manifest names in listings, instead of one request for each object."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+from unicodedata import normalize
 
+from proofsweep.catalog.name_lookup import other_case
 from proofsweep.errors import SourceError
 from proofsweep.files.bucket_files import BucketFiles, refuse_bad_key
-from proofsweep.files.locations import one_line, root_and_key
+from proofsweep.files.locations import is_within, one_line, root_and_key
+from proofsweep.files.names import caseless, composed
 from proofsweep.files.open_bucket import FailureKind, failure_of
 from proofsweep.model.items import FileFacts, Unlisted
 from proofsweep.model.reasons import Reason
@@ -46,28 +51,52 @@ MOST_LISTINGS = 100
 _SPARE_KEYS = 200_000
 _KEYS_PER_ROW = 100
 _BATCH_ROWS = 1_000
-_TABLE = """
+# `real` is the key of a missing object that is there in another form of Unicode, `alike` one in another case.
+_TABLES = """
     CREATE TABLE object (root TEXT, key TEXT, size INTEGER, version TEXT, modified REAL, is_listed INTEGER DEFAULT 0,
-    PRIMARY KEY (root, key)) WITHOUT ROWID
+    real TEXT, alike TEXT, PRIMARY KEY (root, key)) WITHOUT ROWID;
+    CREATE TABLE missing (root TEXT, key TEXT, composed TEXT, caseless TEXT);
+"""
+_INDEXES = """
+    CREATE INDEX by_composed ON missing (root, composed);
+    CREATE INDEX by_caseless ON missing (root, caseless);
+    CREATE INDEX by_real ON object (root, real);
 """
 _SET = "UPDATE object SET size = ?, version = ?, modified = ? WHERE root = ? AND key = ?"
+_MISSING = "SELECT root, key FROM object WHERE size IS NULL AND is_listed = 1 ORDER BY root, key"
+_SET_REAL = """
+    UPDATE object SET size = ?, version = ?, modified = ?, real = ? WHERE root = ? AND size IS NULL
+    AND key IN (SELECT key FROM missing WHERE missing.root = object.root AND composed = ?)
+"""
+_SET_ALIKE = """
+    UPDATE object SET alike = ? WHERE root = ? AND alike IS NULL
+    AND key IN (SELECT key FROM missing WHERE missing.root = object.root AND caseless = ?)
+"""
 _COVER = "UPDATE object SET is_listed = 1 WHERE root = ? AND key >= ? AND key < ?"
 _RANGE = "SELECT min(key), max(key), count(*) FROM object WHERE root = ? AND is_listed = 0 AND key >= ? AND key < ?"
+_ROW = "SELECT size, version, modified, is_listed, real, alike FROM object WHERE root = ? AND {} = ?"
+_NO_ROW = (None, None, None, 0, None, None)
 _LAST = "\U0010ffff"
+
+_Listed = tuple[str, FileFacts]
 
 
 class ObjectLookup:
     """The facts of many objects, on local disk, since there may be millions."""
 
-    def __init__(self, locations: Iterable[str], files: BucketFiles) -> None:
-        """List the prefixes in which the locations lie; SourceError if a bucket can neither be listed nor read."""
+    def __init__(self, locations: Iterable[str], files: BucketFiles, top: str = "") -> None:
+        """List the prefixes in which the locations lie; SourceError if a bucket can neither be listed nor read.
+
+        What is missing below the top is looked for there in other forms of Unicode, and in other upper and lower case.
+        """
         self._files = files
         self._missing_buckets: set[str] = set()
         self._table = sqlite3.connect("", check_same_thread=False)  # an unnamed file, deleted when closed
-        self._table.execute(_TABLE)
+        self._table.executescript(_TABLES)
         for root, prefixes in self._note(locations).items():
             for prefix in prefixes.chosen():
                 self._list(root, prefix)
+        self._look_for_others(top)
 
     def facts(self, location: str) -> FileFacts | Unlisted | None:
         """Return an object's facts; None if a complete listing does not hold it, UNLISTED if there is no such listing.
@@ -80,14 +109,30 @@ class ObjectLookup:
         if root in self._missing_buckets:
             raise SourceError(f"There is no bucket {one_line(root)}.", reason=Reason.MISSING_AUDIO)
         try:
-            found = self._table.execute(
-                "SELECT size, version, modified, is_listed FROM object WHERE root = ? AND key = ?", (root, key)
-            ).fetchone()
+            size, version, modified, is_listed, real, _ = self._row(location) or self._row(location, "real") or _NO_ROW
         except UnicodeEncodeError:  # a bucket holds only UTF-8 keys
             return None
-        if found is None or (found[0] is None and not found[3]):
-            return Unlisted.UNLISTED
-        return None if found[0] is None else FileFacts(*found[:3])
+        if real not in {None, key} or (size is None and is_listed):
+            return None
+        return Unlisted.UNLISTED if size is None else FileFacts(size, version, modified)
+
+    def found(self, location: str) -> str | None:
+        """Return the URL of an object whose key is a missing one in another form of Unicode; None if there is none."""
+        with suppress(UnicodeEncodeError):
+            row, root = self._row(location), root_and_key(location)[0]
+            return None if row is None or row[4] is None else f"{root}/{row[4]}"
+        return None
+
+    def hint(self, location: str, top: str) -> str:
+        """Name in brackets an object whose key differs from a missing one only in case; empty if none was listed."""
+        with suppress(UnicodeEncodeError):
+            row, root = self._row(location), root_and_key(location)[0]
+            return "" if row is None or row[5] is None else other_case(f"{root}/{row[5]}", top)
+        return ""
+
+    def _row(self, location: str, column: str = "key") -> tuple[Any, ...] | None:
+        found: tuple[Any, ...] | None = self._table.execute(_ROW.format(column), root_and_key(location)).fetchone()
+        return found
 
     def _note(self, locations: Iterable[str]) -> dict[str, Prefixes]:
         prefixes: dict[str, Prefixes] = {}
@@ -105,7 +150,8 @@ class ObjectLookup:
             return
         most_keys = _SPARE_KEYS + _KEYS_PER_ROW * rows
         try:
-            end = self._take(root, self._files.listed(f"{root}/{prefix}", _before(first)), last, most_keys)
+            listed = self._files.listed(f"{root}/{prefix}", _before(first))
+            end = self._take(listed, last, most_keys, partial(self._set, root))
         except SourceError as error:
             if isinstance(error.__cause__, Exception) and failure_of(error.__cause__).kind is FailureKind.NO_BUCKET:
                 self._missing_buckets.add(root)
@@ -113,6 +159,31 @@ class ObjectLookup:
                 self._raise_unless_readable(error, f"{root}/{first}")
             return
         self._table.execute(_COVER, (root, start, end or start + _LAST))
+
+    def _set(self, root: str, found: Sequence[tuple[str, FileFacts]]) -> None:
+        self._table.executemany(_SET, ((*_cells(facts), root, key) for key, facts in found))
+
+    def _look_for_others(self, top: str) -> None:
+        """List between the first and the last form that missing keys may have below the top."""
+        missing = self._table.execute(_MISSING)
+        rows = ((root, key, composed(key), caseless(key)) for root, key in missing)
+        self._table.executemany("INSERT INTO missing VALUES (?, ?, ?, ?)", rows)
+        self._table.executescript(_INDEXES)
+        top_root, top_key = root_and_key(top)
+        for [root] in self._table.execute("SELECT DISTINCT root FROM missing").fetchall():
+            prefix = top_key if root == top_root else ""
+            keys = (key for [key] in self._table.execute("SELECT key FROM missing WHERE root = ?", (root,)))
+            forms = [form for key in keys if is_within(key, prefix) or not prefix for form in _forms(key, prefix)]
+            if not forms:
+                continue
+            with suppress(SourceError):  # then they stay missing
+                listed = self._files.listed(f"{root}/{prefix}", _before(min(forms)))
+                self._take(listed, max(forms), _SPARE_KEYS, partial(self._set_others, root))
+
+    def _set_others(self, root: str, found: Sequence[tuple[str, FileFacts]]) -> None:
+        real = ((*_cells(facts), key, root, composed(key)) for key, facts in found)
+        self._table.executemany(_SET_REAL, real)
+        self._table.executemany(_SET_ALIKE, ((key, root, caseless(key)) for key, _ in found))
 
     def _raise_unless_readable(self, listing: SourceError, location: str) -> None:
         """Leave sizes unknown if listing is forbidden or one odd key breaks it, as long as an object can be read."""
@@ -126,9 +197,12 @@ class ObjectLookup:
             if error.reason != Reason.UNREADABLE_FILE:
                 raise
 
-    def _take(self, root: str, listed: Iterator[tuple[str, FileFacts]], last: str, most_keys: int) -> str | None:
+    @staticmethod
+    def _take(
+        listed: Iterator[tuple[str, FileFacts]], last: str, most_keys: int, store: Callable[[list[_Listed]], None]
+    ) -> str | None:
         """Store what is listed up to the last wanted key; give the key where the listing ended early, else None."""
-        waiting: list[tuple[int, str, float | None, str, str]] = []
+        waiting: list[_Listed] = []
         is_sorted, before, end = True, "", None
         for number, (key, facts) in enumerate(listed):
             is_sorted = is_sorted and before <= key
@@ -138,12 +212,23 @@ class ObjectLookup:
             if number >= most_keys:
                 end = key if is_sorted else ""
                 break
-            waiting.append((facts.size_bytes, facts.version, facts.modified, root, key))
+            waiting.append((key, facts))
             if len(waiting) == _BATCH_ROWS:
-                self._table.executemany(_SET, waiting)
+                store(waiting)
                 waiting = []
-        self._table.executemany(_SET, waiting)
+        store(waiting)
         return end
+
+
+def _cells(facts: FileFacts) -> tuple[int, str, float | None]:
+    return facts.size_bytes, facts.version, facts.modified
+
+
+def _forms(key: str, prefix: str) -> Iterator[str]:
+    """Yield the key in forms between which lie all others that it may have below a prefix."""
+    above, rest = key[: len(prefix)], key[len(prefix) :]
+    for form in (normalize("NFC", rest), normalize("NFD", rest)):
+        yield from (above + each for each in (form, form.lower(), form.upper()))
 
 
 def _before(key: str) -> str | None:

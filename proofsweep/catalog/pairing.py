@@ -2,10 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from unicodedata import normalize
+
+from proofsweep.files.names import caseless, composed
 
 NAME = "{name}"
 STEM = "{stem}"
+_FORMS = (str, composed, caseless)
+"""How names are compared, one after another: as they are, in one form of Unicode, and without regard to case."""
 
 
 def own_pattern(pattern: str) -> str:
@@ -24,12 +27,14 @@ class SidecarNames:
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self.patterns = tuple(sorted(patterns, key=lambda pattern: STEM in pattern))
-        self._edges = [pattern.partition(STEM if STEM in pattern else NAME) for pattern in self.patterns]
+        plain = map(caseless, self.patterns)
+        self._edges = [pattern.partition(STEM if STEM in pattern else NAME) for pattern in plain]
 
     def covers(self, name: str) -> bool:
-        """Return whether a file of this name could be a sidecar."""
+        """Return whether a file of this name could be a sidecar, in upper or lower case."""
+        plain = caseless(name)
         return any(
-            name.startswith(before) and name.endswith(after) and len(name) > len(before) + len(after)
+            plain.startswith(before) and plain.endswith(after) and len(plain) > len(before) + len(after)
             for before, _, after in self._edges
         )
 
@@ -38,8 +43,8 @@ class Sidecars:
     """The sidecars of one folder, each with the one audio file that it belongs to.
 
     A full name belongs to one file. If several files share a stem, their sidecar belongs to the only one of them that
-    needs one; if there are more, it is nobody's. Names are also equal if they are equal after Unicode normalisation
-    (NFC), because file systems and archives change the form; of two full names, the one of the same form comes first.
+    needs one; if there are more, it is nobody's. The very name goes before one that is equal after Unicode
+    normalisation (NFC), because file systems and archives change the form, and this before one in another case.
 
     Attributes:
         of_audio: the sidecar of each audio file that has one.
@@ -60,27 +65,26 @@ class Sidecars:
         self.of_audio: dict[str, str] = {}
         self.contested: dict[str, str] = {}
         self._found = set(found)
-        self._normal = {normalize("NFC", name): name for name in self._found}
         waiting = set(audio) if self._found else set()
+        by_form = {form: {form(name): name for name in sorted(self._found, reverse=True)} for form in _FORMS}
         for pattern in names.patterns:
-            if STEM not in pattern:
-                waiting -= self._settle(self._claims(pattern, waiting, {}), needs_one)
-            waiting -= self._settle(self._claims(pattern, waiting, self._normal), needs_one)
+            for form, sidecars in by_form.items():
+                if form is not str or STEM not in pattern:  # a stem says too little
+                    waiting -= self._settle(self._claims(pattern, waiting, form, sidecars), needs_one)
 
     def orphans(self) -> list[str]:
         """Return the sidecars that no audio claimed, sorted."""
         return sorted(self._found - {*self.of_audio.values(), *self.contested.values()})
 
-    def _claims(self, pattern: str, audio: Iterable[str], normal: Mapping[str, str]) -> dict[str, list[str]]:
-        """Return the audio files by the sidecar that a pattern names for them, if it is still free.
-
-        `normal` has sidecars by their name in NFC, for audio without a sidecar of the very same form.
-        """
+    def _claims(
+        self, pattern: str, audio: Iterable[str], form: Callable[[str], str], sidecars: Mapping[str, str]
+    ) -> dict[str, list[str]]:
+        """Return the audio files by the sidecar that a pattern names for them, if it is still free."""
         taken = {*self.of_audio.values(), *self.contested.values()}
         claims: dict[str, list[str]] = defaultdict(list)
         for audio_name in audio:
             wanted = _wanted(pattern, audio_name)
-            sidecar = wanted if wanted in self._found else normal.get(normalize("NFC", wanted))
+            sidecar = wanted if wanted in self._found else sidecars.get(form(wanted))
             if sidecar is not None and sidecar not in taken:
                 claims[sidecar].append(audio_name)
         return claims

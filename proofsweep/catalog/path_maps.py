@@ -4,6 +4,7 @@ import posixpath
 from collections.abc import Callable, Sequence
 
 from proofsweep.files.locations import is_bucket, one_line
+from proofsweep.files.names import caseless
 
 # Rows whose files are looked for below the root before no more is guessed about the paths of one drive.
 _GUESSES = 20
@@ -13,21 +14,21 @@ class PathMaps:
     """Beginnings of written locations, and the folders that they stand for; the longest beginning counts."""
 
     def __init__(self, maps: Sequence[tuple[str, str]]) -> None:
-        """Compare beginnings without regard to case, and to the slash that is used."""
-        cut = ((_forward(written).rstrip("/"), folder) for written, folder in maps)
+        """Compare beginnings part by part without regard to case, to the form of Unicode and to the slash."""
+        cut = ((caseless(_forward(written).rstrip("/")).split("/"), folder) for written, folder in maps)
         self._maps = sorted(cut, key=lambda each: -len(each[0]))
 
     def mapped(self, written: str) -> str:
         """Return where a written location leads; as it is if no beginning fits."""
         if not self._maps:
             return written
-        forward = _forward(written)
+        parts = (written if written.startswith("/") else _forward(written)).split(
+            "/"
+        )  # POSIX names may have backslashes
         for beginning, folder in self._maps:
-            rest = forward[len(beginning) :]
-            if rest[:1] in ("", "/") and forward[: len(beginning)].lower() == beginning.lower():
-                if written.startswith("/"):  # POSIX names may have backslashes
-                    rest = written[len(beginning) :]
-                return posixpath.join(folder, rest.lstrip("/")) if rest.strip("/") else folder
+            if [*map(caseless, parts[: len(beginning)])] == beginning:
+                rest = "/".join(parts[len(beginning) :]).lstrip("/")
+                return posixpath.join(folder, rest) if rest else folder
         return written
 
 

@@ -44,6 +44,10 @@ class Files:
         """Return a folder or prefix and all below it."""
         return self._source_of(location).walk(location)
 
+    def names(self, folder: str) -> list[str]:
+        """Return the names of all files and folders in a folder of this machine; none if it cannot be listed."""
+        return self._local.names(folder)
+
     def refuse_outside(self, location: str) -> None:
         """Raise SourceError if a bucket URL lies outside the root; links are seen only when they are used."""
         root = self._root

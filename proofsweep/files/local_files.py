@@ -144,6 +144,13 @@ class LocalFiles:
         """Return a folder and those below it; links to other folders come last, and each folder once."""
         return LocalFolders(self._root).walk(location)
 
+    def names(self, folder: str) -> list[str]:
+        """Return the names of all files and folders in a folder; none if it cannot be listed."""
+        try:
+            return os.listdir(folder if self._root is None else path_inside(folder, self._root))  # noqa: PTH208 -- of text
+        except (OSError, ValueError, SourceError):
+            return []
+
     def _stat(self, location: str) -> os.stat_result:
         """Look at what a path leads to. Folders on the way are resolved once, since a million files lie in few."""
         if self._root is None:

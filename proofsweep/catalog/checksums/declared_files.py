@@ -5,8 +5,8 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
-from unicodedata import normalize
 
+from proofsweep.files.names import composed
 from proofsweep.model.items import raw_bytes
 
 _BATCH_LINES = 1_000
@@ -91,4 +91,4 @@ def _cells(found: DeclaredFile) -> tuple[bytes, str, str, bool, bytes | None]:
 
 
 def _key(named: str) -> bytes:
-    return raw_bytes(normalize("NFC", named))
+    return raw_bytes(composed(named))

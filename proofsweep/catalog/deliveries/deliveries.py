@@ -54,7 +54,7 @@ class Deliveries:
         self._only = only
         self._source = source
         self._spool = spool
-        self._listed = ListedFolders(source)
+        self._listed = ListedFolders(source, top)
         self._releases: dict[str, ReleaseFolder] = {}
         self._completions: dict[str, str] = {}
         self._leading: list[tuple[int, str]] = []  # messages, by number, and the other folders that they name
@@ -155,7 +155,7 @@ class Deliveries:
             is_batch = is_below and (above in self._completions or children[above] > 1)
             self._batch_of[location] = above if is_batch else location
         for number, folder in self._leading:
-            if (top := self._listed.top_of(folder)) is not None:
+            if (top := self._listed.folder_of(folder)) is not None:
                 self._releases[top].led_here.add(number)
         found: dict[str, dict[str, Release]] = {}
         for release in self._releases.values():
@@ -190,8 +190,10 @@ class Deliveries:
         self.counts.files += 1
         self.counts.missing += row.audio_facts is None and refused is None
         where = path_within(naming.header.location, self._top)
-        absent = Ineligible(Reason.MISSING_AUDIO, f"{one_line(where)} names this file, and it is not in the delivery.")
         is_absent = row.refused is None and row.audio_facts is None
+        hint = self._listed.hint(row.audio or "") if is_absent else ""
+        because = f"{one_line(where)} names this file, and it is not in the delivery{one_line(hint)}."
+        absent = Ineligible(Reason.MISSING_AUDIO, because)
         refused = self._finding(naming) or refused or row.refused or (absent if is_absent else None)
         return self._placed(row, refused, release, naming)
 

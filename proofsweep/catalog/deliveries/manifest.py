@@ -7,6 +7,7 @@ from urllib.parse import unquote
 from proofsweep.catalog.deliveries.batches import Batch
 from proofsweep.catalog.deliveries.xml_reader import elements, local_name
 from proofsweep.errors import SourceError
+from proofsweep.files.names import composed
 from proofsweep.files.source import Source
 
 
@@ -18,10 +19,12 @@ def absent_messages(batch: Batch, source: Source) -> list[str]:
     """
     if batch.completion is None or not batch.completion.lower().endswith(".xml"):
         return []
-    known = {posixpath.basename(at) for at in batch.releases}
+    known = {composed(posixpath.basename(at)) for at in batch.releases}
     known |= {text for release in batch.releases.values() for text in (release.message_id, release.release_id) if text}
     try:
-        return [words[0] for words in _named(batch.completion, source) if words and known.isdisjoint(words)]
+        return [
+            words[0] for words in _named(batch.completion, source) if words and known.isdisjoint(map(composed, words))
+        ]
     except SourceError:
         return []
 

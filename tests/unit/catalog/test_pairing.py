@@ -22,14 +22,16 @@ def sidecars(audio: Sequence[str], found: Sequence[str], patterns: Sequence[str]
         ("a.wav", ["a.sidecar"], "a.sidecar"),
         ("a.wav", ["a.sidecar", "a.wav.sidecar"], "a.wav.sidecar"),
         ("a.wav", ["b.sidecar"], None),
-        ("a.wav", ["A.wav.sidecar"], None),
+        ("a.wav", ["A.wav.sidecar"], "A.wav.sidecar"),
+        ("A.WAV", ["A.WAV.SIDECAR"], "A.WAV.SIDECAR"),
+        ("a.wav", ["A.wav.sidecar", "a.Sidecar", "a.wav.SIDECAR"], "A.wav.sidecar"),
         ("a.b.wav", ["a.b.sidecar"], "a.b.sidecar"),
         ("noextension", ["noextension.sidecar"], "noextension.sidecar"),
         ("{stem}.wav", ["{stem}.wav.sidecar"], "{stem}.wav.sidecar"),
     ],
 )
 def test_the_first_pattern_that_matches_names_the_sidecar(audio: str, found: list[str], expected: str | None) -> None:
-    """The patterns are tried in order, and upper and lower case differ."""
+    """The patterns are tried in order, each in any case where the very name is not there."""
     assert sidecars([audio], found).of_audio.get(audio) == expected
 
 
@@ -49,7 +51,8 @@ def test_an_exact_name_comes_before_one_in_another_unicode_form() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "is_one"), [("a.wav.proof", True), ("proof-of-a", True), (".proof", False), ("a.wav", False)]
+    ("name", "is_one"),
+    [("a.wav.proof", True), ("A.WAV.PROOF", True), ("proof-of-a", True), (".proof", False), ("a.wav", False)],
 )
 def test_a_pattern_may_add_text_before_or_after_the_name(name: str, is_one: bool) -> None:
     """The text around the placeholder marks a sidecar; the placeholder must not be empty."""

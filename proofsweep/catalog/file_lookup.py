@@ -1,0 +1,90 @@
+"""Look up the files that rows name: those of this machine one by one, objects of a bucket in listings."""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from proofsweep.catalog.name_lookup import NameLookup
+from proofsweep.errors import CatalogError, SourceError
+from proofsweep.files.files import Files
+from proofsweep.files.locations import is_bucket, one_line
+from proofsweep.model.items import FileFacts, Unlisted, proof_id_of
+
+if TYPE_CHECKING:
+    from proofsweep.catalog.object_lookup import ObjectLookup
+
+
+class FileLookup:
+    """Finds files by what cells mean; the first object causes the listing of all that are wanted."""
+
+    def __init__(self, files: Files, root: str, wanted: Callable[[], Iterable[str]], catalog: str) -> None:
+        """Take the root, above which names are taken as they are, and what yields all locations that a catalog names.
+
+        The catalog's own location is for messages.
+        """
+        self._files = files
+        self._root = root
+        self._catalog = catalog
+        self._wanted = wanted
+        self._names = NameLookup(files.names, root)
+
+    def facts(self, location: str) -> FileFacts | Unlisted | None:
+        """Return what is known of the file at a location.
+
+        Raises:
+            CatalogError: the objects of a bucket cannot be listed.
+            SourceError: this file cannot be looked at.
+        """
+        if proof_id_of(location) is not None:
+            return Unlisted.UNLISTED
+        if not is_bucket(location):
+            return self._files.facts(location)
+        self._files.refuse_outside(location)
+        return self._objects.facts(location)
+
+    def found(self, spellings: Sequence[str]) -> str | None:
+        """Return the location that a cell means, whether a file is there or not; None if it has no spelling.
+
+        The first spelling with a file counts, then the first with a file whose name has another form of Unicode.
+        """
+        if len(spellings) > 1 or not "".join(spellings).isascii():
+            others = (self._in_other_form(each) for each in spellings)
+            there = next((each for each in spellings if self._is_there(each)), None)
+            if (found := there or next(filter(None, others), None)) is not None:
+                return found
+        return spellings[0] if spellings else None
+
+    def hint(self, spellings: Sequence[str]) -> str:
+        """Name in brackets a file whose name differs only in case from a missing one's; empty if none is there."""
+        return next(filter(None, map(self._in_other_case, spellings)), "")
+
+    def _in_other_case(self, location: str) -> str:
+        return self._objects.hint(location, self._root) if is_bucket(location) else self._names.hint(location)
+
+    def _in_other_form(self, location: str) -> str | None:
+        return self._objects.found(location) if is_bucket(location) else self._names.found(location)
+
+    def _is_there(self, location: str) -> bool:
+        try:
+            return self.facts(location) is not None
+        except SourceError:
+            return False
+
+    @cached_property
+    def _objects(self) -> "ObjectLookup":
+        from proofsweep.catalog.object_lookup import ObjectLookup  # noqa: PLC0415 - only for buckets
+
+        try:
+            return ObjectLookup(self._inside(), self._files.buckets, self._root)
+        except SourceError as error:
+            cause = f"its objects cannot be listed. {error.message}"
+            raise CatalogError(f"{one_line(self._catalog)}: {cause}") from error
+
+    def _inside(self) -> Iterable[str]:
+        """Yield the bucket URLs that are wanted, except those outside the root, of which nothing is asked."""
+        for location in filter(is_bucket, self._wanted()):
+            try:
+                self._files.refuse_outside(location)
+            except SourceError:
+                continue
+            yield location

@@ -1,0 +1,65 @@
+"""A list names objects as people write names; keys that cannot be used, and prefixes that are left out, are told."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from unicodedata import normalize
+
+import pytest
+
+import proofsweep_sandbox as sandbox
+
+from ..servers.buckets import Bucket, S3Server
+from ..worlds.bucket_world import export_bucket
+from ..worlds.command_world import CommandWorld
+
+WAV = b"RIFF\x24\x00\x00\x00WAVEfmt "
+Planned = Callable[..., dict[str, object]]
+
+
+@pytest.fixture
+def bucket(moto: S3Server, monkeypatch: pytest.MonkeyPatch) -> Bucket:
+    """An empty bucket, to which this process has the credentials."""
+    bucket = moto.new_bucket()
+    export_bucket(monkeypatch, bucket)
+    return bucket
+
+
+@pytest.fixture
+def planned(
+    running: sandbox.Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Planned:
+    """Plan a catalog at the sandbox, and give what is said of it."""
+    (tmp_path / "key").write_text(running.operator.add_tenant(tmp_path.name).api_key)
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", running.base_url)
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_FILE", str(tmp_path / "key"))
+
+    def planned(catalog: str) -> dict[str, object]:
+        capsys.readouterr()
+        code = CommandWorld(tmp_path).run("plan", catalog, "--json")
+        out, err = capsys.readouterr()
+        assert (code, err) == (0, "")
+        found: dict[str, object] = json.loads(out)
+        return found
+
+    return planned
+
+
+@pytest.mark.parametrize("slash", ["/", "\\"])
+@pytest.mark.parametrize("there", ["NFC", "NFD"])
+def test_a_list_may_have_another_form_of_unicode_than_the_keys(
+    planned: Planned, bucket: Bucket, there: str, slash: str
+) -> None:
+    """In each part of a key, and with the slashes of Windows; a key in another case is named."""
+    listed = normalize({"NFC": "NFD", "NFD": "NFC"}[there], "Björk/Jóga.wav").replace("/", slash)
+    bucket.put("lists/" + normalize(there, "Björk/Jóga.wav"), WAV)
+    bucket.put("lists/" + normalize(there, "Björk/Jóga.wav.sidecar"), b"proof")
+    bucket.put("lists/Alba/Song.wav", WAV)
+    rows = f"{listed},{listed}.sidecar\nalba{slash}song.WAV,\nnone.wav,\n"
+    bucket.put("lists/list.csv", f"audio,sidecar\n{rows}".encode())
+
+    found = planned(f"{bucket.url}/lists/list.csv")
+
+    assert (found["eligible"], found["pairs"], found["audio_bytes"]) == (1, 1, len(WAV))
+    assert found["reasons"] == {"missing_audio": 2}
+    assert "(in other upper and lower case there is Alba/Song.wav)" in str(found["examples"])

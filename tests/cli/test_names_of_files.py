@@ -1,0 +1,140 @@
+"""Lists, messages and folders write the name of one file in different ways: which file is meant, and what is said."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+from unicodedata import normalize
+
+import pytest
+
+from ..worlds.ddex_messages import Sending, Track, put_release
+
+WAV = b"RIFF\x24\x00\x00\x00WAVEfmt "
+NAMES = ("Björk/Jóga Änderung.wav", "Björk/Café.mp3", "Björk/Café.mp3.sidecar")
+Command = Callable[..., CompletedProcess[str]]
+
+
+@pytest.fixture
+def planned(proofsweep: Command) -> Callable[[Path], dict[str, object]]:
+    """Plan a catalog, and give what is said of it."""
+
+    def planned(catalog: Path) -> dict[str, object]:
+        done = proofsweep("plan", catalog, "--json")
+        assert (done.returncode, done.stderr) == (0, "")
+        found: dict[str, object] = json.loads(done.stdout)
+        return found
+
+    return planned
+
+
+@pytest.fixture
+def unsent(proofsweep: Command) -> Callable[[Path], list[dict[str, str]]]:
+    """List what is wrong with each row of a catalog that is not sent."""
+
+    def unsent(catalog: Path) -> list[dict[str, str]]:
+        found: list[dict[str, str]] = json.loads(proofsweep("plan", catalog, "--list", "--format", "json").stdout)
+        return found
+
+    return unsent
+
+
+def write(folder: Path, *names: str) -> Path:
+    """Write files of these names."""
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(b"proof" if name.lower().endswith("sidecar") else WAV)
+    return folder
+
+
+@pytest.mark.parametrize("slash", ["/", "\\"])
+@pytest.mark.parametrize("there", ["NFC", "NFD", "both"])
+@pytest.mark.parametrize("listed", ["NFC", "NFD"])
+def test_a_list_and_its_files_may_have_other_forms_of_unicode(
+    planned: Callable[[Path], dict[str, object]], workdir: Path, slash: str, there: str, listed: str
+) -> None:
+    """In each part of a path by itself, also with the slashes of Windows."""
+    if there == "both":
+        parts = (name.split("/") for name in NAMES)
+        names = [f"{normalize('NFC', folder)}/{normalize('NFD', name)}" for folder, name in parts]
+        (workdir / normalize("NFD", "Björk")).mkdir()  # is empty
+    else:
+        names = [normalize(there, name) for name in NAMES]
+    write(workdir, *names)
+    wav, mp3, sidecar = (normalize(listed, name).replace("/", slash) for name in NAMES)
+    (workdir / "list.csv").write_text(f"audio,sidecar\n{wav},\n{mp3},{sidecar}\n")
+
+    found = planned(workdir / "list.csv")
+
+    assert (found["eligible"], found["pairs"]) == (2, 1)
+
+
+def test_a_map_of_paths_may_have_another_form_of_unicode(
+    planned: Callable[[Path], dict[str, object]], workdir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is typed on one machine, and the list comes from another."""
+    write(workdir / "here", "a.wav")
+    (workdir / "list.csv").write_text("audio\n" + normalize("NFD", r"d:\MÜSIK\a.wav"))
+    monkeypatch.setenv("PROOFSWEEP_CATALOG__PATH_MAP", json.dumps([rf"D:\Müsik={workdir}/here"]))
+
+    assert planned(workdir / "list.csv")["eligible"] == 1
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_a_message_may_have_another_form_of_unicode_than_its_folders(
+    planned: Callable[[Path], dict[str, object]], workdir: Path, form: str
+) -> None:
+    """In the file's name, in its folder's, and in the way to another release."""
+    other = {"NFC": "NFD", "NFD": "NFC"}[form]
+    paths = [normalize(other, name) for name in ("resources/Jóga.wav", "resources/Björk/01.wav", "../Ágætis/extra.wav")]
+    tracks = [Track(isrc=f"QZABC260000{number}", files=[path]) for number, path in enumerate(paths)]
+    put_release(workdir / "batch" / "r1", Sending(version="43", tracks=tracks))
+    put_release(workdir / "batch" / normalize(form, "Ágætis"), Sending(message_id="M-2", thread_id="T-2", icpn="2"))
+    write(workdir / "batch" / "r1", *(normalize(form, path) for path in paths))
+
+    found = planned(workdir / "batch")
+
+    assert (found["items"], found["eligible"]) == (3, 3)
+
+
+def test_sidecars_are_known_in_upper_and_lower_case(
+    planned: Callable[[Path], dict[str, object]], workdir: Path
+) -> None:
+    """The very name goes first."""
+    write(workdir / "caps", "SONG.WAV", "SONG.WAV.SIDECAR", "Other.wav", "Other.Sidecar", "a.wav", "A.wav.sidecar")
+    write(workdir / "caps", "b.mp3", "b.mp3.SIDECAR", "b.mp3.sidecar")
+
+    found = planned(workdir / "caps")
+
+    assert (found["eligible"], found["pairs"]) == (4, 4)
+    assert found["ignored"] == {"orphan_sidecars": 1}
+
+
+def test_a_file_in_another_case_is_named_and_not_taken(
+    unsent: Callable[[Path], list[dict[str, str]]], workdir: Path
+) -> None:
+    """Of audio and of sidecars, in a folder's name and in a file's."""
+    write(workdir, "Alba/Song.wav", "Alba/song.mp3", "Alba/song.mp3.sidecar")
+    (workdir / "list.csv").write_text(
+        "audio,sidecar\nALBA/song.WAV,\nalba\\Song.wav,\nAlba/song.mp3,Alba/SONG.mp3.sidecar\nAlba/none.wav,\n"
+    )
+
+    rows = unsent(workdir / "list.csv")
+
+    assert [row["reason"] for row in rows] == ["missing_audio", "missing_audio", "missing_sidecar", "missing_audio"]
+    there = ["Alba/Song.wav", "Alba/Song.wav", "Alba/song.mp3.sidecar"]
+    for row, name in zip(rows, there, strict=False):
+        assert f"(in other upper and lower case there is {name})" in row["detail"]
+    assert rows[3]["detail"].endswith("There is no audio at this location.")
+
+
+def test_a_message_names_a_file_in_another_case(unsent: Callable[[Path], list[dict[str, str]]], workdir: Path) -> None:
+    """Its row names the file, which has a row of its own that no message names."""
+    tracks = [Track(isrc="QZABC2600001", files=["RESOURCES/01.WAV"])]
+    put_release(workdir / "batch" / "r1", Sending(version="43", tracks=tracks))
+    write(workdir / "batch" / "r1", "resources/01.wav")
+
+    rows = {row["reason"]: row["detail"] for row in unsent(workdir / "batch")}
+
+    assert "(in other upper and lower case there is r1/resources/01.wav)" in rows["missing_audio"]
+    assert "not_in_message" in rows
