@@ -4,6 +4,7 @@ What a catalog or the partner sends is stored as it is, and passes through here 
 in a log, in an error, in Prefect. A character that is not seen, or that moves what is seen, is written as an escape.
 """
 
+import codecs
 import json
 import re
 from collections.abc import Callable, Iterable
@@ -17,6 +18,28 @@ _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 # Persian and the scripts of India need these two to be spelled, and emoji are joined with the second.
 _JOINERS = "\u200c\u200d"
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#|!~$&])")
+
+
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+
+
+def marked_codec(start: bytes) -> str | None:
+    """Return the codec that a byte order mark says, or NULs where UTF-16 has them; None without either."""
+    found = next((name for mark, name in _MARKS.items() if start.startswith(mark)), None)
+    if found is None and b"\0" in start[:4]:
+        return "utf-16-be" if start.startswith(b"\0") else "utf-16-le"
+    return found
+
+
+def text_of_file(content: bytes, errors: str = "strict") -> str:
+    """Decode a file that a person has written: UTF-8, or UTF-16 or UTF-32 as PowerShell and Notepad write it."""
+    return content.decode(marked_codec(content) or "utf-8", errors)
 
 
 def printable(text: str) -> str:

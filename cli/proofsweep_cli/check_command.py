@@ -1,11 +1,13 @@
 """`proofsweep check`: verify one file now, without Prefect."""
 
+from pathlib import Path
+
 import typer
 
 from proofsweep.contract.verdicts import MEANING_OF_VALID
 from proofsweep.errors import ConfigError, UsageError
 from proofsweep.model.outcomes import Finished, word_for
-from proofsweep.model.reasons import remedy_for
+from proofsweep.model.reasons import Ineligible, Reason, remedy_for
 from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.verdicts import RowContext, row_of
 from proofsweep.settings import load_settings
@@ -36,8 +38,10 @@ def check(
 
     Example: `proofsweep check song.mp3 song.mp3.sidecar`
     """
+    shown = printable(audio)
+    if Path(audio).is_dir():
+        raise UsageError(f"{shown}: this is a folder. Verify all audio in it: proofsweep verify {shown}")
     if audio.lower().endswith(".xml"):
-        shown = printable(audio)
         raise UsageError(
             f"{shown}: this is XML, not audio. Verify what a DDEX message names: proofsweep verify {shown}"
         )
@@ -45,12 +49,24 @@ def check(
     if sidecar is not None and settings.service.sidecar_field is None:
         raise ConfigError("The sidecar's wire name is not set: ask the partner for it and set service.sidecar_field.")
     done = checked_file(settings, read_block, audio, sidecar)
+    _refuse_what_is_not_there(done, shown, sidecar)
     row = row_of(done, RowContext("check", 0, settings.service.environment))
     if as_json:
         print_json({name: value for name, value in row.items() if name not in {"run_id", "leg"}})
     else:
         _print(row, done)
     return _CODES[word_for(done.outcome)]
+
+
+def _refuse_what_is_not_there(done: Finished, audio: str, sidecar: str | None) -> None:
+    """Raise UsageError if nothing is at a location that the command names."""
+    if not isinstance(done.outcome, Ineligible):
+        return
+    reason, why = done.outcome.reason, done.outcome.detail
+    is_empty = done.item.sidecar_version is not None
+    if reason == Reason.MISSING_AUDIO or (reason == Reason.MISSING_SIDECAR and not is_empty):
+        named = audio if reason == Reason.MISSING_AUDIO else printable(sidecar or "")
+        raise UsageError(f"{named}: {why[:1].lower()}{why[1:]}")
 
 
 def _print(row: Row, done: Finished) -> None:

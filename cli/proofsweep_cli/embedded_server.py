@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 
 import httpx
 
@@ -116,6 +116,7 @@ def prefect_api() -> Iterator[EmbeddedServer | None]:
             raise ConfigError(f"No Prefect server answers at {url}; {fix}.")
         yield None
         return
+    _require_writable(_prefect_home())
     server = _start()
     os.environ["PREFECT_API_URL"] = server.url
     try:
@@ -138,17 +139,35 @@ def configured_url() -> str | None:
     """Return the server that the environment or the active Prefect profile names, without importing Prefect."""
     if url := os.environ.get("PREFECT_API_URL"):
         return url
-    home = Path(os.environ.get("PREFECT_HOME") or Path.home() / ".prefect")
-    path = Path(os.environ.get("PREFECT_PROFILES_PATH") or home / "profiles.toml")
+    path = Path(os.environ.get("PREFECT_PROFILES_PATH") or _prefect_home() / "profiles.toml")
     try:
         profiles = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
         raise ConfigError(f"Prefect's profiles {path} cannot be read ({error}).") from error
     active = os.environ.get("PREFECT_PROFILE") or profiles.get("active")
     url = profiles.get("profiles", {}).get(active, {}).get("PREFECT_API_URL")
     return None if url is None else str(url)
+
+
+def _prefect_home() -> Path:
+    """Return the folder in which Prefect keeps its database and its profiles; ConfigError if there can be none."""
+    try:
+        return Path(os.environ.get("PREFECT_HOME") or "~/.prefect").expanduser()
+    except RuntimeError as error:
+        raise ConfigError("This user has no home, where Prefect keeps its database: set PREFECT_HOME.") from error
+
+
+def _require_writable(home: Path) -> None:
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=home):
+            return
+    except OSError as error:
+        raise ConfigError(
+            f"Prefect's home {home} cannot be written ({error.strerror}): let PREFECT_HOME name a folder that can be."
+        ) from error
 
 
 def _log_in(folder: TemporaryDirectory[str]) -> Path:

@@ -21,13 +21,18 @@ class ExitCode(IntEnum):
         exit_code.brief, exit_code.meaning = brief, meaning
         return exit_code
 
-    ACCEPTED = 0, "every row accepted", "every row was accepted"
+    ACCEPTED = (
+        0,
+        "every row accepted",
+        "every row was accepted; or no row is due, or meets the conditions of the command",
+    )
     BUG = 1, "our own bug", "a bug of this program; `demo`: a row with an unexpected result"
     USAGE = (
         *(2, "usage"),
         (
-            "usage, settings, a catalog that is empty or cannot be read, no such run; `verify`: an unfinished run of "
-            "the catalog was planned with [other options](catalogs.md#one-run-of-a-catalog-at-a-time)"
+            "usage, settings, a catalog that is empty or cannot be read, no such run; `check`: no such file; `verify`: "
+            "an unfinished run of the catalog was planned with "
+            "[other options](catalogs.md#one-run-of-a-catalog-at-a-time)"
         ),
     )
     REJECTED = (
@@ -52,7 +57,7 @@ class ExitCode(IntEnum):
             "its Prefect server failed; rows remain"
         ),
     )
-    KEY_REFUSED = 7, "key refused", "stopped: the key was refused"
+    KEY_REFUSED = 7, "key refused", "stopped: the key was refused; `plan`: a run would stop because of it"
     BREAKER = 8, "service down", "stopped: the service is down or throttles for a long time; rows remain"
     ACTIVE = (
         *(9, "another leg is active"),

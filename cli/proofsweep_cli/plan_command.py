@@ -8,7 +8,8 @@ import typer
 from rich.console import Console
 
 from proofsweep.answers.summary import unsent_pairs_note
-from proofsweep.errors import NothingDue, ResultsError
+from proofsweep.endings import EndedBy
+from proofsweep.errors import NothingDue, ResultsError, RunMustStop
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.forecast import Need
 from proofsweep.model.reasons import Reason, remedy_for
@@ -19,6 +20,7 @@ from proofsweep.wiring.runs import Surveyed, bounds_for, forecast_for, surveyed,
 from proofsweep.wiring.stores import cautions_for
 from proofsweep_cli.bounds import refuse_closed_window
 from proofsweep_cli.catalog_options import with_selection_options
+from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.forecast_lines import forecast_json, print_forecast
 from proofsweep_cli.key_block import read_block
 from proofsweep_cli.options import (
@@ -65,7 +67,7 @@ def plan(
 ) -> int:
     """Show what a run would take: counts, reasons, bytes, calls, quota and time.
 
-    Sends no file. Asks the service once for the quota.
+    Sends no file. Asks the service once for the quota; ends with 7 if it refuses the key.
     Examples: `proofsweep plan delivery` · `proofsweep plan catalog.csv --until 06:00` ·
     `proofsweep plan catalog.csv --list`
     """
@@ -100,23 +102,25 @@ def _tell(settings: Settings, found: Surveyed, bounds: Bounds, options: _PlanOpt
     listing, survey = found.listing, found.survey
     need = Need(eligible=survey.eligible, audio_bytes=survey.audio_bytes)
     status, trouble = service_or_trouble(settings, read_block)
+    is_refused = isinstance(trouble, RunMustStop) and trouble.ended_by == EndedBy.KEY_REFUSED
+    code = ExitCode.KEY_REFUSED if is_refused else ExitCode.ACCEPTED
     cost = forecast_for(settings, need, status, bounds, read_block)
     if options.as_json:
         counts = {member.name: getattr(survey, member.name) for member in fields(survey)}
         read = {"ignored": found.ignored, "skipped": listing.skipped, "encoding": ", ".join(listing.encodings) or None}
         read["deliveries"] = None if listing.deliveries is None else asdict(listing.deliveries)
         print_json(counts | read | forecast_json(cost) | {"settings_from": dict(options.sources)})
-        return 0
+        return code
     out = console()
     _print_survey(out, found, limits_for(settings).one_file)
     if listing.skipped:
         out.print(f"  {listing.skipped:,} left out by the conditions", soft_wrap=True)
     print_ignored(out, found.ignored)
-    print_forecast(out, cost, utc_now(), trouble, settings.service.key_expires_at)
+    print_forecast(out, cost, utc_now(), trouble.message if trouble else "", settings.service.key_expires_at)
     print_cautions(out, settings, listing.location)
     service = f"{settings.service.environment}, {settings.service.base_url}, results {settings.results.url}"
     out.print(f"  for {service} ({words_of(options.sources)})", style="dim", soft_wrap=True)
-    return 0
+    return code
 
 
 def print_cautions(out: Console, settings: Settings, location: str) -> None:

@@ -3,7 +3,7 @@
 import csv
 import os
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from importlib.util import find_spec
 from io import StringIO
@@ -37,10 +37,14 @@ def sandbox(
     home: Path = typer.Option(
         _HOME, "--home", metavar="DIR", help="For its key, registry and uploads; kept between runs."
     ),
-    port: int = typer.Option(_DEFAULT.port, "--port", help="The API's port; 0 takes any free one."),
-    storage_port: int = typer.Option(_DEFAULT.storage_port, "--storage-port", help="The slot target's port."),
+    port: int = typer.Option(_DEFAULT.port, "--port", min=0, max=65535, help="The API's port; 0 takes any free one."),
+    storage_port: int = typer.Option(
+        _DEFAULT.storage_port, "--storage-port", min=0, max=65535, help="The slot target's port."
+    ),
     *,
-    operator_port: int = typer.Option(_DEFAULT.operator_port, "--operator-port", help="The operator's port."),
+    operator_port: int = typer.Option(
+        _DEFAULT.operator_port, "--operator-port", min=0, max=65535, help="The operator's port."
+    ),
 ) -> int | None:
     """Serve a local partner service in the foreground, until Ctrl-C.
 
@@ -53,7 +57,7 @@ def sandbox(
     if find_spec("c2pa") is None:
         raise missing_extra("The sandbox", "sandbox")
     ports = (port, storage_port, operator_port)
-    _require_home_and_ports(home, ports)
+    _require_home_and_ports(home, dict(zip(("--port", "--storage-port", "--operator-port"), ports, strict=True)))
     options = SandboxOptions(home=home)
     with launch(home, ports=ports, options=options) as running, suppress(KeyboardInterrupt):
         _print_addresses(running, options.key_file)
@@ -143,19 +147,23 @@ def _require_empty(folder: Path) -> None:
         raise ConfigError(f"The folder {folder} cannot be used ({error.strerror}).") from error
 
 
-def _require_home_and_ports(home: Path, ports: tuple[int, ...]) -> None:
+def _require_home_and_ports(home: Path, ports: Mapping[str, int]) -> None:
     try:
         home.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigError(f"The sandbox's home {home} cannot be used ({error.strerror}).") from error
+    refused: dict[str, str] = {}
     with ExitStack() as held:
-        for port in ports:
+        for option, port in ports.items():
             try:
                 held.enter_context(socket.create_server((_DEFAULT.host, port)))
-            except (OSError, OverflowError) as error:
-                raise ConfigError(
-                    f"Port {port} cannot be used; another sandbox may be running. Name another port."
-                ) from error
+            except OSError as error:
+                refused[f"{option} {port}"] = os.strerror(error.errno or 0)
+    if refused:
+        raise ConfigError(
+            f"{', '.join(refused)} cannot be used ({', '.join(dict.fromkeys(refused.values()))}); another sandbox may "
+            "be running. Give each of these options another number; 0 takes any free one."
+        )
 
 
 def _print_addresses(running: Running, key_file: Path) -> None:

@@ -16,6 +16,7 @@ from proofsweep.alerts.messages import Alert
 from proofsweep.errors import ConfigError, ProofsweepError
 from proofsweep.model import layout
 from proofsweep.store.store import Store
+from proofsweep.text import text_of_file
 
 # Bounds what a wrong path can fill the memory with: hundreds of receivers.
 _MOST_URL_BYTES = 65_536
@@ -28,7 +29,7 @@ def urls_in_file(path: Path) -> str:
     """Read the URLs from a file; ConfigError if it cannot be read."""
     try:
         with path.open("rb") as file:
-            return file.read(_MOST_URL_BYTES).decode("utf-8", "replace")
+            return text_of_file(file.read(_MOST_URL_BYTES), "replace")
     except OSError as error:
         why = error.strerror
         raise ConfigError(f"The file of alert URLs {path} cannot be read ({why}): see alerts.urls_file.") from error
@@ -47,7 +48,7 @@ class Receivers:
         ConfigError if there is none, or apprise cannot use one. The error does not show it.
         """
         _silence_libraries()
-        lines = {number: line.strip() for number, line in enumerate(text.splitlines(), start=1)}
+        lines = {number: line.strip() for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), start=1)}
         urls = {number: SecretStr(line) for number, line in lines.items() if line and not line.startswith("#")}
         if not urls:
             raise ConfigError(f"{where} holds no alert URL; see docs/alerts.md.")

@@ -16,7 +16,7 @@ from proofsweep.model.items import PROOF_PREFIX
 from proofsweep.model.reasons import REASONS, Reason, about
 from proofsweep.model.tables.columns import Row
 from proofsweep.model.tags import tag_of
-from proofsweep.text import did_you_mean, printable
+from proofsweep.text import did_you_mean, printable, text_of_file
 
 TOLD_OUTCOMES = ("rejected", "ineligible")
 """Outcomes of files that a supplier may hear of: a file that failed at the service is none of theirs."""
@@ -148,7 +148,7 @@ def letter_texts(template: Path | None = None) -> LetterTexts:
 
 def _read(path: Path) -> dict[str, object]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return tomllib.loads(text_of_file(path.read_bytes()))
     except OSError as error:
         raise _error(path, error.strerror or "cannot be read") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -9,19 +9,14 @@ from io import BufferedIOBase
 from itertools import chain
 from typing import Final
 
+from proofsweep.text import marked_codec
+
 _PIECE_BYTES = 1024 * 1024
 # The bytes that Windows-1252 does not define, and where its letters are: below 0xC0 are those of Mac Roman and DOS.
 _UNDEFINED_BYTES = frozenset({0x81, 0x8D, 0x8F, 0x90, 0x9D})
 _LETTER_BYTES = frozenset(range(0xC0, 0x100)) - {0xD7, 0xF7}
 _RAW_BYTE = re.compile("[\udc80-\udcff]")
 _OTHER_LETTER = re.compile("[\x80-\udc7f\udd00-\U0010ffff]")
-_MARKS = {
-    codecs.BOM_UTF8: "utf-8",
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +68,8 @@ def encoding_of(file: BufferedIOBase) -> Encoding:
 
 
 def _marked(start: bytes) -> Encoding | None:
-    name = next((name for mark, name in _MARKS.items() if start.startswith(mark)), None)
-    if name is None and b"\0" in start:
-        name = "utf-16-be" if start.startswith(b"\0") else "utf-16-le"
-    return None if name in (None, "utf-8") else Encoding(str(name))
+    name = marked_codec(start)
+    return None if name in (None, "utf-8-sig") else Encoding(str(name))
 
 
 def _by_letters(pieces: Iterator[bytes]) -> Encoding:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from http import HTTPStatus
+from io import StringIO
 from pathlib import Path
 
 from proofsweep.answers.views.connection import opened
@@ -25,6 +26,7 @@ from proofsweep.partner.partner import Partner
 from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.text import text_of_file
 
 _MOST_OUTAGES = 3  # proofs in a row for which the service is down
 
@@ -97,8 +99,7 @@ def read_proof_list(proof_ids: Sequence[str], file: Path | None) -> ProofList:
     if file is None:
         return proof_list(named)
     try:
-        with file.open(encoding="utf-8-sig", newline="") as stream:
-            lines = stream.readlines()
+        lines = StringIO(text_of_file(file.read_bytes()), newline="").readlines()
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise UsageError(f"{file} cannot be read ({why}); nothing was erased.") from error

@@ -16,6 +16,7 @@ from pydantic import SecretStr
 
 from proofsweep.durable import sync_file
 from proofsweep.errors import ConfigError
+from proofsweep.text import text_of_file
 
 KeySource = Callable[[], SecretStr]  # Reads the key from where it is kept; ConfigError when there is none
 
@@ -35,7 +36,7 @@ def key_file(path: Path) -> KeySource:
                 f"The key file {path} cannot be read ({error.strerror}): name a readable key file, "
                 "or start `proofsweep sandbox` first if that is the service."
             ) from error
-        return usable_key(content.decode("ascii", "replace"), where=f"The key file {path}")
+        return usable_key(text_of_file(content, "replace"), where=f"The key file {path}")
 
     return read
 
@@ -52,7 +53,7 @@ def key_block(name: str, load: Callable[[str], str]) -> KeySource:
 
 def usable_key(text: str, *, where: str) -> SecretStr:
     """Return a text that can be the `x-api-key` header; ConfigError, which does not show it, if it cannot."""
-    key = text.strip()
+    key = text.removeprefix("\ufeff").strip()
     if not key:
         raise ConfigError(f"{where} holds no key.")
     if not all("!" <= letter <= "~" for letter in key):

@@ -15,7 +15,7 @@ from proofsweep.settings import sections
 from proofsweep.settings.catalog_settings import CatalogSettings
 from proofsweep.settings.ingest_settings import IngestSettings
 from proofsweep.settings.mistakes import CONFIG, misspelt_variables, mistakes_in, variable_of
-from proofsweep.text import did_you_mean, printable
+from proofsweep.text import did_you_mean, printable, text_of_file
 
 
 def contradicted(file: Mapping[str, Any], variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -143,7 +143,7 @@ def path_of_config(config: str | None) -> Path:
 def read_config(path: Path) -> dict[str, Any]:
     """Read a config's sections; ConfigError if the file cannot be read or is not TOML."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(text_of_file(path.read_bytes()))
     except OSError as error:
         raise ConfigError(f"The config {path} cannot be read ({error.strerror}).") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -113,6 +113,7 @@ class Engine:
 _Answer = TypeVar("_Answer")
 _lock = threading.RLock()
 _engines: dict[str, Engine] = {}
+_stopped: list[Engine] = []
 
 
 def engine_for(settings: Settings, read_block: ReadBlock | None = None) -> Engine:
@@ -122,7 +123,9 @@ def engine_for(settings: Settings, read_block: ReadBlock | None = None) -> Engin
     """
     name = settings.model_dump_json()
     with _lock:
-        if name not in _engines or _engines[name].stop.reason is not None:
+        if name in _engines and _engines[name].stop.reason is not None:
+            _stopped.append(_engines.pop(name))
+        if name not in _engines:
             _engines[name] = build_engine(settings, read_block)
         return _engines[name]
 
@@ -130,9 +133,10 @@ def engine_for(settings: Settings, read_block: ReadBlock | None = None) -> Engin
 def close_engines() -> None:
     """Close every engine that this process still holds, when a leg or a command is over."""
     with _lock:
-        for engine in _engines.values():
+        for engine in (*_engines.values(), *_stopped):
             engine.close()
         _engines.clear()
+        _stopped.clear()
 
 
 def active_leg() -> "LegContext | None":
@@ -158,12 +162,14 @@ def checked_file(settings: Settings, read_block: ReadBlock, audio: str, sidecar:
     )
 
 
-def service_or_trouble(settings: Settings, read_block: ReadBlock) -> tuple[ServiceStatus, str]:
+def service_or_trouble(
+    settings: Settings, read_block: ReadBlock
+) -> tuple[ServiceStatus, ConfigError | ResultsError | RunMustStop | None]:
     """Return what the service says of the quota, or nothing and why: a plan needs no quota."""
     try:
-        return engine_for(settings, read_block).service(), ""
+        return engine_for(settings, read_block).service(), None
     except (ConfigError, ResultsError, RunMustStop) as error:
-        return ServiceStatus(), error.message
+        return ServiceStatus(), error
 
 
 def asked(

@@ -68,7 +68,7 @@ def test_one_port_for_two_servers_is_reported(proofsweep: Command) -> None:
     done = proofsweep("sandbox", "--port", port, "--storage-port", port, "--operator-port", "0")
 
     assert done.returncode == 2
-    assert f"Port {port} cannot be used" in done.stderr
+    assert f"--storage-port {port} cannot be used" in done.stderr
 
 
 def test_a_home_that_is_a_file_is_reported(proofsweep: Command, workdir: Path) -> None:

@@ -1,0 +1,92 @@
+"""Machines as they are: files that Windows wrote, a home that cannot be written, ports that are taken."""
+
+import os
+import socket
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pytest
+
+from .conftest import Command
+
+ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"]
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_what_an_editor_of_windows_saved_is_read(
+    proofsweep: Command, workdir: Path, monkeypatch: pytest.MonkeyPatch, encoding: str
+) -> None:
+    """Key, config and alert URLs may have a byte order mark, UTF-16, line ends of Windows and empty lines."""
+    key = Path(os.environ["PROOFSWEEP_SERVICE__API_KEY_FILE"]).read_text()
+
+    def saved(name: str, *lines: str) -> Path:
+        path = workdir / name
+        path.write_bytes("".join(f"{line}\r\n" for line in (*lines, "")).encode(encoding))
+        return path
+
+    urls = saved("urls", "# the night shift", "", "json://127.0.0.1:1/")
+    config = saved(
+        "our.toml",
+        "[service]",
+        'environment = "sandbox"',
+        f'base_url = "{os.environ["PROOFSWEEP_SERVICE__BASE_URL"]}"',
+        f"api_key_file = '{saved('key', key)}'",
+        "[alerts]",
+        f"urls_file = '{urls}'",
+    )
+    for name in ("BASE_URL", "API_KEY_FILE"):
+        monkeypatch.delenv(f"PROOFSWEEP_SERVICE__{name}")
+
+    done = proofsweep("doctor", "--config", config)
+    told = proofsweep("alerts", "test", "--config", config)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "accepts the key" in done.stdout
+    assert told.returncode == 4  # nobody listens there
+    assert key.strip() not in done.stdout + told.stdout + told.stderr
+
+
+def test_a_mark_in_a_variable_is_no_letter_of_the_key(proofsweep: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shell reads it from a file with the key."""
+    key = Path(os.environ["PROOFSWEEP_SERVICE__API_KEY_FILE"]).read_text()
+    monkeypatch.delenv("PROOFSWEEP_SERVICE__API_KEY_FILE")
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_ENV", "OUR_KEY")
+    monkeypatch.setenv("OUR_KEY", f"\ufeff{key}")
+
+    assert proofsweep("service", "usage").returncode == 0
+
+
+@pytest.mark.parametrize("variable", ["HOME", "PREFECT_HOME"])
+def test_a_home_that_cannot_be_written_is_named(
+    proofsweep: Command, catalog: Path, workdir: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    """Nothing is planned, and one line says what to set. What needs no Prefect server needs no home."""
+    (workdir / "file").touch()
+    for name in ("PREFECT_API_URL", "PREFECT_HOME", "PREFECT_PROFILES_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(variable, str(workdir / "file" / "home"))
+
+    done = proofsweep("verify", catalog)
+
+    assert done.returncode == 2
+    assert f"Prefect's home {workdir}/file/home" in done.stderr
+    assert "cannot be written (Not a directory): let PREFECT_HOME name a folder that can be.\n" in done.stderr
+    assert (done.stderr.count("\n"), list(workdir.glob("results/*"))) == (1, [])
+    for command in (["plan", catalog], ["doctor"], ["check", next(catalog.rglob("*.wav"))]):
+        assert proofsweep(*command).stderr == ""
+
+
+def test_ports_that_are_taken_are_named_with_their_options(proofsweep: Command, workdir: Path) -> None:
+    """Another sandbox has all three; one line is enough to start a second one."""
+    options = ("--port", "--storage-port", "--operator-port")
+    with ExitStack() as stack:
+        taken = [stack.enter_context(closing(socket.create_server(("127.0.0.1", 0)))) for _ in options]
+        ports = [str(each.getsockname()[1]) for each in taken]
+        pairs = [f"{option} {port}" for option, port in zip(options, ports, strict=True)]
+        done = proofsweep("sandbox", *" ".join(pairs).split())
+
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"proofsweep: {', '.join(pairs)} cannot be used (Address already in use); another ")
+    assert done.stderr.endswith("Give each of these options another number; 0 takes any free one.\n")
+    assert "--port" in proofsweep("sandbox", "--port", "99999").stderr
+    del workdir
