@@ -88,11 +88,14 @@ class Manifests:
         digest, self._digest, self.ignored = hashlib.sha256(), None, Ignored()
         numbers, ids = count(), RepeatedIds()
         lookup = FileLookup(self._files, self._base.root, self._wanted, self.location)
+        in_several_pairs = self._in_several_pairs(lookup)
         with closing(Checksums(self._base, self._files, self.ignored)) as checksums:
             checksums.read_named(self._reading.checksum_lists, self._manifest_files)
             beside = ListsBeside(checksums, self._files, self._base.root)
             for named in self._named_files(digest.update):
                 row = self._row(next(numbers), named, lookup)
+                if hash(row.named_audio) in in_several_pairs:
+                    row = replace(row, is_told_by_sidecar=True)
                 if (item_id := _cell(named.cells, named.columns.item_id)) is not None:
                     ids.add(item_id, row.named_audio or named.where)
                 if row.audio and row.audio_facts is not None:
@@ -106,7 +109,7 @@ class Manifests:
 
     def _row(self, number: int, named: "_NamedFiles", lookup: FileLookup) -> ManifestRow:
         item_id = _cell(named.cells, named.columns.item_id)
-        audio, sidecar = map(lookup.found if named.refused is None else _first, (named.audio, named.sidecar))
+        audio, sidecar = named.located(lookup)
         row = row_with_facts(
             lookup.facts,
             self._base,
@@ -141,8 +144,7 @@ class Manifests:
     def _refuse_repeated(self, suspects: SuspectIds, lookup: FileLookup) -> None:
         for named in self._named_files():
             item_id = _cell(named.cells, named.columns.item_id)
-            located = (lookup.found if named.refused is None else _first)(named.audio)
-            audio = self._base.named(located) or named.where
+            audio = self._base.named(named.located(lookup)[0]) or named.where
             earlier = None if item_id is None else suspects.earlier(item_id, audio, named.where)
             if earlier is not None:
                 raise CatalogError(
@@ -151,6 +153,15 @@ class Manifests:
                     "--id-column none, or --id-column NAME with the column that names each file (in a config: "
                     "catalog.columns)"
                 )
+
+    def _in_several_pairs(self, lookup: FileLookup) -> frozenset[int]:
+        """Return the hashes of the audio that rows without an id name with different sidecars."""
+        pairs = RepeatedIds()
+        if any(columns.sidecar is not None for path in self._paths for columns in self._headers(path)):
+            for named in self._named_files():
+                if _cell(named.cells, named.columns.item_id) is None and named.audio:
+                    pairs.add(*map(self._base.named, named.located(lookup)))
+        return pairs.hashes()
 
     def digest(self) -> str:
         """Return the hex SHA-256 of the manifests' bytes as last read to the end; read them if that was not done."""
@@ -163,10 +174,12 @@ class Manifests:
 
     def tag_names(self) -> list[str]:
         """Return the names of all tags, in their order; JSON lines are read to the end for them."""
-        tables = ((path, self._table(path)) for path in self._paths)
-        headers = (islice(table, 1) if has_one_header(path) else table for path, table in tables)
-        names = dict.fromkeys(name for table in headers for _, columns, _ in table for name in columns.tags)
+        names = dict.fromkeys(name for path in self._paths for columns in self._headers(path) for name in columns.tags)
         return self._reading.with_supplier(names)
+
+    def _headers(self, path: str) -> Iterator[Columns]:
+        records = self._table(path)
+        return (columns for _, columns, _ in (islice(records, 1) if has_one_header(path) else records))
 
     def check(self) -> None:
         """Read the first row of each manifest; CatalogError if that fails or if there is no audio column."""
@@ -236,9 +249,11 @@ class _NamedFiles:
     cells: Sequence[str]
     where: str  # the manifest, and the record's place in it
 
-
-def _first(spellings: Sequence[str]) -> str | None:
-    return spellings[0] if spellings else None
+    def located(self, lookup: FileLookup) -> tuple[str | None, str | None]:
+        """Return the locations of audio and sidecar; of a row that is refused, what may be shown of them."""
+        if self.refused is None:
+            return lookup.found(self.audio), lookup.found(self.sidecar)
+        return next(iter(self.audio), None), next(iter(self.sidecar), None)
 
 
 def _refuse_unknown_columns(path: str, header: Sequence[str], cells: Sequence[str], columns: Columns) -> None:

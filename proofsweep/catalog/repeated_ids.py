@@ -1,4 +1,4 @@
-"""Find the rows of a catalog that have one id and different audio: the results keep one row for each id."""
+"""Find rows that have one id and different audio, or one audio and different sidecars: an item has one row."""
 
 from array import array
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,7 @@ _SUSPECTS = 1_000  # rows that are looked at again at once
 
 
 class RepeatedIds:
-    """Takes each id with its audio, in sixteen bytes a row."""
+    """Takes each id with its audio, or each audio with its sidecar, in sixteen bytes a row."""
 
     def __init__(self) -> None:
         self._ids, self._audio = array("q"), array("q")
@@ -20,6 +20,10 @@ class RepeatedIds:
         """Take a row."""
         self._ids.append(hash(item_id))
         self._audio.append(hash(audio))
+
+    def hashes(self) -> frozenset[int]:
+        """Return the hashes of the ids that have different audio."""
+        return frozenset(self._ids[row.as_py()] for row in self._rows_of_other_audio())
 
     def suspects(self) -> Iterator["SuspectIds"]:
         """Yield ids that seem to have different audio, those of the first rows first; the text must show it."""

@@ -181,7 +181,7 @@ def is_answer_for(answer: PastAnswer, row: ManifestRow) -> bool:
     """Return whether an answer is final and was given for the listed version of audio and sidecar."""
     if not is_final(answer.outcome, answer.reason) or answer.audio_version != row.audio_version:
         return False
-    return row.sidecar is None or answer.sidecar_version == row.sidecar_version
+    return answer.sidecar_version == row.sidecar_version
 
 
 def is_answer_in_batch(answer: PastAnswer, row: ManifestRow) -> bool:
@@ -192,7 +192,7 @@ def is_answer_in_batch(answer: PastAnswer, row: ManifestRow) -> bool:
     if answer.reason in _AT_LOOK or answer.audio_version != row.audio_version:
         return False
     is_known = is_final(answer.outcome, answer.reason) or is_finding(answer.outcome, answer.reason)
-    return is_known and (row.sidecar is None or answer.sidecar_version == row.sidecar_version)
+    return is_known and answer.sidecar_version == row.sidecar_version
 
 
 def reason_at_look(row: ManifestRow) -> str | None:

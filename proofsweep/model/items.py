@@ -40,6 +40,7 @@ class ManifestRow:
 
     Attributes:
         named_audio, named_sidecar: the locations relative to the catalog, absolute if they lie outside it.
+        is_told_by_sidecar: whether other rows name the same audio with another sidecar, or with none.
         audio_facts, sidecar_facts: None if there is no such file.
         declared: what the delivery says of the audio's bytes.
         batch, release: the folders of the delivery's batch and release; None outside of one.
@@ -50,6 +51,7 @@ class ManifestRow:
     sidecar: str | None = None
     named_audio: str = ""
     named_sidecar: str = ""
+    is_told_by_sidecar: bool = False
     item_id: str | None = None  # the manifest's own `id`, if it has one
     tags: Mapping[str, str] = field(default_factory=dict)  # the manifest's further columns
     audio_facts: FileFacts | Unlisted | None = None
@@ -106,6 +108,11 @@ class WorkItem:
         return Mode.ONE_FILE if self.sidecar is None else Mode.LEGACY_PAIR
 
 
+def sidecar_key(sidecar: str | None, version: str | None) -> str | None:
+    """Tell the sidecars of an audio apart, and from none: two files may have the same size and time."""
+    return None if sidecar is None else f"{printable(sidecar.rpartition('/')[2])} {version}"
+
+
 PROOF_PREFIX = "proof:"
 """Begins the location of an item that is verified by its proof ID: its audio is the asset that the service holds."""
 
@@ -135,11 +142,12 @@ def modified_of(row: ManifestRow) -> float | None:
 def item_id_of(row: ManifestRow, catalog_name: str) -> str:
     """Return an item the same name in every run and on every machine.
 
-    It is the manifest's own id, or 32 hex digits made of the catalog's name and the locations relative to it.
+    It is the manifest's own id, or 32 hex digits made of the catalog's name and the audio's location relative to it. A
+    sidecar that comes later, or goes, makes no other item: its location counts only where it tells two rows apart.
     """
     if row.item_id:
         return printable(row.item_id)
-    names = (catalog_name, row.named_audio, row.named_sidecar)
+    names = (catalog_name, row.named_audio, row.named_sidecar if row.is_told_by_sidecar else "")
     return hashlib.sha256(b"\0".join(map(raw_bytes, names))).hexdigest()[:32]
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from proofsweep.model import layout
+from proofsweep.model.items import sidecar_key
 from proofsweep.model.run_records import RunRecord
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables.snapshot import ANSWERED
@@ -55,7 +56,7 @@ def _late_rows(results: Results, run: RunRecord, held: Sequence[int], columns: l
         yield from (table for table in tables if table is not None)
 
 
-_COLUMNS = ("item_id", "audio_version", "sidecar_version", "epoch", "finished_at", "outcome")
+_COLUMNS = ("item_id", "audio_version", "sidecar", "sidecar_version", "epoch", "finished_at", "outcome")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -70,11 +71,11 @@ class AnswerTimes:
         self._times = memoryview(b"").cast("q")
         self._count = 0
 
-    def of(self, item_id: str, audio_version: str | None, sidecar_version: str | None) -> datetime | None:
-        """Return when an item was tried; None if it was not, or if its audio or its sidecar was another version."""
+    def of(self, item_id: str, audio_version: str | None, sidecar: str | None) -> datetime | None:
+        """Return when an item was tried; None if it was not, or with other audio or another `sidecar_key`."""
         if self._hashes is None:
             self._hashes, self._times = self._read()
-        hashed = hash((item_id, audio_version, sidecar_version))
+        hashed = hash((item_id, audio_version, sidecar))
         index = bisect_right(self._hashes, hashed, 0, self._count) - 1
         if audio_version is None or index < 0 or self._hashes[index] != hashed:
             return None
@@ -85,8 +86,9 @@ class AnswerTimes:
         is_wanted = pc.field("outcome").isin(self.outcomes) & pc.field("finished_at").is_valid()
         for table in known_rows(self._results, self._environment, _COLUMNS):
             rows = table.filter(is_wanted)
-            names = (rows[name].to_pylist() for name in ("item_id", "audio_version", "sidecar_version"))
-            hashes.extend(map(hash, zip(*names, strict=True)))
+            sidecars = map(sidecar_key, rows["sidecar"].to_pylist(), rows["sidecar_version"].to_pylist())
+            names = (rows[name].to_pylist() for name in ("item_id", "audio_version"))
+            hashes.extend(map(hash, zip(*names, sidecars, strict=True)))
             epochs.extend(int(epoch or 0) for epoch in rows["epoch"].to_pylist())
             times.extend(int(time or 0) for time in pc.cast(rows["finished_at"], pa.int64()).to_pylist())
         columns = {"hash": pa.array(hashes, pa.int64()), "epoch": pa.array(epochs), "time": pa.array(times, pa.int64())}

@@ -15,6 +15,7 @@ from proofsweep.files.locations import is_bucket
 from proofsweep.model.bounds import Bounds, closing_of
 from proofsweep.model.coverage import Coverage
 from proofsweep.model.forecast import Forecast, Need, Quota, forecast
+from proofsweep.model.items import sidecar_key
 from proofsweep.model.leg_speed import Means
 from proofsweep.model.run_records import OUTCOMES
 from proofsweep.model.runs import INGEST, Plan, new_run_id
@@ -128,7 +129,9 @@ def chosen_rows(
         tried_at=AnswerTimes(results, environment, OUTCOMES).of,
         now=utc_now(),
         max_calls=max_calls,
-        planned=HashedItems((item.item_id, item.audio_version, item.sidecar_version) for item in elsewhere),
+        planned=HashedItems(
+            (item.item_id, item.audio_version, sidecar_key(item.sidecar, item.sidecar_version)) for item in elsewhere
+        ),
         only=only,
     )
 

@@ -12,13 +12,13 @@ from proofsweep.catalog.row_choice import RowChoice
 from proofsweep.contract.limits import CALLS_PER_ITEM
 from proofsweep.errors import NothingDue
 from proofsweep.model.coverage import Coverage
-from proofsweep.model.items import ManifestRow, item_id_of
+from proofsweep.model.items import ManifestRow, item_id_of, sidecar_key
 from proofsweep.model.selection import ANY_AGE, Selection
 from proofsweep.store.listings import Listing
 from proofsweep.verify.budget.budget import CALLS_TO_BEGIN
 
 TriedAt = Callable[[str, str | None, str | None], datetime | None]
-"""Says when an item was tried with these versions of its audio and sidecar; None if it was not."""
+"""Says when an item was tried with this version of its audio and this `sidecar_key`; None if it was not."""
 
 _LAST = datetime.max.replace(tzinfo=UTC)
 # chosen: an answer that is later than that was given by a wrong clock, and may be of any age. The clocks of machines
@@ -100,7 +100,7 @@ class DueRows(PartOfCatalog):
                 yield row
 
     def _is_due(self, row: ManifestRow, item_id: str) -> bool:
-        if (item_id, row.audio_version, row.sidecar_version) in self._planned:
+        if (item_id, row.audio_version, sidecar_key(row.sidecar, row.sidecar_version)) in self._planned:
             return False
         since = self._since
         answered_at = None if since is None else self._time_of(row, self._answered_at)
@@ -119,7 +119,8 @@ class DueRows(PartOfCatalog):
         return heapq.nsmallest(most, self._due(), key=tried)
 
     def _time_of(self, row: ManifestRow, tried_at: TriedAt) -> datetime | None:
-        return tried_at(item_id_of(row, self.name), row.audio_version, row.sidecar_version)
+        sidecar = sidecar_key(row.sidecar, row.sidecar_version)
+        return tried_at(item_id_of(row, self.name), row.audio_version, sidecar)
 
 
 def most_rows(selection: Selection, max_calls: int | None) -> int | None:

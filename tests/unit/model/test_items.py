@@ -30,16 +30,18 @@ def test_the_same_row_has_the_same_id_on_another_machine() -> None:
     assert item_id_of(here, "drop") == item_id_of(there, "drop")
 
 
-def test_catalog_audio_and_sidecar_identify_an_item() -> None:
-    """Another catalog, another file or another sidecar makes another item."""
+def test_catalog_and_audio_identify_an_item() -> None:
+    """Another catalog or another file makes another item; a sidecar does only if it tells two rows apart."""
     rows = [
         ("x", ManifestRow(number=0, audio="/a", named_audio="a")),
         ("y", ManifestRow(number=0, audio="/a", named_audio="a")),
         ("x", ManifestRow(number=0, audio="/b", named_audio="b")),
-        ("x", ManifestRow(number=0, audio="/a", sidecar="/s", named_audio="a", named_sidecar="s")),
+        ("x", ManifestRow(number=0, audio="/a", named_audio="a", named_sidecar="s", is_told_by_sidecar=True)),
     ]
+    pair = ManifestRow(number=0, audio="/a", sidecar="/s", named_audio="a", named_sidecar="s")
 
     assert len({item_id_of(row, catalog) for catalog, row in rows}) == len(rows)
+    assert item_id_of(pair, "x") == item_id_of(rows[0][1], "x")
 
 
 def test_a_name_that_is_not_utf8_is_shown_and_kept() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from proofsweep.model.items import sidecar_key
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables import schemas
 from proofsweep.store import known_rows as module
@@ -111,6 +112,7 @@ def timed(tmp_path: Path) -> Results:
         common
         | dict(zip(names, row[:5], strict=True))
         | {"manifest_row": number, "finished_at": NOW - timedelta(days=row[5]), "accepted": row[2] == "accepted"}
+        | {"sidecar": row[4] and "/drop/b.proof"}
         for number, row in enumerate(cells)
     ]
     table = pa.Table.from_pylist(rows, schema=schemas.SNAPSHOT)
@@ -127,8 +129,11 @@ def test_the_newest_time_of_an_outcome_is_found(timed: Results) -> None:
 
     assert answered("a", "v1", None) == NOW - timedelta(days=5)
     assert tried("a", "v1", None) == NOW - timedelta(days=1)
-    assert answered("b", "v1", "s1") == NOW - timedelta(days=3)
-    assert (answered("b", "v1", None), answered("b", "v2", "s1"), answered("b", None, "s1")) == (None, None, None)
+    assert answered("b", "v1", sidecar_key("b.proof", "s1")) == NOW - timedelta(days=3)
+    assert answered("b", "v1", None) is None
+    assert answered("b", "v1", sidecar_key("/drop/c.proof", "s1")) is None
+    assert answered("b", "v2", sidecar_key("b.proof", "s1")) is None
+    assert answered("b", None, sidecar_key("b.proof", "s1")) is None
     assert (answered("c", "v1", None), tried("c", "v1", None)) == (None, NOW - timedelta(days=2))
 
 

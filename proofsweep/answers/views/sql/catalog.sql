@@ -69,14 +69,14 @@ others AS MATERIALIZED (
 answered AS MATERIALIZED (
     SELECT
         answer.environment, answer.item_id, answer.epoch, answer.finished_at, answer.run_id, answer.outcome,
-        answer.audio_version, answer.sidecar_version
+        answer.audio_version, answer.sidecar, answer.sidecar_version
     FROM store.answers AS answer
     SEMI JOIN others ON (others.item_id, others.environment) = (answer.item_id, answer.environment)
 ),
 instead AS MATERIALIZED (
     SELECT
         others.*, answered.finished_at AS answered_at, answered.audio_version AS answered_audio_version,
-        answered.sidecar_version AS answered_sidecar_version
+        answered.sidecar AS answered_sidecar, answered.sidecar_version AS answered_sidecar_version
     FROM others LEFT JOIN answered ON (answered.item_id, answered.environment) = (others.item_id, others.environment)
     WHERE answered.item_id IS NULL OR (
         (others.epoch, others.finished_at, others.run_id) > (answered.epoch, answered.finished_at, answered.run_id)
@@ -87,7 +87,7 @@ standing AS NOT MATERIALIZED (  -- each item as it stands now: by its newest ans
     -- or was accepted and failed since then. What was rejected stays rejected when a later attempt fails.
     SELECT
         answer.*, finished_at AS answered_at, audio_version AS answered_audio_version,
-        sidecar_version AS answered_sidecar_version
+        sidecar AS answered_sidecar, sidecar_version AS answered_sidecar_version
     FROM store.answers AS answer
     ANTI JOIN instead ON (instead.item_id, instead.environment) = (answer.item_id, answer.environment)
     UNION ALL BY NAME
@@ -115,7 +115,9 @@ judged AS NOT MATERIALIZED (
         *,
         coalesce(
             answered_at IS NOT NULL AND coalesce(answered_audio_version = listed_audio_version, true)
-            AND coalesce(answered_sidecar_version = listed_sidecar_version, true),
+            AND coalesce(answered_sidecar_version = listed_sidecar_version, true)
+            AND (answered_sidecar IS NULL) = (listed_sidecar IS NULL)
+            AND coalesce(suffix(try(decode(listed_sidecar)), regexp_extract(answered_sidecar, '/[^/]*$')), true),
             false
         ) AS is_answered_as_listed,
         CASE

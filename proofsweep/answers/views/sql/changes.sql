@@ -135,6 +135,8 @@ judged AS (
         ) AS has_other_audio,
         now.sidecar_sha256 <> before.sidecar_sha256 OR (now.sidecar IS NULL) <> (before.sidecar IS NULL)
             AS has_other_sidecar,
+        now.sidecar IS NOT NULL AND coalesce(now.reason <> 'missing_sidecar', true)
+            AND (before.sidecar IS NULL OR before.reason = 'missing_sidecar') AS has_new_sidecar,
         coalesce(now.relative_path <> before.relative_path, now.audio <> before.audio) AS has_moved,
         (now.outcome, now.verdict, now.reason) IS DISTINCT FROM (before.outcome, before.verdict, before.reason)
             AS has_other_outcome,
@@ -165,6 +167,7 @@ SELECT
         WHEN before IS NULL THEN 'first_seen'
         WHEN now IS NULL THEN 'gone'
         WHEN now.outcome = 'failed' THEN 'no_answer_now'
+        WHEN has_new_sidecar AND coalesce(now.audio_sha256 = before.audio_sha256, true) THEN 'sidecar_delivered'
         WHEN has_other_audio THEN 'audio_changed'
         WHEN has_other_sidecar THEN 'sidecar_changed'
         WHEN has_other_outcome AND 'ineligible' IN (now.outcome, before.outcome) THEN 'file_or_catalog_changed'

@@ -50,7 +50,7 @@ CASES: list[tuple[Row, Row, tuple[str, str | None] | None]] = [
         REJECTED | {"sidecar_sha256": "2"},
         ("broken", "sidecar_changed"),
     ),
-    (ACCEPTED, ACCEPTED | {"sidecar": "/s", "sidecar_sha256": "2"}, ("changed", "sidecar_changed")),
+    (ACCEPTED, ACCEPTED | {"sidecar": "/s", "sidecar_sha256": "2"}, ("changed", "sidecar_delivered")),
     (ACCEPTED | GRADE, ACCEPTED | GRADE | {"grade_human": 0.1}, ("changed", None)),
     (ACCEPTED | GRADE, ACCEPTED | GRADE | {"grade_rubric_version": "2"}, ("changed", "rubric_changed")),
     (ACCEPTED | GRADE, REJECTED | {"grade_rubric_version": "2"}, ("broken", None)),

@@ -1,0 +1,154 @@
+"""A file whose sidecar is delivered later, or again, stays the same file in each answer."""
+
+import csv
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pyarrow.dataset
+import pytest
+
+import proofsweep_sandbox as sandbox
+
+from ..worlds.nights import Label, ingest_pass, verify_night
+
+Command = Callable[..., CompletedProcess[str]]
+
+
+@pytest.fixture
+def label(workdir: Path, running: sandbox.Running) -> Label:
+    """An empty folder of music."""
+    folder = workdir / "music"
+    folder.mkdir()
+    return Label(folder, running.operator)
+
+
+def changes(proofsweep: Command, *arguments: str) -> list[tuple[str, str, str]]:
+    """Return the changes of the last run: change, cause and file."""
+    rows = csv.DictReader(proofsweep("diff", "--format", "csv", *arguments).stdout.splitlines())
+    return sorted((row["change"], row["cause"], row["file"]) for row in rows)
+
+
+def attention(proofsweep: Command) -> int:
+    """Return how many files need attention."""
+    document = json.loads(proofsweep("rejects", "--json").stdout)
+    return sum(int(group["rows"]) for group in document["groups"])
+
+
+def sent(run_id: str | None) -> list[str]:
+    """Name the files that a run has verified."""
+    table = pyarrow.dataset.dataset("results/verdicts", format="parquet").to_table().to_pylist()
+    return sorted(Path(row["audio"]).name for row in table if row["run_id"] == run_id)
+
+
+def test_a_sidecar_that_comes_mends_its_file(proofsweep: Command, label: Label) -> None:
+    """Nothing is new or gone, the file is asked for no longer, and a further sidecar is a further answer."""
+    label.credentialed("good.wav")
+    lone, text = label.plain("lone.wav"), label.folder / "spoken.mp3"
+    text.write_bytes(b"\xff\xfb\x90\x00" * 500)
+    verify_night(label.folder)
+    assert attention(proofsweep) == 2
+
+    label.sidecar_of(lone)
+    (label.folder / "spoken.sidecar").write_bytes(label.sidecar_of(text, "elsewhere").read_bytes())
+    (label.folder / "elsewhere").unlink()
+    assert "2 to send" in proofsweep("plan", str(label.folder), "--since-last").stdout
+    second = verify_night(label.folder, since_last=True)
+
+    assert sent(second) == ["lone.wav", "spoken.mp3"]
+    assert changes(proofsweep) == [
+        ("fixed", "sidecar_delivered", "lone.wav"),
+        ("fixed", "sidecar_delivered", "spoken.mp3"),
+    ]
+    assert "2 fixed · sidecar delivered" in proofsweep("diff").stdout
+    assert attention(proofsweep) == 0
+    assert "lone.wav" not in proofsweep("export", "--only", "rejected,ineligible", "--format", "letter").stdout
+    assert verify_night(label.folder, since_last=True) is None
+    assert verify_night(label.folder, only=("rejected", "ineligible")) is None
+
+    (label.folder / "lone.wav.sidecar").write_bytes((label.folder / "spoken.sidecar").read_bytes())
+    third = verify_night(label.folder, since_last=True)
+
+    assert sent(third) == ["lone.wav"]
+    assert changes(proofsweep) == [("broken", "sidecar_changed", "lone.wav")]
+    assert proofsweep("audit").returncode == 0
+
+
+def listed(label: Label, *rows: str) -> Path:
+    """Write a manifest."""
+    path = label.folder / "catalog.csv"
+    path.write_text("\n".join(("audio,sidecar,title", *rows)) + "\n")
+    return path
+
+
+def test_a_cell_that_is_filled_later_mends_its_row(proofsweep: Command, label: Label) -> None:
+    """The row keeps its identity; another sidecar is sent even if it has the size and the time of the first."""
+    first, other = label.plain("a.wav"), label.plain("b.wav")
+    for name in ("x.sidecar", "y.sidecar"):
+        (label.folder / name).write_bytes(label.sidecar_of(first if name == "x.sidecar" else other, "new").read_bytes())
+    size = max(len((label.folder / name).read_bytes()) for name in ("x.sidecar", "y.sidecar"))
+    for name in ("x.sidecar", "y.sidecar"):
+        (label.folder / name).write_bytes((label.folder / name).read_bytes().ljust(size))
+        os.utime(label.folder / name, (1, 1))
+    verify_night(listed(label, "a.wav,later.sidecar,A", "b.wav,,B"))
+    assert attention(proofsweep) == 2
+
+    catalog = listed(label, "a.wav,y.sidecar,A", "b.wav,y.sidecar,B")
+    verify_night(catalog, since_last=True)
+    assert changes(proofsweep) == [
+        ("changed", "sidecar_delivered", "a.wav"),
+        ("fixed", "sidecar_delivered", "b.wav"),
+    ]
+    verify_night(listed(label, "a.wav,x.sidecar,A", "b.wav,y.sidecar,B"), since_last=True)
+
+    assert changes(proofsweep) == [("fixed", "sidecar_changed", "a.wav")]
+    assert attention(proofsweep) == 0
+
+
+def test_one_audio_with_two_sidecars_is_two_items(proofsweep: Command, label: Label) -> None:
+    """In whatever order they are listed; one answer hides no other."""
+    audio = label.plain("a.wav")
+    label.sidecar_of(audio)
+    (label.folder / "bad.sidecar").write_bytes(b"no proof")
+    rows = ["a.wav,a.wav.sidecar,A", "./a.wav,bad.sidecar,A", "a.wav,,A"]
+    first = verify_night(listed(label, *rows))
+
+    assert sent(first) == ["a.wav"] * 3
+    assert attention(proofsweep) == 2
+    verify_night(listed(label, *reversed(rows)))
+    assert changes(proofsweep) == []
+    assert verify_night(listed(label, *rows), since_last=True) is None
+
+
+def test_a_pair_that_comes_is_asked_for_no_longer(
+    proofsweep: Command, label: Label, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lone file went into quarantine; when its pair was accepted, no list and no letter names it."""
+    for name, value in (("SETTLE_SECONDS", "0"), ("PAIR_SECONDS", "0"), ("ACCEPTED", "good"), ("QUARANTINE", "bad")):
+        monkeypatch.setenv(f"PROOFSWEEP_INGEST__{name}", value)
+    lone = label.plain("nord/lone.wav")
+    ingest_pass(label.folder)
+    assert Path("bad/nord/lone.wav").is_file()
+    letters = ("export", "--only", "rejected", "--by", "supplier", "--format", "letter")
+    proofsweep(*letters)
+    assert "nord/lone.wav" in Path("letter-nord.txt").read_text()
+    Path("letter-nord.txt").unlink()
+
+    label.plain("nord/lone.wav")
+    label.sidecar_of(lone)
+    ingest_pass(label.folder)
+
+    assert Path("good/nord/lone.wav.sidecar").is_file()
+    assert attention(proofsweep) == 0
+    assert "no file" in proofsweep("rejects").stdout.lower()
+    proofsweep(*letters)
+    assert not Path("letter-nord.txt").exists()
+    assert changes(proofsweep) == [("fixed", "sidecar_delivered", "nord/lone.wav")]
+    assert proofsweep("audit").returncode == 0
+
+    shutil.copy2("good/nord/lone.wav", lone)
+    ingest_pass(label.folder)
+    assert changes(proofsweep) == [("broken", "sidecar_changed", "nord/lone.wav")]
