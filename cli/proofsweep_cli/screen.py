@@ -14,6 +14,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from proofsweep.answers.pass_lines import ignored_words
 from proofsweep.answers.run_status import NEED_ATTENTION, NamedFile, RunStatus
 from proofsweep.answers.summary import advice_for, calls_of, ending_of, label_of, notes_of
 from proofsweep.contract.verdicts import MEANING_OF_VALID
@@ -144,8 +145,7 @@ def print_summary(
 def print_ignored(out: Console, counts: Mapping[str, int]) -> None:
     """Say what a catalog holds besides its rows."""
     if counts:
-        told = ", ".join(f"{count:,} {cause.replace('_', ' ')}" for cause, count in counts.items())
-        out.print(f"  ignored: {told}")
+        out.print(f"  ignored: {ignored_words(counts)}")
 
 
 def gone_words(files: int) -> str:

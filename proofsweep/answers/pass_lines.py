@@ -1,7 +1,7 @@
 """What a pass over a watched folder did, in words: for the person who runs it."""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from proofsweep.model.ingest import Decision, Disposition, PassReport
 from proofsweep.model.reasons import remedy_for
@@ -12,7 +12,6 @@ from proofsweep.text import markdown, printable
 _NAMED_FILES = 20
 
 _WAITING = {
-    Decision.UNFINISHED: "named as unfinished",
     Decision.SETTLING: "not settled yet",
     Decision.INCOMPLETE: "waiting for a sidecar or for their end",
     Decision.INCOMPLETE_BATCH: "waiting for the rest of their delivery",
@@ -33,7 +32,13 @@ def line_of_pass(folder: str, report: PassReport) -> str:
     parts += [f"{moved[Disposition.GONE]:,} gone meanwhile"] if moved[Disposition.GONE] else []
     parts += [f"{count:,} {words}" for decision, words in _WAITING.items() if (count := report.decisions[decision])]
     incomplete = [f"{printable(batch)} is not complete: {why}" for batch, why in sorted(report.incomplete.items())]
-    return "; ".join([f"{printable(folder)}: {', '.join(parts)}", *lines_of_unmoved(report), *incomplete])
+    ignored = [f"ignored: {ignored_words(report.ignored)}"] if report.ignored else []
+    return "; ".join([f"{printable(folder)}: {', '.join(parts)}", *lines_of_unmoved(report), *incomplete, *ignored])
+
+
+def ignored_words(counts: Mapping[str, int]) -> str:
+    """Return what a folder holds besides its files, by cause."""
+    return ", ".join(f"{count:,} {cause.replace('_', ' ')}" for cause, count in counts.items())
 
 
 def lines_of_unmoved(report: PassReport) -> list[str]:
@@ -62,6 +67,7 @@ def json_of_pass(folder: str, report: PassReport) -> dict[str, object]:
     return {
         "folder": printable(folder),
         "files": {str(decision): report.decisions[decision] for decision in Decision},
+        "ignored": dict(report.ignored),
         "runs": report.run_ids,
         "rows": report.rows,
         "not_moved": report.not_moved,

@@ -15,6 +15,7 @@ from proofsweep.errors import SourceError
 from proofsweep.files.files import Files
 from proofsweep.files.local_files import FOLDERS_KEPT
 from proofsweep.files.locations import is_bucket, path_within, resolved_location
+from proofsweep.files.names import LeftOut
 from proofsweep.model.delivery_counts import DeliveryCounts
 from proofsweep.model.items import FileFacts, ManifestRow, Unlisted, printable
 from proofsweep.model.reading import USUAL_READING, Reading
@@ -24,7 +25,12 @@ from proofsweep.model.reasons import Ineligible, Reason
 class Cause(StrEnum):
     """Why an entry of a folder became no row."""
 
-    NOT_AUDIO = "not_audio"  # hidden files are among them
+    NOT_AUDIO = "not_audio"
+    HIDDEN = LeftOut.HIDDEN.value
+    HIDDEN_AUDIO = LeftOut.HIDDEN_AUDIO.value
+    SYSTEM_FOLDERS = LeftOut.SYSTEM_FOLDERS.value
+    EXCLUDED = LeftOut.EXCLUDED.value
+    UNFINISHED = LeftOut.UNFINISHED.value
     ORPHAN_SIDECARS = "orphan_sidecars"  # no audio beside the sidecar has its name
     UNREADABLE = "unreadable"  # also entries that are neither file nor folder
     OUTSIDE = "outside"  # links out of the catalog's root whose names do not end as audio does
@@ -39,6 +45,11 @@ class Cause(StrEnum):
     MESSAGES_WITHOUT_FILES = "messages_without_files"  # updates of metadata alone, and those that withdraw a release
     ACKNOWLEDGEMENTS = "acknowledgements"  # files in folders for answers to senders, which are never scanned
 
+
+UNFINISHED = Ineligible(
+    Reason.SOURCE_CHANGED, "This file, or its sidecar, is still being written: a file beside it says so."
+)
+"""Of a file that a manifest or a message names; a scan leaves it out."""
 
 _ALWAYS_TOLD = frozenset(
     {Cause.NOT_AUDIO, Cause.ORPHAN_SIDECARS, Cause.UNREADABLE, Cause.OUTSIDE, Cause.REPEATED_FOLDERS}
@@ -197,15 +208,15 @@ class Catalog(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class CatalogOptions:
     """What `open_catalog` is told, and the files that it looks at."""
 
     sidecar_names: Sequence[str]
     base_of: Callable[[str], CatalogBase]
-    files: Files = field(default_factory=Files)
+    files: Files
     reading: Reading = USUAL_READING
-    is_checked: bool = True
+    is_checked: bool = field(default=True, kw_only=True)
 
 
 class PartOfCatalog:

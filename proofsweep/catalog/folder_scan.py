@@ -11,7 +11,7 @@ from itertools import count
 from tempfile import TemporaryFile
 from typing import Self
 
-from proofsweep.catalog.catalog import CatalogBase, CatalogOptions, Cause, Ignored, row_with_facts
+from proofsweep.catalog.catalog import UNFINISHED, CatalogBase, CatalogOptions, Cause, Ignored, row_with_facts
 from proofsweep.catalog.checksums.checksums import Checksums
 from proofsweep.catalog.checksums.list_lines import is_list_name
 from proofsweep.catalog.deliveries.batches import Batch
@@ -25,16 +25,12 @@ from proofsweep.catalog.preflight import judge_content
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.files.audio import is_audio, open_audio
 from proofsweep.files.locations import is_bucket, one_line, path_within
+from proofsweep.files.names import is_audio_name
 from proofsweep.files.source import Folder, Source
 from proofsweep.model.delivery_counts import DeliveryCounts
 from proofsweep.model.items import FileFacts, ManifestRow, Mode, printable, raw_bytes
 from proofsweep.model.reading import USUAL_READING, Reading
 from proofsweep.model.reasons import Reason
-
-_PCM = {".wav", ".wave", ".bwf", ".rf64", ".bw64", ".w64", ".aif", ".aiff", ".aifc", ".afc", ".caf", ".au", ".snd"}
-_CODED = {".mp3", ".m4a", ".m4b", ".mp4", ".flac", ".ogg", ".oga", ".opus", ".mp2", ".aac", ".alac", ".wma", ".ape"}
-_UNLISTED = {".wv", ".dsf", ".dff", ".mpc", ".tta", ".ofr", ".mka", ".ac3", ".eac3", ".ec3", ".dts", ".amr"}
-_AUDIO_EXTENSIONS = frozenset(_PCM | _CODED | _UNLISTED)
 
 
 class FolderScan:
@@ -79,6 +75,7 @@ class FolderScan:
         self._numbers = count()
         self._listing = hashlib.sha256()
         self._walked = False
+        self._unfinished: set[str] = set()
         self._reading = reading
         self._anywhere = anywhere or source
         self._checksums = Checksums(self._base, source, self.ignored)
@@ -122,7 +119,7 @@ class FolderScan:
             CatalogError: the folder cannot be listed; or, at the end, it holds no audio.
         """
         self.ignored, self._listing, self._walked = Ignored(dict.fromkeys(Cause, 0)), hashlib.sha256(), False
-        self._numbers, self.batches, self.deliveries = count(), {}, None
+        self._numbers, self.batches, self.deliveries, self._unfinished = count(), {}, None, set()
         try:
             with (
                 TemporaryFile(prefix="proofsweep-") as file,
@@ -177,17 +174,35 @@ class FolderScan:
             else:
                 self.ignored[cause] += 1
         self._checksums.read_folder(folder.location, lists, folder.files)
-        found = filter(is_sidecar, folder.files)
+        found = filter(is_sidecar, (*folder.files, *folder.unfinished))
         sidecars = Sidecars(self._sidecar_names, found, audio, lambda name: self._needs_sidecar(folder, name))
+        self._unfinished |= {posixpath.join(folder.location, name) for name in folder.unfinished}
         for name in audio:
-            yield self._row(folder, name, sidecars)
-        self.ignored[Cause.NOT_AUDIO] += len(folder.hidden)
-        self.ignored[Cause.ORPHAN_SIDECARS] += 0 if named.are_all else len(sidecars.orphans())
+            if sidecars.of_audio.get(name) in folder.unfinished:
+                self._unfinished.add(posixpath.join(folder.location, name))
+                self.ignored[Cause.UNFINISHED] += 1
+            else:
+                yield self._row(folder, name, sidecars)
+        for why, names in folder.left_out.items():
+            self.ignored[Cause(why)] += len(names)
+        self.ignored[Cause.ORPHAN_SIDECARS] += 0 if named.are_all else len({*sidecars.orphans()} - folder.unfinished)
         self.ignored[Cause.UNREADABLE] += len(folder.unreadable)
 
     def row_at(self, location: str) -> ManifestRow:
         """Return the row of one file, whatever it is, and whether it is there or not."""
-        return row_with_facts(self._source.facts, self._base, number=next(self._numbers), audio=location, sidecar=None)
+        return row_with_facts(
+            self._source.facts,
+            self._base,
+            number=next(self._numbers),
+            audio=location,
+            sidecar=None,
+            refused=UNFINISHED if location in self._unfinished else None,
+        )
+
+    def has_no_row(self, location: str) -> bool:
+        """Return whether a file is never a row, although a message names it: a sidecar, or one that is excluded."""
+        is_sidecar = self._sidecar_names.covers(posixpath.basename(location))
+        return is_sidecar or self._source.rule.is_excluded(path_within(location, self._path))
 
     def _walked_rows(self, deliveries: Deliveries) -> Iterator[ManifestRow]:
         for folder in self._source.walk(self._path):
@@ -270,8 +285,3 @@ class FolderScan:
             named_audio=posixpath.join(self._base.named(path), ""),
             refused=folder.refused,
         )
-
-
-def is_audio_name(path: str) -> bool:
-    """Return whether the name ends as that of audio does."""
-    return posixpath.splitext(path)[1].lower() in _AUDIO_EXTENSIONS

@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 from itertools import count, islice
 from shlex import quote
 
-from proofsweep.catalog.catalog import CatalogBase, Cause, Ignored, row_with_facts
+from proofsweep.catalog.catalog import UNFINISHED, CatalogBase, Cause, Ignored, row_with_facts
 from proofsweep.catalog.cell_locations import CellLocations
 from proofsweep.catalog.checksums.beside import ListsBeside
 from proofsweep.catalog.checksums.checksums import Checksums
 from proofsweep.catalog.columns import Columns
 from proofsweep.catalog.encodings import Encoding
 from proofsweep.catalog.file_lookup import FileLookup
-from proofsweep.catalog.folder_scan import is_audio_name
 from proofsweep.catalog.manifest_formats import (
     Note,
     ReadAs,
@@ -30,6 +29,7 @@ from proofsweep.catalog.repeated_ids import RepeatedIds, SuspectIds
 from proofsweep.errors import CatalogError, EmptyCatalog
 from proofsweep.files.files import Files
 from proofsweep.files.locations import one_line
+from proofsweep.files.names import is_audio_name
 from proofsweep.model.completion_report import restored
 from proofsweep.model.declared import Declared
 from proofsweep.model.items import (
@@ -100,6 +100,8 @@ class Manifests:
                     ids.add(item_id, row.named_audio or named.where)
                 if row.audio and row.audio_facts is not None:
                     beside.read_for(row.audio)
+                    if not beside.unfinished.isdisjoint({row.audio, row.sidecar}):
+                        row = replace(row, refused=UNFINISHED)
                 yield checksums.with_declared(row)
         if next(numbers) == 0:
             raise EmptyCatalog(f"{one_line(self.location)}: there is no row in it")

@@ -10,14 +10,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from proofsweep.catalog.catalog import Catalog, CatalogBase, CatalogOptions
-from proofsweep.catalog.folder_scan import FolderScan, is_audio_name
+from proofsweep.catalog.folder_scan import FolderScan
 from proofsweep.catalog.manifest_formats import is_manifest_name
 from proofsweep.catalog.manifests import Manifests
 from proofsweep.catalog.other_files import HEADER_BYTES, is_list, words_for
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.files.audio import is_audio
 from proofsweep.files.files import Files
-from proofsweep.files.locations import hint_for, is_bucket, is_within, one_line, path_of, path_within, root_and_key
+from proofsweep.files.locations import (
+    hint_for,
+    is_bucket,
+    is_windows,
+    is_within,
+    one_line,
+    path_of,
+    path_within,
+    root_and_key,
+)
+from proofsweep.files.names import USUAL_RULE, ListingRule, is_audio_name
 from proofsweep.model.reading import USUAL_READING, Reading
 
 if TYPE_CHECKING:
@@ -146,6 +156,7 @@ def open_catalog(
     is_confined: bool = True,
     name: str | None = None,
     reading: Reading = USUAL_READING,
+    rule: ListingRule = USUAL_RULE,
     is_checked: bool = True,
 ) -> Catalog:
     """Open a catalog: a path or URL of a manifest, a DDEX message, a folder or prefix, or a glob of manifests.
@@ -157,6 +168,7 @@ def open_catalog(
         is_confined: whether rows that lead out of the root are ineligible.
         name: stands for the catalog in item IDs; by default the last part of the root.
         reading: what a person says of its manifests.
+        rule: what a folder or a prefix leaves out.
         is_checked: whether a manifest must have a first row with its columns; its digest needs none.
 
     Raises:
@@ -166,18 +178,18 @@ def open_catalog(
         raise CatalogError("the catalog's location is empty")
     here = str(Path.cwd())
     path = CatalogBase(here).without_dots(path_of(location, here))
-    if root is not None:
-        root = path_of(root, here)
-        if not is_bucket(root) and not posixpath.isdir(root):
-            raise CatalogError(f"{one_line(root)}: the catalog's root is no folder")
+    root = None if root is None else path_of(root, here)
+    if root is not None and not is_bucket(root) and not posixpath.isdir(root):
+        raise CatalogError(f"{one_line(root)}: the catalog's root is no folder")
     base_of = partial(CatalogBase, root=root, name=name, is_confined=is_confined)
-    options = CatalogOptions(sidecar_names=sidecar_names, base_of=base_of, reading=reading, is_checked=is_checked)
+    options = CatalogOptions(sidecar_names, base_of, Files(rule=rule), reading, is_checked=is_checked)
     try:
         found = next((each for kind in KINDS if (each := kind(path, options)) is not None), None)
     except SourceError as error:
         raise CatalogError(f"{one_line(path)}: {error.message}") from error
-    if found is not None:
-        return found
-    if is_bucket(path):
+    if found is None and is_bucket(path):
         raise EmptyCatalog(f"{one_line(path)}: there is no such object, and none below it")
-    raise CatalogError(f"{one_line(path)}: there is no such file or folder{hint_for(location)}")
+    if found is None:
+        shown = location if is_windows(location) else path
+        raise CatalogError(f"{one_line(shown)}: there is no such file or folder{hint_for(location)}")
+    return found

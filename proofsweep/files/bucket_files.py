@@ -2,19 +2,17 @@
 
 import hashlib
 import re
-import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
 from functools import partial
-from itertools import groupby, islice
-from operator import itemgetter
 from typing import TYPE_CHECKING, TypeVar
 
 import obstore
 
 from proofsweep.errors import NameTaken, SourceError
+from proofsweep.files.bucket_folders import folders_below
 from proofsweep.files.locations import root_and_key
+from proofsweep.files.names import USUAL_RULE, ListingRule
 from proofsweep.files.open_bucket import FAILURES, FailureKind, failure_of, open_bucket
 from proofsweep.files.source import Folder, OpenFile
 from proofsweep.model.items import FileFacts
@@ -130,8 +128,9 @@ class BucketFile(OpenFile):
 class BucketFiles:
     """A source of bucket URLs, and a path for new objects; `open_root` opens each bucket once, and after `reopen`."""
 
-    def __init__(self, open_root: Callable[[str], "ObjectStore"] = open_bucket) -> None:
+    def __init__(self, open_root: Callable[[str], "ObjectStore"] = open_bucket, rule: ListingRule = USUAL_RULE) -> None:
         self._open_root = open_root
+        self.rule = rule
         self._stores: dict[str, ObjectStore] = {}
         self._lock = threading.Lock()
 
@@ -145,7 +144,7 @@ class BucketFiles:
 
     def walk(self, location: str) -> Iterator[Folder]:
         """Return a prefix and all prefixes below it as folders, with the facts of their files."""
-        return folders_below(location, self.listed(location))
+        return folders_below(location, self.listed(location), self.rule)
 
     def listed(self, location: str, after: str | None = None) -> Iterator[tuple[str, FileFacts]]:
         """List the keys below a prefix, after one, with their facts, in order; SourceError if they cannot be listed."""
@@ -239,52 +238,3 @@ def refuse_bad_key(key: str) -> None:
     parts = key.removesuffix("/").split("/")
     if key and (not {"", ".", ".."}.isdisjoint(parts) or _CONTROL.search(key)):
         raise SourceError(f"{FailureKind.BAD_KEY.capitalize()}.", reason=Reason.UNREADABLE_FILE)
-
-
-_BATCH_ROWS = 1_000
-_TABLES = """
-    CREATE TABLE folder (path TEXT PRIMARY KEY) WITHOUT ROWID;
-    CREATE TABLE object (path TEXT, name TEXT, size INTEGER, version TEXT, modified REAL, PRIMARY KEY (path, name))
-        WITHOUT ROWID;
-    INSERT INTO folder VALUES ('');
-"""
-_ADD_FOLDER = "INSERT OR IGNORE INTO folder VALUES (?)"
-_MARKERS = "DELETE FROM object WHERE size = 0 AND path || ? || name IN (SELECT path FROM folder)"
-_IN_ORDER = """
-    SELECT folder.path, name, size, version, modified FROM folder LEFT JOIN object ON object.path = folder.path
-    ORDER BY folder.path, name
-"""
-_STEP = "\x01"
-"""Replaces the slash: no character of a key sorts before it, so that a folder comes right before its subfolders."""
-
-
-def folders_below(location: str, listed: Iterable[tuple[str, FileFacts]]) -> Iterator[Folder]:
-    """Yield the objects below a prefix, listed in any order, as folders, each before its subfolders.
-
-    Of an object below a hidden folder, only that folder is named; an empty object with a folder's name is no file.
-    """
-    location, listed = location.rstrip("/"), iter(listed)
-    prefix = root_and_key(location)[1]
-    with closing(sqlite3.connect("", check_same_thread=False)) as file:  # an unnamed file, deleted when closed
-        file.executescript(_TABLES)
-        while batch := list(islice(listed, _BATCH_ROWS)):
-            placed = [(*_placed(key.removeprefix(prefix).lstrip("/")), facts) for key, facts in batch]
-            file.executemany(_ADD_FOLDER, {(folder,) for folders, _, _ in placed for folder in folders})
-            rows = ((folders[-1], name, each.size_bytes, each.version, each.modified) for folders, name, each in placed)
-            file.executemany("INSERT OR IGNORE INTO object VALUES (?, ?, ?, ?, ?)", rows)
-        file.execute(_MARKERS, (_STEP,))
-        for path, found in groupby(file.execute(_IN_ORDER), key=itemgetter(0)):
-            files = {name: FileFacts(*facts) for _, name, *facts in found if name is not None}
-            yield Folder(
-                location=location + path.replace(_STEP, "/"),
-                files=[name for name in files if not name.startswith(".")],
-                hidden=[name for name in files if name.startswith(".")],
-                known=files,
-            )
-
-
-def _placed(key: str) -> tuple[list[str], str]:
-    """Return the folders that a key lies in, and its name there; a hidden folder stands for all that it holds."""
-    parts = key.split("/")
-    depth = next((index for index, part in enumerate(parts) if part.startswith(".")), len(parts) - 1)
-    return [_STEP.join(["", *parts[:end]]) for end in range(depth + 1)], parts[depth]

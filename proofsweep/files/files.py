@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from proofsweep.files.local_files import LocalFiles, outside_catalog
 from proofsweep.files.locations import is_bucket, is_within
+from proofsweep.files.names import USUAL_RULE, ListingRule
 from proofsweep.files.source import Folder, OpenFile, Source
 from proofsweep.model.items import FileFacts
 
@@ -17,18 +18,19 @@ class Files:
     """A source of absolute paths and bucket URLs; the first bucket URL loads the library for buckets.
 
     With a `root`, a folder without links in its path or a bucket's prefix, it gives only what lies there: anything else
-    raises SourceError with the reason `outside_catalog`.
+    raises SourceError with the reason `outside_catalog`. The `rule` says what a walk leaves out.
     """
 
-    def __init__(self, root: str | None = None) -> None:
+    def __init__(self, root: str | None = None, rule: ListingRule = USUAL_RULE) -> None:
         self._root = root
-        self._local = LocalFiles(None if root is None or is_bucket(root) else root)
+        self.rule = rule
+        self._local = LocalFiles(None if root is None or is_bucket(root) else root, rule)
         self._buckets: BucketFiles | None = None
         self._lock = threading.Lock()
 
     def within(self, root: str | None) -> "Files":
         """Return the same files with another root, or with none; opened buckets are shared."""
-        files = Files(root)
+        files = Files(root, self.rule)
         files._buckets = self._buckets
         return files
 
@@ -61,7 +63,7 @@ class Files:
 
         with self._lock:
             if self._buckets is None:
-                self._buckets = BucketFiles()
+                self._buckets = BucketFiles(rule=self.rule)
             return self._buckets
 
     def _source_of(self, location: str) -> Source:

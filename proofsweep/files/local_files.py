@@ -4,12 +4,13 @@ import errno
 import os
 import posixpath
 import stat
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from functools import lru_cache
 
 from proofsweep.errors import ResourceShortage, SourceError
-from proofsweep.files.locations import is_within, one_line
+from proofsweep.files.locations import is_within, one_line, path_within
+from proofsweep.files.names import USUAL_RULE, LeftOut, ListingRule, is_audio_name
 from proofsweep.files.source import Folder, OpenFile
 from proofsweep.model.items import FileFacts
 from proofsweep.model.reasons import Ineligible, Reason
@@ -110,8 +111,9 @@ class LocalFiles:
     SourceError with the reason `outside_catalog`.
     """
 
-    def __init__(self, root: str | None = None) -> None:
+    def __init__(self, root: str | None = None, rule: ListingRule = USUAL_RULE) -> None:
         self._root = root
+        self.rule = rule
         self._real_folder = lru_cache(FOLDERS_KEPT)(os.path.realpath)
 
     def facts(self, location: str) -> FileFacts | None:
@@ -142,7 +144,7 @@ class LocalFiles:
 
     def walk(self, location: str) -> Iterator[Folder]:
         """Return a folder and those below it; links to other folders come last, and each folder once."""
-        return LocalFolders(self._root).walk(location)
+        return LocalFolders(self._root, self.rule).walk(location)
 
     def names(self, folder: str) -> list[str]:
         """Return the names of all files and folders in a folder; none if it cannot be listed."""
@@ -188,14 +190,17 @@ class LocalFolders:
     first, so that a file has the same name whether a link leads to its folder or not.
     """
 
-    def __init__(self, root: str | None = None) -> None:
+    def __init__(self, root: str | None = None, rule: ListingRule = USUAL_RULE) -> None:
         """Take the folder that no link may lead out of, without links in its own path; None for anywhere."""
         self._root = root
+        self._why = rule.why
+        self._unfinished_in = rule.unfinished_in
         self._tops: set[str] = set()
         self._links: deque[str] = deque()
 
     def walk(self, location: str) -> Iterator[Folder]:
         """Yield each folder before its own subfolders; one that is not walked is given without files."""
+        self._location = location
         self._links.append(location)
         while self._links:
             path = self._links.popleft()
@@ -216,7 +221,7 @@ class LocalFolders:
                 yield Folder(location=path, files=[], is_repeated=True)
                 continue
             try:
-                folder, below, links = _look_into(path)
+                folder, below, links = self._look_into(path)
             except OSError as error:
                 unreadable = f"The folder cannot be read: {error.strerror}."
                 yield Folder(location=path, files=[], refused=Ineligible(Reason.UNREADABLE_FOLDER, unreadable))
@@ -230,32 +235,52 @@ class LocalFolders:
         above = real
         while above not in self._tops:
             above, name = posixpath.split(above)
-            if not name or name.startswith("."):
+            if not name or self._why(name, is_folder=True) is not None:
                 return False
         return True
 
+    def _look_into(self, path: str) -> tuple[Folder, list[str], list[str]]:
+        files: list[str] = []
+        folders: list[str] = []
+        links: list[str] = []
+        others: list[str] = []
+        linked: set[str] = set()
+        left_out: defaultdict[LeftOut, list[str]] = defaultdict(list)
+        with os.scandir(path) as entries:
+            for entry in entries:
+                is_folder = _is_folder(entry)
+                why = self._why(path_within(entry.path, self._location), is_folder=is_folder)
+                if why is not None:
+                    left_out[why].append(entry.name)
+                    if why is LeftOut.HIDDEN and is_folder and not entry.is_symlink():
+                        left_out[LeftOut.HIDDEN_AUDIO] += _audio_in(entry)
+                elif is_folder:
+                    (links if entry.is_symlink() else folders).append(entry.name)
+                else:
+                    (files if _is_file(entry) else others).append(entry.name)
+                    if entry.is_symlink():
+                        linked.add(entry.name)
+        unfinished = self._unfinished_in(files)
+        left_out[LeftOut.UNFINISHED] = [*{*unfinished.values()}]
+        files = [name for name in files if name not in unfinished]
+        for names in (files, folders, links, others, *left_out.values()):
+            names.sort(key=os.fsencode)
+        found = Folder(
+            location=path,
+            files=files,
+            links=frozenset(linked),
+            left_out={why: names for why, names in left_out.items() if names},
+            unfinished=frozenset(unfinished),
+            unreadable=others,
+        )
+        return found, folders, links
 
-def _look_into(path: str) -> tuple[Folder, list[str], list[str]]:
-    files: list[str] = []
-    folders: list[str] = []
-    links: list[str] = []
-    hidden: list[str] = []
-    others: list[str] = []
-    linked: set[str] = set()
-    with os.scandir(path) as entries:
-        for entry in entries:
-            if entry.name.startswith("."):
-                hidden.append(entry.name)
-            elif _is_folder(entry):
-                (links if entry.is_symlink() else folders).append(entry.name)
-            else:
-                (files if _is_file(entry) else others).append(entry.name)
-                if entry.is_symlink():
-                    linked.add(entry.name)
-    for names in (files, folders, links, hidden, others):
-        names.sort(key=os.fsencode)
-    found = Folder(location=path, files=files, links=frozenset(linked), hidden=hidden, unreadable=others)
-    return found, folders, links
+
+def _audio_in(folder: os.DirEntry[str]) -> Iterator[str]:
+    """Yield the audio in a hidden folder, by the names of its files."""
+    for path, _, names in os.walk(folder.path):
+        within = folder.name + path[len(folder.path) :]
+        yield from (f"{within}/{name}" for name in names if is_audio_name(name) and not name.startswith("._"))
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, Self
 
+from proofsweep.files.names import LeftOut, ListingRule
 from proofsweep.model.items import FileFacts
 from proofsweep.model.reasons import Ineligible
 
@@ -17,8 +18,8 @@ class Folder:
     location: str  # of the folder itself
     files: list[str]  # names of its files; links that lead nowhere are among them
     links: frozenset[str] = frozenset()  # of the files, those that are links
-    # names of files and folders that begin with a dot; the walk skips such folders.
-    hidden: list[str] = field(default_factory=list)
+    left_out: Mapping[LeftOut, list[str]] = field(default_factory=dict)  # names of files and folders; none is walked
+    unfinished: frozenset[str] = frozenset()  # names of files that are still written, whether they are there or not
     unreadable: list[str] = field(default_factory=list)  # names of entries that are neither file nor folder
     known: Mapping[str, FileFacts] = field(default_factory=dict)  # facts of files by name, if the listing gave them
     refused: Ineligible | None = None  # why the folder was not walked, and its files are not known
@@ -51,8 +52,10 @@ class Source(Protocol):
     """A place of files. Safe to use from several threads.
 
     A location without a file gives None, even if no file can have such a name. A location of something else raises
-    SourceError with the reason `unreadable_file`.
+    SourceError with the reason `unreadable_file`. The rule says what a walk leaves out.
     """
+
+    rule: ListingRule
 
     def facts(self, location: str) -> FileFacts | None:
         """Return what is known of a file without opening it."""

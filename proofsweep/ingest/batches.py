@@ -23,6 +23,8 @@ _BATCH_ID = re.compile(r"(?:[PMNL]_)?\d{17}")
 # Rows that nobody waits for, takes or moves.
 _APART = frozenset({Reason.TEST_MESSAGE, Reason.WITHDRAWN})
 
+_NOT_THERE = frozenset({Reason.MISSING_AUDIO, Reason.UNREADABLE_MESSAGE, Reason.SOURCE_CHANGED})
+
 # The tag that all files of a delivery have, and no others in a watched folder.
 IN_BATCH = "batch"
 
@@ -46,7 +48,7 @@ class BatchRow:
     def is_there(self) -> bool:
         """Whether the file or the message is there that is named, with the declared size; or it is not named at all."""
         if not isinstance(self.row.audio_facts, FileFacts):
-            return reason_at_look(self.row) not in {Reason.MISSING_AUDIO, Reason.UNREADABLE_MESSAGE}
+            return reason_at_look(self.row) not in _NOT_THERE
         return self.row.declared is None or self.row.declared.is_size(self.row.audio_facts.size_bytes)
 
 

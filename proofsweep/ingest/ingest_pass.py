@@ -26,6 +26,7 @@ from proofsweep.store.watches import Watch
 from proofsweep.verify.item.verify_item import Clock
 from proofsweep.verify.leg.leg_context import RemainingItems
 from proofsweep.verify.leg.leg_session import settle_last_leg
+from proofsweep.verify.plan.survey import ignored_entries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,8 +157,11 @@ class IngestPass:
     def _looked(self, before: Mapping[str, Sighting], recent: Mapping[str, PastAnswer]) -> Looked:
         looked, known = Looked(), self.watch.batches()
         with suppress(EmptyCatalog):
-            half_moved = self.records.half_moved
-            looked = self.look(self.folder(), before, recent, self.clock(), known=known, half_moved=half_moved)
+            folder, half_moved = self.folder(), self.records.half_moved
+            try:
+                looked = self.look(folder, before, recent, self.clock(), known=known, half_moved=half_moved)
+            finally:
+                self.report.ignored = ignored_entries(folder)
         self.watch.keep(looked.sightings)
         if looked.batches:
             self.watch.keep_batches(known)

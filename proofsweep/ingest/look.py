@@ -115,7 +115,7 @@ class Look:
         """
         looked = Looked(catalog_name=folder.name)
         listed: dict[str, ManifestRow] = {}
-        found = ((item_id_of(row, folder.name), row) for row in self._finished(folder.rows(), looked, half_moved))
+        found = ((item_id_of(row, folder.name), row) for row in self._resting(folder.rows(), half_moved))
         rows = [
             BatchRow(item_id, row, Decision.INCOMPLETE_BATCH, None)
             for item_id, row in found
@@ -174,18 +174,13 @@ class Look:
         if each.decision is Decision.TAKE:
             looked.ready.append(each.row)
 
-    def _finished(
-        self, rows: Iterable[ManifestRow], looked: Looked, half_moved: Collection[str]
-    ) -> Iterator[ManifestRow]:
+    def _resting(self, rows: Iterable[ManifestRow], half_moved: Collection[str]) -> Iterator[ManifestRow]:
         for row in rows:
             audio = row.audio or ""
             is_away = row.refused is not None and row.refused.reason is Reason.MISSING_AUDIO
             if (is_away and row.batch is None) or any(is_within(audio, at) for at in half_moved):
                 continue  # it was moved, or is still on its way
-            if self.rules.is_unfinished_name(audio.rpartition("/")[2]):
-                looked.decisions[Decision.UNFINISHED] += 1
-            else:
-                yield row
+            yield row
 
     def _standing(self, answers: Mapping[str, PastAnswer], now: datetime) -> dict[str, PastAnswer]:
         return {item_id: answer for item_id, answer in answers.items() if self.rules.stands(answer, now)}

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from fnmatch import fnmatchcase
 
 from proofsweep.model.items import FileFacts, ManifestRow, raw_bytes
 from proofsweep.model.reason_entries import AtFault, Heals
@@ -31,7 +30,6 @@ class Decision(StrEnum):
 
     TAKE = "take"
     ANSWERED = "answered"  # this version has its answer
-    UNFINISHED = "unfinished"  # its name says that it is still written
     SETTLING = "settling"  # it may still be written
     INCOMPLETE = "incomplete"  # the sidecar or the end of the audio may still come
     INCOMPLETE_BATCH = "incomplete_batch"  # it is of a delivery of which files may still come
@@ -58,14 +56,12 @@ class IngestRules:
         pair_seconds: how long a file waits for its sidecar, or for the end that its header promises.
         tries: how often one version is tried at most.
         batch_wait_seconds: how long a delivery waits for the files that it names, before it is taken with its findings.
-        unfinished_names: patterns of names that a producer uses while it writes.
     """
 
     settle_seconds: float
     pair_seconds: float
     tries: int
     batch_wait_seconds: float = 21_600.0
-    unfinished_names: tuple[str, ...] = ()
 
     def retry_at(self, tries: int, now: datetime) -> datetime | None:
         """Return when a version that has failed so often comes back; None if it does not."""
@@ -82,10 +78,6 @@ class IngestRules:
     def given_up(self, sightings: Mapping[str, "Sighting"]) -> set[str]:
         """Return the items that are not tried again."""
         return {item_id for item_id, sighting in sightings.items() if sighting.tries >= self.tries}
-
-    def is_unfinished_name(self, name: str) -> bool:
-        """Return whether a producer gives such a name to a file that it still writes."""
-        return any(fnmatchcase(name.lower(), pattern.lower()) for pattern in self.unfinished_names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +125,7 @@ class PassReport:
         given_up: items that are not tried again.
         run_ids: the runs that it gave to be verified.
         incomplete: why deliveries that have waited long enough are not complete, by the location of their folders.
+        ignored: entries of the folder that are no files to verify, by the cause.
         is_whole: False if rows of a run remain, and the pass ended there.
     """
 
@@ -142,6 +135,7 @@ class PassReport:
     given_up: set[str] = field(default_factory=set)
     run_ids: list[str] = field(default_factory=list)
     incomplete: dict[str, str] = field(default_factory=dict)
+    ignored: Mapping[str, int] = field(default_factory=dict)
     is_whole: bool = True
 
 

@@ -44,6 +44,13 @@ class CatalogSettings(Section):
 
     # names of a sidecar in a scanned folder; a full name goes before a stem, else the first that exists is used.
     sidecar_names: tuple[Annotated[str, AfterValidator(own_pattern)], ...] = ("{name}.sidecar", "{stem}.sidecar")
+    # patterns of files and folders that no folder, bucket or delivery gives: of names, or with a slash of paths.
+    exclude: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    # patterns of the names that producers give to files which they still write, or lay beside them.
+    unfinished_names: tuple[str, ...] = (
+        *("*.part", "*.partial", "*.tmp", "*.temp", "*.filepart", "*.crdownload", "*.aria2", "*.!ut", "*.!qb"),
+        *("*.opdownload", "*.lftp-pget-status", "*~"),
+    )
     dedupe: bool = True  # whether the same bytes with the same sidecar are verified only once
     # whether plans of a whole catalog leave out WAVs that surely carry no credential, as the option of this name does.
     skip_without_credential: bool = False

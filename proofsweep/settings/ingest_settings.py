@@ -24,7 +24,5 @@ class IngestSettings(Section):
     batch_wait_seconds: Seconds = 21_600.0
     batch_moves: Literal["batch", "release"] = "batch"
     tries: Annotated[int, Field(ge=1)] = 5  # how often one version of a file is tried at most
-    # patterns of the names that producers give to files which they still write.
-    unfinished_names: tuple[str, ...] = ("*.part", "*.partial", "*.tmp", "*.temp", "*.filepart", "*.crdownload", "*~")
     # the tag that holds the supplier, which is the first folder below the watched one.
     supplier_tag: Annotated[str, Field(min_length=1)] = "supplier"

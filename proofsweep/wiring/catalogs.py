@@ -5,6 +5,7 @@ from functools import partial
 from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.files.files import Files
+from proofsweep.files.names import ListingRule
 from proofsweep.model.reading import Reading, checksums_of, path_maps_of
 from proofsweep.model.runs import INGEST, Plan
 from proofsweep.model.selection import ALL_ROWS, Selection
@@ -29,6 +30,7 @@ def catalog_for(
         is_confined=not selection.allow_outside and given.outside == "deny",
         name=given.name,
         reading=selection.reading.over(_usual_reading(settings)),
+        rule=ListingRule(given.exclude, given.unfinished_names),
         is_checked=is_checked,
     )
 

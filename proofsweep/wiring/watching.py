@@ -165,5 +165,4 @@ def _rules(settings: Settings) -> IngestRules:
         pair_seconds=ingest.pair_seconds,
         tries=ingest.tries,
         batch_wait_seconds=ingest.batch_wait_seconds,
-        unfinished_names=ingest.unfinished_names,
     )

@@ -136,22 +136,22 @@ def test_walk_goes_from_folder_to_folder_in_order(place: FilePlace) -> None:
         "sub/deep/c.wav",
         "sub2/d.wav",
         "sub-1/e.wav",
-        ".trash/f.wav",
+        ".hack/f.wav",
         ".DS_Store",
     ):
         place.put(name, WAVE)
 
     walked = [
-        (folder.location.removeprefix(place.location), folder.files, folder.hidden)
+        (folder.location.removeprefix(place.location), folder.files, dict(folder.left_out))
         for folder in Files().walk(place.location)
     ]
 
     assert walked == [
-        ("", ["a.wav", "b.wav"], [".DS_Store", ".trash"]),
-        ("/sub", ["a.wav"], []),
-        ("/sub/deep", ["c.wav"], []),
-        ("/sub-1", ["e.wav"], []),
-        ("/sub2", ["d.wav"], []),
+        ("", ["a.wav", "b.wav"], {"hidden": [".DS_Store", ".hack"], "hidden_audio": [".hack/f.wav"]}),
+        ("/sub", ["a.wav"], {}),
+        ("/sub/deep", ["c.wav"], {}),
+        ("/sub-1", ["e.wav"], {}),
+        ("/sub2", ["d.wav"], {}),
     ]
 
 

@@ -10,7 +10,11 @@ from proofsweep.files.source import Source
 
 
 class ListsBeside:
-    """Looks into each folder of this machine once. In buckets, where looking is a listing, no list is searched."""
+    """Looks into each folder of this machine once. In buckets, where looking is a listing, no list is searched.
+
+    Attributes:
+        unfinished: the locations of files in these folders that are still written.
+    """
 
     def __init__(self, checksums: Checksums, source: Source, root: str) -> None:
         """Take the root, above which nothing is searched."""
@@ -18,6 +22,7 @@ class ListsBeside:
         self._source = source
         self._root = root
         self._read: set[str] = set()
+        self.unfinished: set[str] = set()
 
     def read_for(self, audio: str) -> None:
         """Read the lists of a file, unless they were read for another one."""
@@ -26,6 +31,7 @@ class ListsBeside:
             return
         for each in reversed([*self._new_folders(folder)]):
             found = next(self._source.walk(each))
+            self.unfinished |= {posixpath.join(each, name) for name in found.unfinished}
             self._checksums.read_folder(each, [name for name in found.files if is_list_name(name)], found.files)
 
     def _new_folders(self, folder: str) -> Iterator[str]:

@@ -37,6 +37,10 @@ class RowsOfFolders(Protocol):
         """Return the row of one file, whatever it is, and whether it is there or not."""
         ...
 
+    def has_no_row(self, location: str) -> bool:
+        """Return whether a file is never a row, although a message names it."""
+        ...
+
 
 class Deliveries:
     """The deliveries of one scan.
@@ -100,14 +104,16 @@ class Deliveries:
             found.are_all = self._only is not None
             for folder in release.folders:
                 for row in scan.rows_in(folder, found):
-                    naming = found.here.get(row.audio or "")
+                    naming = found.here.pop(row.audio or "", None)
                     if naming is None:
                         yield self._unnamed(row, release)
                         continue
                     is_link = bool(folder.links) and posixpath.basename(row.audio or "") in folder.links
                     yield self._named(row, naming, release, is_link=is_link)
-            for location, naming, refused in found.missing:
-                yield self._missing(scan.row_at(location), naming, refused, release)
+            left_out = ((location, naming, None) for location, naming in found.here.items())
+            for location, naming, refused in (*left_out, *found.missing):
+                if not scan.has_no_row(location):
+                    yield self._missing(scan.row_at(location), naming, refused, release)
             for each in release.broken:
                 self.counts.unreadable += 1
                 refused = Ineligible(Reason.UNREADABLE_MESSAGE, each.error or "")

@@ -50,7 +50,10 @@ class ListedFolders:
 
     def _names_in(self, location: str) -> list[str]:
         folder = self._folders.get(location)
-        return self._below[location] + ([] if folder is None else folder.files)
+        if folder is None:
+            return self._below[location]
+        left_out = (name for names in folder.left_out.values() for name in names)
+        return [*self._below[location], *folder.files, *folder.unfinished, *left_out]
 
 
 def _upwards(location: str) -> Iterator[str]:

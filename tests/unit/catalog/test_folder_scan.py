@@ -110,7 +110,8 @@ def test_what_is_ignored_is_counted_by_cause(tmp_path: Path) -> None:
     ignored = catalog.ignored
 
     assert rows == ["a.wav"]
-    assert (ignored[Cause.NOT_AUDIO], ignored[Cause.ORPHAN_SIDECARS], ignored[Cause.UNREADABLE]) == (3, 1, 2)
+    assert (ignored[Cause.NOT_AUDIO], ignored[Cause.ORPHAN_SIDECARS], ignored[Cause.UNREADABLE]) == (1, 1, 2)
+    assert ignored[Cause.HIDDEN] == 2
     assert ignored[Cause.REPEATED_FOLDERS] == 1
 
 

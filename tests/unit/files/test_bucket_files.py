@@ -15,9 +15,10 @@ import pytest
 from obstore.store import MemoryStore, S3Store
 
 from proofsweep.errors import NameTaken, SourceError
-from proofsweep.files import bucket_files
+from proofsweep.files import bucket_folders
 from proofsweep.files.audio import open_audio, read_sidecar
-from proofsweep.files.bucket_files import LOOK_BYTES, PIECE_BYTES, BucketFile, BucketFiles, facts_of, folders_below
+from proofsweep.files.bucket_files import LOOK_BYTES, PIECE_BYTES, BucketFile, BucketFiles, facts_of
+from proofsweep.files.bucket_folders import folders_below
 from proofsweep.files.source import Folder
 from proofsweep.model.items import FileFacts
 from proofsweep.model.reasons import Reason
@@ -263,7 +264,7 @@ def folders_of(*keys: str) -> list[Folder]:
 @pytest.mark.parametrize("seed", range(5))
 def test_the_order_of_the_listing_does_not_matter(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """A folder comes right before its subfolders, although `-` sorts before the slash; nor does the batch matter."""
-    monkeypatch.setattr(bucket_files, "_BATCH_ROWS", 2)
+    monkeypatch.setattr(bucket_folders, "_BATCH_ROWS", 2)
     keys = ["a/1", "a-b/1", "a/b/1", "z", "a/b/c/1", "y"]
     random.Random(seed).shuffle(keys)  # noqa: S311 - any order will do
 

@@ -267,10 +267,10 @@ def test_links_that_lead_nowhere_are_files_and_devices_are_unreadable(tmp_path: 
 
 def test_hidden_folders_are_named_and_not_walked(tmp_path: Path) -> None:
     """What begins with a dot belongs to a program, not to the delivery."""
-    (tmp_path / ".trash").mkdir()
-    (tmp_path / ".trash" / "a.wav").touch()
+    (tmp_path / ".hack").mkdir()
+    (tmp_path / ".hack" / "a.wav").touch()
     (tmp_path / "._a.wav").touch()
 
     (folder,) = walked(tmp_path)
 
-    assert (folder.files, folder.hidden) == ([], ["._a.wav", ".trash"])
+    assert (folder.files, folder.left_out) == ([], {"hidden": ["._a.wav", ".hack"], "hidden_audio": [".hack/a.wav"]})

@@ -15,6 +15,7 @@ from proofsweep.catalog.preflight import SizeLimits
 from proofsweep.endings import EndedBy
 from proofsweep.files.files import Files
 from proofsweep.files.moves import Moves
+from proofsweep.files.names import ListingRule
 from proofsweep.ingest.dispose import Disposal
 from proofsweep.ingest.ingest_pass import IngestPass
 from proofsweep.ingest.look import Look, past_answers
@@ -84,7 +85,6 @@ class Watched:
             settle_seconds=10,
             pair_seconds=0,
             tries=2,
-            unfinished_names=("*.part",),
         )
         disposal = Disposal(
             moves=Moves(files),
@@ -189,7 +189,8 @@ class Watched:
         put_release(self.folder / place, sending, files | {"resources/cover.jpg": b"\xff\xd8 cover"})
 
     def _open(self) -> Catalog:
-        return open_catalog(str(self.folder), sidecar_names=("{name}.sidecar",))
+        rule = ListingRule(unfinished=("*.part",))
+        return open_catalog(str(self.folder), sidecar_names=("{name}.sidecar",), rule=rule)
 
     def _plan(self, catalog: Catalog, run_id: str) -> Plan:
         self.planned.append(run_id)

@@ -26,7 +26,6 @@ RULES = IngestRules(
     settle_seconds=10,
     pair_seconds=900,
     tries=3,
-    unfinished_names=("*.part", "*~"),
 )
 ROW = ManifestRow(
     number=0,
@@ -108,14 +107,6 @@ def test_an_incomplete_file_is_waited_for_only_so_long() -> None:
     """A pair that never comes is verified as it is."""
     assert is_patient(seen(899), NOW, RULES)
     assert not is_patient(seen(900), NOW, RULES)
-
-
-@pytest.mark.parametrize(
-    ("name", "is_unfinished"), [("a.wav.part", True), ("A.WAV.PART", True), ("a.wav~", True), ("part.wav", False)]
-)
-def test_names_of_unfinished_files_are_known(name: str, *, is_unfinished: bool) -> None:
-    """A producer's own word for a file that it still writes is believed."""
-    assert RULES.is_unfinished_name(name) is is_unfinished
 
 
 def test_an_ineligible_row_is_final_unless_something_else_may_change() -> None:

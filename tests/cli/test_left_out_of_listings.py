@@ -1,0 +1,129 @@
+"""Folders hold more than deliveries: what is left out is counted, and nothing of a supplier's vanishes in silence."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from ..worlds.ddex_messages import Sending, Track, put_release
+
+WAV = b"RIFF\x24\x00\x00\x00WAVEfmt "
+Command = Callable[..., CompletedProcess[str]]
+Planned = Callable[[Path], dict[str, object]]
+
+
+@pytest.fixture
+def planned(proofsweep: Command) -> Planned:
+    """Plan a catalog, and give what is said of it."""
+
+    def planned(catalog: Path) -> dict[str, object]:
+        done = proofsweep("plan", catalog, "--json")
+        assert (done.returncode, done.stderr) == (0, "")
+        found: dict[str, object] = json.loads(done.stdout)
+        return found
+
+    return planned
+
+
+def write(folder: Path, *names: str) -> Path:
+    """Write files of these names."""
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(b"proof" if name.endswith("sidecar") else WAV)
+    return folder
+
+
+DOTS = ("...And Loud For All/01.wav", "..Hits/01.wav", "Album/...Baby.wav", ".hack/01.wav", ".hack/02.mp3", ".DS_Store")
+DOTS_IGNORED = {"hidden": 2, "hidden_audio": 2}
+NAS = (
+    *("acme/song.wav", "#recycle/acme/gone.wav", "$RECYCLE.BIN/S-1-5/$R1.wav", "@Recently-Snapshot/GMT/acme/song.wav"),
+    *(".snapshot/daily/song.wav", "acme/@eaDir/song.wav/SYNOAUDIO.wav", "lost+found/1.wav", ".Trash-1000/files/x.wav"),
+)
+DOWNLOADS = (
+    *("a.wav", "a.wav.aria2", "b.wav.part", "c.WAV", "c.WAV.CRDOWNLOAD", "d.wav", "d.wav.!ut", "e.wav.filepart"),
+    *("big.wav.partial", "f.mp3", "f.mp3.sidecar", "f.mp3.sidecar.aria2", "g.mp3", "g.mp3.sidecar.part", "whole.wav"),
+)
+
+
+def test_only_one_dot_hides_a_name(planned: Planned, workdir: Path, proofsweep: Command) -> None:
+    """Albums begin with two dots and more; audio that is hidden has a count of its own, on the screen as well."""
+    write(workdir / "folder", *DOTS)
+
+    found = planned(workdir / "folder")
+
+    assert (found["eligible"], found["ignored"]) == (3, DOTS_IGNORED)
+    assert "ignored: 2 hidden, 2 hidden audio" in proofsweep("plan", workdir / "folder").stdout
+
+
+def test_folders_of_a_file_server_are_left_out(planned: Planned, workdir: Path) -> None:
+    """Recycle bins, snapshots and thumbnails, with a count of the folders; one that is given itself is read."""
+    write(workdir / "share", *NAS)
+
+    found = planned(workdir / "share")
+
+    assert (found["eligible"], found["ignored"]) == (1, {"system_folders": 7})
+    assert planned(workdir / "share" / "#recycle")["eligible"] == 1
+
+
+def test_a_person_excludes_more(planned: Planned, workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By names and by paths, in any case and form of Unicode; also what a message names."""
+    write(workdir / "folder", "a.wav", "a_Preview.WAV", "Démos/b.wav", "x/old/c.wav", "old/d.wav")
+    named = ["resources/01.wav", "resources/01_preview.wav"]
+    tracks = [Track(isrc=f"QZABC260000{number}", files=[path]) for number, path in enumerate(named)]
+    put_release(workdir / "folder" / "r1", Sending(version="43", tracks=tracks))
+    write(workdir / "folder" / "r1", *named)
+    monkeypatch.setenv("PROOFSWEEP_CATALOG__EXCLUDE", '["*_preview.wav", "DE\u0301MOS", "x/old/"]')
+
+    found = planned(workdir / "folder")
+
+    assert (found["items"], found["eligible"], found["ignored"]) == (3, 3, {"excluded": 4})
+
+
+def test_downloads_that_go_on_are_left_out(planned: Planned, workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what lies beside them; so is audio whose sidecar is still written. Another setting is another rule."""
+    write(workdir / "folder", *DOWNLOADS)
+
+    found = planned(workdir / "folder")
+    monkeypatch.setenv("PROOFSWEEP_CATALOG__UNFINISHED_NAMES", "[]")
+
+    assert (found["eligible"], found["ignored"]) == (1, {"unfinished": 10})
+    assert planned(workdir / "folder")["eligible"] != 1
+
+
+def test_a_list_names_a_download_that_goes_on(planned: Planned, workdir: Path) -> None:
+    """Its row says so; so does that of audio whose sidecar is still written."""
+    write(workdir, "a.wav", "a.wav.aria2", "f.mp3", "f.mp3.sidecar", "f.mp3.sidecar.part", "whole.wav")
+    (workdir / "list.csv").write_text("audio,sidecar\na.wav,\nf.mp3,f.mp3.sidecar\nwhole.wav,\n")
+
+    found = planned(workdir / "list.csv")
+
+    assert (found["eligible"], found["reasons"]) == (1, {"source_changed": 2})
+
+
+def test_a_message_names_what_a_folder_leaves_out(planned: Planned, workdir: Path) -> None:
+    """A hidden file that is named is sent; a download that goes on has a row that says so; none of both vanishes."""
+    named = ["resources/.01.wav", "resources/02.wav", "resources/...Baby.wav"]
+    tracks = [Track(isrc=f"QZABC260000{number}", files=[path]) for number, path in enumerate(named)]
+    put_release(workdir / "folder" / "r1", Sending(version="43", tracks=tracks))
+    write(workdir / "folder" / "r1", *named, "resources/02.wav.aria2")
+
+    found = planned(workdir / "folder")
+
+    assert (found["items"], found["eligible"], found["reasons"]) == (3, 2, {"source_changed": 1})
+
+
+def test_a_pass_says_what_it_leaves_out(proofsweep: Command, workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of it is verified or moved: not what lies in a recycle bin, and not a download that goes on."""
+    monkeypatch.setenv("PROOFSWEEP_INGEST__SETTLE_SECONDS", "0")
+    left = [name for name in (*NAS, *DOWNLOADS) if name not in {"acme/song.wav", "whole.wav"}]
+    write(workdir / "drop", *left, ".hack/01.wav")
+
+    told = proofsweep("ingest", workdir / "drop")
+    document = json.loads(proofsweep("ingest", workdir / "drop", "--json").stdout)
+
+    assert (told.returncode, told.stderr) == (0, "")
+    assert "nothing new; ignored: 1 hidden, 1 hidden audio, 7 system folders, 10 unfinished" in told.stdout
+    assert document["ignored"] == {"hidden": 1, "hidden_audio": 1, "system_folders": 7, "unfinished": 10}
+    assert not (workdir / "results" / "verdicts").exists()
