@@ -54,6 +54,12 @@ class FolderStore:
             return (self._root / name).read_bytes()
         return None
 
+    def read_range(self, name: str, start: int, end: int) -> bytes:
+        """Read the bytes of a file from `start` to before `end`."""
+        with self._wrapped_errors("read"), (self._root / name).open("rb") as file:
+            file.seek(start)
+            return file.read(end - start)
+
     def names(self, folder: str) -> list[str]:
         """List files; drafts of unfinished writes are not objects."""
         return [f"{folder}/{entry.name}" for entry in self._entries(folder) if entry.is_file()]

@@ -70,18 +70,19 @@ def open_store(url: str, called: str = "results store") -> Store:
 
     Messages call it so. ResultsError if the location is of another kind, or holds credentials.
     """
-    scheme, has_scheme, rest = url.partition("://")
+    scheme, has_scheme, _ = url.partition("://")
     if not has_scheme:
         return FolderStore(Path(url).expanduser().absolute(), called)
-    if scheme == "file":
-        return FolderStore(Path(rest).absolute(), called)
-    if is_bucket(url):
-        from proofsweep.store.bucket_store import BucketStore  # noqa: PLC0415 - only for buckets, which few have
-
+    if scheme == "file" or is_bucket(url):
         try:
-            return BucketStore(path_of(url, "/"), called=called)
+            location = path_of(url, "/")
         except CatalogError as error:
             raise ResultsError(f"The {called} cannot be used: {error.message}.") from error
+        if scheme == "file":
+            return FolderStore(Path(location), called)
+        from proofsweep.store.bucket_store import BucketStore  # noqa: PLC0415 - only for buckets, which few have
+
+        return BucketStore(location, called=called)
     kinds = ", ".join(f"{each}://" for each in sorted(BUCKET_SCHEMES))
     raise ResultsError(f"A {called} at {scheme}:// is not supported; give a folder, or a URL of {kinds}.")
 

@@ -12,14 +12,13 @@ from typing import Self
 
 import duckdb
 
-from proofsweep.answers.views.store_files import STORE_SCHEME, StoreFiles
+from proofsweep.answers.views.store_files import STORE_SCHEME, StoreFiles, read_by_us
 from proofsweep.answers.views.tables import create_tables
 from proofsweep.answers.views.views import View, quoted, read_by, views
 from proofsweep.errors import ResultsError
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables.registry import written_by
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.store import is_in_bucket
 
 _SETTINGS = (
     "SET TimeZone = 'UTC'",
@@ -117,7 +116,7 @@ def _prepare(connection: duckdb.DuckDBPyConnection, results: Results) -> list[Pl
     spill = Path(gettempdir(), f"proofsweep-query-{token_hex(8)}")  # else DuckDB writes into the working folder
     for setting in (*_SETTINGS, f"SET temp_directory = {quoted(str(spill))}"):
         connection.execute(setting)
-    if is_in_bucket(results.store):
+    if read_by_us(results.store):
         connection.register_filesystem(StoreFiles(results.store))
     return create_tables(connection, results)
 

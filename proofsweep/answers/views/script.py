@@ -10,6 +10,7 @@ from proofsweep.answers.views.tables import (
     GONE_FILES,
     LISTING_FILES,
     PARTS,
+    RUN_DATE,
     VERDICTS_FILES,
     advice_views,
     empty_table,
@@ -19,6 +20,7 @@ from proofsweep.answers.views.tables import (
     newest_per_item,
 )
 from proofsweep.answers.views.views import View, quoted
+from proofsweep.errors import ResultsError
 from proofsweep.model.layout import run_folder
 from proofsweep.model.runs import INGEST
 from proofsweep.model.tables import schemas
@@ -70,7 +72,11 @@ SEMI JOIN (
 
 
 def script_of(results: Results, environments: Sequence[str], views: Sequence[View]) -> str:
-    """Write the script: the schema `store` over the tables, then the views."""
+    """Write the script: the schema `store` over the tables, then the views; ResultsError if DuckDB cannot read it."""
+    if "\\" in results.store.url:
+        raise ResultsError(
+            f"DuckDB alone cannot read {results.store.url}: it takes the backslash for a slash. `proofsweep query` can."
+        )
     return _HEAD + "\n".join(f"{statement};\n" for statement in _statements(results, environments, views))
 
 
@@ -108,8 +114,9 @@ def _table(results: Results, table: str) -> str:
     if next(results.all_parts(table), None) is None:
         return empty_table(table, SCHEMAS[table])
     location = quoted(glob_of(results, PARTS.format(table)))
-    names = ", filename = true" if table == "verdicts" else ""
+    names = "*" if table == "verdicts" else "* EXCLUDE (filename)"
     return (  # the empty row gives each column its type, also those that all files lack
-        f"{empty_table(table, SCHEMAS[table])}\n"
-        f"UNION ALL BY NAME FROM read_parquet({location}, union_by_name = true, hive_partitioning = true{names})"
+        f"{empty_table(table, SCHEMAS[table])}\n"  # noqa: S608 - our own names
+        f"UNION ALL BY NAME SELECT {names}, {RUN_DATE} FROM read_parquet({location}, union_by_name = true, "
+        "hive_partitioning = false, filename = true)"
     )

@@ -4,11 +4,12 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
 
-from proofsweep.store.store import REQUESTS_AT_ONCE
+from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.store import REQUESTS_AT_ONCE, Store
 
 if TYPE_CHECKING:
     from proofsweep.store.bucket_store import BucketStore
@@ -18,13 +19,18 @@ STORE_SCHEME = "proofsweep"
 _BLOCK_BYTES = 1024 * 1024
 
 
+def read_by_us(store: Store) -> "TypeGuard[BucketStore | FolderStore]":
+    """Whether DuckDB reads a store through `StoreFiles`: it takes a backslash in a folder's name for a slash."""
+    return not isinstance(store, FolderStore) or "\\" in store.url
+
+
 class StoreFiles(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types
     """The objects of a results store, as `proofsweep://<name>`; nothing can be written."""
 
     protocol = STORE_SCHEME
     cachable = False
 
-    def __init__(self, store: "BucketStore") -> None:
+    def __init__(self, store: "BucketStore | FolderStore") -> None:
         super().__init__()
         self._store = store
         self._sizes = lru_cache(maxsize=None)(store.sizes)

@@ -9,7 +9,7 @@ from operator import attrgetter
 import duckdb
 import pyarrow as pa
 
-from proofsweep.answers.views.store_files import STORE_SCHEME
+from proofsweep.answers.views.store_files import STORE_SCHEME, read_by_us
 from proofsweep.answers.views.views import quoted
 from proofsweep.model import layout
 from proofsweep.model.reasons import REASONS, remedy_for
@@ -18,7 +18,6 @@ from proofsweep.model.runs import INGEST, Plan
 from proofsweep.model.tables import schemas
 from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.store.derived_log import Entry
-from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.listings import GONE, listing_objects, newest_listings
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import IndexedRuns, RunIndex
@@ -36,7 +35,8 @@ _KINDS = {
 }
 # Both are in the name of a part, so a query for one run or one day opens only its files.
 _RUN_ID = r"regexp_extract({}, '([^-/\\]+)-[0-9-]+\.parquet$', 1) AS run_id"
-_RUN_DATE = "regexp_extract(filename, 'run_date=([0-9-]{10})', 1)::DATE AS run_date"
+RUN_DATE = "regexp_extract(filename, 'run_date=([0-9-]{10})/[^/]+$', 1)::DATE AS run_date"
+"""It is read from the end of a name: above the store, any folder may have such a name."""
 _NO_ROWS = " WHERE false"
 PARTS = "{}/*/[!.]*.parquet"
 """The parts of a table; hidden files are none, which a copying tool or a file manager may leave behind."""
@@ -117,7 +117,7 @@ def files_in(location: str) -> str:
 
 def _reading_parts(table: str, schema: pa.Schema, location: str) -> str:
     columns = f"* REPLACE ({_RUN_ID.format('filename')})" if "run_id" in schema.names else "*"
-    further = [_RUN_DATE, "filename"] if table == "verdicts" else [_RUN_DATE]
+    further = [RUN_DATE, "filename"] if table == "verdicts" else [RUN_DATE]
     return f"SELECT {', '.join([columns, *further])} FROM {reading(schema, [location])}"
 
 
@@ -144,7 +144,7 @@ def _empty(schema: pa.Schema) -> str:
 
 def location_of(results: Results, name: str) -> str:
     """Return how this process's DuckDB reads an object, or the objects of a glob, of a results store."""
-    return glob_of(results, name) if isinstance(results.store, FolderStore) else f"{STORE_SCHEME}://{name}"
+    return f"{STORE_SCHEME}://{name}" if read_by_us(results.store) else glob_of(results, name)
 
 
 def glob_of(results: Results, name: str) -> str:
@@ -166,7 +166,7 @@ def items_in(locations: Sequence[str], schema: pa.Schema) -> str:
     """Return the query for the items in some files, each with its run."""
     if not locations:
         return f"SELECT NULL::VARCHAR AS run_id, {_empty(schema).removeprefix('SELECT ')}"
-    run_id = "regexp_extract(filename, '_runs/([^/]+)/', 1)"
+    run_id = "regexp_extract(filename, '_runs/([^/]+)/[^/]+/[^/]+$', 1)"
     return f"SELECT {run_id} AS run_id, {', '.join(schema.names)} FROM {reading(schema, locations)}"
 
 
