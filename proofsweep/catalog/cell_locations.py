@@ -24,8 +24,8 @@ class CellLocations:
     def located(self, cell: str | None, folder: str, guess: str | None) -> tuple[Sequence[str], str | None]:
         """Return the locations that a cell may name, the likeliest first; if it names none, what may be shown of it.
 
-        The second value is what is wrong then. If no file is at the first location, the cell may be meant otherwise,
-        also in the bytes of a `guess` at the encoding.
+        The second value is what is wrong then. A path of Windows comes first as it is written, and not joined to a
+        folder of ours. A cell may be meant otherwise than written, also in the bytes of a `guess` at the encoding.
         """
         if cell is None:
             return (), None
@@ -34,7 +34,8 @@ class CellLocations:
         if wrong is not None:
             return (location,), wrong
         others = (self._as_written(each, folder) for each in _other_spellings(written, guess))
-        return (location, *(other for other, other_wrong in others if other_wrong is None)), None
+        spellings = (location, *(other for other, other_wrong in others if other_wrong is None))
+        return ((written, *spellings) if is_windows(written) else spellings), None
 
     def _as_written(self, cell: str, folder: str) -> tuple[str, str | None]:
         proof_id = proof_id_of(cell)

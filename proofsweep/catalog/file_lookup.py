@@ -38,7 +38,7 @@ class FileLookup:
         if proof_id_of(location) is not None:
             return Unlisted.UNLISTED
         if not is_bucket(location):
-            return self._files.facts(location)
+            return self._files.facts(location) if location.startswith("/") else None
         self._files.refuse_outside(location)
         return self._objects.facts(location)
 

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
-from itertools import count
+from itertools import count, islice
 from tempfile import TemporaryFile
 from typing import Self
 
@@ -84,7 +84,8 @@ class FolderScan:
     def found_at(cls, path: str, options: CatalogOptions) -> Self | None:
         """Open the folder at a path, or the prefix of a URL; None if there is none."""
         if is_bucket(path):
-            is_there, path = next(options.files.buckets.listed(path), None) is not None, path.rstrip("/")
+            bad: dict[str, str] = {}
+            is_there, path = bool([*islice(options.files.buckets.listed(path, bad=bad), 1)] or bad), path.rstrip("/")
         elif is_there := posixpath.isdir(path):
             try:
                 os.scandir(path).close()

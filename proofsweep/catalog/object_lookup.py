@@ -149,8 +149,9 @@ class ObjectLookup:
         if not rows:
             return
         most_keys = _SPARE_KEYS + _KEYS_PER_ROW * rows
+        bad: dict[str, str] = {}
         try:
-            listed = self._files.listed(f"{root}/{prefix}", _before(first))
+            listed = self._files.listed(f"{root}/{prefix}", _before(first), bad=bad)
             end = self._take(listed, last, most_keys, partial(self._set, root))
         except SourceError as error:
             if isinstance(error.__cause__, Exception) and failure_of(error.__cause__).kind is FailureKind.NO_BUCKET:
@@ -158,7 +159,8 @@ class ObjectLookup:
             else:
                 self._raise_unless_readable(error, f"{root}/{first}")
             return
-        self._table.execute(_COVER, (root, start, end or start + _LAST))
+        if not bad:  # else what is not listed may be there
+            self._table.execute(_COVER, (root, start, end or start + _LAST))
 
     def _set(self, root: str, found: Sequence[tuple[str, FileFacts]]) -> None:
         self._table.executemany(_SET, ((*_cells(facts), root, key) for key, facts in found))
@@ -177,7 +179,7 @@ class ObjectLookup:
             if not forms:
                 continue
             with suppress(SourceError):  # then they stay missing
-                listed = self._files.listed(f"{root}/{prefix}", _before(min(forms)))
+                listed = self._files.listed(f"{root}/{prefix}", _before(min(forms)), bad={})
                 self._take(listed, max(forms), _SPARE_KEYS, partial(self._set_others, root))
 
     def _set_others(self, root: str, found: Sequence[tuple[str, FileFacts]]) -> None:

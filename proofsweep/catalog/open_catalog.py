@@ -20,12 +20,12 @@ from proofsweep.files.files import Files
 from proofsweep.files.locations import (
     hint_for,
     is_bucket,
-    is_windows,
     is_within,
     one_line,
     path_of,
     path_within,
     root_and_key,
+    shown,
 )
 from proofsweep.files.names import USUAL_RULE, ListingRule, is_audio_name
 from proofsweep.model.reading import USUAL_READING, Reading
@@ -190,6 +190,5 @@ def open_catalog(
     if found is None and is_bucket(path):
         raise EmptyCatalog(f"{one_line(path)}: there is no such object, and none below it")
     if found is None:
-        shown = location if is_windows(location) else path
-        raise CatalogError(f"{one_line(shown)}: there is no such file or folder{hint_for(location)}")
+        raise CatalogError(f"{shown(location, path)}: there is no such file or folder{hint_for(location)}")
     return found

@@ -10,28 +10,23 @@ from typing import TYPE_CHECKING, TypeVar
 import obstore
 
 from proofsweep.errors import NameTaken, SourceError
+from proofsweep.files.bad_keys import around_bad_keys, bad_key_of, bad_key_words, facts_of, pages
 from proofsweep.files.bucket_folders import folders_below
 from proofsweep.files.locations import root_and_key
 from proofsweep.files.names import USUAL_RULE, ListingRule
 from proofsweep.files.open_bucket import FAILURES, FailureKind, failure_of, open_bucket
 from proofsweep.files.source import Folder, OpenFile
 from proofsweep.model.items import FileFacts
-from proofsweep.model.reasons import Reason
+from proofsweep.model.reasons import Ineligible, Reason
 
 if TYPE_CHECKING:
-    from obstore import GetOptions, GetResult, ObjectMeta
+    from obstore import GetOptions, GetResult
     from obstore.store import ObjectStore
 
 PIECE_BYTES = 1024 * 1024
 # A look at an object reads so much: the head that tells equal files apart, and what stands before a WAV's audio.
 LOOK_BYTES = 64 * 1024
-# S3 lists at most so many keys in one answer.
-_PAGE_KEYS = 1_000
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_UNLISTABLE = (
-    "An object below it has a key with an empty part, a dot part or a control character, and so nothing there can be "
-    "listed: rename that object, or verify a manifest of the others."
-)
 _REASONS = {
     FailureKind.ARCHIVED: Reason.ARCHIVED,
     FailureKind.BAD_KEY: Reason.UNREADABLE_FILE,
@@ -143,20 +138,35 @@ class BucketFiles:
         return self._found(location, partial(BucketFile, is_whole=is_whole))
 
     def walk(self, location: str) -> Iterator[Folder]:
-        """Return a prefix and all prefixes below it as folders, with the facts of their files."""
-        return folders_below(location, self.listed(location), self.rule)
+        """Return a prefix and all prefixes below it as folders, with the facts of their files.
 
-    def listed(self, location: str, after: str | None = None) -> Iterator[tuple[str, FileFacts]]:
-        """List the keys below a prefix, after one, with their facts, in order; SourceError if they cannot be listed."""
+        A key that cannot be requested is a folder of its own, at the end, which says so.
+        """
+        bad: dict[str, str] = {}
+        yield from folders_below(location, self.listed(location, bad=bad), self.rule)
+        for key, sentence in bad.items():
+            refused = Ineligible(Reason.UNREADABLE_FILE, sentence)
+            yield Folder(location=f"{root_and_key(location)[0]}/{key}", files=[], refused=refused)
+
+    def listed(
+        self, location: str, after: str | None = None, *, bad: dict[str, str] | None = None
+    ) -> Iterator[tuple[str, FileFacts]]:
+        """List the keys below a prefix, after one, with their facts, in order; SourceError if they cannot be listed.
+
+        With `bad`, a key that cannot be requested is put there, with a sentence, and the others are listed in any
+        order and perhaps twice.
+        """
         store, key = self.store_and_key(location)
         prefix = f"{key.rstrip('/')}/" if key else ""
         try:
-            for page in obstore.list(store, prefix or None, offset=after, chunk_size=_PAGE_KEYS):
-                yield from ((meta["path"], facts_of(meta)) for meta in page if meta["path"].startswith(prefix))
+            yield from pages(store, prefix, after)
         except FAILURES as error:
-            if failure_of(error).kind is FailureKind.BAD_KEY:
-                raise SourceError(_UNLISTABLE, reason=Reason.UNREADABLE_FILE) from error
-            raise source_error(error) from error
+            if bad is None or bad_key_of(error) is None:
+                raise source_error(error) from error
+            try:
+                yield from around_bad_keys(store, prefix, bad)
+            except FAILURES as other:
+                raise source_error(other) from other
 
     def create(self, location: str, pieces: Iterable[bytes], sha256: str) -> None:
         """Put an object of exactly these bytes, which are held in memory: a conditional create is one request.
@@ -219,17 +229,10 @@ class BucketFiles:
             return self._stores[root], key
 
 
-def facts_of(meta: "ObjectMeta") -> FileFacts:
-    """Return an object's facts, with a version that does not depend on how the ETag is quoted."""
-    etag = meta["e_tag"]
-    version = etag.removeprefix("W/").strip('"') if etag else f"{meta['size']}-{meta['last_modified'].isoformat()}"
-    return FileFacts(meta["size"], version, meta["last_modified"].timestamp())
-
-
 def source_error(error: Exception) -> SourceError:
     """Turn a store's failure into a sentence, with the reason for the row."""
-    failure = failure_of(error)
-    sentence = f"{failure.sentence[0].upper()}{failure.sentence[1:]}."
+    failure, key = failure_of(error), bad_key_of(error)
+    sentence = bad_key_words(key) if key is not None else f"{failure.sentence[0].upper()}{failure.sentence[1:]}."
     return SourceError(sentence, reason=_REASONS.get(failure.kind, Reason.SOURCE_UNAVAILABLE))
 
 

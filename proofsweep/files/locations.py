@@ -71,6 +71,11 @@ def is_windows(written: str) -> bool:
     return _WINDOWS.match(written) is not None
 
 
+def shown(written: str, path: str) -> str:
+    """Return a location for a message: its path, but a path of Windows as it is written, not joined to our folders."""
+    return one_line(written if is_windows(written) else path)
+
+
 def hint_for(written: str) -> str:
     """Return what may be wrong with a location at which nothing is, with a space before it; empty if it looks right."""
     if written.startswith("~"):

@@ -15,7 +15,7 @@ from proofsweep.catalog.preflight import SizeLimits
 from proofsweep.catalog.row_choice import RowChoice
 from proofsweep.errors import CatalogError, ConfigError
 from proofsweep.files.files import Files
-from proofsweep.files.locations import is_bucket, one_line, path_of
+from proofsweep.files.locations import is_bucket, one_line, path_of, shown
 from proofsweep.files.moves import Moves
 from proofsweep.ingest.dispose import Disposal
 from proofsweep.ingest.ingest_pass import IngestPass
@@ -147,7 +147,7 @@ def watched_folder(context: IngestContext, location: str) -> Iterator[WatchedFol
     """
     path = path_of(location, str(Path.cwd())).rstrip("/")
     if not is_bucket(path) and not posixpath.isdir(path):
-        raise CatalogError(f"{one_line(path)}: there is no such folder; give a folder or a bucket's prefix")
+        raise CatalogError(f"{shown(location, path)}: there is no such folder; give a folder or a bucket's prefix")
     disposal = _disposal(context, path)
     context.choice("")
     facts: Row = {"environment": context.environment, "folder": path}

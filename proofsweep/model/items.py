@@ -100,7 +100,7 @@ class WorkItem:
         if self.ineligible is None or (self.is_delivered and self.ineligible.reason == Reason.MISSING_AUDIO):
             return False
         may_change = SOURCE_REASONS | {Reason.DAMAGED_IN_DELIVERY}
-        return self.ineligible.reason in may_change and self.audio != ""
+        return self.ineligible.reason in may_change and (self.audio.startswith("/") or "://" in self.audio)
 
     @property
     def mode(self) -> Mode:

@@ -47,11 +47,10 @@ def write(folder: Path, *names: str) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("slash", ["/", "\\"])
 @pytest.mark.parametrize("there", ["NFC", "NFD", "both"])
 @pytest.mark.parametrize("listed", ["NFC", "NFD"])
 def test_a_list_and_its_files_may_have_other_forms_of_unicode(
-    planned: Callable[[Path], dict[str, object]], workdir: Path, slash: str, there: str, listed: str
+    planned: Callable[[Path], dict[str, object]], workdir: Path, there: str, listed: str
 ) -> None:
     """In each part of a path by itself, also with the slashes of Windows."""
     if there == "both":
@@ -61,12 +60,13 @@ def test_a_list_and_its_files_may_have_other_forms_of_unicode(
     else:
         names = [normalize(there, name) for name in NAMES]
     write(workdir, *names)
-    wav, mp3, sidecar = (normalize(listed, name).replace("/", slash) for name in NAMES)
-    (workdir / "list.csv").write_text(f"audio,sidecar\n{wav},\n{mp3},{sidecar}\n")
+    wav, mp3, sidecar = (normalize(listed, name) for name in NAMES)
+    rows = f"{wav},\n{mp3},{sidecar}\n"
+    (workdir / "list.csv").write_text("audio,sidecar\n" + rows + rows.replace("/", "\\"))
 
     found = planned(workdir / "list.csv")
 
-    assert (found["eligible"], found["pairs"]) == (2, 1)
+    assert (found["eligible"], found["pairs"]) == (4, 2)
 
 
 def test_a_map_of_paths_may_have_another_form_of_unicode(
@@ -138,3 +138,24 @@ def test_a_message_names_a_file_in_another_case(unsent: Callable[[Path], list[di
 
     assert "(in other upper and lower case there is r1/resources/01.wav)" in rows["missing_audio"]
     assert "not_in_message" in rows
+
+
+def test_a_path_of_windows_is_shown_as_it_is_written(
+    unsent: Callable[[Path], list[dict[str, str]]], proofsweep: Command, workdir: Path
+) -> None:
+    """It names the option that helps, for sidecars too, and is never joined to a folder of ours."""
+    write(workdir, "Alba/Song.wav", "Alba/song.mp3")
+    (workdir / "list.csv").write_text(
+        "audio,sidecar\nD:\\Musik\\Alba\\Song.wav,\n\\\\nas\\audio\\x.wav,\nAlba/song.mp3,E:\\p\\song.sidecar\n"
+    )
+
+    rows = unsent(workdir / "list.csv")
+    refused = [proofsweep(*command, "D:\\Musik") for command in (["plan"], ["verify"], ["ingest"])]
+
+    assert [row["file"] for row in rows[:2]] == ["D:\\Musik\\Alba\\Song.wav", "\\\\nas\\audio\\x.wav"]
+    assert all("--path-map" in row["detail"] for row in rows)
+    assert f"--path-map 'D:\\Musik={workdir}'" in rows[0]["detail"]
+    assert not any(f"{workdir}/{drive}" in json.dumps(rows) for drive in ("D:", "E:", "\\"))
+    for done in refused:
+        assert (done.returncode, str(workdir) in done.stderr) == (2, False)
+        assert done.stderr.startswith("proofsweep: D:\\Musik: there is no such ")

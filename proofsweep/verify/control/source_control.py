@@ -93,7 +93,7 @@ class SourceControl:
 
     def _lists(self, bucket: str) -> bool:
         try:
-            return any(True for _ in self.files.buckets.listed(bucket))
+            return any(True for _ in self.files.buckets.listed(bucket, bad={}))
         except SourceError:
             return False
 

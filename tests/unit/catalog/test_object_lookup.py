@@ -33,12 +33,14 @@ class CountedFiles(BucketFiles):
             raise SourceError("No.", reason=Reason.SOURCE_FORBIDDEN)
         return super().facts(location)
 
-    def listed(self, location: str, after: str | None = None) -> Iterator[tuple[str, FileFacts]]:
+    def listed(
+        self, location: str, after: str | None = None, *, bad: dict[str, str] | None = None
+    ) -> Iterator[tuple[str, FileFacts]]:
         """Count a listing, and the keys that were taken from it."""
         self.listings.append(location)
         if "listed" in self.refused:
             raise SourceError("No.", reason=Reason.SOURCE_FORBIDDEN)
-        for each in super().listed(location, after):
+        for each in super().listed(location, after, bad=bad):
             self.listed_keys += 1
             yield each
 
@@ -128,12 +130,14 @@ def test_a_bucket_that_is_not_there_is_the_fault_of_its_rows() -> None:
     class OneBucket(CountedFiles):
         """Of two buckets, one is not there."""
 
-        def listed(self, location: str, after: str | None = None) -> Iterator[tuple[str, FileFacts]]:
+        def listed(
+            self, location: str, after: str | None = None, *, bad: dict[str, str] | None = None
+        ) -> Iterator[tuple[str, FileFacts]]:
             """Fail as S3 does."""
             if location.startswith("s3://gone"):
                 cause = FileNotFoundError("status code: 404 <Code>NoSuchBucket</Code>")
                 raise SourceError("There is no such bucket.", reason=Reason.SOURCE_UNAVAILABLE) from cause
-            return super().listed(location, after)
+            return super().listed(location, after, bad=bad)
 
     store = MemoryStore()
     obstore.put(store, "a.wav", b"abc")
