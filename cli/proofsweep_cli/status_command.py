@@ -1,5 +1,6 @@
 """`proofsweep status`: how all stands on one screen, a run, or the list of runs."""
 
+from contextlib import suppress
 from datetime import UTC, datetime
 
 import typer
@@ -7,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from proofsweep.answers.describe_run import describe_run, newest_runs, state_of
-from proofsweep.answers.follow_run import heartbeats_of, only_active_run
+from proofsweep.answers.follow_run import heartbeats_of, next_leg, only_active_run
 from proofsweep.answers.meant_run import MeantRun
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.answers.summary import ending_of, json_of
@@ -77,6 +78,11 @@ def status(
 def _show_run(request: RunRequest, meant: MeantRun, *, follow: bool) -> int:
     store, run_id = meant.results, meant.plan.run_id
     run = describe_run(store, run_id)
+    if follow and not run.is_over and (run.open_leg is None or run.open_leg.is_gone):
+        print_error("No process works on this run now. Waiting up to a minute for one that starts; Ctrl-C ends the waiting.")
+        with suppress(KeyboardInterrupt):
+            next_leg(store, run_id)
+        run = describe_run(store, run_id)
     if follow and run.open_leg is not None and not run.open_leg.is_gone:
         if not followed(request.out, heartbeats_of(store, run.open_leg)):
             return ExitCode.ACTIVE

@@ -19,6 +19,9 @@ _LOOK_SECONDS = 2.0
 # How long a store may fail before the following ends.
 _STORE_SECONDS = 60.0
 
+# How long a run may take to start once it is planned: a Prefect server needs some seconds, on a busy machine many.
+_START_SECONDS = 60.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
@@ -45,6 +48,14 @@ def only_active_run(results: Results) -> str | None:
         named = "; ".join(f"{leg.run_id} ({leg.where})" for leg in legs)
         raise UsageError(f"{len(legs)} runs are active in {results.store.url}, so name one of them: {named}")
     return legs[0].run_id if legs else None
+
+
+def next_leg(results: Results, run_id: str, waiting: Waiting = Waiting()) -> None:
+    """Return when a process begins the next leg of a run; after a minute if none does."""
+    legs, late_at = Legs(results, run_id), waiting.uptime() + _START_SECONDS
+    before = legs.last()
+    while legs.last() == before and waiting.uptime() < late_at:
+        waiting.rest(_LOOK_SECONDS / 2)
 
 
 def heartbeats_of(results: Results, leg: OpenLeg, waiting: Waiting = Waiting()) -> Iterator[OpenLeg]:
