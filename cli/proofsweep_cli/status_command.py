@@ -79,7 +79,9 @@ def _show_run(request: RunRequest, meant: MeantRun, *, follow: bool) -> int:
     store, run_id = meant.results, meant.plan.run_id
     run = describe_run(store, run_id)
     if follow and not run.is_over and (run.open_leg is None or run.open_leg.is_gone):
-        print_error("No process works on this run now. Waiting up to a minute for one that starts; Ctrl-C ends the waiting.")
+        print_error(
+            "No process works on this run now. Waiting up to a minute for one that starts; Ctrl-C ends the waiting."
+        )
         with suppress(KeyboardInterrupt):
             next_leg(store, run_id)
         run = describe_run(store, run_id)

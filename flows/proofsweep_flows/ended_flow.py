@@ -15,6 +15,7 @@ from proofsweep.settings import Settings, load_settings
 from proofsweep.wiring.watching import alert_scope
 from proofsweep_tasks.end_states import state_of_error
 from proofsweep_tasks.run_of_retry import tries_left
+from proofsweep_tasks.stop_on_signals import end_process_soon
 from proofsweep_tasks.tell_alerts import is_deployed, tell_alerts
 
 
@@ -23,7 +24,7 @@ def ended_flow(
 ) -> State[Any]:
     """Do a flow's work, and return the state in which it ends.
 
-    (1) work, (2) tell somebody of the end. In a deployment, events are JSON lines on stderr.
+    (1) work, (2) tell somebody of the end, (3) end soon if that was asked. In a deployment, events are JSON lines on stderr.
 
     Args:
         config: a profile's name or a config file's path; None for the default.
@@ -33,7 +34,9 @@ def ended_flow(
     """
     set_up_logs()
     with json_lines(sys.stderr) if is_deployed() else nullcontext():
-        return _ended(config, results, work, tells_itself=tells_itself)
+        state = _ended(config, results, work, tells_itself=tells_itself)
+    end_process_soon()  # (3)
+    return state
 
 
 def _ended(

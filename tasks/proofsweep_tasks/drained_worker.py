@@ -2,7 +2,8 @@
 
 A worker of Prefect ends within two seconds of SIGTERM, and with it the container or the unit; the flow runs die in the
 middle of a call, and Prefect shows them as Running. This parent passes SIGTERM to the flow runs, waits until each has
-ended, and only then ends the worker.
+ended, and only then ends the worker. A worker without flow runs has only log lines and events to send. At its exit it waits
+for minutes for a server that does not answer, so it is killed soon.
 """
 
 import os
@@ -15,12 +16,14 @@ from contextlib import suppress
 from pathlib import Path
 
 _LOOK_SECONDS = 0.1
+_END_SECONDS = 2.5
 
 
 def main() -> int:
     """Run the program until it ends or a signal asks for that; give its exit code, as a shell would."""
     worker = subprocess.Popen(sys.argv[1:])  # noqa: S603 - the person's own command
     signals, asked = list[int](), set[int]()
+    before: set[int] | None = None  # that run when the request came
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda number, _frame: signals.append(number))
     while worker.poll() is None:
@@ -28,15 +31,27 @@ def main() -> int:
         if not signals:
             continue
         running = _flow_runs_of(worker.pid)
+        before = set(running) if before is None else before
         if not running:
-            worker.terminate()
-            break
+            return _ended(worker)
         for process, catches_sigterm in running.items():
-            if catches_sigterm and process not in asked:  # before that, it would die without telling Prefect
+            # One that catches none yet would die without telling Prefect; one that begins only now need not begin.
+            if process not in asked and (catches_sigterm or process not in before):
                 with suppress(ProcessLookupError):
                     os.kill(process, signal.SIGTERM)
                 asked.add(process)
     code = worker.wait()
+    return code if code >= 0 else 128 - code
+
+
+def _ended(worker: "subprocess.Popen[bytes]") -> int:
+    worker.terminate()
+    try:
+        code = worker.wait(_END_SECONDS)
+    except subprocess.TimeoutExpired:
+        worker.kill()
+        worker.wait()
+        return 0  # as it was asked
     return code if code >= 0 else 128 - code
 
 

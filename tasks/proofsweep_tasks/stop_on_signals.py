@@ -5,6 +5,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -15,21 +16,45 @@ from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.wiring.engines import Engine
 from proofsweep_tasks.cancelled_run import is_cancelled_in_prefect
 from proofsweep_tasks.signal_thread import OVER, STOP_ASKED, next_signal, signal_thread
+from proofsweep_tasks.tell_alerts import is_deployed
 
 _LAST_FLUSH_SECONDS = 2.0  # bounds the last flush of the journal
+
+# How long after the files in flight a flow run may tell its end to people and to Prefect, and then to Prefect alone.
+_TELL_SECONDS, _REPORT_SECONDS = 7.0, 5.0
 
 
 @contextmanager
 def stopped_on_signals(engine: Engine) -> Iterator[None]:
-    """Stop the leg at the first signal; files in flight have `drain_seconds`. End the process at the second."""
-    with signal_thread(lambda reader: _stop_when_asked(engine, reader), engine.stop):
-        yield
+    """Stop the leg at the first signal; files in flight have `drain_seconds`. End the process at the second.
+
+    A flow run of a deployment does not outlive this time by more than ten seconds.
+    """
+    asked_at: list[float] = []
+    try:
+        with signal_thread(lambda reader: _stop_when_asked(engine, reader, asked_at), engine.stop):
+            yield
+    finally:
+        for at in asked_at:
+            end_process_soon(at + engine.settings.bounds.drain_seconds + _TELL_SECONDS - time.monotonic())
 
 
-def _stop_when_asked(engine: Engine, reader: socket.socket) -> None:
+def end_process_soon(seconds: float = 0.0) -> None:
+    """End the process of a deployment's flow run that was asked to stop, in so many seconds, but not in less than five.
+
+    At its exit, Prefect waits without end for a server that does not answer.
+    """
+    if STOP_ASKED.is_set() and is_deployed():
+        timer = threading.Timer(max(seconds, _REPORT_SECONDS), os._exit, [EndedBy.INTERRUPTED.ending.exit_code])
+        timer.daemon = True
+        timer.start()
+
+
+def _stop_when_asked(engine: Engine, reader: socket.socket, asked_at: list[float]) -> None:
     first = next_signal(reader)
     if first == OVER:
         return
+    asked_at.append(time.monotonic())
     STOP_ASKED.set()
     log(Event.STOP_REQUESTED, signal=signal.Signals(first).name)
     if first == signal.SIGTERM and not is_cancelled_in_prefect():

@@ -28,10 +28,10 @@ def rows_in(results: Path, table: str = "verdicts") -> list[dict[str, Any]]:
 
 @contextmanager
 def quick_crashes(api: httpx.Client, flow_run: str) -> Iterator[None]:
-    """Let the registered automation crash this flow run after ten seconds without heartbeat, not four minutes.
+    """Let the registered automation crash this flow run after ten seconds without heartbeat, not 75.
 
     The flow run is dead, and what it sent before the automation was changed does not count: its last heartbeat is sent
-    again. Others live, and their heartbeats are a minute apart.
+    again. Others live, and their heartbeats are further apart.
     """
     automations = api.post("/automations/filter", json={}).raise_for_status().json()
     (crash,) = (each for each in automations if "without heartbeat" in each["name"])
@@ -45,14 +45,15 @@ def quick_crashes(api: httpx.Client, flow_run: str) -> Iterator[None]:
 
 
 def _heartbeat(api: httpx.Client, flow_run: str) -> dict[str, Any]:
-    flow = api.get(f"/flow_runs/{flow_run}").raise_for_status().json()["flow_id"]
-    named = {"prefect.resource.role": "flow", "prefect.resource.name": "verify-catalog"}
+    read = api.get(f"/flow_runs/{flow_run}").raise_for_status().json()
+    flow = {"prefect.resource.id": f"prefect.flow.{read['flow_id']}", "prefect.resource.name": "verify-catalog"}
+    deployment = {"prefect.resource.id": f"prefect.deployment.{read['deployment_id']}"}
     return {
         "id": str(uuid4()),
         "occurred": datetime.now(UTC).isoformat(),
         "event": "prefect.flow-run.heartbeat",
         "resource": {"prefect.resource.id": f"prefect.flow-run.{flow_run}"},
-        "related": [named | {"prefect.resource.id": f"prefect.flow.{flow}"}],
+        "related": [flow | {"prefect.resource.role": "flow"}, deployment | {"prefect.resource.role": "deployment"}],
     }
 
 
@@ -89,6 +90,17 @@ class ComposedSystem:
         answer = self.api.get(f"/deployments/name/{flow.replace('_', '-')}/{name}").raise_for_status()
         found: dict[str, Any] = answer.json()
         return found
+
+    def another_deployment(self, name: str, catalog: str) -> str:
+        """Deploy the flow of a deployment for another catalog too; give the new one's name, which is the catalog's."""
+        usual = self.deployment(name)
+        same = ("flow_id", "work_pool_name", "entrypoint", "pull_steps", "job_variables")
+        facts = {each: usual[each] for each in same} | {
+            "name": catalog,
+            "parameters": usual["parameters"] | {"catalog": catalog},
+        }
+        self.api.post("/deployments/", json=facts).raise_for_status()
+        return catalog
 
     def started(self, name: str) -> str:
         """Start a run of a deployment; give its id."""

@@ -201,10 +201,12 @@ def test_the_units_and_the_compose_file_agree() -> None:
 
 
 @pytest.mark.parametrize("file", ["deploy/systemd/proofsweep-worker.service", "docker-compose.yml"])
-def test_a_flow_run_may_miss_three_heartbeats(file: str) -> None:
-    """What the workers are told fits what the automation waits for."""
-    silent, *_ = yaml.safe_load((ROOT / "deploy" / "automations.yaml").read_text())["automations"]
+def test_a_flow_run_may_miss_a_heartbeat_and_is_taken_up_within_three_minutes(file: str) -> None:
+    """What the workers are told fits what the automations wait for; a worker asks every 13 s, and then starts it."""
+    silent, gone, *_ = yaml.safe_load((ROOT / "deploy" / "automations.yaml").read_text())["automations"]
     found = re.search(r"PREFECT_FLOWS_HEARTBEAT_FREQUENCY(?:=|: )\"?(\d+)", (ROOT / file).read_text())
 
     assert found is not None
-    assert silent["trigger"]["within"] == 4 * int(found[1])
+    waits = [each["trigger"]["within"] for each in (silent, gone)]
+    assert waits[0] > 2 * int(found[1])
+    assert sum(waits) <= 180 - 60

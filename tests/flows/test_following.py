@@ -25,4 +25,3 @@ def test_a_run_that_starts_is_waited_for(
 
     assert [(code, was_early) for code, _, was_early in followed] == [(6, True), (0, True)]
     assert all("Waiting up to a minute for one that starts" in err for _, err, _ in followed)
-
