@@ -24,7 +24,7 @@ def ended_flow(
 ) -> State[Any]:
     """Do a flow's work, and return the state in which it ends.
 
-    (1) work, (2) tell somebody of the end, (3) end soon if that was asked. In a deployment, events are JSON lines on stderr.
+    (1) work, (2) tell somebody of the end, (3) end soon if asked to. In a deployment, events are JSON lines on stderr.
 
     Args:
         config: a profile's name or a config file's path; None for the default.

@@ -2,8 +2,8 @@
 
 A worker of Prefect ends within two seconds of SIGTERM, and with it the container or the unit; the flow runs die in the
 middle of a call, and Prefect shows them as Running. This parent passes SIGTERM to the flow runs, waits until each has
-ended, and only then ends the worker. A worker without flow runs has only log lines and events to send. At its exit it waits
-for minutes for a server that does not answer, so it is killed soon.
+ended, and only then ends the worker. A worker without flow runs has only log lines and events to send. At its
+exit it waits for minutes for a server that does not answer, so it is killed soon.
 """
 
 import os
