@@ -37,7 +37,7 @@ def check(
     delivery = deliver(settings, looked.gather, read_block)
     if as_json:
         alerts = [
-            {"kind": each.kind, "subject": each.subject, "body": each.body, "sent": each in delivery.sent}
+            {"kind": each.kind, "subject": each.subject, "body": each.body, "sent": each.cause in delivery.sent}
             for each in delivery.hold
         ]
         print_json({"alerts": alerts, "missed": list(delivery.missed), "skipped": looked.skipped})
@@ -61,8 +61,7 @@ def send_test(config: str | None = Config) -> int:
     Example: `proofsweep alerts test --config nightly`
     """
     delivery, receivers = deliver_test(load_settings(config), read_block)
+    console().print(f"The test message was taken by {receivers - len(delivery.missed)} of {receivers}.")
     if delivery.missed:
         print_error(delivery.missed_line)
-        return ExitCode.FAILED
-    console().print(f"The test message was taken by {receivers} of {receivers}.")
-    return ExitCode.ACCEPTED
+    return ExitCode.FAILED if delivery.missed else ExitCode.ACCEPTED

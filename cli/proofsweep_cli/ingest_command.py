@@ -59,7 +59,7 @@ def ingest(
     with interrupted_by_signals(), watched_folder(settings, prefix, read_block, selection) as watched:
         try:
             while True:
-                with stop_told(settings):
+                with stop_told(settings, watched.path):
                     one_pass = watched.one_pass()
                     code = _verified(one_pass.runs(), watched.refuse_if_lost, request)
                     code = max(code, _told(watched.path, one_pass.report, request))

@@ -118,7 +118,9 @@ def _one_round(settings: Settings, *, as_json: bool) -> ExitCode:
     probes = monitored.batch.probes
     troubles = [str(probe["trouble"]) for probe in probes if probe["trouble"] is not None]
     if as_json:
-        alerts = [{"kind": each.kind, "subject": each.subject, "sent": each in delivery.sent} for each in delivery.hold]
+        alerts = [
+            {"kind": each.kind, "subject": each.subject, "sent": each.cause in delivery.sent} for each in delivery.hold
+        ]
         found = {"probes": probes, "usage": monitored.batch.usage}
         print_json(found | {"alerts": alerts, "missed": list(delivery.missed)})
     else:

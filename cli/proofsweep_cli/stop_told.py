@@ -11,11 +11,11 @@ from proofsweep_cli.screen import print_error
 
 
 @contextmanager
-def stop_told(settings: Settings) -> Iterator[None]:
-    """Tell those whom the settings name of what stops the work inside; print one line if that fails."""
+def stop_told(settings: Settings, catalog: str | None) -> Iterator[None]:
+    """Tell those whom the settings name of what stops the work with a catalog; print one line if that fails."""
     try:
         yield
     except RunMustStop as stop:
-        for line in tell_of_stop(settings, stop, read_block):
+        for line in tell_of_stop(settings, stop, catalog, read_block):
             print_error(line)
         raise

@@ -61,7 +61,7 @@ def verify(
     print_cautions(request.out, settings, path_here(catalog))
 
     plan = partial(_planned, settings, catalog, selection, after=unfinished, anew=anew)
-    return verify_catalog(request, settings, unfinished, plan)
+    return verify_catalog(request, settings, path_here(catalog), unfinished, plan)
 
 
 def _planned(

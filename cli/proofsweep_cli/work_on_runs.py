@@ -31,7 +31,7 @@ from proofsweep_cli.stop_told import stop_told
 
 def plan_and_verify(request: RunRequest, settings: Settings, plan_rows: Callable[[], Plan]) -> int:
     """Plan a run and verify it; without a row that is due there is no run."""
-    return verify_catalog(request, settings, None, lambda _: plan_rows())
+    return verify_catalog(request, settings, None, None, lambda _: plan_rows())
 
 
 def go_on(run_id: str, request: RunRequest, settings: Settings) -> int:
@@ -41,12 +41,16 @@ def go_on(run_id: str, request: RunRequest, settings: Settings) -> int:
 
 
 def verify_catalog(
-    request: RunRequest, settings: Settings, unfinished: Plan | None, plan: Callable[[Bounds], Plan]
+    request: RunRequest,
+    settings: Settings,
+    catalog: str | None,
+    unfinished: Plan | None,
+    plan: Callable[[Bounds], Plan],
 ) -> int:
     """Go on with an unfinished run, if there is one, then plan and verify what is due; give the higher exit code."""
 
     def plan_next(bounds: Bounds) -> Plan:
-        is_first = stop_told(settings) if unfinished is None else nullcontext()  # else something was done
+        is_first = stop_told(settings, catalog) if unfinished is None else nullcontext()  # else something was done
         with shown(request.out, "reading the catalog and asking the service …"), is_first:
             planned = plan(bounds)
         _print_planned(request.out, planned)
@@ -86,7 +90,7 @@ def _resumed(
     before = request.run_status(run_id)
     rows = f"{before.remaining:,} of {counted(before.plan.items, 'row')} to do"
     request.out.print(f"Run {run_id}: {rows}", soft_wrap=True)
-    with shown(request.out, "asking the service …"), stop_told(settings):
+    with shown(request.out, "asking the service …"), stop_told(settings, before.plan.catalog):
         engine_for(settings, read_block).awaited_service(request.bounds.reserve)
     wait_after_reset(request.out, before, utc_now(), random.random())  # noqa: S311 - spreads, guards nothing
     if catalog_has_changed(settings, before.plan):

@@ -12,6 +12,7 @@ from proofsweep.alerts.ends import end_of_flow
 from proofsweep.errors import ProofsweepError
 from proofsweep.logs import json_lines, set_up_logs
 from proofsweep.settings import Settings, load_settings
+from proofsweep.wiring.stores import path_here
 from proofsweep.wiring.watching import alert_scope
 from proofsweep_tasks.end_states import state_of_error
 from proofsweep_tasks.run_of_retry import tries_left
@@ -60,4 +61,6 @@ def _ended(
 
 def _tell(settings: Settings, state: str, message: str) -> None:
     name, scope = str(flow_run.flow_name), alert_scope(settings)
-    tell_alerts(scope, end_of_flow(scope, name, state, message, tries_left=tries_left()))
+    named = flow_run.parameters.get("catalog") or flow_run.parameters.get("folder")
+    catalog = path_here(str(named)) if named else None
+    tell_alerts(scope, end_of_flow(scope, name, state, message, catalog=catalog, tries_left=tries_left()))

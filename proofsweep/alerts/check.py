@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from proofsweep.alerts.ends import AlertScope, alerts_of_key, end_of_flow
 from proofsweep.alerts.events import state_of_ending
-from proofsweep.alerts.facts import alerts_of_run, end_of_run, killed_work, recent_runs, work_facts
+from proofsweep.alerts.facts import LOOK_BACK, alerts_of_run, end_of_run, killed_work, recent_runs, work_facts
 from proofsweep.alerts.messages import Alert
 from proofsweep.alerts.rules import alerts_of_end, no_success, quota_low
 from proofsweep.answers.describe_run import describe_run
@@ -18,9 +18,6 @@ from proofsweep.errors import ProofsweepError, RunMustStop
 from proofsweep.files.locations import path_of
 from proofsweep.model.items import printable
 from proofsweep.store.legs import Legs
-
-# A month's quota is spent over at most 31 nights.
-_LOOK_BACK_DAYS = 35
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,7 +46,7 @@ class Check:
         return [alert for alert in found if alert is not None], []
 
     def _since(self) -> datetime:
-        return self.scope.clock() - timedelta(days=_LOOK_BACK_DAYS)
+        return self.scope.clock() - LOOK_BACK
 
     def _of_quota(self) -> Iterator[Alert | None]:
         """Ask for the usage, which is one keyed call; a refused key is an alert, and what else fails is said."""
@@ -82,4 +79,4 @@ class Check:
         if not legs.last() or legs.active_claim() is not None:
             return []  # else its process may have been killed
         run = describe_run(results, newest.plan.run_id)
-        return alerts_of_run(end_of_run(results, run), run) if run.remaining else []
+        return alerts_of_run(end_of_run(results, run, self.scope.clock()), run) if run.remaining else []

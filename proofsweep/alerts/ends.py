@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from proofsweep.alerts.facts import alerts_of_run, end_of_run
+from proofsweep.alerts.facts import alerts_of_run, end_of_run, with_its_key
 from proofsweep.alerts.messages import About, Alert, quoted, shortened
 from proofsweep.alerts.rules import FlowEnd, alerts_of_end, key_expires, over_after_end, rotated_key_ends
 from proofsweep.alerts.send import Gather, Notifier
@@ -35,18 +35,26 @@ def end_of_leg(scope: AlertScope, run: RunStatus, *, tries_left: bool = False) -
     """Tell of a run whose leg has just ended, and of a key that expires."""
 
     def gather() -> tuple[list[Alert], list[str]]:
-        end = end_of_run(scope.results, run, tries_left=tries_left)
+        end = end_of_run(scope.results, run, scope.clock(), tries_left=tries_left)
         in_use = str(run.legs[-1].counts.get("key_fingerprint"))
         return [*alerts_of_run(end, run), *alerts_of_key(scope, in_use, scope.clock())], over_after_end(end)
 
     return gather
 
 
-def end_of_flow(scope: AlertScope, flow: str, state: str, message: str, *, tries_left: bool = False) -> Gather:
-    """Tell of a flow run that ended in a state with a message."""
-    said = [f"It said: {quoted(message)}"]
-    end = FlowEnd(scope.environment, flow, state, about=_here(scope), details=said, tries_left=tries_left)
-    return lambda: (alerts_of_end(end), over_after_end(end))
+def end_of_flow(
+    scope: AlertScope, flow: str, state: str, message: str, *, catalog: str | None = None, tries_left: bool = False
+) -> Gather:
+    """Tell of a flow run that ended in a state with a message; its work with a catalog may not have begun."""
+
+    def gather() -> tuple[list[Alert], list[str]]:
+        others = with_its_key(scope.results, scope.environment, state, scope.clock(), catalog)
+        details = [f"It said: {quoted(message)}"]
+        end = FlowEnd(scope.environment, flow, state, _here(scope), details, with_its_key=others, tries_left=tries_left)
+        alerts, over = alerts_of_end(end), over_after_end(end)
+        return alerts if catalog is None else [each.of(catalog.rstrip("/")) for each in alerts], over
+
+    return gather
 
 
 def end_of_pass(scope: AlertScope, watched: str, report: PassReport, *, tries_left: bool = False) -> Gather:

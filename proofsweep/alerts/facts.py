@@ -7,7 +7,16 @@ from itertools import takewhile
 
 from proofsweep.alerts.events import CRASHED, FLOW_OF_OPERATION, state_of_run
 from proofsweep.alerts.messages import About, Alert, harmless, quoted, shortened
-from proofsweep.alerts.rules import FlowEnd, ProbeFacts, WorkFacts, alerts_of_end, did_its_work, sunset_seen
+from proofsweep.alerts.rules import (
+    KEY_REFUSED,
+    QUOTA_SPENT,
+    FlowEnd,
+    ProbeFacts,
+    WorkFacts,
+    alerts_of_end,
+    did_its_work,
+    sunset_seen,
+)
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.answers.summary import advice_for, ending_of, label_of
 from proofsweep.endings import EndedBy
@@ -21,6 +30,18 @@ from proofsweep.store.probes import read_probes
 from proofsweep.store.run_index import RunIndex
 from proofsweep.store.watches import ingest_store, watched_ids
 from proofsweep.text import minute_of
+
+# A month's quota is spent over at most 31 nights.
+LOOK_BACK = timedelta(days=35)
+
+
+def with_its_key(results: Results, environment: str, state: str, now: datetime, own: str | None) -> list[str]:
+    """Name the catalogs and folders that an end stops, if its cause is the key's: its own, and those of late runs."""
+    if state not in {KEY_REFUSED, QUOTA_SPENT}:
+        return []
+    runs = recent_runs(results, now - LOOK_BACK)
+    named = [] if own is None else [own.rstrip("/")]
+    return named + sorted({run.plan.catalog for run in runs if run.plan.environment == environment} - {*named})
 
 
 def recent_runs(results: Results, since: datetime) -> Iterator[RunRecord]:
@@ -114,7 +135,7 @@ def head_after(results: Results, run: RunStatus) -> str | None:
     return Legs(results, run.plan.run_id).receipt_digest(run.legs[-1].leg) if run.legs else None
 
 
-def end_of_run(results: Results, run: RunStatus, *, tries_left: bool = False) -> FlowEnd:
+def end_of_run(results: Results, run: RunStatus, now: datetime, *, tries_left: bool = False) -> FlowEnd:
     """Put the end of a leg into words, with the counts and reasons of its run; its last leg has ended."""
     items, remaining, failed, head = run.plan.items, run.remaining, run.rows("failed"), head_after(results, run)
     holder = Legs(results, run.plan.run_id).holder(run.legs[-1].leg)
@@ -124,13 +145,15 @@ def end_of_run(results: Results, run: RunStatus, *, tries_left: bool = False) ->
     kinds = [f"- {group.rows:,} {quoted(label_of(group))}: {advice_for(group)}" for group in run.groups]
     counts = f"{items - remaining:,} of {items:,} rows have their outcome{':' if kinds else '.'}"
     heads = [] if head is None else [f"Head of the records: `{head}`"]
-    url = results.store.url
+    url, catalog = results.store.url, run.plan.catalog
+    state = state_of_run(run.ended_by or EndedBy.KILLED, is_over=run.is_over, failed=failed, answered=run.answered)
     return FlowEnd(
         run.plan.environment,
         "verify-catalog",
-        state_of_run(run.ended_by or EndedBy.KILLED, is_over=run.is_over, failed=failed, answered=run.answered),
-        about=About(catalog=run.plan.catalog, machine=_host(holder), rows=remaining or failed, results_url=url),
+        state,
+        about=About(catalog=catalog, machine=_host(holder), rows=remaining or failed, results_url=url),
         title=f"{remaining:,} of {items:,} rows remain" if remaining else some_failed,
+        with_its_key=with_its_key(results, run.plan.environment, state, now, catalog),
         details=[f"Run `{run.plan.run_id}`: {harmless(ending_of(run))}.", *said, counts, *shortened(kinds), *heads],
         tries_left=tries_left,
     )

@@ -30,11 +30,20 @@ class Alert:
     cause: str  # a cause that was sent is not sent again soon
     subject: str  # one line
     body: str  # lines of plain text, with code spans
+    subjects: tuple[str, ...] = ()  # catalogs and flows that have a cause together; each can be over for itself
 
     @property
     def severity(self) -> str:
         """How urgent it is."""
         return "warning" if self.kind is None else EVENTS[self.kind].severity
+
+    def beside(self, other: "Alert") -> "Alert":
+        """Return this alert for its own subjects, and those of another one with the same cause."""
+        return replace(self, subjects=tuple(dict.fromkeys((*other.subjects, *self.subjects))))
+
+    def of(self, subject: str) -> "Alert":
+        """Return this alert for a subject, if its cause is that of several."""
+        return replace(self, subjects=(subject,)) if self.subjects else self
 
     def with_page(self, url: str | None) -> "Alert":
         """Add the address of a page that shows more, if there is one."""

@@ -1,17 +1,21 @@
 """What is told of ends of flow runs, of runs that did not come, of the key, and of probes of the service. Pure."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from proofsweep.alerts.events import ALERTED_STATES, COMPLETED, EVENTS, AlertKind, is_failure
-from proofsweep.alerts.messages import About, Alert, cause_of, harmless, made_alert, quoted
+from proofsweep.alerts.messages import About, Alert, cause_of, harmless, made_alert, quoted, shortened
 from proofsweep.endings import EndedBy, ending_of
 from proofsweep.model.key_rotation import Rotation
 from proofsweep.text import minute_of
 
 _WHOLE = {COMPLETED, "SomeFailed", "AllFailed", "FoundDifferences"}
 """States in which no work remains: then other ends of the same work are over."""
+
+
+KEY_REFUSED, QUOTA_SPENT = (each.ending.state for each in (EndedBy.KEY_REFUSED, EndedBy.QUOTA))
+"""States whose cause is the key's: it stops the runs of all its catalogs, and is told once for them together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,7 @@ class FlowEnd:
     about: About
     details: Sequence[str]  # lines of the message
     title: str | None = None  # what happened, with figures; None takes the event's own
+    with_its_key: Sequence[str] = ()  # the catalogs that a cause of the key stops too
     tries_left: bool = False  # whether the flow run is tried again if it failed
 
     @property
@@ -40,8 +45,15 @@ def alerts_of_end(end: FlowEnd) -> list[Alert]:
     of_what = "" if end.subject == end.flow else f" of {quoted(end.subject)}"
     lines = [f"Flow {quoted(end.flow)}{of_what} ended as {end.state}.", *end.details]
     title = EVENTS[kind].title if end.title is None else end.title
-    cause = () if kind is AlertKind.KEY_REFUSED else (end.subject, end.state)  # a refused key is one for all flows
-    return [made_alert(kind, end.environment, title, lines, *cause, about=end.about)]
+    if {*end.with_its_key} - {end.subject}:
+        lines += ["The key is that of these catalogs:", *shortened([f"- {quoted(each)}" for each in end.with_its_key])]
+    cause: tuple[str, ...] = (end.subject, end.state)
+    if end.state == QUOTA_SPENT:
+        title, cause = "the quota is spent or reserved", (end.state,)
+    elif end.state == KEY_REFUSED:
+        cause = ()
+    alert = made_alert(kind, end.environment, title, lines, *cause, about=end.about)
+    return [replace(alert, subjects=(end.subject,)) if end.state == QUOTA_SPENT else alert]
 
 
 def over_after_end(end: FlowEnd) -> list[str]:
@@ -54,7 +66,12 @@ def over_after_end(end: FlowEnd) -> list[str]:
         return []
     subjects = dict.fromkeys((end.flow, end.subject) if is_whole else (end.flow,))
     others = [(kind, state) for state, kind in ALERTED_STATES.items() if state != end.state]
-    over = [cause_of(kind, end.environment, subject, state) for kind, state in others for subject in subjects]
+    causes = [
+        (kind, (state, subject) if state == QUOTA_SPENT else (subject, state))
+        for kind, state in others
+        for subject in subjects
+    ]
+    over = [cause_of(kind, end.environment, *cause) for kind, cause in causes]
     return [*over, cause_of(AlertKind.KEY_REFUSED, end.environment)]
 
 

@@ -1,20 +1,19 @@
 """Send each cause once, to chat, mail and webhooks through apprise. Their URLs hold secrets, so nothing shows them."""
 
-import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import apprise
 from pydantic import SecretStr
 
 from proofsweep.alerts.messages import Alert
+from proofsweep.alerts.told import Attempt, attempts_in, begin
 from proofsweep.errors import ConfigError, ProofsweepError
-from proofsweep.model import layout
 from proofsweep.store.store import Store
 from proofsweep.text import text_of_file
 
@@ -36,47 +35,47 @@ def urls_in_file(path: Path) -> str:
 
 
 class Receivers:
-    """Those who are told. Nothing of them is shown but the kind of each, such as `slack`."""
+    """Those who are told. Nothing of them is shown but their lines, and the kind of each, such as `slack`."""
 
-    def __init__(self, urls: Sequence[SecretStr]) -> None:
+    def __init__(self, urls: Mapping[str, SecretStr], trouble: ConfigError | None = None) -> None:
         self._urls = urls
+        self.trouble = trouble  # why nobody can be told
 
     @classmethod
     def read(cls, text: str, *, where: str) -> "Receivers":
-        """Read and check the URLs, one a line; an empty line and one that begins with `#` are ignored.
+        """Read the URLs, one a line; an empty line and one that begins with `#` are ignored. ConfigError without any.
 
-        ConfigError if there is none, or apprise cannot use one. The error does not show it.
+        A line that apprise cannot use is a receiver that takes nothing.
         """
         _silence_libraries()
         lines = {number: line.strip() for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), start=1)}
         urls = {number: SecretStr(line) for number, line in lines.items() if line and not line.startswith("#")}
         if not urls:
             raise ConfigError(f"{where} holds no alert URL; see docs/alerts.md.")
-        for number, url in urls.items():
-            if apprise.Apprise.instantiate(url.get_secret_value()) is None:
-                raise ConfigError(f"{where}, line {number}: this is no URL of apprise; see docs/alerts.md.")
-        return cls(list(urls.values()))
+        return cls({f"line {number} ({_kind_of(url)})": url for number, url in urls.items()})
 
-    def __len__(self) -> int:
-        return len(self._urls)
+    @property
+    def names(self) -> Collection[str]:
+        """Name each by its line and its kind."""
+        return self._urls.keys()
 
-    def send(self, alerts: Sequence[Alert]) -> list[list[str]]:
-        """Send alerts to all receivers at once; for each alert, name the kinds of those that did not take it in time.
+    def send(self, alerts: Sequence[Alert], taken: Sequence[Collection[str]] = ()) -> list[list[str]]:
+        """Send alerts at once to all who have not taken them; for each alert, name those that did not take it in time.
 
         All together have 30 seconds: a receiver that hangs keeps neither another one nor the run.
         """
-        taken: list[set[int]] = [set() for _ in self._urls]
+        got = {name: {each for each, names in enumerate(taken) if name in names} for name in self._urls}
         threads = [
-            threading.Thread(target=_send, args=(url, alerts, its_own), daemon=True, name="alert")
-            for url, its_own in zip(self._urls, taken, strict=True)
+            threading.Thread(target=_send, args=(url, alerts, got[name]), daemon=True, name="alert")
+            for name, url in self._urls.items()
         ]
         for thread in threads:
             thread.start()
         end = time.monotonic() + _LONGEST_SEND_SECONDS
         for thread in threads:
             thread.join(max(0.0, end - time.monotonic()))
-        in_time = [(_kind_of(url), frozenset(its_own)) for url, its_own in zip(self._urls, taken, strict=True)]
-        return [[kind for kind, its_own in in_time if number not in its_own] for number in range(len(alerts))]
+        in_time = {name: frozenset(its_own) for name, its_own in got.items()}
+        return [[name for name, its_own in in_time.items() if each not in its_own] for each in range(len(alerts))]
 
 
 def _send(url: SecretStr, alerts: Sequence[Alert], taken: set[int]) -> None:
@@ -84,7 +83,7 @@ def _send(url: SecretStr, alerts: Sequence[Alert], taken: set[int]) -> None:
     receiver = apprise.Apprise(asset=asset)
     receiver.add(url.get_secret_value())
     for number, alert in enumerate(alerts):
-        if receiver.notify(
+        if number not in taken and receiver.notify(
             alert.body,
             title=alert.subject,
             notify_type=apprise.NotifyType(alert.severity),
@@ -94,7 +93,8 @@ def _send(url: SecretStr, alerts: Sequence[Alert], taken: set[int]) -> None:
 
 
 def _kind_of(url: SecretStr) -> str:
-    return url.get_secret_value().partition("://")[0].lower()
+    is_usable = apprise.Apprise.instantiate(url.get_secret_value()) is not None
+    return url.get_secret_value().partition("://")[0].lower() if is_usable else "no URL of apprise"
 
 
 def _silence_libraries() -> None:
@@ -103,67 +103,34 @@ def _silence_libraries() -> None:
     logging.getLogger("urllib3").setLevel(logging.WARNING)
 
 
-Sent = dict[str, datetime]  # when each cause was sent
-
-
-def read_sent(store: Store) -> Sent:
-    """Read which causes were sent when; nothing if there is no such object, or if it cannot be understood."""
-    content = store.read(layout.sent_alerts_name())
-    try:
-        cells = json.loads(content or b"{}")
-        return {str(cause): datetime.fromisoformat(at).astimezone(UTC) for cause, at in cells.items()}
-    except (ValueError, TypeError, AttributeError):
-        return {}
-
-
-def write_sent(store: Store, sent: Sent) -> None:
-    """Write which causes were sent when. Of two processes that write at once, one loses; its causes are sent again."""
-    cells = {cause: at.isoformat() for cause, at in sorted(sent.items())}
-    store.replace(layout.sent_alerts_name(), json.dumps(cells, indent=2, ensure_ascii=False).encode("utf-8", "replace"))
-
-
-def still_sent(sent: Sent, now: datetime, repeat_days: float, over: Iterable[str]) -> Sent:
-    """Keep what was sent within so many days and is not over; `over` are the begins of causes.
-
-    A cause from the future was sent by a wrong clock, and is forgotten.
-    """
-    since, begins = now - timedelta(days=repeat_days), [f"{begin}\t" for begin in over]
-    return {
-        cause: at
-        for cause, at in sent.items()
-        if since < at <= now and not any(f"{cause}\t".startswith(begin) for begin in begins)
-    }
-
-
 Gather = Callable[[], tuple[Sequence[Alert], Sequence[str]]]
 """Gives the alerts that hold, and the begins of the causes that are over; called only if somebody is to be told."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What became of alerts: those that hold, those sent now, and who did not get them."""
+    """What became of alerts: those that hold, the causes that were sent now or nobody took, and who missed one."""
 
     hold: Sequence[Alert]
-    sent: Sequence[Alert]
-    missed: Sequence[str]
-    has_receivers: bool = True
+    sent: Collection[str] = ()
+    untold: Collection[str] = ()
+    missed: Sequence[str] = ()
 
     def line_of(self, alert: Alert) -> str:
         """Say what became of one alert."""
-        is_known = self.has_receivers and not self.missed
-        state = "sent" if alert in self.sent else "told before" if is_known else "not sent"
+        state = "sent" if alert.cause in self.sent else "not sent" if alert.cause in self.untold else "told before"
         return f"{state:<12}{alert.subject}"
 
     @property
     def missed_line(self) -> str:
         """Say who did not get an alert."""
-        names = ", ".join(self.missed)
-        return f"An alert was not taken by {names}; check the URL there, and try: proofsweep alerts test"
+        who = ", ".join(self.missed)
+        return f"An alert was not taken by {who} of the alert URLs; check it there, and try: proofsweep alerts test"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notifier:
-    """Sends the alerts whose causes were not sent in the last `repeat_days`, and remembers them in the store.
+    """Sends each alert to all who have not taken it in the last `repeat_days`; the store remembers who has.
 
     Each message ends with the address of the flow run's page, if there is one.
     """
@@ -175,16 +142,57 @@ class Notifier:
     page: str | None = None
 
     def notify(self, hold: Sequence[Alert], over: Iterable[str] = ()) -> Delivery:
-        """Forget the causes that are over, send what is new, and remember what somebody got."""
-        before = read_sent(self.store)
-        known = still_sent(before, self.clock(), self.repeat_days, over)
-        new = [alert for alert in hold if alert.cause not in known]
-        missed = self.receivers.send([alert.with_page(self.page) for alert in new]) if new else []
-        sent = [alert for alert, names in zip(new, missed, strict=True) if len(names) < len(self.receivers)]
-        after = known | {alert.cause: self.clock() for alert in sent}
-        if after != before:
-            write_sent(self.store, after)
-        return Delivery(hold, sent, list(dict.fromkeys(name for names in missed for name in names)))
+        """Forget the causes that are over, send what holds, and what an earlier process could not tell.
+
+        ConfigError if nobody can be told; then the next process tells it.
+        """
+        together: dict[str, Alert] = {}
+        for alert in hold:
+            together[alert.cause] = alert.beside(together.get(alert.cause, alert))
+        mine = [each for each in self._due(together, list(over)) if begin(self.store, each)]
+        missed = [list[str]() for _ in mine]
+        if mine and not self.receivers.trouble:
+            alerts = [each.message().with_page(self.page) for each in mine]
+            missed = self.receivers.send(alerts, [each.took for each in mine])
+        told, untold = set[str](), set[str]()
+        for each, lack in zip(mine, missed, strict=True):
+            took = {*each.took, *self.receivers.names} - set(lack)
+            (told if took else untold).add(each.alert.cause)
+            self._keep(replace(each, is_ended=True, took=tuple(sorted(took))))
+        if self.receivers.trouble:
+            raise self.receivers.trouble
+        return Delivery(
+            [*together.values()], told, untold, list(dict.fromkeys(name for lack in missed for name in lack))
+        )
+
+    def _due(self, hold: Mapping[str, Alert], over: Sequence[str]) -> Iterator[Attempt]:
+        """Yield an attempt for each cause that somebody must still hear of; keep in mind what is over for others."""
+        now, before = self.clock(), attempts_in(self.store)
+        for cause in dict.fromkeys([*hold, *before]):
+            was, alert = before.get(cause), hold.get(cause)
+            last = was.after(over) if was and self._is_young(was) else None
+            if alert and (last is None or last.is_over):
+                yield Attempt(alert=alert, number=was.number + 1 if was else 1, since=now, tried_at=now)
+            elif was and last:
+                now_said = alert.beside(last.alert) if alert else last.alert
+                if last.is_due(self.receivers.names, now):
+                    yield replace(last, alert=now_said, number=was.number + 1, tried_at=now, is_ended=False)
+                elif was.is_ended and (was.is_over, was.alert.subjects) != (last.is_over, now_said.subjects):
+                    self._keep(replace(last, alert=replace(last.alert, subjects=now_said.subjects)))
+            elif was:
+                self.store.delete(was.name)
+
+    def _is_young(self, attempt: Attempt) -> bool:
+        """Whether it counts; one from the future was made by a wrong clock."""
+        return self.clock() - timedelta(days=self.repeat_days) < attempt.since <= self.clock()
+
+    def _keep(self, attempt: Attempt) -> None:
+        """Write what became of an attempt; forget a cause that is too old, or is over and was told to all."""
+        is_known = attempt.is_over and not set(self.receivers.names) - set(attempt.took) and not self.receivers.trouble
+        if is_known or not self._is_young(attempt):
+            self.store.delete(attempt.name)
+        else:
+            self.store.replace(attempt.name, attempt.content())
 
 
 def complaints_of(open_notifier: Callable[[], Notifier | None], gather: Gather) -> list[str]:

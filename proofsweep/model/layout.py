@@ -238,8 +238,5 @@ OPERATIONS_FOLDER = "_operations"
 # Derived from the other objects: each may be deleted at any time, and is made anew.
 INDEX_FOLDER = "_index"
 SNAPSHOT_FOLDER = "_snapshot"
-
-
-def sent_alerts_name() -> str:
-    """Which alerts were sent when; it can be deleted."""
-    return "_alerts/told.json"
+# What was told of each cause, and to whom; it can be deleted too.
+ALERTS_FOLDER = "_alerts"

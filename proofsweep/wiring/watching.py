@@ -46,10 +46,10 @@ def tell(settings: Settings, gather: Gather, read_block: ReadBlock | None = None
     return complaints_of(lambda: notifier_for(settings, read_block), gather)
 
 
-def tell_of_stop(settings: Settings, stop: RunMustStop, read_block: ReadBlock | None) -> list[str]:
-    """Tell of a run that could not begin."""
-    state = state_of_ending(stop.ended_by)
-    return tell(settings, end_of_flow(alert_scope(settings), "verify-catalog", state, stop.message), read_block)
+def tell_of_stop(settings: Settings, stop: RunMustStop, catalog: str | None, read_block: ReadBlock | None) -> list[str]:
+    """Tell of a run that could not begin, with the location of its catalog if it has one."""
+    scope, state = alert_scope(settings), state_of_ending(stop.ended_by)
+    return tell(settings, end_of_flow(scope, "verify-catalog", state, stop.message, catalog=catalog), read_block)
 
 
 def tell_of_pass(settings: Settings, watched: str, report: PassReport, read_block: ReadBlock | None) -> list[str]:
@@ -82,14 +82,14 @@ def deliver_test(settings: Settings, read_block: ReadBlock | None) -> tuple[Deli
     if receivers is None:
         raise ConfigError(_NOBODY)
     (missed,) = receivers.send([TEST_ALERT])
-    return Delivery([TEST_ALERT], [], missed), len(receivers)
+    return Delivery([TEST_ALERT], missed=missed), len(receivers.names)
 
 
 def monitor_and_tell(settings: Settings, read_block: ReadBlock | None) -> tuple[Monitored, Delivery]:
     """Make one pass of monitoring, and tell those whom the settings name, if they do."""
     monitored, notifier = monitor_service(settings, read_block), notifier_for(settings, read_block)
     if notifier is None:
-        return monitored, Delivery(monitored.alerts, [], [], has_receivers=False)
+        return monitored, Delivery(monitored.alerts, untold=[each.cause for each in monitored.alerts])
     return monitored, notifier.notify(*monitored.gather())
 
 
@@ -108,7 +108,10 @@ def monitor_service(settings: Settings, read_block: ReadBlock | None = None) -> 
 
 def notifier_for(settings: Settings, read_block: ReadBlock | None, flow_page: str | None = None) -> Notifier | None:
     """Return what notifies those whom the settings name; None if that is nobody."""
-    receivers = receivers_for(settings, read_block)
+    try:
+        receivers = receivers_for(settings, read_block)
+    except ConfigError as trouble:
+        receivers = Receivers({}, trouble)
     if receivers is None:
         return None
     store, repeat_days = results_for(settings).store, settings.alerts.repeat_days

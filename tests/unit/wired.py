@@ -1,9 +1,10 @@
 """Settings that lead to a service in this very process, and an empty store; each test has its own."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from proofsweep.alerts.messages import Alert
 from proofsweep.alerts.send import Receivers
@@ -22,7 +23,7 @@ class Inbox(Receivers):
     """One who is told."""
 
     def __init__(self) -> None:
-        super().__init__([])
+        super().__init__({"line 1 (test)": SecretStr("")})
         self.alerts: list[Alert] = []
 
     @property
@@ -30,13 +31,9 @@ class Inbox(Receivers):
         """What was told."""
         return [str(alert.kind) for alert in self.alerts]
 
-    def __len__(self) -> int:
-        """Count one."""
-        return 1
-
-    def send(self, alerts: Sequence[Alert]) -> list[list[str]]:
+    def send(self, alerts: Sequence[Alert], taken: Sequence[Collection[str]] = ()) -> list[list[str]]:
         """Take alerts."""
-        self.alerts += alerts
+        self.alerts += [alert for alert, names in zip(alerts, taken, strict=True) if not names]
         return [[] for _ in alerts]
 
 

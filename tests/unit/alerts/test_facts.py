@@ -243,7 +243,7 @@ def told(results: Results, *outcomes: str, items: int, **counts: str) -> list[Al
     rows = [answered(plan, row, str(row), outcome, **cells.get(outcome, {})) for row, outcome in enumerate(outcomes)]
     end_leg(results, plan, rows, **counts)
     run = describe_run(results, RUN)
-    end = end_of_run(results, run)
+    end = end_of_run(results, run, NOW)
     alerts = alerts_of_run(end, run)
     assert not [cause for cause in over_after_end(end) if alerts and alerts[0].cause.startswith(cause)]
     return alerts
@@ -255,7 +255,7 @@ def test_rows_that_remain_are_told_with_counts_reasons_and_what_to_do(results: R
 
     machine, head = Legs(results, RUN).holder(1), Legs(results, RUN).receipt_digest(1)
     assert machine is not None
-    assert alert.subject == "proofsweep: 24 of 26 rows remain (beta)"
+    assert alert.subject == "proofsweep: the quota is spent or reserved (beta)"
     assert alert.body.splitlines()[2:] == [
         "2 of 26 rows have their outcome:",
         "- 1 `accepted`: accept the credential",

@@ -51,7 +51,8 @@ def test_each_state_of_each_flow_is_decided(flow: str, state: str) -> None:
         return
     (alert,) = alerts
     event = EVENTS[ALERTED_STATES[state]]
-    assert alert.subject == f"proofsweep: {event.title} (beta)"
+    title = "the quota is spent or reserved" if state == "QuotaSpent" else event.title
+    assert alert.subject == f"proofsweep: {title} (beta)"
     assert alert.body.splitlines() == [
         f"Flow `{flow}` ended as {state}.",
         "It said: `so`",

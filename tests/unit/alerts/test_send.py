@@ -1,43 +1,45 @@
-"""Each cause is told once, and remembered only if somebody got it."""
+"""Each cause is told once to each receiver, by one process, and what one of them missed is told by the next."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from proofsweep.alerts.events import AlertKind
 from proofsweep.alerts.messages import Alert
-from proofsweep.alerts.send import Notifier, Receivers, read_sent, still_sent
+from proofsweep.alerts.send import Notifier, Receivers
+from proofsweep.alerts.told import attempts_in
+from proofsweep.errors import ConfigError
 from proofsweep.store.store import open_store
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+NAMES = ("line 1 (slack)", "line 2 (mailto)")
 
 
 class Listener(Receivers):
-    """Two who are told; `deaf` of them miss everything."""
+    """Two who are told; those who are `deaf` miss everything."""
 
-    def __init__(self, deaf: int = 0) -> None:
-        super().__init__([])
-        self.deaf = deaf
+    def __init__(self, deaf: int = 0, trouble: ConfigError | None = None) -> None:
+        super().__init__({} if trouble else dict.fromkeys(NAMES, SecretStr("")), trouble)
+        self.deaf = NAMES[:deaf]
         self.heard: list[str] = []
         self.bodies: list[str] = []
+        self.meanwhile: Callable[[], object] = lambda: None
 
-    def __len__(self) -> int:
-        """Count them."""
-        return 2
-
-    def send(self, alerts: Sequence[Alert]) -> list[list[str]]:
+    def send(self, alerts: Sequence[Alert], taken: Sequence[Collection[str]] = ()) -> list[list[str]]:
         """Hear alerts."""
+        self.meanwhile()
         self.heard += [alert.subject for alert in alerts]
         self.bodies += [alert.body for alert in alerts]
-        return [["slack", "mailto"][: self.deaf] for _ in alerts]
+        return [[name for name in self.deaf if name not in names] for names in taken]
 
 
-def alert(cause: str) -> Alert:
+def alert(cause: str, *subjects: str) -> Alert:
     """Make an alert of one cause."""
-    return Alert(kind=AlertKind.SUNSET, cause=cause, subject=cause, body="")
+    return Alert(kind=AlertKind.SUNSET, cause=cause, subject=cause, body="", subjects=subjects)
 
 
 def always(*causes: str) -> list[Alert]:
@@ -65,6 +67,24 @@ def test_each_cause_is_told_once_by_whichever_process_finds_it(notifier: Make) -
     assert listener.heard == ["a", "a"]
 
 
+def test_a_cause_that_others_find_meanwhile_is_not_told_again(notifier: Make) -> None:
+    """The first one is still sending. If it was killed, the next one sends after a minute."""
+    first, second = Listener(), Listener()
+    first.meanwhile = lambda: notifier(second, NOW).notify(always("a"))
+    notifier(first, NOW).notify(always("a"))
+
+    def killed() -> None:
+        raise KeyboardInterrupt
+
+    first.meanwhile = killed
+    with pytest.raises(KeyboardInterrupt):
+        notifier(first, NOW).notify(always("b"))
+    for seconds in (59, 61, 200):
+        notifier(second, NOW + timedelta(seconds=seconds)).notify(always("b"))
+
+    assert (first.heard, second.heard) == (["a"], ["b"])
+
+
 def test_a_message_ends_with_the_page_that_shows_it(notifier: Make) -> None:
     """Only the cause is remembered, so another address tells nothing anew."""
     listener = Listener()
@@ -75,42 +95,81 @@ def test_a_message_ends_with_the_page_that_shows_it(notifier: Make) -> None:
     assert listener.bodies == ["\nSee: https://a.example"]
 
 
-def test_an_alert_that_somebody_got_is_not_sent_twice_to_them(notifier: Make) -> None:
-    """The other's name is told in a line of the run."""
-    half = Listener(deaf=1)
+def test_what_one_missed_is_sent_to_that_one_by_the_next(notifier: Make) -> None:
+    """Whether it still holds or not; then nobody is told any more."""
+    half, later = Listener(deaf=1), NOW + timedelta(hours=1)
 
-    first = notifier(half, NOW).notify(always("a"))
-    notifier(half, NOW).notify(always("a"))
+    first = notifier(half, NOW).notify(always("a", "b"))
+    second = notifier(half, later).notify(always("a"), over=["b"])
+    healed = Listener()
+    notifier(healed, later).notify([], over=["a"])
+    notifier(healed, later).notify([])
 
-    assert first.missed == ["slack"]
-    assert half.heard == ["a"]
-
-
-def test_a_receiver_that_fails_in_the_middle_loses_no_other(tmp_path: Path, notifier: Make) -> None:
-    """What was sent before is remembered."""
-    listener = Listener(deaf=1)
-
-    notifier(listener, NOW).notify(always("a", "b"))
-
-    assert read_sent(open_store(str(tmp_path))).keys() == {"a", "b"}
+    assert first.missed == second.missed == ["line 1 (slack)"]
+    assert (second.sent, half.heard) == ({"a", "b"}, ["a", "b", "a", "b"])
+    assert healed.bodies == ["This could not be told at 2026-11-20 12:00 UTC, and is over.\n"] * 2
 
 
-def test_a_cause_from_the_future_is_forgotten() -> None:
+def test_a_cause_that_nobody_could_be_told_waits_for_receivers(notifier: Make, tmp_path: Path) -> None:
+    """The file with their URLs is not there."""
+    listener = Listener()
+
+    for _ in range(2):
+        with pytest.raises(ConfigError):
+            notifier(Listener(trouble=ConfigError("It is away.")), NOW).notify(always("a"))
+    with pytest.raises(ConfigError):
+        notifier(Listener(trouble=ConfigError("It is away.")), NOW).notify([], over=["a"])
+    notifier(listener, NOW + timedelta(hours=1)).notify([])
+
+    assert listener.heard == ["a"]
+    assert attempts_in(open_store(str(tmp_path))) == {}
+
+
+def test_a_cause_of_several_is_over_when_it_is_over_for_each(notifier: Make) -> None:
+    """One alert for all; whoever has it later is added."""
+    listener = Listener()
+
+    notifier(listener, NOW).notify([alert("a", "one"), alert("a", "two")])
+    notifier(listener, NOW).notify([alert("a", "three")], over=["a\tone"])
+    notifier(listener, NOW).notify([alert("a", "four")], over=["a\ttwo"])
+    notifier(listener, NOW).notify([], over=["a\tthree"])
+    notifier(listener, NOW).notify([alert("a", "one")])
+    assert listener.heard == ["a"]
+    notifier(listener, NOW).notify([], over=["a"])
+    notifier(listener, NOW).notify([alert("a", "one")])
+
+    assert listener.heard == ["a", "a"]
+
+
+def test_a_cause_from_the_future_is_forgotten(notifier: Make) -> None:
     """A clock that was wrong once would else keep it silent for years."""
-    assert still_sent({"a": NOW + timedelta(seconds=1)}, NOW, 7.0, []) == {}
+    listener = Listener()
+
+    for seconds in (3600, 0, 0):
+        notifier(listener, NOW + timedelta(seconds=seconds)).notify(always("a"))
+
+    assert listener.heard == ["a", "a"]
 
 
-def test_the_begin_of_a_cause_that_is_over_names_whole_parts_of_it() -> None:
+def test_the_begin_of_a_cause_that_is_over_names_whole_parts_of_it(notifier: Make) -> None:
     """One catalog's name may begin another's."""
-    sent = {"rows\tbeta\tmusic\tquota": NOW, "rows\tbeta\tmusic2\tquota": NOW, "key\tbeta": NOW}
+    listener, causes = Listener(), always("rows\tbeta\tmusic\tquota", "rows\tbeta\tmusic2\tquota", "key\tbeta")
 
-    assert still_sent(sent, NOW, 7.0, ["rows\tbeta\tmusic", "key\tbeta"]).keys() == {"rows\tbeta\tmusic2\tquota"}
+    notifier(listener, NOW).notify(causes)
+    notifier(listener, NOW).notify([], over=["rows\tbeta\tmusic", "key\tbeta"])
+    notifier(listener, NOW).notify(causes)
+
+    assert listener.heard[3:] == [causes[0].cause, causes[2].cause]
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"a": 1}', b'{"a": "yesterday"}', b"\xff", b"null"])
-def test_an_object_that_cannot_be_understood_is_as_good_as_none(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"cause": 1}', b"\xff", b"null"])
+def test_an_object_that_cannot_be_understood_is_as_good_as_none(notifier: Make, tmp_path: Path, content: bytes) -> None:
     """Somebody edited it, or a disk was full."""
-    store = open_store(str(tmp_path))
-    store.replace("_alerts/told.json", content)
+    listener = Listener()
+    notifier(listener, NOW).notify(always("a"))
+    (written,) = (tmp_path / "_alerts").iterdir()
+    written.write_bytes(content)
 
-    assert read_sent(store) == {}
+    assert attempts_in(open_store(str(tmp_path))) == {}
+    notifier(listener, NOW).notify(always("a"))
+    assert listener.heard == ["a", "a"]

@@ -77,13 +77,15 @@ def test_slack_gets_no_mention_from_foreign_text(hook: Webhook, monkeypatch: pyt
 
 
 def test_one_that_fails_keeps_no_other_from_its_alert(hook: Webhook) -> None:
-    """Only the kind of the one that missed it is named."""
+    """Only the line and the kind of the one that missed it are named; who has it is left out the next time."""
     good = f"json://127.0.0.1:{hook.port}/a"
 
     missed = receivers(good, f"xml://127.0.0.1:1/{SECRET}", good).send([ALERT])
 
-    assert missed == [["xml"]]
+    assert missed == [["line 2 (xml)"]]
     assert len(hook.posts) == 2
+    assert receivers(good, good).send([ALERT], [["line 1 (json)"]]) == [[]]
+    assert len(hook.posts) == 3
 
 
 def test_receivers_that_never_answer_have_one_bound_together(hook: Webhook, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,7 +98,7 @@ def test_receivers_that_never_answer_have_one_bound_together(hook: Webhook, monk
         hung = [f"json://127.0.0.1:{hook.port}/{number}" for number in range(3)]
         missed = receivers(*hung, f"json://127.0.0.1:{good.port}/good").send([ALERT, ALERT])
 
-    assert missed == [["json"] * 3] * 2
+    assert missed == [[f"line {number} (json)" for number in (1, 2, 3)]] * 2
     assert time.monotonic() - began < 2.0
     assert len(good.posts) == 2
 
@@ -121,13 +123,13 @@ def test_no_log_line_and_no_output_shows_a_url(
 
 
 @pytest.mark.parametrize("line", [f"nosuch://{SECRET}", f"https//{SECRET}", SECRET, "slack://", "mailto://"])
-def test_a_line_that_is_no_url_is_refused_by_its_number(line: str, caplog: pytest.LogCaptureFixture) -> None:
-    """The message does not repeat it."""
-    with pytest.raises(ConfigError) as refused:
-        receivers("# our team", "json://127.0.0.1/", line)
+def test_a_line_that_is_no_url_takes_nothing(line: str, hook: Webhook, caplog: pytest.LogCaptureFixture) -> None:
+    """Its number is named, not what it holds; the others are told."""
+    missed = receivers("# our team", f"json://127.0.0.1:{hook.port}/", line).send([ALERT])
 
-    assert "The test, line 3: this is no URL of apprise" in refused.value.message
-    assert SECRET not in refused.value.message + caplog.text
+    assert missed == [["line 3 (no URL of apprise)"]]
+    assert len(hook.posts) == 1
+    assert SECRET not in caplog.text
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# nobody\n"])

@@ -28,7 +28,7 @@ def test_receivers_are_read_from_a_file_a_variable_or_a_block(
     assert from_variable is not None
     from_block = receivers_for(in_block, {"alerts": "json://127.0.0.1/c"}.__getitem__)
     assert from_block is not None
-    assert (len(from_file), len(from_variable), len(from_block)) == (1, 2, 1)
+    assert [len(each.names) for each in (from_file, from_variable, from_block)] == [1, 2, 1]
     with pytest.raises(ConfigError, match="Secret block"):
         receivers_for(in_block, None)
 
@@ -45,12 +45,12 @@ def test_an_alert_that_fails_is_one_line(change: Change, monkeypatch: pytest.Mon
     settings = change(ALERTS__URLS_ENV="ALERT_URLS")
     stop = RunMustStop("It does not answer.", ended_by="breaker")
 
-    (away,) = tell_of_stop(settings, stop, None)
+    (away,) = tell_of_stop(settings, stop, None, None)
     (mistake,) = tell(settings, lambda: 1 / 0)  # type: ignore[arg-type,return-value]  # the mistake
     monkeypatch.delenv("ALERT_URLS")
-    (wrong,) = tell_of_stop(settings, stop, None)
+    (wrong,) = tell_of_stop(settings, stop, None, None)
 
-    assert away.startswith("An alert was not taken by json;")
+    assert away.startswith("An alert was not taken by line 1 (json) of the alert URLs;")
     assert mistake == "Nobody could be told, through a mistake of this program (ZeroDivisionError)."
     assert wrong.startswith("Nobody could be told: The environment variable ALERT_URLS holds no alert URL")
     assert "s3cr3t" not in away + wrong
@@ -64,6 +64,6 @@ def test_a_results_store_that_fails_is_one_line(
 
     monkeypatch.setattr(watching, "receivers_for", lambda *_: Inbox())
 
-    (line,) = tell_of_stop(settings, RunMustStop("no", ended_by="breaker"), None)
+    (line,) = tell_of_stop(settings, RunMustStop("no", ended_by="breaker"), None, None)
 
     assert line.startswith("Nobody could be told: ")

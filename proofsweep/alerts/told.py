@@ -1,0 +1,86 @@
+"""What was told of each cause, and to whom: an object for each attempt, which one process alone can create."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from proofsweep.alerts.events import AlertKind
+from proofsweep.alerts.messages import Alert
+from proofsweep.errors import NameTaken
+from proofsweep.model import layout
+from proofsweep.store.store import Store, json_bytes, sha256_hex
+from proofsweep.text import minute_of
+
+# All receivers together have 30 s. A process that has told nothing of its attempt after twice as long was killed.
+_SENDING = timedelta(seconds=60)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """The last attempt to tell a cause, and what it told."""
+
+    alert: Alert
+    number: int
+    since: datetime  # the first attempt
+    tried_at: datetime
+    took: tuple[str, ...] = ()  # the receivers that have it
+    is_ended: bool = False
+    is_over: bool = False  # whether the cause is; then it is remembered for those only who have not heard of it
+
+    @property
+    def name(self) -> str:
+        """The name of its object."""
+        return f"{layout.ALERTS_FOLDER}/{sha256_hex(self.alert.cause.encode())[:16]}-{self.number:06}.json"
+
+    def message(self) -> Alert:
+        """Return what is sent; it says if it comes late."""
+        over = ", and is over" if self.is_over else ""
+        late = f"This could not be told at {minute_of(self.since)}{over}.\n" if self.tried_at > self.since else ""
+        return replace(self.alert, body=late + self.alert.body)
+
+    def is_due(self, receivers: Iterable[str], now: datetime) -> bool:
+        """Whether one of the receivers lacks it, and nobody is sending it now."""
+        return bool(set(receivers) - set(self.took)) and (self.is_ended or not now - _SENDING < self.tried_at <= now)
+
+    def after(self, over: Sequence[str]) -> "Attempt":
+        """Take away what is over, by the begins of causes: all of it, or some of the subjects that have the cause."""
+        subjects, cause, begins = self.alert.subjects, f"{self.alert.cause}\t", tuple(f"{each}\t" for each in over)
+        left = tuple(each for each in subjects if not f"{cause}{each}\t".startswith(begins))
+        is_over = not left if subjects else cause.startswith(begins)
+        return replace(self, alert=replace(self.alert, subjects=left or subjects), is_over=self.is_over or is_over)
+
+    def content(self) -> bytes:
+        """Write it as JSON."""
+        alert = {"kind": self.alert.kind, "cause": self.alert.cause, "subjects": list(self.alert.subjects)}
+        text = {"subject": self.alert.subject, "body": self.alert.body}
+        times = {"since": self.since.isoformat(), "tried_at": self.tried_at.isoformat()}
+        state = {"took": list(self.took), "is_ended": self.is_ended, "is_over": self.is_over}
+        return json_bytes(alert | text | times | state)
+
+
+def attempts_in(store: Store) -> dict[str, Attempt]:
+    """Read the last attempt of each cause; delete one that cannot be understood."""
+    found: dict[str, Attempt] = {}
+    for name in store.names(layout.ALERTS_FOLDER):
+        try:
+            it = json.loads(store.read(name) or b"")
+            since, tried_at = (datetime.fromisoformat(it[each]).astimezone(UTC) for each in ("since", "tried_at"))
+            text = {each: str(it[each]) for each in ("cause", "subject", "body")}
+            alert = Alert(kind=AlertKind(it["kind"]), subjects=(*it["subjects"],), **text)
+            state = {"took": tuple(it["took"]), "is_ended": it["is_ended"], "is_over": it["is_over"]}
+            number = int(name.rpartition("-")[2].removesuffix(".json"))
+            found[alert.cause] = Attempt(alert=alert, number=number, since=since, tried_at=tried_at, **state)
+        except (ValueError, TypeError, AttributeError, KeyError):
+            store.delete(name)
+    return found
+
+
+def begin(store: Store, attempt: Attempt) -> bool:
+    """Create an attempt in place of the one before; False if another process makes it."""
+    try:
+        store.create(attempt.name, attempt.content())
+    except NameTaken:
+        return False
+    store.delete(replace(attempt, number=attempt.number - 1).name)
+    return True

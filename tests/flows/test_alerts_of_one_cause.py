@@ -1,0 +1,161 @@
+"""One cause is one alert, whichever catalogs it stops; and what somebody could not be told, the next run tells."""
+
+import shutil
+from collections.abc import Iterator
+from itertools import cycle, islice
+from pathlib import Path
+
+import pytest
+
+from proofsweep_cli.app import run
+
+from ..servers.alert_receivers import Webhook, webhook
+from ..worlds.sandbox_world import Samples, SandboxWorld
+
+SECRET = "s3cr3t-path"
+
+
+@pytest.fixture
+def hook() -> Iterator[Webhook]:
+    """A webhook."""
+    with webhook() as hook:
+        yield hook
+
+
+@pytest.fixture
+def other() -> Iterator[Webhook]:
+    """Another one."""
+    with webhook() as hook:
+        yield hook
+
+
+@pytest.fixture
+def urls(tmp_path: Path, hook: Webhook, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file that the settings name; the first webhook is in its second line."""
+    file = tmp_path / "urls"
+    file.write_text(f"# the night's team\n{url_of(hook)}\n")
+    monkeypatch.setenv("PROOFSWEEP_ALERTS__URLS_FILE", str(file))
+    return file
+
+
+@pytest.fixture
+def catalogs(world: SandboxWorld, samples: Samples) -> list[str]:
+    """Three catalogs with six files each."""
+    first = world.manifest(islice(cycle(samples.valid), 6))
+    return [first, *(str(shutil.copy(first, world.folder / f"{name}.csv")) for name in ("second", "third"))]
+
+
+def url_of(hook: Webhook) -> str:
+    """Write a webhook's URL for apprise."""
+    return f"json://127.0.0.1:{hook.port}/{SECRET}"
+
+
+def named(hook: Webhook, catalogs: list[str]) -> list[bool]:
+    """Say of each catalog whether the last message names it."""
+    return [f"`{catalog}`" in hook.last["message"] for catalog in catalogs]
+
+
+@pytest.mark.usefixtures("urls")
+def test_a_refused_key_is_one_alert_that_names_its_catalogs(
+    world: SandboxWorld, catalogs: list[str], hook: Webhook
+) -> None:
+    """Also where three processes find it in the same second."""
+    codes = [world.run("verify", each) for each in catalogs]
+    world.key_file.write_text("pk_wrong")
+
+    started = [world.start("verify", each, "--anew") for each in catalogs]
+    codes += [process.wait(timeout=60) for process in started]
+    codes += [world.run("verify", each, "--anew") for each in catalogs]
+
+    assert codes == [0] * 3 + [7] * 6
+    assert hook.titles == ["proofsweep: the service refused the API key (sandbox)"]
+    assert named(hook, catalogs) == [True] * 3
+
+
+@pytest.mark.usefixtures("urls")
+def test_a_spent_quota_is_one_alert_that_names_its_catalogs(
+    world: SandboxWorld, catalogs: list[str], hook: Webhook, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is told again when each of them was whole in between; a check finds it once."""
+    title = "proofsweep: the quota is spent or reserved (sandbox)"
+    codes = [world.run("verify", each, "--max-calls", "5") for each in catalogs]
+    hook.posts.clear()
+    world.operator.set_quota(world.charged + 5, tenant=world.tenant)
+
+    codes += [world.run("verify", each) for each in catalogs]
+    capsys.readouterr()
+    codes.append(world.run("alerts", "check", *catalogs))
+
+    assert codes == [6] * 3 + [5] * 3 + [3]
+    assert hook.titles.count(title) == 1
+    assert capsys.readouterr().out.splitlines().count(f"told before {title}") == 1
+    assert [f"`{each}`" in hook.posts[0][1]["message"] for each in catalogs] == [True] * 3
+    world.operator.set_quota(1_000_000, tenant=world.tenant)
+    codes = [world.run("verify", each) for each in catalogs[:2]]
+    world.operator.set_quota(world.charged + 5, tenant=world.tenant)
+    codes.append(world.run("verify", catalogs[0], "--anew"))
+    assert (codes, hook.titles.count(title)) == ([0, 0, 5], 1)  # the third waits still
+    world.operator.set_quota(1_000_000, tenant=world.tenant)
+    codes = [world.run("verify", each) for each in catalogs]
+    world.operator.set_quota(world.charged + 5, tenant=world.tenant)
+    codes.append(world.run("verify", catalogs[2], "--anew"))
+    assert (codes, hook.titles.count(title)) == ([0, 0, 0, 5], 2)
+
+
+def test_a_receiver_that_was_down_is_told_by_the_next_run(
+    world: SandboxWorld, catalogs: list[str], hook: Webhook, other: Webhook, urls: Path
+) -> None:
+    """Although that run is whole. The other receiver is not told twice."""
+    urls.write_text(f"{url_of(hook)}\n{url_of(other)}\n")
+    other.status = 503
+
+    codes = [world.run("verify", catalogs[0], "--max-calls", "7")]
+    other.posts.clear()
+    other.status = 200
+    codes += [world.run("verify", catalogs[0]), world.run("verify", catalogs[0])]
+
+    assert codes == [6, 0, 0]
+    assert hook.titles == other.titles == ["proofsweep: 4 of 6 rows remain (sandbox)"]
+    assert other.last["message"].startswith("This could not be told at ")
+    assert other.last["message"].splitlines()[0].endswith(", and is over.")
+    assert not [each for each in (world.results / "_alerts").glob("*") if SECRET in each.read_text()]
+
+
+@pytest.mark.usefixtures("urls")
+def test_a_wrong_url_is_named_by_its_line_and_keeps_nobody_from_an_alert(
+    world: SandboxWorld, catalogs: list[str], hook: Webhook, other: Webhook, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """No line shows a URL. When it is put right, the next run tells what was missed."""
+    (world.folder / "urls").write_text(f"{url_of(hook)}\n\nnosuch://{SECRET}\njson://127.0.0.1:1/{SECRET}\n")
+    who = "line 3 (no URL of apprise), line 4 (json) of the alert URLs"
+
+    codes = [run(["alerts", "test"]), world.run("verify", catalogs[0], "--max-calls", "7")]
+    said = capfd.readouterr()
+
+    assert codes == [4, 6]
+    assert "The test message was taken by 1 of 3." in said.out
+    assert said.err.count(f"not taken by {who}; ") == 2
+    assert SECRET not in said.out + said.err
+    (world.folder / "urls").write_text(f"{url_of(hook)}\n\n{url_of(other)}\n# nobody\n")
+    codes = [world.run("verify", catalogs[0], "--max-calls", "7"), run(["alerts", "test"])]
+    assert codes[1] == 0
+    assert [title for title in hook.titles if "test" not in title] == ["proofsweep: 4 of 6 rows remain (sandbox)"]
+    assert len([title for title in other.titles if "rows remain" in title]) == 1
+
+
+def test_what_nobody_could_be_told_is_told_when_the_urls_are_there(
+    world: SandboxWorld, catalogs: list[str], hook: Webhook, urls: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The file was on a disk that was not mounted."""
+    text = urls.read_text()
+    urls.unlink()
+
+    codes = [world.run("verify", catalogs[0], "--max-calls", "7")]
+    said = capfd.readouterr().err
+    urls.write_text(text)
+    codes += [world.run("verify", each) for each in catalogs[1:]]
+
+    assert codes == [6, 0, 0]
+    assert f"Nobody could be told: The file of alert URLs {urls} cannot be read" in said
+    assert hook.titles == ["proofsweep: 4 of 6 rows remain (sandbox)"]
+    assert hook.last["message"].startswith("This could not be told at ")
