@@ -14,9 +14,9 @@ from proofsweep.logs import json_lines, set_up_logs
 from proofsweep.settings import Settings, load_settings
 from proofsweep.wiring.stores import path_here
 from proofsweep.wiring.watching import alert_scope
+from proofsweep_tasks.end_soon import end_process_soon
 from proofsweep_tasks.end_states import state_of_error
 from proofsweep_tasks.run_of_retry import tries_left
-from proofsweep_tasks.stop_on_signals import end_process_soon
 from proofsweep_tasks.tell_alerts import is_deployed, tell_alerts
 
 

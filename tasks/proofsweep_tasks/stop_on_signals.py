@@ -15,13 +15,11 @@ from proofsweep.logs import Event, log
 from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.wiring.engines import Engine
 from proofsweep_tasks.cancelled_run import is_cancelled_in_prefect
+from proofsweep_tasks.end_soon import end_process_soon
 from proofsweep_tasks.signal_thread import OVER, STOP_ASKED, next_signal, signal_thread
-from proofsweep_tasks.tell_alerts import is_deployed
 
 _LAST_FLUSH_SECONDS = 2.0  # bounds the last flush of the journal
-
-# How long after the files in flight a flow run may tell its end to people and to Prefect, and then to Prefect alone.
-_TELL_SECONDS, _REPORT_SECONDS = 7.0, 5.0
+_TELL_SECONDS = 7.0  # how long after the files in flight a flow run may tell its end to people and to Prefect
 
 
 @contextmanager
@@ -37,17 +35,6 @@ def stopped_on_signals(engine: Engine) -> Iterator[None]:
     finally:
         for at in asked_at:
             end_process_soon(at + engine.settings.bounds.drain_seconds + _TELL_SECONDS - time.monotonic())
-
-
-def end_process_soon(seconds: float = 0.0) -> None:
-    """End the process of a deployment's flow run that was asked to stop, in so many seconds, but not in less than five.
-
-    At its exit, Prefect waits without end for a server that does not answer.
-    """
-    if STOP_ASKED.is_set() and is_deployed():
-        timer = threading.Timer(max(seconds, _REPORT_SECONDS), os._exit, [EndedBy.INTERRUPTED.ending.exit_code])
-        timer.daemon = True
-        timer.start()
 
 
 def _stop_when_asked(engine: Engine, reader: socket.socket, asked_at: list[float]) -> None:
