@@ -13,12 +13,11 @@ from typing import Self
 
 from proofsweep.catalog.catalog import UNFINISHED, CatalogBase, CatalogOptions, Cause, Ignored, row_with_facts
 from proofsweep.catalog.checksums.checksums import Checksums
-from proofsweep.catalog.checksums.list_lines import is_list_name
-from proofsweep.catalog.deliveries.batches import Batch
+from proofsweep.catalog.checksums.lists import is_list_name
 from proofsweep.catalog.deliveries.delivered_rows import TAG_NAMES
 from proofsweep.catalog.deliveries.deliveries import Deliveries
-from proofsweep.catalog.deliveries.message_files import has_message, is_xml_name, refuse_other_xml
-from proofsweep.catalog.deliveries.message_spool import MessageSpool
+from proofsweep.catalog.deliveries.message_files import Batch, has_message, is_xml_name, refuse_other_xml
+from proofsweep.catalog.deliveries.messages import MessageSpool
 from proofsweep.catalog.deliveries.named_files import NOTHING_NAMED, NamedFiles
 from proofsweep.catalog.pairing import SidecarNames, Sidecars
 from proofsweep.catalog.preflight import judge_content

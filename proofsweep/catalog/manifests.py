@@ -10,8 +10,7 @@ from shlex import quote
 
 from proofsweep.catalog.catalog import UNFINISHED, CatalogBase, Cause, Ignored, row_with_facts
 from proofsweep.catalog.cell_locations import CellLocations
-from proofsweep.catalog.checksums.beside import ListsBeside
-from proofsweep.catalog.checksums.checksums import Checksums
+from proofsweep.catalog.checksums.checksums import Checksums, ListsBeside
 from proofsweep.catalog.columns import Columns
 from proofsweep.catalog.encodings import Encoding
 from proofsweep.catalog.file_lookup import FileLookup

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from proofsweep.catalog.deliveries.batches import Batch, Release
+from proofsweep.catalog.deliveries.message_files import Batch, Release
 from proofsweep.files.locations import is_within
 from proofsweep.model.ingest import Decision, IngestRules, PastAnswer, reason_at_look
 from proofsweep.model.items import FileFacts, ManifestRow

@@ -6,10 +6,21 @@ from contextlib import suppress
 from dataclasses import replace
 
 from proofsweep.catalog.catalog import CatalogBase, Cause, Ignored
-from proofsweep.catalog.checksums import bags
 from proofsweep.catalog.checksums.declared_files import DeclaredFile, DeclaredFiles
-from proofsweep.catalog.checksums.list_lines import ChecksumLine, algorithm_of_list, checked_name, is_blank, line_of
-from proofsweep.catalog.checksums.read_list import lines_of_list
+from proofsweep.catalog.checksums.lists import (
+    FETCH,
+    PAYLOAD,
+    ChecksumLine,
+    algorithm_of_list,
+    checked_name,
+    fetched_path,
+    is_blank,
+    is_list_name,
+    line_of,
+    lines_of_list,
+    path_in_bag,
+    payload_manifests,
+)
 from proofsweep.errors import CatalogError
 from proofsweep.files.locations import is_windows, is_within, one_line, path_of
 from proofsweep.files.source import Source
@@ -57,9 +68,9 @@ class Checksums:
 
     def read_folder(self, folder: str, lists: Sequence[str], names: Sequence[str]) -> None:
         """Read the lists in a folder, of which `names` are all files; one that cannot be read is counted."""
-        manifests = bags.payload_manifests(names)
+        manifests = payload_manifests(names)
         if manifests:
-            self._begin_bag(folder, manifests, has_fetch=bags.FETCH in names)
+            self._begin_bag(folder, manifests, has_fetch=FETCH in names)
         known = frozenset(names if lists else ())
         for name in lists:
             if name not in manifests:
@@ -86,18 +97,18 @@ class Checksums:
         for named, bag in () if self._files is None else self._files.missing():
             detail = f"The manifest of the bag {one_line(bag)} names this file, and it was not delivered."
             if named in self._fetched:
-                detail += f" Its {bags.FETCH} leaves it at an address, which is never asked: the bag is incomplete."
+                detail += f" Its {FETCH} leaves it at an address, which is never asked: the bag is incomplete."
             yield posixpath.join(self._base.root, named), Ineligible(Reason.MISSING_AUDIO, detail)
 
     def _begin_bag(self, folder: str, manifests: Mapping[str, str | None], *, has_fetch: bool) -> None:
-        self._payloads.append(self._base.named(posixpath.join(folder, bags.PAYLOAD, "x"))[:-1])
+        self._payloads.append(self._base.named(posixpath.join(folder, PAYLOAD, "x"))[:-1])
         for name, algorithm in sorted(manifests.items()):
             found = self._lines(posixpath.join(folder, name), self._source, algorithm or "")
             self._read_found(self._in_bag(found, folder))
         if has_fetch:
             with suppress(CatalogError):
-                lines = lines_of_list(posixpath.join(folder, bags.FETCH), self._source)
-                paths = filter(None, map(bags.fetched_path, lines))
+                lines = lines_of_list(posixpath.join(folder, FETCH), self._source)
+                paths = filter(None, map(fetched_path, lines))
                 self._fetched |= {self._base.named(posixpath.join(folder, path)) for path in paths}
 
     def _lines(self, location: str, source: Source, usual: str | None) -> Iterator[ChecksumLine]:
@@ -117,7 +128,7 @@ class Checksums:
     def _in_bag(self, found: Iterable[ChecksumLine], folder: str) -> Iterator[DeclaredFile]:
         bag = self._base.named(folder)
         for each in found:
-            path = bags.path_in_bag(each.path)
+            path = path_in_bag(each.path)
             self._ignored[Cause.UNUSED_CHECKSUMS] += path is None
             if path is not None:
                 yield DeclaredFile(self._base.named(posixpath.join(folder, path)), each.algorithm, each.digest, bag=bag)
@@ -166,3 +177,39 @@ class Checksums:
     def _add(self, found: Iterable[DeclaredFile]) -> int:
         self._files = self._files or DeclaredFiles()
         return self._files.add(found)
+
+
+class ListsBeside:
+    """Looks into each folder of this machine once. In buckets, where looking is a listing, no list is searched.
+
+    Attributes:
+        unfinished: the locations of files in these folders that are still written.
+    """
+
+    def __init__(self, checksums: Checksums, source: Source, root: str) -> None:
+        """Take the root, above which nothing is searched."""
+        self._checksums = checksums
+        self._source = source
+        self._root = root
+        self._read: set[str] = set()
+        self.unfinished: set[str] = set()
+
+    def read_for(self, audio: str) -> None:
+        """Read the lists of a file, unless they were read for another one."""
+        folder = posixpath.dirname(audio)
+        if folder in self._read or not folder.startswith("/"):
+            return
+        for each in reversed([*self._new_folders(folder)]):
+            found = next(self._source.walk(each))
+            self.unfinished |= {posixpath.join(each, name) for name in found.unfinished}
+            self._checksums.read_folder(each, [name for name in found.files if is_list_name(name)], found.files)
+
+    def _new_folders(self, folder: str) -> Iterator[str]:
+        self._read.add(folder)
+        yield folder
+        while is_within(folder, self._root) and folder != self._root:
+            folder = posixpath.dirname(folder)
+            if folder in self._read:
+                return
+            self._read.add(folder)
+            yield folder

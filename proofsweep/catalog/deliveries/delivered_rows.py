@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from proofsweep.catalog.deliveries.messages import ErnMessage, MessageFile, Recording
-from proofsweep.catalog.deliveries.threads import Header
+from proofsweep.catalog.deliveries.messages import ErnMessage, Header, MessageFile, Recording
 from proofsweep.model.items import raw_bytes
 from proofsweep.model.reasons import Ineligible, Reason
 

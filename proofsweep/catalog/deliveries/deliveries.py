@@ -7,15 +7,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Protocol
 
-from proofsweep.catalog.deliveries.batches import Batch, Release
 from proofsweep.catalog.deliveries.delivered_rows import Naming, finding
-from proofsweep.catalog.deliveries.listed_folders import ListedFolders
-from proofsweep.catalog.deliveries.manifest import absent_messages
-from proofsweep.catalog.deliveries.message_files import XmlFile, examine, is_completion_name, is_xml_name
-from proofsweep.catalog.deliveries.message_spool import MessageSpool
+from proofsweep.catalog.deliveries.message_files import (
+    Batch,
+    Release,
+    XmlFile,
+    absent_messages,
+    examine,
+    is_completion_name,
+    is_xml_name,
+)
+from proofsweep.catalog.deliveries.messages import MessageSpool, Threads, header_of
 from proofsweep.catalog.deliveries.named_files import NamedFiles, ReleaseFolder, folders_meant, named_files
-from proofsweep.catalog.deliveries.named_locations import below, candidates
-from proofsweep.catalog.deliveries.threads import Threads, header_of
+from proofsweep.catalog.deliveries.named_locations import ListedFolders, below, candidates
 from proofsweep.files.locations import is_within, one_line, path_within
 from proofsweep.files.source import Folder, Source
 from proofsweep.model.delivery_counts import DeliveryCounts

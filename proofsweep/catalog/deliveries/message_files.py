@@ -1,17 +1,56 @@
-"""Which files of a folder are messages of a delivery, or say that a batch is complete."""
+"""Which files of a folder are messages of a delivery, or say that a batch is complete, and what its manifest lacks."""
 
 import posixpath
 from collections import deque
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import unquote
 
 from proofsweep.catalog.deliveries.ern import read_message
 from proofsweep.catalog.deliveries.messages import MANIFEST, NEW_RELEASE, PURGE, ErnMessage
-from proofsweep.catalog.deliveries.xml_reader import HEAD_BYTES, elements, root_of
+from proofsweep.catalog.deliveries.xml_reader import HEAD_BYTES, elements, local_name, root_of
 from proofsweep.errors import CatalogError, SourceError
 from proofsweep.files.locations import one_line
+from proofsweep.files.names import composed
 from proofsweep.files.source import Folder, OpenFile, Source
 from proofsweep.model.items import FileFacts
 from proofsweep.model.reasons import Reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """A folder with a message, and what the message says of the release.
+
+    If the folder holds several messages, this is the newest that can be read.
+
+    Attributes:
+        location: of the release's folder.
+        release_id: the ICPN; else the GRid, the proprietary ID or the catalog number; empty if there is none.
+        sender: the DPID of the sender, or its name; empty if the message cannot be read.
+    """
+
+    location: str
+    release_id: str = ""
+    sender: str = ""
+    message_id: str = ""
+    is_test: bool = False
+    is_purged: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Releases that were sent together.
+
+    Attributes:
+        location: of the batch's folder; a release that came alone is a batch of its own, in the same folder.
+        completion: the location of the file that says that all is sent; None while it is not there.
+        releases: by the location of their folders.
+    """
+
+    location: str
+    completion: str | None = None
+    releases: Mapping[str, Release] = field(default_factory=dict, hash=False)
+
 
 _COMPLETE = "batchcomplete"
 _RELEASE_MESSAGES = frozenset({NEW_RELEASE, PURGE})
@@ -124,3 +163,37 @@ def refuse_other_xml(location: str, file: OpenFile) -> bool:
         because = error.message.rstrip(".")
         raise CatalogError(f"{one_line(location)}: {because}: ask the supplier to send the message again") from error
     return True
+
+
+def absent_messages(batch: Batch, source: Source) -> list[str]:
+    """Name the messages that a batch's manifest names and that are not in it, as it names them.
+
+    A message is there if a release of the batch has its ID, or the ID of its release, or if its location names the
+    release's folder. A completion file that is no manifest, or that cannot be read, names none.
+    """
+    if batch.completion is None or not batch.completion.lower().endswith(".xml"):
+        return []
+    known = {composed(posixpath.basename(at)) for at in batch.releases}
+    known |= {text for release in batch.releases.values() for text in (release.message_id, release.release_id) if text}
+    try:
+        return [
+            words[0] for words in _named(batch.completion, source) if words and known.isdisjoint(map(composed, words))
+        ]
+    except SourceError:
+        return []
+
+
+def _named(location: str, source: Source) -> Iterator[list[str]]:
+    """Yield for each message that a manifest names all words by which it may be known, its own location first."""
+    file = source.open(location)
+    if file is None:
+        return
+    with file:
+        for element in elements(file, ["MessageInBatch"]):
+            texts = {local_name(each): (each.text or "").strip() for each in element.iter()}
+            url = unquote(texts.pop("URL", "")).replace("\\", "/").strip("/")
+            folders = [
+                posixpath.splitext(part)[0] if part.lower().endswith(".xml") else part for part in url.split("/")
+            ]
+            yield [text for text in (url, *folders, *texts.values()) if text]
+            element.clear()

@@ -1,7 +1,10 @@
-"""What a DDEX message says of a release and its audio, whatever its version. Pure."""
+"""What DDEX messages say of a release and its audio, whatever their version, and which of several is in force."""
 
+import json
 import re
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import IO, Any, Final, NamedTuple
 
 from proofsweep.model.declared import Declared, algorithm_named, hex_digest
 
@@ -91,3 +94,110 @@ def version_in(namespace: str) -> str | None:
     """Return the version that a namespace of the standard names, such as 3.8.2; None if it is none of ERN's."""
     found = _ERN.search(namespace)
     return None if found is None else ".".join((found[1], *found[2]))
+
+
+class MessageSpool:
+    """Messages by the order in which they were added, in an empty file."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._ends = [0]
+
+    def add(self, message: ErnMessage) -> int:
+        """Keep a message, and return its number, counted from 0."""
+        self._file.seek(self._ends[-1])
+        self._ends.append(self._ends[-1] + self._file.write(json.dumps(message).encode()))
+        return len(self._ends) - 2
+
+    def message(self, number: int) -> ErnMessage:
+        """Return the message of a number."""
+        start, end = self._ends[number : number + 2]
+        self._file.seek(start)
+        return _message_of(json.loads(self._file.read(end - start)))
+
+
+def _message_of(cells: list[Any]) -> ErnMessage:  # as `add` wrote it
+    found = dict(zip(ErnMessage._fields, cells, strict=True))
+    found["recordings"] = tuple(
+        Recording(reference, isrc, title, artist, tuple(MessageFile(*file) for file in files))
+        for reference, isrc, title, artist, files in found["recordings"]
+    )
+    return ErnMessage(**found | {"clips": tuple(found["clips"]), "others": tuple(found["others"])})
+
+
+_NEVER: Final = (float("-inf"), "", "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """What decides between messages, without what they say of recordings.
+
+    Attributes:
+        number: counts the messages of a scan.
+        location: of the message's file.
+        ids: of its release, with their kinds.
+    """
+
+    number: int
+    location: str
+    is_purge: bool
+    is_test: bool
+    has_files: bool
+    created: float
+    sender: str
+    message_id: str
+    thread_id: str
+    ids: tuple[str, ...]
+    release_id: str
+
+    @property
+    def order(self) -> tuple[float, str, str]:
+        """Sort messages from the oldest to the newest; a purge without a date withdraws all."""
+        return self.created or (float("inf") if self.is_purge else 0.0), self.message_id, self.location
+
+
+def header_of(message: ErnMessage, number: int, location: str) -> Header:
+    """Return what decides between a message and others."""
+    of_message = {each.name: getattr(message, each.name) for each in fields(Header)[2:]}
+    return Header(number=number, location=location, **of_message)
+
+
+class Threads:
+    """The messages of each release, from the oldest to the newest, and when it was withdrawn."""
+
+    def __init__(self, headers: Iterable[Header]) -> None:
+        """Sort the messages of a whole scan."""
+        self._threads: dict[int, list[Header]] = {}
+        self._withdrawn: dict[tuple[str, ...], tuple[float, str, str]] = {}
+        by_key: dict[tuple[str, ...], list[Header]] = {}
+        for header in sorted(headers, key=lambda each: each.order):
+            keys = _keys_of(header)
+            if header.is_purge:
+                if not header.is_test:
+                    self._withdrawn.update(dict.fromkeys(keys, header.order))
+                continue
+            thread = next((by_key[key] for key in keys if key in by_key), None) or []
+            by_key.update(dict.fromkeys(keys, thread))
+            thread.append(header)
+            self._threads[header.number] = thread
+
+    def thread_of(self, number: int) -> Sequence[Header]:
+        """Return all messages of the release of a message, the newest last; none of one that withdraws a release."""
+        return self._threads.get(number, ())
+
+    @property
+    def releases(self) -> int:
+        """Return how many releases there are; one that is only withdrawn is none."""
+        return len({id(thread) for thread in self._threads.values()})
+
+    def is_withdrawn(self, header: Header) -> bool:
+        """Whether the sender withdrew the release after this message."""
+        times = (self._withdrawn.get(key, _NEVER) for key in _keys_of(header))
+        return header.is_purge or (not header.is_test and max(times, default=_NEVER) > header.order)
+
+
+def _keys_of(header: Header) -> list[tuple[str, ...]]:
+    """Return by what a release is known again: each of its IDs, of one sender; without any, the thread, or nothing."""
+    kind = "test" if header.is_test else "live"
+    ids = header.ids or ((f"thread:{header.thread_id}",) if header.thread_id else (f"message:{header.location}",))
+    return [(kind, header.sender, each) for each in ids]

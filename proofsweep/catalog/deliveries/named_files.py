@@ -6,12 +6,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from proofsweep.catalog.deliveries.delivered_rows import Naming, named
-from proofsweep.catalog.deliveries.listed_folders import ListedFolders
 from proofsweep.catalog.deliveries.message_files import XmlFile
-from proofsweep.catalog.deliveries.message_spool import MessageSpool
-from proofsweep.catalog.deliveries.messages import ErnMessage
-from proofsweep.catalog.deliveries.named_locations import below, candidates, leads_up
-from proofsweep.catalog.deliveries.threads import Header, Threads
+from proofsweep.catalog.deliveries.messages import ErnMessage, Header, MessageSpool, Threads
+from proofsweep.catalog.deliveries.named_locations import ListedFolders, below, candidates, leads_up
 from proofsweep.files.locations import is_within, one_line
 from proofsweep.files.source import Folder
 from proofsweep.model.reasons import Ineligible, Reason

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from proofsweep.catalog.deliveries.batches import Batch, Release
+from proofsweep.catalog.deliveries.message_files import Batch, Release
 from proofsweep.ingest.batches import BatchRow, DeliveredBatches
 from proofsweep.model.declared import Declared
 from proofsweep.model.ingest import Decision, IngestRules

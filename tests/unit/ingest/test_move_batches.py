@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.catalog.deliveries.batches import Release
+from proofsweep.catalog.deliveries.message_files import Release
 from proofsweep.catalog.preflight import SizeLimits, work_item_of
 from proofsweep.files.files import Files
 from proofsweep.files.moves import Moves

@@ -11,8 +11,8 @@ import pytest
 from obstore.store import MemoryStore
 
 from proofsweep.catalog.catalog import Catalog, Cause
-from proofsweep.catalog.checksums.bags import path_in_bag
 from proofsweep.catalog.checksums.declared_files import DeclaredFile, DeclaredFiles
+from proofsweep.catalog.checksums.lists import path_in_bag
 from proofsweep.catalog.folder_scan import FolderScan
 from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.catalog.pairing import SidecarNames

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.catalog.checksums import read_list
-from proofsweep.catalog.checksums.read_list import lines_of_list
+from proofsweep.catalog.checksums import lists
+from proofsweep.catalog.checksums.lists import lines_of_list
 from proofsweep.errors import CatalogError
 from proofsweep.files.files import Files
 from proofsweep.files.local_files import LocalFile
@@ -47,7 +47,7 @@ def test_a_list_beyond_a_bound_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, most: int, words: str
 ) -> None:
     """Whoever wrote it cannot make us read for hours."""
-    monkeypatch.setattr(read_list, bound, most)
+    monkeypatch.setattr(lists, bound, most)
 
     with pytest.raises(CatalogError) as raised:
         read(tmp_path / "MD5SUMS", b"a\nb\ncdefg\n")

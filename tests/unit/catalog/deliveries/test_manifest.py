@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.catalog.deliveries.batches import Batch, Release
-from proofsweep.catalog.deliveries.manifest import absent_messages
+from proofsweep.catalog.deliveries.message_files import Batch, Release, absent_messages
 from proofsweep.files.files import Files
 
 from ....worlds.ddex_messages import batch_manifest

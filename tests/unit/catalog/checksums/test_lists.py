@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from proofsweep.catalog.checksums.list_lines import (
+from proofsweep.catalog.checksums.lists import (
     ChecksumLine,
     algorithm_of_list,
     is_list_name,
