@@ -147,6 +147,12 @@ def _print_survey(out: Console, found: Surveyed, slot_bytes: int) -> None:
     )
     if survey.declared:
         out.print(f"  {survey.declared:,} with a declared digest or size, which is compared first")
+    if survey.touched:
+        out.print(
+            f"  {survey.touched:,} with another time and the size that was answered: {size_text(survey.touched_bytes)} "
+            "are read first, and the same bytes cost no call",
+            soft_wrap=True,
+        )
     formats = ", ".join(f"{count:,} {name}" for name, count in survey.formats.most_common(8))
     out.print(f"  formats: {formats}")
     over = f"{survey.over_slot:,} larger than a slot ({size_text(slot_bytes)})"

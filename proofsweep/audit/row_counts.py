@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from proofsweep.audit.leg_receipts import LegReceipt
@@ -140,6 +141,7 @@ class RequestIds:
 
     def add(self, verdicts: pa.Table) -> None:
         """Take what the rows of one part name; all parts come before the first exchanges."""
+        verdicts = verdicts.filter(pc.field("answered_by_run").is_null())  # others name calls of another run
         rows = verdicts["manifest_row"].to_pylist()
         others = verdicts["answered_by_row"].to_pylist()
         owners = [row if other is None else other for row, other in zip(rows, others, strict=True)]

@@ -73,6 +73,7 @@ def work_item_of(row: ManifestRow, catalog_name: str, limits: SizeLimits) -> Wor
         relative_path=relative_path_of(row),
         declared=row.declared,
         is_delivered=row.batch is not None,
+        is_touched=row.is_touched,
         ineligible=judge_listing(row, limits),
     )
 

@@ -62,6 +62,7 @@ class ManifestRow:
     declared: Declared | None = None
     batch: str | None = None
     release: str | None = None
+    is_touched: bool = False  # whether it has another time than when it was answered, and the same size
 
     @property
     def audio_version(self) -> str | None:
@@ -90,6 +91,8 @@ class WorkItem:
     declared: Declared | None = None  # what the delivery says of the audio's bytes
     is_delivered: bool = False  # whether it is of a delivery, whose messages say which files there are
     ineligible: Ineligible | None = None
+    is_touched: bool = False  # as of its row
+    earlier: Mapping[str, object] | None = field(default=None, compare=False)  # then the `verdicts` row of its answer
 
     @property
     def may_be_found(self) -> bool:

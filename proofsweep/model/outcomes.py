@@ -1,6 +1,6 @@
 """The outcome of one item: a closed union of values, never an exception."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import assert_never
@@ -66,6 +66,7 @@ class Finished:
 
     Attributes:
         original: another item of this leg with the same bytes, sidecar and mode. Its answer is used for this one.
+        earlier: the `verdicts` row of an earlier run with the same bytes and sidecar, whose answer is used.
     """
 
     item: WorkItem
@@ -75,6 +76,7 @@ class Finished:
     read: AudioRead | None = None
     exchanges: Sequence[Exchange] = field(default=())
     original: "Finished | None" = None
+    earlier: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True, slots=True)

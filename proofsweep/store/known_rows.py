@@ -2,7 +2,9 @@
 
 from array import array
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import chain, islice
 from typing import Self
@@ -10,10 +12,12 @@ from typing import Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from proofsweep.errors import ResultsError
 from proofsweep.model import layout
 from proofsweep.model.items import sidecar_key
 from proofsweep.model.run_records import RunRecord
-from proofsweep.model.runs import Plan
+from proofsweep.model.runs import Plan, shard_of
+from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.snapshot import ANSWERED
 from proofsweep.store.journal import Segments
 from proofsweep.store.legs import Legs
@@ -56,12 +60,24 @@ def _late_rows(results: Results, run: RunRecord, held: Sequence[int], columns: l
         yield from (table for table in tables if table is not None)
 
 
-_COLUMNS = ("item_id", "audio_version", "sidecar", "sidecar_version", "epoch", "finished_at", "outcome")
+_COLUMNS = (
+    *("item_id", "audio_version", "sidecar", "sidecar_version", "epoch", "finished_at", "outcome"),
+    *("audio_bytes", "audio_sha256"),
+)
+_OF_SIZE = ("item_id", "audio_bytes", "sidecar")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+def version_of_size(size_bytes: int, *, is_pair: bool) -> tuple[str, str | None]:
+    """Return what stands for the versions of an answered item of which only the size is known."""
+    return f"{size_bytes} bytes", "pair" if is_pair else None
+
+
 class AnswerTimes:
-    """The newest time of each item and version in one environment, by rows of these `outcomes`; read at first use."""
+    """The newest time of each item and version in one environment, by rows of these `outcomes`; read at first use.
+
+    An item whose digest is known has a time of its `version_of_size` too.
+    """
 
     def __init__(self, results: Results, environment: str, outcomes: Sequence[str]) -> None:
         self.outcomes = outcomes
@@ -89,8 +105,12 @@ class AnswerTimes:
             sidecars = map(sidecar_key, rows["sidecar"].to_pylist(), rows["sidecar_version"].to_pylist())
             names = (rows[name].to_pylist() for name in ("item_id", "audio_version"))
             hashes.extend(map(hash, zip(*names, sidecars, strict=True)))
-            epochs.extend(int(epoch or 0) for epoch in rows["epoch"].to_pylist())
-            times.extend(int(time or 0) for time in pc.cast(rows["finished_at"], pa.int64()).to_pylist())
+            read = rows.filter(pc.is_valid(rows["audio_sha256"]))
+            for item_id, size, sidecar in zip(*(read[name].to_pylist() for name in _OF_SIZE), strict=True):
+                hashes.append(hash((item_id, *version_of_size(size, is_pair=sidecar is not None))))
+            for each in (rows, read):
+                epochs.extend(int(epoch or 0) for epoch in each["epoch"].to_pylist())
+                times.extend(int(time or 0) for time in pc.cast(each["finished_at"], pa.int64()).to_pylist())
         columns = {"hash": pa.array(hashes, pa.int64()), "epoch": pa.array(epochs), "time": pa.array(times, pa.int64())}
         self._count = len(hashes)
         order = pc.sort_indices(pa.table(columns), sort_keys=[(name, "ascending") for name in columns])
@@ -159,3 +179,20 @@ def _may_hold(file: SnapshotFile, items: Sequence[str] | None) -> bool:
         return True
     index = bisect_left(items, file.first)
     return index < len(items) and items[index] <= file.last
+
+
+def earlier_rows(results: Results, environment: str, item_ids: Iterable[str]) -> dict[str, Row]:
+    """Return the whole `verdicts` row of the newest answer of each item that has one, unless its part is gone."""
+    runs: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for table in newest_answers(results, environment, item_ids):
+        for row in table.select(["run_id", "leg", "manifest_row"]).to_pylist():
+            runs[row["run_id"]].append((row["leg"], row["manifest_row"]))
+    found: dict[str, Row] = {}
+    for run_id, rows in runs.items():
+        with suppress(ResultsError):
+            plan = results.plan(run_id)
+            names = {layout.verdicts_name(run_id, plan.run_date, shard_of(plan, row), leg) for leg, row in rows}
+            for part in results.tables(sorted(names)):
+                chosen = part.filter(pc.field("manifest_row").isin([row for _, row in rows]))
+                found |= {str(row["item_id"]): row for row in chosen.to_pylist() if row["outcome"] in ANSWERED}
+    return found

@@ -141,6 +141,8 @@ def _lines_of_run(each: Occurrence) -> Iterator[str]:
         yield f"  {each.row['detail']}"
     if each.row is not None and each.row["answered_by_row"] is not None:
         yield f"  The answer is that of row {each.row['answered_by_row']}, which has the same bytes; its calls:"
+    if each.row is not None and each.row["answered_by_run"] is not None:
+        yield f"  The answer is that of the run {each.row['answered_by_run']}: the file has the same bytes"
     if not each.exchanges:
         yield "  no call was made"
     yield from (f"  {_line_of_call(call)}" for call in each.exchanges)

@@ -21,6 +21,7 @@ COLUMNS = (
         "declared", TEXT, "what the delivery says of the audio: JSON object of `size_bytes` and digests by algorithm"
     ),
     Column("is_delivered", FLAG, "whether the file is of a delivery"),
+    Column("is_touched", FLAG, "whether only its time differs from what was answered, as far as a listing shows"),
 )
 
 
@@ -40,6 +41,7 @@ def planned_row(item: WorkItem) -> Row:
         "relative_path": item.relative_path,
         "declared": declared_json(item.declared),
         "is_delivered": item.is_delivered,
+        "is_touched": item.is_touched,
     }
 
 
@@ -59,6 +61,7 @@ def planned_item(row: Row) -> WorkItem:
         relative_path=_maybe_text(row["relative_path"]),
         declared=None if row["declared"] is None else declared_from(str(row["declared"])),
         is_delivered=bool(row["is_delivered"]),
+        is_touched=bool(row["is_touched"]),
         ineligible=None if reason is None else Ineligible(Reason(str(reason)), str(detail)),
     )
 

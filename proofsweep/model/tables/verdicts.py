@@ -4,9 +4,10 @@ import json
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import assert_never
+from typing import Any, assert_never
 
 from proofsweep.contract.lenient import canonical_json, flag_of, number_of, object_of, text_of
+from proofsweep.contract.models import VerifyResponse
 from proofsweep.contract.verdicts import Action
 from proofsweep.model.exchanges import Call, Exchange
 from proofsweep.model.items import WorkItem, printable
@@ -80,6 +81,11 @@ COLUMNS = (
         "that of the leg: a row of a later epoch is newer, whatever the times say; see `runs`",
         nullable=False,
     ),
+    Column(
+        "answered_by_run",
+        TEXT,
+        "the earlier run that gave the answer for these bytes; request IDs and times are those of its row",
+    ),
 )
 
 TABLE = Table(
@@ -130,6 +136,9 @@ def row_of(finished: Finished, context: RowContext) -> Row:
         row |= _original_cells(finished.original)
     row |= _outcome_cells(finished.outcome)
     row |= {"started_at": finished.started_at, "finished_at": finished.finished_at}
+    if (earlier := finished.earlier) is not None:
+        row |= {name: earlier[name] for name in (*_IDS, "started_at", "finished_at")}
+        row["answered_by_run"] = earlier["answered_by_run"] or earlier["run_id"]
     if row["accepted"] and row["audio_sha256"] is None:
         raise ValueError("an accepted row without the digest of what was sent")
     return row
@@ -171,10 +180,20 @@ def _exchange_cells(exchanges: Sequence[Exchange]) -> Row:
 
 def _original_cells(original: Finished) -> Row:
     cells = _exchange_cells(original.exchanges)
-    ids = ("http_status", "uploads_request_id", "storage_request_id", "verify_request_id")
-    return {name: cells[name] for name in ids} | {"answered_by_row": original.item.manifest_row}
+    return {name: cells[name] for name in _IDS} | {"answered_by_row": original.item.manifest_row}
 
 
+def answer_in(row: Row) -> Answer:
+    """Return the answer that the row of an accepted or a rejected item was made of."""
+    named = ("good", "verdict", "proof_id", "song", "issued_at", "classification")
+    whole = {name: row[f"{name}_json"] for name in ("grade", "interpretation", "embedded_credential")}
+    cells: dict[str, Any] = {name: row[name] for name in named}
+    cells |= {name: None if text is None else json.loads(str(text)) for name, text in whole.items()}
+    response = VerifyResponse.model_construct(None, **cells)
+    return Answer(response, str(row["answer_sha256"]))
+
+
+_IDS = ("http_status", "uploads_request_id", "storage_request_id", "verify_request_id")
 _FLOW = (Call.UPLOADS, Call.SLOT, Call.VERIFY)
 
 

@@ -59,7 +59,7 @@ class Control:
     def admit(self, done: Finished, row: Row, began_at: float) -> bool:
         """Write a row down if nothing is strange about its outcome, and say so; else it waits for a control."""
         try:
-            doubt = self._doubt_about(done)
+            doubt = None if done.earlier is not None else self._doubt_about(done)
             if doubt is None:
                 self._believe(done, row)
             else:

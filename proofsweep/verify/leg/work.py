@@ -21,6 +21,7 @@ from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.model.tables.verdicts import row_of
 from proofsweep.store.journal import Segments
+from proofsweep.store.known_rows import earlier_rows
 from proofsweep.verify.budget.budget import calls_of
 from proofsweep.verify.item.verify_item import verify_item
 from proofsweep.verify.leg.leg_context import LegContext
@@ -82,7 +83,12 @@ def _verified(leg: LegContext, items: Iterator[WorkItem]) -> Iterator[list[Row |
     """Verify items in portions, of which the second is begun before the first is awaited: no thread is ever idle."""
     begun: deque[list[Future[Row | None]]] = deque()
     while portion := list(islice(items, _ITEMS_AT_ONCE)):
-        begun.append([leg.workers.submit(work_item, leg, item) for item in portion])
+        touched = [item.item_id for item in portion if item.is_touched]
+        earlier: dict[str, Row] = {}
+        with suppress(ResultsError):  # then they are sent
+            earlier = earlier_rows(leg.results, leg.plan.environment, touched) if touched else {}
+        known = (replace(item, earlier=earlier.get(item.item_id)) if item.is_touched else item for item in portion)
+        begun.append([leg.workers.submit(work_item, leg, item) for item in known])
         if len(begun) > 1:
             yield _worked(leg, begun.popleft())
     while begun:

@@ -11,9 +11,11 @@ from proofsweep.catalog.preflight import SizeLimits, work_item_of
 from proofsweep.catalog.row_choice import RowChoice
 from proofsweep.contract.limits import CALLS_PER_ITEM
 from proofsweep.errors import NothingDue
+from proofsweep.files.locations import is_bucket
 from proofsweep.model.coverage import Coverage
-from proofsweep.model.items import ManifestRow, item_id_of, sidecar_key
+from proofsweep.model.items import FileFacts, ManifestRow, item_id_of, sidecar_key
 from proofsweep.model.selection import ANY_AGE, Selection
+from proofsweep.store.known_rows import version_of_size
 from proofsweep.store.listings import Listing
 from proofsweep.verify.budget.budget import CALLS_TO_BEGIN
 
@@ -97,30 +99,36 @@ class DueRows(PartOfCatalog):
             is_chosen = is_met and (self._only is None or item.item_id in self._only)
             self.unmet += not is_chosen
             if is_chosen and self._is_due(row, item.item_id):
-                yield row
+                yield replace(row, is_touched=True) if self._is_touched(row, item.item_id) else row
 
     def _is_due(self, row: ManifestRow, item_id: str) -> bool:
-        if (item_id, row.audio_version, sidecar_key(row.sidecar, row.sidecar_version)) in self._planned:
+        known = (item_id, row.audio_version, sidecar_key(row.sidecar, row.sidecar_version))
+        return known not in self._planned and not self._is_answered(*known)
+
+    def _is_touched(self, row: ManifestRow, item_id: str) -> bool:
+        """Whether only the time of a file may differ; an object's version is none of time."""
+        facts = row.audio_facts
+        if not isinstance(facts, FileFacts) or row.refused is not None or is_bucket(row.audio or ""):
             return False
+        return self._is_answered(item_id, *version_of_size(facts.size_bytes, is_pair=row.sidecar is not None))
+
+    def _is_answered(self, item_id: str, audio_version: str | None, sidecar: str | None) -> bool:
         since = self._since
-        answered_at = None if since is None else self._time_of(row, self._answered_at)
+        answered_at = None if since is None else self._answered_at(item_id, audio_version, sidecar)
         if since is None or answered_at is None:
-            return True
+            return False
         until = _LAST if since == ANY_AGE else self._now + _CLOCKS_DIFFER
-        return not since <= answered_at <= until
+        return since <= answered_at <= until
 
     def _longest_ago(self, most: int) -> list[ManifestRow]:
         """Choose rows by when they were tried; only so many are in memory. Audio that is not there comes last."""
 
         def tried(row: ManifestRow) -> tuple[datetime, int]:
             never = _LAST if row.audio_facts is None else ANY_AGE
-            return self._time_of(row, self._tried_at) or never, row.number
+            sidecar = sidecar_key(row.sidecar, row.sidecar_version)
+            return self._tried_at(item_id_of(row, self.name), row.audio_version, sidecar) or never, row.number
 
         return heapq.nsmallest(most, self._due(), key=tried)
-
-    def _time_of(self, row: ManifestRow, tried_at: TriedAt) -> datetime | None:
-        sidecar = sidecar_key(row.sidecar, row.sidecar_version)
-        return tried_at(item_id_of(row, self.name), row.audio_version, sidecar)
 
 
 def most_rows(selection: Selection, max_calls: int | None) -> int | None:

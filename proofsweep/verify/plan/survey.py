@@ -50,6 +50,8 @@ class Survey:
     doubtful: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)  # of each reason, what is wrong with the first row
     declared: int = 0  # rows to send of which a digest or the size is declared, and compared before the verdict
+    touched: int = 0  # rows to send whose bytes are compared with those of their answer first
+    touched_bytes: int = 0
     keys: "array[int]" = field(default_factory=lambda: array("q"), repr=False)
 
     def note(self, item: WorkItem, slot_bytes: int) -> None:
@@ -76,6 +78,8 @@ class Survey:
         self.pairs += item.mode is Mode.LEGACY_PAIR
         self.audio_bytes += size
         self.declared += bool(item.declared)
+        self.touched += item.is_touched
+        self.touched_bytes += size * item.is_touched
 
     def _note_key(self, item: WorkItem, reason: str) -> None:
         if self.eligible <= _MOST_REPEATED:
