@@ -1,22 +1,30 @@
 """`proofsweep doctor`: check that everything is ready before a catalog is begun."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
+import typer
+
 from proofsweep.contract.verdicts import Verdict
-from proofsweep.errors import ProofsweepError
+from proofsweep.errors import NothingDue, ProofsweepError
+from proofsweep.files.locations import one_line
 from proofsweep.model.outcomes import Accepted, Failed, Finished, Rejected
-from proofsweep.model.reasons import Ineligible
+from proofsweep.model.reasons import Ineligible, remedy_for
+from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings, load_settings, sources_of, words_of
 from proofsweep.text import printable
-from proofsweep.wiring.engines import Engine, checked_file, engine_for
+from proofsweep.wiring.engines import Engine, checked_file, engine_for, utc_now
 from proofsweep.wiring.operations import unfinished_rotation
+from proofsweep.wiring.runs import surveyed
 from proofsweep.wiring.stores import probed_store
+from proofsweep_cli.catalog_options import with_selection_options
 from proofsweep_cli.exit_codes import ExitCode, code_of_error
 from proofsweep_cli.key_block import BLOCKS, read_block
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
-from proofsweep_cli.screen import console, print_json
+from proofsweep_cli.screen import console, counted, print_json, size_text
 
+_MOST_REASONS = 8
+_MOST_COLUMNS = 20
 _ASK_FOR_NAME = "ask the partner for it and set service.sidecar_field"
 
 
@@ -29,18 +37,27 @@ class Finding:
     code: ExitCode = ExitCode.ACCEPTED
 
 
+@with_selection_options
 def doctor(
+    catalog: str | None = typer.Argument(
+        None, metavar="[CATALOG]", help="Also say how this catalog is read, on one screen: `plan` says what it takes."
+    ),
+    *,
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,
+    selection: Selection,
 ) -> int:
     """Check config, key, service, quota, results store, pairing and known-good files, and say what to do.
 
-    Uses one keyed call, and two more for each file of `service.known_good`. Leaves nothing behind.
+    With a catalog, also its columns and what each is taken for, its root, its pairs, the time zone, the encoding, and
+    what is left out. Uses one keyed call, and two more for each file of `service.known_good`. Leaves nothing behind.
 
-    Example: `proofsweep doctor --config production`
+    Examples: `proofsweep doctor --config production` · `proofsweep doctor catalog.csv`
     """
     findings = list(_findings(config, results))
+    if catalog is not None and findings[0].code == ExitCode.ACCEPTED:
+        findings += _about_catalog(load_settings(config, results), catalog, selection)
     code = max(finding.code for finding in findings)
     if as_json:
         print_json({"ok": code == 0, "findings": [asdict(each) | {"ok": each.code == 0} for each in findings]})
@@ -71,6 +88,46 @@ def _findings(config: str | None, results: str | None) -> Iterator[Finding]:
     yield service
     if not service.code:
         yield from (_check_known_good(settings, *each) for each in settings.service.known_good)
+
+
+def _about_catalog(settings: Settings, catalog: str, selection: Selection) -> Iterator[Finding]:
+    """Say how a catalog is read, as `plan` reads it."""
+    try:
+        found = surveyed(settings, catalog, selection, None)
+    except NothingDue as nothing:
+        yield Finding("catalog", nothing.message)
+        return
+    except ProofsweepError as error:
+        yield Finding("catalog", error.message, code_of_error(error))
+        return
+    listing, survey, ignored = found.listing, found.survey, dict(found.ignored)
+    lone = ignored.pop("orphan_sidecars", 0)
+    size = size_text(survey.audio_bytes)
+    taken = f"{counted(survey.items, 'row')}, {survey.eligible:,} to send, {size} of audio"
+    yield Finding("catalog", f"{listing.location}: {taken}", ExitCode(0 if survey.eligible else 3))
+    if listing.deliveries is not None:
+        yield Finding("catalog", listing.deliveries.in_words)
+    yield from (Finding("columns", said) for said in _columns(listing.columns))
+    if listing.encodings:
+        yield Finding("encoding", f"{', '.join(listing.encodings)}; if letters are wrong, give --encoding NAME")
+    root = "files may lie anywhere" if listing.root is None else f"{one_line(listing.root)}, and no file outside it"
+    yield Finding("root", root)
+    alone = "" if listing.kind == "manifest" else f"; {counted(lone, 'sidecar')} without audio"
+    yield Finding("sidecars", f"{counted(survey.pairs, 'pair')}{alone}")
+    for reason, count in survey.reasons.most_common(_MOST_REASONS):
+        yield Finding("rows", f"{count:,} not sent · {reason}: {remedy_for(reason)}. {survey.examples[reason]}")
+    counts = [f"{count:,} {cause.replace('_', ' ')}" for cause, count in ignored.items() if count]
+    yield Finding("left out", ", ".join(counts) or "nothing")
+    now = utc_now().astimezone()
+    yield Finding("zone", f"{now.tzname()}, UTC{now:%z}, for times that are given without a zone")
+
+
+def _columns(columns: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Name the columns of each role on one line; roles that no column has are named too."""
+    for role in dict.fromkeys(("audio", "sidecar", "id", *(role for _, role in columns))) if columns else ():
+        names = [printable(name) or "(no name)" for name, its_role in columns if its_role == role]
+        more = f" and {len(names) - _MOST_COLUMNS} more" if len(names) > _MOST_COLUMNS else ""
+        yield f"{role}: {', '.join(names[:_MOST_COLUMNS]) or 'no column'}{more}"
 
 
 def _finding_about(about: str, check: Callable[[], str]) -> Finding:

@@ -178,6 +178,7 @@ class Catalog(Protocol):
         skipped: rows that are left out; complete after the last row.
         reported_run: the run that a completion report is of; None for any other catalog.
         encodings: how its manifests of text are encoded, for a person.
+        columns: the columns of its first manifest, each with what it is taken for.
         deliveries: what a scan found of them; complete after the last row; None if there is none.
     """
 
@@ -191,6 +192,9 @@ class Catalog(Protocol):
 
     @property
     def encodings(self) -> Sequence[str]: ...  # noqa: D102 - an attribute
+
+    @property
+    def columns(self) -> Sequence[tuple[str, str]]: ...  # noqa: D102 - an attribute
 
     @property
     def deliveries(self) -> DeliveryCounts | None: ...  # noqa: D102 - an attribute
@@ -232,6 +236,11 @@ class PartOfCatalog:
     def encodings(self) -> Sequence[str]:
         """Return how the manifests of the whole catalog are encoded."""
         return self._whole.encodings
+
+    @property
+    def columns(self) -> Sequence[tuple[str, str]]:
+        """Return the columns of the whole catalog."""
+        return self._whole.columns
 
     @property
     def deliveries(self) -> DeliveryCounts | None:

@@ -62,6 +62,11 @@ class Columns:
         placed = {index: named[name] for name, index in digests.items() if index is not None}
         return cls(audio, sidecar, item_id, tags, run, is_of_proofs, unknown, placed)
 
+    def roles(self, header: Sequence[str]) -> list[tuple[str, str]]:
+        """Return each column of the header with what it is taken for."""
+        named = {self.audio: "audio", self.sidecar: "sidecar", self.item_id: "id"}
+        return [(name, self.digests.get(index) or named.get(index, "tag")) for index, name in enumerate(header)]
+
     def digests_in(self, cells: Sequence[str]) -> tuple[dict[str, str], int]:
         """Return a row's digests by algorithm, and how many cells hold something else."""
         written = {algorithm: cells[index] for index, algorithm in self.digests.items() if cells[index].strip()}

@@ -43,7 +43,7 @@ class FolderScan:
 
     kind = "folder"
     skipped = 0
-    encodings = ()
+    encodings, columns = (), ()
     reported_run: str | None = None
 
     def __init__(

@@ -194,6 +194,13 @@ class Manifests:
         found = map(self._encoding, self._paths)
         return [*dict.fromkeys(each.words for each in found if each is not None)]
 
+    @property
+    def columns(self) -> list[tuple[str, str]]:
+        """Return the columns of the first manifest, each with its role, its algorithm, or `tag`."""
+        for _, header, _ in self._records(self._paths[0]):
+            return Columns.of(header, self._reading).roles(header)
+        return []
+
     def _records(self, path: str, note: Note | None = None) -> Iterator[Record]:
         return records_of(path, self._manifest_files, note, ReadAs(self._encoding(path), self._reading.sheet))
 
