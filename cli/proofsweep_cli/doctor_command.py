@@ -7,7 +7,6 @@ import typer
 
 from proofsweep.contract.verdicts import Verdict
 from proofsweep.errors import NothingDue, ProofsweepError
-from proofsweep.files.locations import one_line
 from proofsweep.model.outcomes import Accepted, Failed, Finished, Rejected
 from proofsweep.model.reasons import Ineligible, remedy_for
 from proofsweep.model.selection import Selection
@@ -110,7 +109,7 @@ def _about_catalog(settings: Settings, catalog: str, selection: Selection) -> It
     yield from (Finding("columns", said) for said in _columns(listing.columns))
     if listing.encodings:
         yield Finding("encoding", f"{', '.join(listing.encodings)}; if letters are wrong, give --encoding NAME")
-    root = "files may lie anywhere" if listing.root is None else f"{one_line(listing.root)}, and no file outside it"
+    root = "files may lie anywhere" if listing.root is None else f"{printable(listing.root)}, and no file outside it"
     yield Finding("root", root)
     alone = "" if listing.kind == "manifest" else f"; {counted(lone, 'sidecar')} without audio"
     yield Finding("sidecars", f"{counted(survey.pairs, 'pair')}{alone}")
