@@ -58,12 +58,15 @@ def count_leg(results: Results, plan: Plan, leg: int, verdicts: Sequence[Part], 
     return LegCounts(row, duplicates, _control_calls(results, names))
 
 
+_BY_OTHERS = ("answered_by_row", "answered_by_run")
+
+
 def _outcomes_of(results: Results, names: Iterable[str]) -> tuple[Row, int, datetime | None]:
     outcomes: Counter[str] = Counter(dict.fromkeys(_OUTCOMES, 0))
     duplicates, ends = 0, []
-    for table in results.tables(names, ["outcome", "answered_by_row", "finished_at"]):
+    for table in results.tables(names, ["outcome", *_BY_OTHERS, "finished_at"]):
         outcomes.update(map(str, table["outcome"].to_pylist()))
-        duplicates += table.num_rows - table["answered_by_row"].null_count
+        duplicates += sum(table.num_rows - table[name].null_count for name in _BY_OTHERS)
         ends.append(pc.max(table["finished_at"]).as_py())
     return dict(outcomes), duplicates, max(filter(None, ends), default=None)
 
