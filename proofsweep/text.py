@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from difflib import get_close_matches
+from pathlib import PurePath
 from unicodedata import category
 
 # Control and format characters (the overrides of writing direction are such), surrogates, separators of lines.
@@ -48,8 +49,8 @@ def printable(text: str) -> str:
 
 
 def printable_json(document: object) -> str:
-    """Write one JSON object on one line; its reader gets every character back."""
-    return _escaped(json.dumps(document, ensure_ascii=False, default=str), lambda char: json.dumps(char)[1:-1])
+    """Write one JSON object on one line; its reader gets every character back. TypeError for a value without a text."""
+    return _escaped(json.dumps(document, ensure_ascii=False, default=_text_of), lambda char: json.dumps(char)[1:-1])
 
 
 def markdown(text: str) -> str:
@@ -74,6 +75,12 @@ def reset_clause(reset: datetime | None, now: datetime) -> str:
     if reset is None or reset <= now:
         return "its reset time is not known"
     return f"it resets {minute_of(reset)}"
+
+
+def _text_of(value: object) -> str:
+    if isinstance(value, datetime | PurePath):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} is no value of JSON")
 
 
 def _escaped(text: str, escape: Callable[[str], str]) -> str:

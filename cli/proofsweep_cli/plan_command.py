@@ -106,7 +106,7 @@ def _tell(settings: Settings, found: Surveyed, bounds: Bounds, options: _PlanOpt
     code = ExitCode.KEY_REFUSED if is_refused else ExitCode.ACCEPTED
     cost = forecast_for(settings, need, status, bounds, read_block)
     if options.as_json:
-        counts = {member.name: getattr(survey, member.name) for member in fields(survey)}
+        counts = {member.name: getattr(survey, member.name) for member in fields(survey) if member.repr}
         read = {"ignored": found.ignored, "skipped": listing.skipped, "encoding": ", ".join(listing.encodings) or None}
         read["deliveries"] = None if listing.deliveries is None else asdict(listing.deliveries)
         print_json(counts | read | forecast_json(cost) | {"settings_from": dict(options.sources)})

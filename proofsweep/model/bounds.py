@@ -1,6 +1,7 @@
 """What a person allows one leg to spend: calls, time, and a reserve for other users of the key. Pure."""
 
 import re
+import time as clock
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
@@ -36,23 +37,25 @@ def left_of(bounds: Bounds, calls: int, now: datetime) -> Bounds | None:
     return replace(bounds, max_calls=bounds.max_calls - calls) if bounds.max_calls > calls else None
 
 
-def closing_of(until: str | None, max_duration: str | None, now: datetime, zone: tzinfo) -> datetime | None:
+def closing_of(
+    until: str | None, max_duration: str | None, now: datetime, zone: tzinfo | None = None
+) -> datetime | None:
     """Return the UTC instant at which the window closes: the earlier of the two; None if neither is given.
 
     Args:
         until: `06:00`, `06:00 Europe/Berlin`, `06:00+02:00`, or an ISO instant; without a zone, `zone` applies.
         max_duration: `7h`, `90m`, `1h30m`.
         now: when the command began, with a zone.
-        zone: the machine's time zone.
+        zone: None for the machine's own.
 
-    UsageError if one of them cannot be read.
+    UsageError if one of them cannot be read, or has no zone while the machine's is not known.
     """
     closings = [] if until is None else [instant_of(until, now, zone)]
     closings += [] if max_duration is None else [now.astimezone(UTC).replace(microsecond=0) + duration_of(max_duration)]
     return min(closings, default=None)
 
 
-def instant_of(until: str, now: datetime, zone: tzinfo) -> datetime:
+def instant_of(until: str, now: datetime, zone: tzinfo | None = None) -> datetime:
     """Read when a window closes. A time without a date is the next moment at which a clock in its zone shows it.
 
     A time whose date is past is given as it is. UsageError if it cannot be read.
@@ -80,7 +83,24 @@ def duration_of(text: str) -> timedelta:
     return span
 
 
-def _parts_of(until: str, zone: tzinfo) -> tuple[date | None, time, tzinfo]:
+_NAMES_OF_UTC = {"UTC", "UCT", "GMT", "WET", "Zulu", "Universal", "Greenwich", "+00", "-00"}
+
+
+def utc_of(moment: datetime) -> datetime:
+    """Return a moment in UTC. One without a zone is of this machine's clock; UsageError if TZ names an unknown zone.
+
+    The system also knows zones of POSIX such as `CET-1CEST,M3.5.0,M10.5.0/3`. An unknown one is UTC to it, under the
+    first letters of the name.
+    """
+    if moment.tzinfo is None and not clock.daylight and clock.timezone == 0 and clock.tzname[0] not in _NAMES_OF_UTC:
+        raise UsageError(
+            f"This machine does not know its time zone (TZ begins with {clock.tzname[0]!r}): set TZ to one such as "
+            "Europe/Berlin, or give the time with its zone, like '06:00 Europe/Berlin' or 2026-11-21T06:00+01:00."
+        )
+    return moment.astimezone(UTC)
+
+
+def _parts_of(until: str, zone: tzinfo | None) -> tuple[date | None, time, tzinfo | None]:
     found = _INSTANT.fullmatch(until.strip())
     try:
         day, clock, where = found.groups() if found else ("", "", "")
@@ -96,14 +116,14 @@ def _zone_of(where: str) -> tzinfo:
     return datetime.strptime(where, "%z").tzinfo or UTC if is_offset else ZoneInfo(where)
 
 
-def _moments(day: date, wanted: time, zone: tzinfo) -> Iterator[datetime]:
+def _moments(day: date, wanted: time, zone: tzinfo | None) -> Iterator[datetime]:
     """Yield the instants at which a clock in this zone shows this time.
 
     A time that is repeated when clocks go back gives two. A time that is skipped when clocks go forward gives the
     instant at which they go forward.
     """
     wall = datetime.combine(day, wanted)
-    both = sorted(wall.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
+    both = sorted(utc_of(wall.replace(tzinfo=zone, fold=fold)) for fold in (0, 1))
     shown = [at for at in both if at.astimezone(zone).replace(tzinfo=None) == wall]
     if shown:
         yield from dict.fromkeys(shown)

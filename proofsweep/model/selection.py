@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from proofsweep.contract.verdicts import VERDICT_ACTIONS, Verdict
 from proofsweep.errors import UsageError
-from proofsweep.model.bounds import duration_of
+from proofsweep.model.bounds import duration_of, utc_of
 from proofsweep.model.reading import USUAL_READING, Reading
 from proofsweep.model.reasons import Reason
 from proofsweep.model.run_records import OUTCOMES
@@ -103,7 +103,7 @@ class Selection:
         if self.newer_than is None:
             return None
         with suppress(ValueError, OverflowError):
-            return datetime.fromisoformat(self.newer_than.strip()).astimezone(UTC)
+            return utc_of(datetime.fromisoformat(self.newer_than.strip()))
         with suppress(UsageError):
             return now - duration_of(self.newer_than)
         examples = "2d, 2026-11-21 or 2026-11-21T06:00+01:00"

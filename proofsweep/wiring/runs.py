@@ -6,8 +6,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import chain
 
-from tzlocal import get_localzone
-
 from proofsweep.answers.describe_run import describe_run, unfinished_runs
 from proofsweep.catalog.catalog import Catalog
 from proofsweep.errors import ConfigError, ResultsError
@@ -68,7 +66,7 @@ def bounds_for(
     return Bounds(
         reserve=usual.reserve if reserve is None else reserve,
         max_calls=usual.max_calls if max_calls is None else max_calls,
-        closes_at=closing_of(until, max_duration, utc_now(), get_localzone()),
+        closes_at=closing_of(until, max_duration, utc_now()),
     )
 
 
