@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from difflib import get_close_matches
-from pathlib import PurePath
 from unicodedata import category
 
 # Control and format characters (the overrides of writing direction are such), surrogates, separators of lines.
@@ -78,7 +77,7 @@ def reset_clause(reset: datetime | None, now: datetime) -> str:
 
 
 def _text_of(value: object) -> str:
-    if isinstance(value, datetime | PurePath):
+    if isinstance(value, datetime) or hasattr(value, "__fspath__"):
         return str(value)
     raise TypeError(f"{type(value).__name__} is no value of JSON")
 

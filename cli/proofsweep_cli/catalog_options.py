@@ -50,6 +50,13 @@ _Encoding = typer.Option(
 _Sheet = typer.Option(
     None, "--sheet", metavar="NAME", help="The sheet of an Excel workbook (.xlsx); by default the first visible one."
 )
+_HeaderRow = typer.Option(
+    None,
+    "--header-row",
+    metavar="N",
+    min=1,
+    help="The line, or the row of a sheet, with the names of the columns; by default the first one that has them.",
+)
 _SupplierFrom = typer.Option(
     None,
     "--supplier-from",
@@ -66,6 +73,7 @@ def _reading(
     path_map: list[str] = _PathMap,
     encoding: str | None = _Encoding,
     sheet: str | None = _Sheet,
+    header_row: int | None = _HeaderRow,
     supplier_from: int | None = _SupplierFrom,
     checksums: list[str] = Checksums,
 ) -> Reading:
@@ -77,6 +85,7 @@ def _reading(
         path_maps=path_maps_of(path_map),
         encoding=None if encoding is None else encoding_named(encoding),
         sheet=sheet,
+        header_row=header_row,
         supplier_from=supplier_from,
         checksums=checksums_of(checksums, resolved_here),
     )

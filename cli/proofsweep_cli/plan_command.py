@@ -108,6 +108,7 @@ def _tell(settings: Settings, found: Surveyed, bounds: Bounds, options: _PlanOpt
     if options.as_json:
         counts = {member.name: getattr(survey, member.name) for member in fields(survey) if member.repr}
         read = {"ignored": found.ignored, "skipped": listing.skipped, "encoding": ", ".join(listing.encodings) or None}
+        read["notes"] = listing.ignored.notes
         read["deliveries"] = None if listing.deliveries is None else asdict(listing.deliveries)
         print_json(counts | read | forecast_json(cost) | {"settings_from": dict(options.sources)})
         return code
@@ -116,6 +117,8 @@ def _tell(settings: Settings, found: Surveyed, bounds: Bounds, options: _PlanOpt
     if listing.skipped:
         out.print(f"  {listing.skipped:,} left out by the conditions", soft_wrap=True)
     print_ignored(out, found.ignored)
+    for note in listing.ignored.notes:
+        out.print(f"  {note}", style="yellow", soft_wrap=True)
     print_forecast(out, cost, utc_now(), trouble.message if trouble else "", settings.service.key_expires_at)
     print_cautions(out, settings, listing.location)
     service = f"{settings.service.environment}, {settings.service.base_url}, results {settings.results.url}"

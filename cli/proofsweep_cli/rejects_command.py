@@ -78,8 +78,9 @@ def _print_groups(out: Console, groups: Sequence[AttentionGroup], value: str | N
         kind = styled(f"{group.rows:,} {group.outcome}", COLOURS.get(group.outcome, ""))
         out.print("  ", kind, f": {group.in_words} ({group.reason})", sep="", soft_wrap=True)
         out.print(Padding(group.what_to_do, (0, 0, 0, 2), expand=False), style="italic")
-        for file in group.files:
-            out.print(f"    {file or '(no audio named)'}", soft_wrap=True)
+        for file, line in zip(group.files, group.lines, strict=True):
+            where = f" ({line})" if line and line != file else ""
+            out.print(f"    {file or '(no audio named)'}{where}", soft_wrap=True)
         if group.rows > len(group.files):
             out.print(f"    … and {group.rows - len(group.files):,} more")
 

@@ -10,7 +10,7 @@ from proofsweep.files.locations import path_of, path_within
 from proofsweep.model.items import proof_id_of
 from proofsweep.model.reasons import plain_words_for, remedy_for
 from proofsweep.model.run_records import OUTCOMES
-from proofsweep.model.tags import known_tag, tag_of
+from proofsweep.model.tags import key_of_value, known_tag, tag_of
 from proofsweep.store.plans_and_parts import Results
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class AttentionGroup:
     is_given_up: bool = False  # whether passes over a watched folder have tried them as often as they do
     rows: int = 0  # how many there are
     files: list[str] = field(default_factory=list)  # the first ones, as seen from the catalog's root
+    lines: list[str] = field(default_factory=list)  # of each of these, the manifest and the line; empty in a folder
 
     @property
     def in_words(self) -> str:
@@ -56,24 +57,31 @@ def attention_groups(
     `given_up` are the items that no pass over a watched folder tries again. UsageError if no row has the tag.
     """
     groups: dict[tuple[str | None, str, str, bool], AttentionGroup] = {}
-    columns = ["audio", "relative_path", "outcome", "reason", "item_id", *(["tags"] if tag else [])]
+    spellings: dict[str, str] = {}
+    columns = ["audio", "relative_path", "manifest_line", "outcome", "reason", "item_id", *(["tags"] if tag else [])]
     known: dict[str, None] = {}
     for _, table in selected.tables(columns):
         for row in table.to_pylist():
             tags = json.loads(row["tags"] or "{}") if tag else {}
             known |= dict.fromkeys(tags)
             value = None if tag is None else tag_of(tags, tag)
+            key = None if value is None else key_of_value(value)
+            if value is not None and key is not None:
+                spellings[key] = min(value, spellings.get(key, value))
             outcome, reason = row["outcome"], row["reason"] or ""
             is_given_up = outcome != "rejected" and row["item_id"] in given_up
-            kind = (value, outcome, reason, is_given_up)
+            kind = (key, outcome, reason, is_given_up)
             group = groups.setdefault(
-                kind, AttentionGroup(value=value, outcome=outcome, reason=reason, is_given_up=is_given_up)
+                kind, AttentionGroup(value=key, outcome=outcome, reason=reason, is_given_up=is_given_up)
             )
             group.rows += 1
             if len(group.files) < most_files:
                 group.files.append(row["relative_path"] or row["audio"] or "")
+                group.lines.append(row["manifest_line"] or "")
     if tag and groups:
         known_tag(tag, known)
+    for group in groups.values():
+        group.value = None if group.value is None else spellings[group.value]
     return sorted(
         groups.values(),
         key=lambda each: (each.value is None, each.value or "", OUTCOMES.index(each.outcome), -each.rows, each.reason),

@@ -16,7 +16,7 @@ from proofsweep.answers.views.selected_rows import SelectedRows
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.files.locations import path_of
 from proofsweep.model.completion_report import CELLS, own_cells, own_header
-from proofsweep.model.tags import known_tag, tag_named, tag_of, tags_of
+from proofsweep.model.tags import key_of_value, known_tag, tag_named, tag_of, tags_of
 from proofsweep.text import printable
 
 LETTER = "letter"
@@ -75,6 +75,7 @@ def export(
     is_letter = path.suffix.lower() == ENDINGS[LETTER]
     with TemporaryDirectory(prefix="proofsweep-") as folder:
         groups, catalogs, names = GroupedRows(Path(folder)), set(), dict[str, None]()
+        spellings: dict[str, str] = {}  # of the values of the tag
         for plan, row in selected.rows(_READ):
             catalogs.add((plan.catalog, plan.catalog_root))
             tags = {name: str(value) for name, value in tags_of(str(row["tags"] or "")).items()}
@@ -85,23 +86,26 @@ def export(
                 own = [name_for_supplier(row, plan.catalog_root), row["reason"]]
             else:
                 continue
-            groups.add("" if tag is None else tag_of(tags, tag) or "", ReportRow(tags, own))
+            value = "" if tag is None else tag_of(tags, tag) or ""
+            spellings[key_of_value(value)] = min(value, spellings.get(key_of_value(value), value))
+            groups.add(key_of_value(value), ReportRow(tags, own))
         if tag is not None and catalogs:
             tag = known_tag(tag, names)
-        targets = {"": path} if tag is None else _targets(path, sorted(groups.counts), tag)
-        targets = {group: target for group, target in targets.items() if group in groups.counts}
+        targets = {"": path} if tag is None else _targets(path, sorted(spellings.values()), tag)
+        targets = {value: target for value, target in targets.items() if value in spellings.values()}
         with _written_whole(targets.values()) as scratch:
-            for group, target in targets.items():
-                _write(scratch[target], group, groups, texts, supplier_tag)
-        reports = [WrittenReport(target, groups.counts[group]) for group, target in targets.items()]
+            for value, target in targets.items():
+                _write(scratch[target], value, groups, texts, supplier_tag)
+        reports = [WrittenReport(target, groups.counts[key_of_value(value)]) for value, target in targets.items()]
         return Exported(reports, frozenset(catalogs), targets)
 
 
-def _write(path: Path, group: str, groups: GroupedRows, texts: LetterTexts, supplier_tag: str) -> None:
+def _write(path: Path, value: str, groups: GroupedRows, texts: LetterTexts, supplier_tag: str) -> None:
+    group = key_of_value(value)
     ending = Path(path.stem).suffix.lower()  # before `.part`
     if ending == ENDINGS[LETTER]:
         told = ((str(row.own[0]), row.tags, str(row.own[1])) for row in groups.rows(group))
-        path.write_text(texts.letter_to(group, told), encoding="utf-8", errors="backslashreplace")
+        path.write_text(texts.letter_to(value, told), encoding="utf-8", errors="backslashreplace")
         return
     names = list(groups.tag_names[group])
     report = CompletionReport(names, own_header(), groups.rows(group), tag_named(supplier_tag, names))

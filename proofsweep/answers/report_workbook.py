@@ -19,6 +19,7 @@ from proofsweep.answers.report_formats import CompletionReport
 from proofsweep.errors import UsageError
 from proofsweep.model.completion_report import SHEETS, defused, restored
 from proofsweep.model.run_records import OUTCOMES
+from proofsweep.model.tags import key_of_value
 from proofsweep.text import printable
 
 _SHEET_ROWS = 1_048_576  # a spreadsheet has no more, the header included
@@ -49,10 +50,13 @@ class _Totals:
         self.outcomes: Counter[str] = Counter()
         self.advice: Counter[str] = Counter()
         self.suppliers: dict[str, Counter[str]] = {}
+        self.spellings: dict[str, str] = {}
 
     def add(self, outcome: str, what_to_do: str, supplier: str) -> None:
         self.outcomes[outcome] += 1
-        self.suppliers.setdefault(supplier, Counter())[outcome] += 1
+        key = key_of_value(supplier)
+        self.spellings[key] = min(supplier, self.spellings.get(key, supplier))
+        self.suppliers.setdefault(key, Counter())[outcome] += 1
         if outcome != "accepted":
             self.advice[what_to_do] += 1
 
@@ -142,7 +146,12 @@ def _tables(totals: _Totals, supplier_tag: str | None) -> Iterator[list[list[obj
             totals.suppliers.items(), key=lambda each: (each[1]["accepted"] - each[1].total(), each[0])
         )
         lines: list[list[object]] = [
-            [name, counts.total(), counts["accepted"] / counts.total(), *(counts[outcome] for outcome in there)]
+            [
+                totals.spellings[name],
+                counts.total(),
+                counts["accepted"] / counts.total(),
+                *(counts[outcome] for outcome in there),
+            ]
             for name, counts in most_bad_first
         ]
         yield [header, *lines]

@@ -43,6 +43,8 @@ class Cause(StrEnum):
     OTHER_RESOURCES = "other_resources"  # images, videos and texts of a delivery
     REPLACED = "replaced"  # a later message of the release came with the file again
     MESSAGES_WITHOUT_FILES = "messages_without_files"  # updates of metadata alone, and those that withdraw a release
+    EMPTY_ROWS = "empty_rows"  # of manifests
+    CELLS_OVER_LINES = "cells_over_lines"  # of manifests, with a delimiter in them: they may have swallowed rows
     ACKNOWLEDGEMENTS = "acknowledgements"  # files in folders for answers to senders, which are never scanned
 
 
@@ -56,8 +58,20 @@ _ALWAYS_TOLD = frozenset(
 )
 
 
+_MOST_NOTES = 20
+
+
 class Ignored(Counter[Cause]):
-    """Ignored entries by cause."""
+    """Ignored entries by cause; `notes` say where the first cells over lines are."""
+
+    def __init__(self, counts: Mapping[Cause, int] = MappingProxyType({})) -> None:
+        super().__init__(counts)
+        self.notes: list[str] = []
+
+    def note(self, words: str) -> None:
+        """Count a cell over lines."""
+        self[Cause.CELLS_OVER_LINES] += 1
+        self.notes += [words] if len(self.notes) < _MOST_NOTES else []
 
     def __str__(self) -> str:
         told = (cause for cause in Cause if self[cause] or cause in _ALWAYS_TOLD)

@@ -1,7 +1,12 @@
-"""Read a manifest's header: which column is the audio, the sidecar or the id, and which are tags. Pure."""
+"""Read a manifest's header and cells: which column is the audio, the sidecar or the id, and which are tags. Pure."""
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, time
+from decimal import Decimal
+from math import isfinite, isnan
 
 from proofsweep.model.completion_report import RUN_COLUMN, own_columns, restored
 from proofsweep.model.declared import hex_digest
@@ -10,6 +15,8 @@ from proofsweep.model.tags import key_of_tag
 
 _NAMES = {"audio": ("audio", "path", "proof_id"), "sidecar": ("sidecar",), "id": ("id",)}
 """The names of each role's column, where nobody says another; the first that is there counts."""
+
+_FLOAT = re.compile(r"^(\d{4,})\.0$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +71,40 @@ class Columns:
 
     def roles(self, header: Sequence[str]) -> list[tuple[str, str]]:
         """Return each column of the header with what it is taken for."""
-        named = {self.audio: "audio", self.sidecar: "sidecar", self.item_id: "id"}
+        named = self._roles
         return [(name, self.digests.get(index) or named.get(index, "tag")) for index, name in enumerate(header)]
+
+    @property
+    def _roles(self) -> dict[int | None, str]:
+        return {self.audio: "audio", self.sidecar: "sidecar", self.item_id: "id"}
+
+    @property
+    def is_header(self) -> bool:
+        """Whether the header has what a person asks for, and the audio."""
+        return self.audio is not None and not self.unknown
+
+    @staticmethod
+    def is_empty(cells: Sequence[str]) -> bool:
+        """Whether no cell of a row holds anything, nor would if it were calculated."""
+        return not any(cell.strip() or isinstance(cell, Formula) for cell in cells)
+
+    def tags_in(self, cells: Sequence[str]) -> dict[str, str]:
+        """Return a row's tags, without the empty ones."""
+        return {name: value for name, at in self.tags.items() if (value := self.value(cells[at]))}
+
+    def value(self, cell: str) -> str:
+        """Return a tag or an ID without outer blanks, and without the `.0` that other programs give to long numbers.
+
+        In a report of ours it is as it was.
+        """
+        return cell if self.run is not None else _FLOAT.sub(r"\1", cell.strip())
+
+    def formula_in(self, cells: Sequence[str]) -> str | None:
+        """Return the column of a formula that gave no value, or a 0 where a location or an ID must be."""
+        roles = self._roles
+        names = {at: name for name, at in self.tags.items()} | roles
+        unsure = (at for at, cell in enumerate(cells) if isinstance(cell, Formula) and (not cell or at in roles))
+        return next((names.get(at) or f"column {at + 1}" for at in unsure), None)
 
     def digests_in(self, cells: Sequence[str]) -> tuple[dict[str, str], int]:
         """Return a row's digests by algorithm, and how many cells hold something else."""
@@ -84,3 +123,36 @@ def _index(header: Sequence[str], plain: Sequence[str], chosen: str | None, name
     if chosen in written:
         return written.index(chosen)
     return plain.index(chosen.lower()) if chosen.lower() in plain else None
+
+
+CALCULATE = "open the workbook in a spreadsheet program and save it, or export it as CSV"
+
+
+class Formula(str):
+    """What a cell shows whose formula no spreadsheet has calculated: nothing, or the 0 of a program that wrote it."""
+
+    __slots__ = ()
+
+
+def cell_text(value: object) -> str:
+    """Return the one text of a value, whatever format it comes from: a whole number has no point, NaN is empty."""
+    text = "" if value is None else str(value)
+    match value:
+        case bytes():
+            text = value.decode("utf-8", "surrogateescape")
+        case bool():
+            text = text.lower()
+        case float() | Decimal() if not isfinite(value):
+            text = "" if isnan(value) else text
+        case float() if value == int(value):
+            text = str(int(value))
+        case Decimal():
+            whole, point, rest = format(value, "f").partition(".")
+            text = f"{whole}{point}{rest.rstrip('0')}".rstrip(".") if point else whole
+        case datetime() if value.time() == time() and value.tzinfo is None:
+            text = value.date().isoformat()
+        case datetime():
+            text = value.isoformat()
+        case list() | dict():
+            text = json.dumps(value, ensure_ascii=False, default=cell_text)
+    return text

@@ -1,25 +1,25 @@
 """Read a manifest of any format as a stream of records: the column names, and one cell for each."""
 
-import csv
 import errno
 import gzip
 import json
 import os
 import posixpath
-import re
 import shutil
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader, TextIOWrapper
-from itertools import count
+from itertools import chain, count, dropwhile, islice
 from tempfile import TemporaryFile
 from typing import IO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from proofsweep.catalog.columns import CALCULATE, Formula, cell_text
+from proofsweep.catalog.delimited_text import HEADER_ROWS, Row, delimited_rows
 from proofsweep.catalog.encodings import Encoding, encoding_of
 from proofsweep.catalog.other_files import HEADER_BYTES, words_for
 from proofsweep.errors import CatalogError, SourceError
@@ -32,7 +32,7 @@ from proofsweep.model.reasons import Reason
 Record = tuple[int, tuple[str, ...], Sequence[str]]
 """The line, column names, and as many cells; an absent or null value is an empty text.
 
-The line is counted from 1; of a record of several lines it is the last, and of Parquet and workbooks the row's
+The line is counted from 1; of a record of several lines it is the first, and of Parquet and workbooks the row's
 number.
 """
 
@@ -41,19 +41,24 @@ Note = Callable[[bytes], object]
 
 _PackedOrPlain = gzip.GzipFile | BufferedReader
 _GZIP = b"\x1f\x8b"
-_DELIMITERS = ",;\t"
 _BATCH_ROWS = 8192
 _PIECE_BYTES = 1024 * 1024
 _LOCAL = LocalFiles()
-_BROKEN = (OSError, EOFError, zlib.error, ValueError, RecursionError, pa.ArrowException)
+_BROKEN = (OSError, EOFError, zlib.error, ValueError, OverflowError, RecursionError, pa.ArrowException)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadAs:
-    """How a manifest is to be read; None stands for what it shows itself."""
+    """How a manifest is to be read; None stands for what it shows itself.
+
+    `is_header` says whether cells are the names of the columns; `remark` takes what a person should know of a line.
+    """
 
     encoding: Encoding | None = None
     sheet: str | None = None
+    header_row: int | None = None
+    is_header: Callable[[Sequence[str]], bool] = bool
+    remark: Callable[[str], object] = str
 
 
 def is_manifest_name(path: str) -> bool:
@@ -155,7 +160,8 @@ def _refuse_changed(file: OpenFile, before: FileFacts) -> None:
 
 def _delimited(file: _PackedOrPlain, read_as: ReadAs) -> Iterator[Record]:
     with _text(file, read_as.encoding) as text:
-        yield from _below_header(_lines_of(text), "line")
+        rows = delimited_rows(text, read_as.header_row, read_as.is_header, read_as.remark)
+        yield from _below_header(rows, read_as, "line")
 
 
 def _workbook(file: _PackedOrPlain, read_as: ReadAs) -> Iterator[Record]:
@@ -166,34 +172,27 @@ def _workbook(file: _PackedOrPlain, read_as: ReadAs) -> Iterator[Record]:
         packed.seek(0)
         if not start.startswith(b"PK") and (words := words_for(start)) is not None:
             raise ValueError(f"it is {words}")
-        yield from _below_header(sheet_rows(packed, read_as.sheet), "row")
+        yield from _below_header(sheet_rows(packed, read_as.sheet), read_as, "row")
 
 
-def _below_header(rows: Iterable[tuple[int, list[str]]], word: str) -> Iterator[Record]:
-    header: tuple[str, ...] = ()
-    for number, cells in rows:
-        if not header:
-            header = tuple(cells)
-        elif len(cells) > len(header):
+def _below_header(rows: Iterator[Row], read_as: ReadAs, word: str) -> Iterator[Record]:
+    """Yield what stands below the header: the row that is given, else the first one that has the columns."""
+    given, head = read_as.header_row or 0, list[Row]()
+    for row in islice(dropwhile(lambda row: row[0] < given, rows), 1 if given else HEADER_ROWS):
+        head.append(row)
+        if given or read_as.is_header(row[1]):
+            head = [row]
+            break
+    if given and [number for number, _ in head] != [given]:
+        raise ValueError(f"{word} {given}, which is to be the header, is empty")
+    at = next((at for at, (_, cells) in enumerate(head) if len(cells) - cells.count("") > 1), 0)
+    header = tuple(cell for _, cells in head[at : at + 1] for cell in cells)
+    if any(isinstance(name, Formula) for name in header):
+        raise ValueError(f"{word} {head[at][0]}, the header, holds a formula that was not calculated: {CALCULATE}")
+    for number, cells in chain(head[at + 1 :], rows):
+        if len(cells) > len(header):
             raise ValueError(f"{word} {number} has {len(cells)} cells, the header {len(header)}")
-        else:
-            yield number, header, cells + [""] * (len(header) - len(cells))
-
-
-def _lines_of(text: TextIOWrapper) -> Iterator[tuple[int, list[str]]]:
-    """Yield each line's number and cells, without blank lines; a record of several lines has the number of its last."""
-    first = next((line for line in text if line.strip()), "")
-    if re.fullmatch(r"sep=.", first.strip(), re.IGNORECASE):
-        raise ValueError("its first line is a spreadsheet's `sep=`: delete this line; the delimiter is seen without it")
-    text.seek(0)
-    delimiter = max(_DELIMITERS, key=re.sub(r'"[^"]*"', "", first).count)
-    reader = csv.reader(text, delimiter=delimiter, strict=True)
-    try:
-        for cells in reader:
-            if len(cells) > 1 or "".join(cells).strip():
-                yield reader.line_num, cells
-    except csv.Error as error:
-        raise ValueError(f"line {reader.line_num}: {error}") from error
+        yield number, header, cells + [""] * (len(header) - len(cells))
 
 
 def _json_lines(file: _PackedOrPlain, read_as: ReadAs) -> Iterator[Record]:
@@ -201,7 +200,7 @@ def _json_lines(file: _PackedOrPlain, read_as: ReadAs) -> Iterator[Record]:
         for number, line in enumerate(text, start=1):
             if line.strip():
                 record = _json_object(line, number)
-                yield number, tuple(record), [_cell(value) for value in record.values()]
+                yield number, tuple(record), [cell_text(value) for value in record.values()]
 
 
 def _json_object(line: str, number: int) -> dict[str, object]:
@@ -231,9 +230,16 @@ def _parquet(file: _PackedOrPlain, _: ReadAs) -> Iterator[Record]:
         numbers = count(1)
         for batch in table.iter_batches(batch_size=_BATCH_ROWS):
             names = tuple(batch.schema.names)
-            columns = [map(_cell, column.to_pylist()) for column in batch.columns]
-            for cells in zip(*columns, strict=True):
+            for cells in zip(*(_texts(batch, at) for at in range(len(names))), strict=True):
                 yield next(numbers), names, cells
+
+
+def _texts(batch: pa.RecordBatch, at: int) -> Iterator[str]:
+    column = batch.column(at)
+    try:
+        return map(cell_text, column.to_pylist())
+    except (ValueError, OverflowError):  # Python has no such value, as a date in the year 20000
+        return map(cell_text, column.cast(pa.string()).to_pylist())
 
 
 @contextmanager
@@ -246,20 +252,6 @@ def _text(file: _PackedOrPlain, encoding: Encoding | None) -> Iterator[TextIOWra
         yield text
     finally:
         text.detach()
-
-
-def _cell(value: object) -> str:
-    match value:
-        case None:
-            return ""
-        case str():
-            return value
-        case bytes():
-            return os.fsdecode(value)
-        case bool() | int() | float() | list() | dict():
-            return json.dumps(value, ensure_ascii=False, default=str)
-        case _:
-            return str(value)
 
 
 def _is_text(path: str) -> bool:

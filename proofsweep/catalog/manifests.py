@@ -40,14 +40,11 @@ from proofsweep.model.items import (
 )
 from proofsweep.model.reading import USUAL_READING, Reading
 from proofsweep.model.reasons import Ineligible, Reason
+from proofsweep.model.tags import key_of_value, tag_named
 
 
 class Manifests:
-    """The rows of one manifest, or of several one after another.
-
-    Attributes:
-        ignored: every row of a manifest counts, so only checksums are in it.
-    """
+    """The rows of one manifest, or of several one after another."""
 
     kind = "manifest"
     skipped = 0
@@ -76,6 +73,7 @@ class Manifests:
         self._cells = CellLocations(files, self._base, reading.path_maps)
         self._manifest_files = files.within(None)
         self._digest: str | None = None
+        self._suppliers: dict[str, str] = {}
 
     def rows(self) -> Iterator[ManifestRow]:
         """Read the manifests from the start, with the facts of each file; objects are listed once, not requested.
@@ -92,11 +90,14 @@ class Manifests:
             checksums.read_named(self._reading.checksum_lists, self._manifest_files)
             beside = ListsBeside(checksums, self._files, self._base.root)
             for named in self._named_files(digest.update):
+                if named.is_empty:
+                    self.ignored[Cause.EMPTY_ROWS] += 1
+                    continue
                 row = self._row(next(numbers), named, lookup)
                 if hash(row.named_audio) in in_several_pairs:
                     row = replace(row, is_told_by_sidecar=True)
-                if (item_id := _cell(named.cells, named.columns.item_id)) is not None:
-                    ids.add(item_id, row.named_audio or named.where)
+                if named.item_id is not None:
+                    ids.add(named.item_id, row.named_audio or named.where)
                 if row.audio and row.audio_facts is not None:
                     beside.read_for(row.audio)
                     if not beside.unfinished.isdisjoint({row.audio, row.sidecar}):
@@ -109,21 +110,23 @@ class Manifests:
         self._digest = digest.hexdigest()
 
     def _row(self, number: int, named: "_NamedFiles", lookup: FileLookup) -> ManifestRow:
-        item_id = _cell(named.cells, named.columns.item_id)
         audio, sidecar = named.located(lookup)
+        tags = named.columns.tags_in(named.cells)
+        if (name := tag_named(self._reading.supplier_tag, tags)) is not None:  # in its first spelling
+            tags[name] = self._suppliers.setdefault(key_of_value(tags[name]), tags[name])
         row = row_with_facts(
             lookup.facts,
             self._base,
             number=number,
             audio=audio,
             sidecar=sidecar,
-            item_id=id_without_audio(self.name, number) if item_id is None and audio is None else item_id,
-            tags={name: named.cells[index] for name, index in named.columns.tags.items() if named.cells[index]},
+            item_id=named.item_id or (id_without_audio(self.name, number) if audio is None else None),
+            tags=tags,
             refused=named.refused,
             where=named.where,
         )
-        if tags := self._reading.supplier_tags(row.named_audio, named.columns.tags):
-            row = replace(row, tags={**row.tags, **tags})
+        if supplier := self._reading.supplier_tags(row.named_audio, named.columns.tags):
+            row = replace(row, tags={**tags, **supplier})
         if named.columns.digests:
             digests, unused = named.columns.digests_in(named.cells)
             self.ignored[Cause.UNUSED_CHECKSUMS] += unused
@@ -144,13 +147,12 @@ class Manifests:
 
     def _refuse_repeated(self, suspects: SuspectIds, lookup: FileLookup) -> None:
         for named in self._named_files():
-            item_id = _cell(named.cells, named.columns.item_id)
             audio = self._base.named(named.located(lookup)[0]) or named.where
-            earlier = None if item_id is None else suspects.earlier(item_id, audio, named.where)
+            earlier = None if named.item_id is None else suspects.earlier(named.item_id, audio, named.where)
             if earlier is not None:
                 raise CatalogError(
                     f"{one_line(self.location)}: {earlier}, and {named.where}, have the same id "
-                    f"{one_line(item_id or '')!r} and different audio, so one answer would hide the other: give "
+                    f"{one_line(named.item_id or '')!r} and different audio, so one answer would hide the other: give "
                     "--id-column none, or --id-column NAME with the column that names each file (in a config: "
                     "catalog.columns)"
                 )
@@ -160,7 +162,7 @@ class Manifests:
         pairs = RepeatedIds()
         if any(columns.sidecar is not None for path in self._paths for columns in self._headers(path)):
             for named in self._named_files():
-                if _cell(named.cells, named.columns.item_id) is None and named.audio:
+                if named.item_id is None and named.audio:
                     pairs.add(*map(self._base.named, named.located(lookup)))
         return pairs.hashes()
 
@@ -202,7 +204,14 @@ class Manifests:
         return []
 
     def _records(self, path: str, note: Note | None = None) -> Iterator[Record]:
-        return records_of(path, self._manifest_files, note, ReadAs(self._encoding(path), self._reading.sheet))
+        read_as = ReadAs(
+            encoding=self._encoding(path),
+            sheet=self._reading.sheet,
+            header_row=self._reading.header_row,
+            is_header=lambda cells: Columns.of(cells, self._reading).is_header,
+            remark=str if note is None else lambda words: self.ignored.note(f"{one_line(path)}, {words}"),
+        )
+        return records_of(path, self._manifest_files, note, read_as)
 
     def _encoding(self, path: str) -> Encoding | None:
         if path not in self._encodings:
@@ -215,8 +224,7 @@ class Manifests:
     def _table(self, path: str, note: Note | None = None) -> Iterator[tuple[int, Columns, Sequence[str]]]:
         known: dict[tuple[str, ...], Columns] = {}
         for line, header, cells in self._records(path, note):
-            columns = known.get(header)
-            if columns is None:
+            if (columns := known.get(header)) is None:
                 columns = known[header] = Columns.of(header, self._reading)
                 if len(known) == 1:
                     _refuse_unknown_columns(path, header, cells, columns)
@@ -234,10 +242,14 @@ class Manifests:
                 where, wrong, refused = f"{words} {line}", bad_audio or bad_sidecar, None
                 if not audio:
                     wrong = bad_audio = "the manifest names no audio in this row."
+                reason = Reason.MISSING_AUDIO if bad_audio else Reason.MISSING_SIDECAR
+                if (formula := columns.formula_in(cells)) is not None:
+                    reason, wrong = Reason.NOT_CALCULATED, f"the formula in {one_line(formula)} was not calculated."
                 if wrong is not None:
-                    reason = Reason.MISSING_AUDIO if bad_audio else Reason.MISSING_SIDECAR
                     refused = Ineligible(reason, f"{where}: {wrong}")
-                yield _NamedFiles(audio, sidecar, refused, columns, cells, where)
+                item_id = columns.value(_cell(cells, columns.item_id) or "") or None
+                is_empty = columns.is_empty(cells) and has_one_header(path)
+                yield _NamedFiles(audio, sidecar, item_id, refused, columns, cells, where, is_empty)
 
     def _wanted(self) -> Iterator[str]:
         """Yield all locations that the rows may mean."""
@@ -252,10 +264,12 @@ class _NamedFiles:
 
     audio: Sequence[str]  # how the location may be meant, the likeliest first; none if the cell is empty
     sidecar: Sequence[str]
+    item_id: str | None
     refused: Ineligible | None  # by the row's own text alone; then a location is what may be shown of it
     columns: Columns
     cells: Sequence[str]
     where: str  # the manifest, and the record's place in it
+    is_empty: bool
 
     def located(self, lookup: FileLookup) -> tuple[str | None, str | None]:
         """Return the locations of audio and sidecar; of a row that is refused, what may be shown of them."""
@@ -271,6 +285,7 @@ def _refuse_unknown_columns(path: str, header: Sequence[str], cells: Sequence[st
     found = one_line(", ".join(header))
     alike = next((name for name, cell in zip(header, cells, strict=True) if is_audio_name(cell.strip())), "NAME")
     hint = "" if columns.unknown else f" (if one of them is the audio, give --column audio={quote(one_line(alike))})"
+    hint += "; if they are no names of columns, give --header-row N" if has_one_header(path) else ""
     raise CatalogError(f"{one_line(path)}: no column is named {wanted}; the columns are: {found}{hint}")
 
 

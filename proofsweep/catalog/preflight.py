@@ -71,6 +71,7 @@ def work_item_of(row: ManifestRow, catalog_name: str, limits: SizeLimits) -> Wor
         sidecar_version=row.sidecar_version,
         tags_json=_tags_json(row),
         relative_path=relative_path_of(row),
+        manifest_line=row.where or None,
         declared=row.declared,
         is_delivered=row.batch is not None,
         is_touched=row.is_touched,

@@ -1,13 +1,13 @@
 """Read one sheet of an Excel workbook (.xlsx) row by row, as text."""
 
-import math
 import re
 import struct
 import textwrap
 import zlib
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, time
+from datetime import datetime
 from typing import IO, Self
 from xml.etree.ElementTree import Element
 from zipfile import BadZipFile
@@ -16,11 +16,13 @@ from openpyxl.cell.text import Text  # type: ignore[import-untyped]  # it has no
 from openpyxl.reader.excel import ExcelReader  # type: ignore[import-untyped]  # the same
 from openpyxl.styles.numbers import BUILTIN_FORMATS_MAX_SIZE  # type: ignore[import-untyped]  # the same
 from openpyxl.styles.stylesheet import Stylesheet  # type: ignore[import-untyped]  # the same
+from openpyxl.utils.cell import range_boundaries  # type: ignore[import-untyped]  # the same
 from openpyxl.utils.datetime import SECS_PER_DAY, from_excel  # type: ignore[import-untyped]  # the same
 from openpyxl.worksheet._reader import WorkSheetParser  # type: ignore[import-untyped]  # the same
 from openpyxl.xml.constants import SHEET_MAIN_NS  # type: ignore[import-untyped]  # the same
 from openpyxl.xml.functions import fromstring, localname  # type: ignore[import-untyped]  # the same
 
+from proofsweep.catalog.columns import Columns, Formula, cell_text
 from proofsweep.catalog.workbook_parts import EXPORT, WorkbookArchive
 from proofsweep.model.completion_report import SHEETS
 
@@ -35,6 +37,12 @@ _MOST_WORDS = 200
 
 # The built-in dates of East Asia, which openpyxl does not know (ECMA-376, part 1, 18.8.30).
 _EAST_ASIAN_DATES = frozenset({*range(27, 37), *range(50, 59)})
+_QUOTED = re.compile('"[^"]*"')
+_GIVES_TEXT = re.compile(
+    r"\s*(_xlfn\.)?(CONCAT|CONCATENATE|TEXT|TEXTJOIN|LEFT|RIGHT|MID|UPPER|LOWER|PROPER|SUBSTITUTE|REPLACE|TRIM|CLEAN|"
+    r"REPT|HYPERLINK)\(",
+    re.IGNORECASE,
+)
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _BROKEN = (
     *(BadZipFile, zlib.error, struct.error, EOFError, OSError, NotImplementedError),
@@ -65,17 +73,56 @@ def _rows(archive: WorkbookArchive, sheet: str | None) -> Iterator[tuple[int, li
     texts = _texts(archive, targets.get("sharedStrings"))
     formats = NumberFormats.of(archive, targets.get("styles"), reader.wb.epoch)
     with archive.part(name) as part:
+        merged = _MergedCells(part.merged())
+    with archive.part(name) as part:
         parser = WorkSheetParser(part, texts, data_only=True)
+        shared: dict[str | None, str] = {}
         number = seen = 0
         for row in part.elements(_tag("sheetData"), _tag("row")):
-            seen += len(row)
             number = max(number + 1, _number(row))
+            seen += len(row) + merged.begin(number)
             row.attrib.clear()  # the parser would keep the height of each row
             if seen > _MOST_CELLS or number > _MOST_ROWS:
                 raise ValueError(f"it has more than {_MOST_CELLS:,} cells or {_MOST_ROWS:,} rows: {EXPORT}")
-            cells = _cells(number, parser, row, formats)
-            if any(map(str.strip, cells)):
-                yield number, cells
+            cells = _cells(number, parser, row, formats, shared)
+            merged.keep(number, cells)
+            if not Columns.is_empty(cells):
+                yield number, merged.filled(cells)
+
+
+class _MergedCells:
+    """The ranges of a sheet whose first cell's value counts for all their cells, as far as the sheet has columns."""
+
+    def __init__(self, ranges: Iterable[str]) -> None:
+        bounds = sorted(map(range_boundaries, ranges), key=lambda each: each[1])
+        self._waiting = deque((first, top, last, bottom) for first, top, last, bottom in bounds)
+        self._active: list[tuple[tuple[int, int, int, int], str]] = []
+        self._width = 0
+
+    def begin(self, number: int) -> int:
+        """Go on to a row; return how many of its cells are merged."""
+        self._active = [each for each in self._active if each[0][3] >= number]
+        while self._waiting and self._waiting[0][1] <= number:
+            self._active.append((self._waiting.popleft(), ""))
+        return sum(
+            min(last, self._width) - first + 1 for (first, _, last, _), _ in self._active if first <= self._width
+        )
+
+    def keep(self, number: int, cells: Sequence[str]) -> None:
+        """Keep the values of the ranges that begin in this row."""
+        self._width = max(self._width, len(cells))
+        self._active = [
+            (each, "".join(cells[each[0] - 1 : each[0]]) if each[1] == number else value)
+            for each, value in self._active
+        ]
+
+    def filled(self, cells: list[str]) -> list[str]:
+        """Return the cells of a row, those of ranges too."""
+        for (first, _, last, _), value in self._active:
+            for column in range(first, min(last, self._width) + 1) if value else ():
+                cells += [""] * (column - len(cells))
+                cells[column - 1] = cells[column - 1] or value
+        return cells
 
 
 def _chosen(reader: ExcelReader, sheet: str | None) -> str:
@@ -144,15 +191,13 @@ class NumberFormats:
     def text(self, value: object, style: int) -> str:
         """Return the text of a cell: a whole number without a point, a date in ISO, an ID with its leading zeros."""
         match value:
-            case None:
-                return ""
-            case bool():
-                return str(value).lower()
+            case None | bool():
+                return cell_text(value)
             case int() | float() if style in self.dates:
                 return _date_text(value, self.epoch)
             case int() | float():
-                whole = int(value) if math.isfinite(value) and value == int(value) else None
-                return repr(value) if whole is None else str(whole).zfill(self.digits.get(style, 0))
+                text = cell_text(value)
+                return text.zfill(self.digits.get(style, 0)) if text.isdigit() else text
             case _:
                 return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), _short(str(value)))
 
@@ -162,23 +207,38 @@ def _date_text(days: float, epoch: datetime) -> str:
         at = from_excel(round(days * SECS_PER_DAY) / SECS_PER_DAY, epoch)
     except (ValueError, OverflowError):
         return str(days)  # no date, whatever the cell says
-    is_day = isinstance(at, datetime) and at.time() == time()
-    return str((at.date() if is_day else at).isoformat())
+    return cell_text(at)
 
 
-def _cells(number: int, parser: WorkSheetParser, row: Element, formats: NumberFormats) -> list[str]:
+def _cells(
+    number: int, parser: WorkSheetParser, row: Element, formats: NumberFormats, shared: dict[str | None, str]
+) -> list[str]:
     cells: list[str] = []
     try:
-        for cell in parser.parse_row(row)[1]:
+        for element, cell in zip(row, parser.parse_row(row)[1], strict=True):
             column = cell["column"]
             if column > _MOST_COLUMNS:
                 raise ValueError(f"it has more than {_MOST_COLUMNS:,} cells")  # noqa: TRY301 - the row is named below
-            if text := formats.text(cell["value"], cell["style_id"]):
+            text = formats.text(cell["value"], cell["style_id"])
+            if (formula := element.find(_tag("f"))) is not None:
+                text = _calculated(element, text, formula, shared)
+            if text or isinstance(text, Formula):
                 cells += [""] * (column - len(cells))
                 cells[column - 1] = text
     except (ValueError, LookupError) as error:
         raise ValueError(f"row {number}: {_start_of(error)}") from error
     return cells
+
+
+def _calculated(element: Element, text: str, formula: Element, shared: dict[str | None, str]) -> str:
+    """Return the text of a formula's value; if it has none, or a 0 that nobody calculated, a `Formula` of it."""
+    if formula.get("t") == "shared" and formula.text:
+        shared[formula.get("si")] = formula.text
+    if text.strip("0") or element.get("t", "n") != "n":
+        return text  # also an empty text: it was calculated
+    written = _QUOTED.sub("", formula.text or shared.get(formula.get("si"), ""))
+    gives_text = "&" in written or _GIVES_TEXT.match(written) is not None
+    return Formula("" if gives_text else text)
 
 
 def _number(row: Element) -> int:

@@ -1,5 +1,6 @@
 """The parts of an Excel workbook, of which only a little is in memory, whatever the ZIP archive and its XML hold."""
 
+import re
 from collections.abc import Iterator
 from typing import IO, Self
 from xml.etree.ElementTree import Element, iterparse
@@ -11,6 +12,9 @@ _MOST_ELEMENTS = 60_000_000
 _MOST_PIECE_BYTES = 4 * 1024**2
 # Without a document type there are no entities, which make gigabytes of a line.
 _DOCTYPE = b"<!DOCTYPE"
+# It stands behind all rows, and to parse them twice would take half as long again.
+_MERGED = re.compile(rb'<(?:\w+:)?mergeCell\s[^>]*?ref="([A-Z]{1,3}[0-9]{1,7}:[A-Z]{1,3}[0-9]{1,7})"')
+_MOST_MERGED, _LONGEST_TAG_BYTES, _SEARCHED_BYTES = 1_000_000, 256, 256 * 1024
 
 
 class WorkbookPart:
@@ -38,6 +42,17 @@ class WorkbookPart:
             raise ValueError("it declares a document type, which no spreadsheet does")
         self._end = seen[1 - len(_DOCTYPE) :]
         return read
+
+    def merged(self) -> set[str]:
+        """Read the part to its end, and return its ranges of merged cells, as `A2:A4`."""
+        found, end = set[bytes](), b""
+        while piece := self._stream.read(_SEARCHED_BYTES):
+            seen = end + piece.replace(b"\0", b"")
+            found.update(_MERGED.findall(seen))
+            end = seen[-_LONGEST_TAG_BYTES:]
+            if len(found) > _MOST_MERGED:
+                raise ValueError(f"its part {self._name} has more than {_MOST_MERGED:,} merged cells: {EXPORT}")
+        return {each.decode() for each in found}
 
     def elements(self, parent: str, tag: str) -> Iterator[Element]:
         """Yield each element of a tag up to the end of its parent. An element is empty when the next one comes."""

@@ -1,7 +1,6 @@
 """What a person allows one leg to spend: calls, time, and a reserve for other users of the key. Pure."""
 
 import re
-import time as clock
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
@@ -83,7 +82,7 @@ def duration_of(text: str) -> timedelta:
     return span
 
 
-_NAMES_OF_UTC = {"UTC", "UCT", "GMT", "WET", "Zulu", "Universal", "Greenwich", "+00", "-00"}
+_NAMES_OF_UTC = {"UTC", "UCT", "GMT", "WET", "Zulu", "+00", "-00"}
 
 
 def utc_of(moment: datetime) -> datetime:
@@ -92,12 +91,13 @@ def utc_of(moment: datetime) -> datetime:
     The system also knows zones of POSIX such as `CET-1CEST,M3.5.0,M10.5.0/3`. An unknown one is UTC to it, under the
     first letters of the name.
     """
-    if moment.tzinfo is None and not clock.daylight and clock.timezone == 0 and clock.tzname[0] not in _NAMES_OF_UTC:
+    here = moment.astimezone()
+    if moment.tzinfo is None and not here.utcoffset() and here.tzname() not in _NAMES_OF_UTC:
         raise UsageError(
-            f"This machine does not know its time zone (TZ begins with {clock.tzname[0]!r}): set TZ to one such as "
+            f"This machine does not know its time zone (TZ begins with {here.tzname()!r}): set TZ to one such as "
             "Europe/Berlin, or give the time with its zone, like '06:00 Europe/Berlin' or 2026-11-21T06:00+01:00."
         )
-    return moment.astimezone(UTC)
+    return here.astimezone(UTC)
 
 
 def _parts_of(until: str, zone: tzinfo | None) -> tuple[date | None, time, tzinfo | None]:

@@ -17,7 +17,7 @@ READ = (
 """What people read of a row. It stands after the tags."""
 
 NAMED = (
-    *("audio", "sidecar", "id", "audio_sha256", "proof_id", "uploads_request_id", "verify_request_id"),
+    *("manifest_line", "audio", "sidecar", "id", "audio_sha256", "proof_id", "uploads_request_id", "verify_request_id"),
     RUN_COLUMN,
 )
 """Locations and IDs, for the next run and for support. They come last."""

@@ -88,6 +88,7 @@ class WorkItem:
     sidecar_version: str | None = None
     tags_json: str | None = None
     relative_path: str | None = None  # the audio as `relative_path_of` has it
+    manifest_line: str | None = None  # the manifest and the line, as a person's editor counts it
     declared: Declared | None = None  # what the delivery says of the audio's bytes
     is_delivered: bool = False  # whether it is of a delivery, whose messages say which files there are
     ineligible: Ineligible | None = None

@@ -25,6 +25,8 @@ class Reading:
         path_maps: beginnings of locations, each with the folder or prefix that it stands for.
         encoding: the codec's name of manifests of text; None if they show it themselves.
         sheet: the sheet of workbooks that is read; None for the first.
+        header_row: the line of text, or the row of a sheet, with the names of the columns; None for the first that
+            has them.
         checksums: locations of checksum lists, and `column:NAME:ALGORITHM` for a column of digests.
         supplier_from: which folder of a file, as seen from the root and counted from 1, is the supplier; None for none.
         supplier_tag: the tag that holds the supplier then.
@@ -34,6 +36,7 @@ class Reading:
     path_maps: tuple[tuple[str, str], ...] = ()
     encoding: str | None = None
     sheet: str | None = None
+    header_row: int | None = None
     supplier_from: int | None = None
     supplier_tag: str = "supplier"
     checksums: tuple[str, ...] = ()
@@ -43,7 +46,12 @@ class Reading:
         """Return what was said, as options of the command line and their values."""
         columns = [("--column", f"{role}={self.columns[role]}") for role in ROLES if role in self.columns]
         maps = [("--path-map", f"{written}={folder}") for written, folder in self.path_maps]
-        single = {"--encoding": self.encoding, "--sheet": self.sheet, "--supplier-from": self.supplier_from}
+        single = {
+            "--encoding": self.encoding,
+            "--sheet": self.sheet,
+            "--header-row": self.header_row,
+            "--supplier-from": self.supplier_from,
+        }
         lists = [("--checksums", each) for each in self.checksums]
         given = ((option, str(value)) for option, value in single.items() if value is not None)
         return [*columns, *maps, *given, *lists]
@@ -66,6 +74,7 @@ class Reading:
             path_maps=tuple(dict.fromkeys(self.path_maps + usual.path_maps)),
             encoding=self.encoding or usual.encoding,
             sheet=self.sheet or usual.sheet,
+            header_row=self.header_row or usual.header_row,
             supplier_from=self.supplier_from or usual.supplier_from,
             supplier_tag=usual.supplier_tag,
             checksums=tuple(dict.fromkeys(self.checksums + usual.checksums)),

@@ -17,8 +17,7 @@ class Reason(StrEnum):
 
     entry: ReasonEntry
 
-    def __new__(cls, entry: object) -> Self:
-        """Make the word of an entry; what finds a reason by its word, as `Reason("empty")` does, does not come here."""
+    def __new__(cls, entry: object) -> Self:  # noqa: D102 - of an entry; `Reason("empty")` does not come here
         if not isinstance(entry, ReasonEntry):
             raise TypeError(entry)
         reason = str.__new__(cls, entry.word)
@@ -40,6 +39,13 @@ class Reason(StrEnum):
         Heals.HERE,
         may_be_outage=True,
     )
+    NOT_CALCULATED = of_source(
+        "not_calculated",
+        "the list holds a formula that was not calculated",
+        "A cell of the row holds a formula without a value, or one with a 0 in the place of a text.",
+        "open the workbook in a spreadsheet program and save it, or export it as CSV",
+        may_be_outage=False,
+    )
     AMBIGUOUS_SIDECAR = of_file(
         "ambiguous_sidecar",
         "it is not clear which sidecar belongs to the file",
@@ -49,8 +55,7 @@ class Reason(StrEnum):
     SIDECAR_FIELD_UNKNOWN = of_source(
         "sidecar_field_unknown",
         "a setting is missing, so that pairs cannot be sent",
-        "A legacy pair, and the setting `service.sidecar_field` is empty. The other rows run; a catalog of nothing "
-        "but such pairs is refused (exit code 2).",
+        "A legacy pair, and `service.sidecar_field` is empty. A catalog of nothing else is refused (exit code 2).",
         "ask the partner for the sidecar's wire name, and set service.sidecar_field",
         may_be_outage=False,
     )
@@ -255,7 +260,6 @@ REASONS: Mapping[str, ReasonEntry] = MappingProxyType(
 )
 """Every reason by its word in the `reason` column: the verdicts but `valid`, then ours."""
 
-# A rejection for a reason of a later version is told too.
 _ANY_OTHER = of_service(
     "",
     "the service gave no answer that can be used",

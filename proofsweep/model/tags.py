@@ -1,6 +1,7 @@
-"""Tags: the further columns of a manifest. Two spellings that differ in case alone are one tag; values differ. Pure."""
+"""Tags: the further columns of a manifest. Two spellings that differ in case alone are one tag. Pure."""
 
 import json
+import unicodedata
 from collections.abc import Iterable, Mapping
 
 from proofsweep.errors import UsageError
@@ -10,6 +11,14 @@ from proofsweep.text import did_you_mean, printable
 def key_of_tag(name: str) -> str:
     """Return what two spellings of one tag have in common."""
     return name.strip().casefold()
+
+
+def key_of_value(value: str) -> str:
+    """Return what two spellings of one supplier have in common: case, outer blanks and composed letters do not count.
+
+    `answers.views` has the same in SQL.
+    """
+    return unicodedata.normalize("NFC", value.strip()).lower()
 
 
 def tags_of(tags_json: str | None) -> dict[str, str]:

@@ -53,6 +53,7 @@ def _usual_reading(settings: Settings) -> Reading:
         path_maps=path_maps_of(given.path_map),
         encoding=given.encoding,
         sheet=given.sheet,
+        header_row=given.header_row,
         supplier_from=given.supplier_from,
         checksums=checksums_of(given.checksums, resolved_here),
         supplier_tag=settings.ingest.supplier_tag,

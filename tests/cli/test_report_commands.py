@@ -62,7 +62,7 @@ def test_a_morning_without_sql(proofsweep: Command, delivery: Path, workdir: Pat
     assert (listed.returncode, exported.returncode) == (0, 0)
     assert "2 files need attention (sandbox, newest answers of all runs)\n\n=Nord — 1 file\n" in listed.stdout
     assert "  1 rejected: the credential in the file cannot be read (unreadable)\n" in listed.stdout
-    assert "\n    +bad1.wav\n" in listed.stdout
+    assert "\n    +bad1.wav (catalog.csv, line 5)\n" in listed.stdout
     assert len(files) == 2
     columns = ["item_id", "audio", "tags", "outcome"]
     rows = {run: open_results("results").verdicts(run, columns).to_pylist() for run in (first, again, only)}

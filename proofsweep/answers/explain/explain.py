@@ -125,6 +125,7 @@ def json_of_item(item_id: str, found: Sequence[Occurrence], erasures: Sequence[R
                 "environment": each.plan.environment,
                 "catalog": each.plan.catalog,
                 "manifest_row": each.manifest_row,
+                "manifest_line": each.line,
                 "verdict_row": each.row,
                 "what_to_do": None if each.row is None else _advice_for(each.row, erasures),
                 "exchanges": each.exchanges,
@@ -136,11 +137,12 @@ def json_of_item(item_id: str, found: Sequence[Occurrence], erasures: Sequence[R
 
 def _lines_of_run(each: Occurrence) -> Iterator[str]:
     result = "remains: no outcome yet" if each.row is None else _result_of(each.row)
-    yield f"run {each.plan.run_id} ({each.plan.environment}), row {each.manifest_row}: {result}"
+    line = "" if each.line is None else f", {each.line}"
+    yield f"run {each.plan.run_id} ({each.plan.environment}){line}: {result}"
     if each.row is not None and each.row["detail"] is not None:
         yield f"  {each.row['detail']}"
     if each.row is not None and each.row["answered_by_row"] is not None:
-        yield f"  The answer is that of row {each.row['answered_by_row']}, which has the same bytes; its calls:"
+        yield f"  The answer is that of {each.answered_by or 'another row'}, which has the same bytes; its calls:"
     if each.row is not None and each.row["answered_by_run"] is not None:
         yield f"  The answer is that of the run {each.row['answered_by_run']}: the file has the same bytes"
     if not each.exchanges:

@@ -13,7 +13,7 @@ from proofsweep.answers.explain.support_packet import COLUMNS
 from proofsweep.answers.views.connection import tables_of
 from proofsweep.answers.views.views import quoted
 from proofsweep.errors import ResultsError
-from proofsweep.model.items import PROOF_PREFIX
+from proofsweep.model.items import PROOF_PREFIX, WorkItem
 from proofsweep.model.operations import Operation
 from proofsweep.model.proofs import GONE
 from proofsweep.model.runs import Plan, shard_of
@@ -32,6 +32,8 @@ class Occurrence:
     plan: Plan
     manifest_row: int
     row: Row | None  # of `verdicts`; None while the row remains
+    line: str | None = None  # the manifest and the line; None if it is of none
+    answered_by: str | None = None  # the same, or the file, of the row whose answer was used
     # rows of `exchanges`, in the order in which they began; also those of the row with the same bytes whose answer was
     # used.
     exchanges: Sequence[Row]
@@ -162,8 +164,11 @@ class Search:
         query = f"SELECT item_id FROM store.verdicts WHERE run_id = {quoted(plan.run_id)} AND manifest_row = {row}"
         for found in self._rows(query):
             return str(found["item_id"])
+        return self._planned(plan, row).item_id
+
+    def _planned(self, plan: Plan, row: int) -> WorkItem:
         items = self.results.shard_items(plan.run_id, shard_of(plan, row))
-        return next(item.item_id for item in items if item.manifest_row == row)
+        return next(item for item in items if item.manifest_row == row)
 
     def _planned_rows(self, run_id: str, item_id: str) -> Iterator[int]:
         try:
@@ -176,10 +181,20 @@ class Search:
         wanted = sorted(set().union(*(rows_of_calls(*each) for each in found.items())))
         of_run = f"{_whole('exchanges')} WHERE run_id = {quoted(plan.run_id)}"
         calls = self._rows(f"{of_run} AND list_contains({wanted}, manifest_row) ORDER BY started_at")
+        named = "SELECT manifest_row, coalesce(manifest_line, relative_path, audio) AS name FROM store.verdicts"
+        of_rows = f"{named} WHERE run_id = {quoted(plan.run_id)} AND list_contains({wanted}, manifest_row)"
+        names = {each["manifest_row"]: str(each["name"]) for each in self._rows(of_rows)}
         for manifest_row, row in sorted(found.items()):
             own = rows_of_calls(manifest_row, row)
-            exchanges = [call for call in calls if call["manifest_row"] in own]
-            yield Occurrence(plan=plan, manifest_row=manifest_row, row=row, exchanges=exchanges)
+            line = self._planned(plan, manifest_row).manifest_line if row is None else row["manifest_line"]
+            yield Occurrence(
+                plan=plan,
+                manifest_row=manifest_row,
+                row=row,
+                exchanges=[call for call in calls if call["manifest_row"] in own],
+                line=None if line is None else str(line),
+                answered_by=None if row is None else names.get(row["answered_by_row"]),
+            )
 
 
 def _whole(table: str) -> str:

@@ -13,7 +13,7 @@ from proofsweep.answers.report.choice import PageChoice
 from proofsweep.answers.run_changes import SINCE, compare_since, words_of_cause
 from proofsweep.answers.run_status import NEED_ATTENTION
 from proofsweep.answers.views.connection import answering
-from proofsweep.answers.views.views import quoted, value_of_tag
+from proofsweep.answers.views.views import key_of, quoted, value_of_tag
 from proofsweep.model.reasons import plain_words_for
 from proofsweep.store.plans_and_parts import Results
 
@@ -72,10 +72,10 @@ _CHANGED = """
 """
 _BY_TAG = """
     SELECT
-        nullif({value}, '') AS value, {counts}, min(since) AS oldest,
+        min(nullif({value}, '')) AS value, {counts}, min(since) AS oldest,
         count(*) FILTER (change = 'broken') AS broken, count(*) FILTER (change = 'fixed') AS fixed
     FROM items LEFT JOIN (SELECT item_id, change FROM changed) USING (item_id)
-    GROUP BY ALL
+    GROUP BY nullif({key}, '')
     ORDER BY rejected + failed + ineligible DESC, files DESC, value
 """
 
@@ -163,7 +163,8 @@ class CatalogFacts:
 
     def by_tag(self, tag: str) -> TagTable:
         """Count the files by the values of a tag."""
-        query = _BY_TAG.format(value=value_of_tag(self.tags[tag]), counts=_COUNTS)
+        value = value_of_tag(self.tags[tag])
+        query = _BY_TAG.format(value=value, key=key_of(value), counts=_COUNTS)
         found = self._connection.execute(query).fetchall()
         values = [
             ValueCounts(value=value, counts=CatalogCounts(*row), oldest=oldest, broken=broken, fixed=fixed)

@@ -13,7 +13,7 @@ from proofsweep.answers.run_changes import Comparison, run_changes, words_of_cau
 from proofsweep.answers.run_status import NEED_ATTENTION, RunStatus
 from proofsweep.answers.summary import calls_of, ending_of, notes_of
 from proofsweep.answers.views.connection import answering, tables_of
-from proofsweep.answers.views.views import quoted, value_of_tag
+from proofsweep.answers.views.views import key_of, quoted, value_of_tag
 from proofsweep.files.locations import path_of
 from proofsweep.model.runs import Plan
 from proofsweep.store.plans_and_parts import Results
@@ -29,9 +29,9 @@ _ITEMS = """
 """
 _BY_TAG = """
     SELECT
-        nullif({value}, '') AS value, count(*) FILTER (outcome = 'rejected'), count(*) FILTER (outcome = 'failed'),
+        min(nullif({value}, '')) AS value, count(*) FILTER (outcome = 'rejected'), count(*) FILTER (outcome = 'failed'),
         count(*) FILTER (outcome = 'ineligible')
-    FROM items GROUP BY ALL ORDER BY count(*) DESC, value
+    FROM items GROUP BY nullif({key}, '') ORDER BY count(*) DESC, value
 """
 _OPEN = ", ".join(map(quoted, NEED_ATTENTION))
 
@@ -57,7 +57,8 @@ def night_page(
         root = "" if run.plan.catalog_root is None else path_of(run.plan.catalog_root, "/").rstrip("/") + "/"
         connection.execute(_ITEMS.format(root=quoted(root), run_id=quoted(run_id), open=_OPEN))
         tags = spellings_of(connection, choice) if any(map(run.rows, NEED_ATTENTION)) else {}
-        queries = {tag: _BY_TAG.format(value=value_of_tag(spellings)) for tag, spellings in tags.items()}
+        values = {tag: value_of_tag(spellings) for tag, spellings in tags.items()}
+        queries = {tag: _BY_TAG.format(value=value, key=key_of(value)) for tag, value in values.items()}
         by_tag = [(tag, connection.execute(query).fetchall()) for tag, query in queries.items()]
         kinds = kinds_of(connection, "items", tags)
     return template("night.html.jinja").render(

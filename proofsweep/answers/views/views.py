@@ -65,6 +65,11 @@ def value_of_tag(spellings: Iterable[str]) -> str:
     return f"coalesce({', '.join(values)})" if len(values) > 1 else "".join(values)
 
 
+def key_of(value: str) -> str:
+    """Return the expression for what the spellings of one supplier have in common, as `key_of_value` does."""
+    return f"lower(nfc_normalize(trim({value})))"
+
+
 def _words_of(query: str) -> list[str]:
     """Return the words of a query in lower case; a column of another name makes no name in it ambiguous."""
     return re.findall(r"\w+", _NO_NAMES.sub("", query).lower())

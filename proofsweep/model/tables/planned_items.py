@@ -22,6 +22,7 @@ COLUMNS = (
     ),
     Column("is_delivered", FLAG, "whether the file is of a delivery"),
     Column("is_touched", FLAG, "whether only its time differs from what was answered, as far as a listing shows"),
+    Column("manifest_line", TEXT, "as in verdicts"),
 )
 
 
@@ -42,6 +43,7 @@ def planned_row(item: WorkItem) -> Row:
         "declared": declared_json(item.declared),
         "is_delivered": item.is_delivered,
         "is_touched": item.is_touched,
+        "manifest_line": item.manifest_line,
     }
 
 
@@ -62,6 +64,7 @@ def planned_item(row: Row) -> WorkItem:
         declared=None if row["declared"] is None else declared_from(str(row["declared"])),
         is_delivered=bool(row["is_delivered"]),
         is_touched=bool(row["is_touched"]),
+        manifest_line=_maybe_text(row["manifest_line"]),
         ineligible=None if reason is None else Ineligible(Reason(str(reason)), str(detail)),
     )
 

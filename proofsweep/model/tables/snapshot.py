@@ -8,6 +8,7 @@ _NAMES = (
     *("reason", "proof_id", "song", "issued_at", "classification", "grade_human", "grade_ai", "grade_unknown"),
     *("grade_risk_category", "grade_rubric_version", "publicly_trusted", "verify_request_id", "finished_at"),
     *("sidecar_version", "detail", "tags", "relative_path", "epoch", "http_status", "error_code", "uploads_request_id"),
+    "manifest_line",
 )
 _DECLARED = {column.name: column for column in verdicts.COLUMNS}
 

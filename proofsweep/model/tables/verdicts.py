@@ -75,6 +75,7 @@ COLUMNS = (
         TEXT,
         "the audio as seen from the catalog's root; null if it lies outside; of a row without audio, its line",
     ),
+    Column("manifest_line", TEXT, "the manifest and the line, as an editor counts it: `list.xlsx, row 107`"),
     Column(
         "epoch",
         SMALL,
@@ -159,6 +160,7 @@ def _item_cells(item: WorkItem) -> Row:
         "tags": item.tags_json,
         "sidecar_version": item.sidecar_version,
         "relative_path": item.relative_path,
+        "manifest_line": item.manifest_line,
     }
 
 

@@ -128,7 +128,7 @@ def test_parquet_holds_values_of_every_kind(tmp_path: Path) -> None:
     when = pa.array([0], pa.timestamp("s", "UTC"))
     path = written(tmp_path, "m.parquet", parquet({"audio": [b"caf\xe9.wav"], "n": [1.5], "x": [None], "t": when}))
 
-    assert cells_of(path) == [["caf\udce9.wav", "1.5", "", "1970-01-01 00:00:00+00:00"]]
+    assert cells_of(path) == [["caf\udce9.wav", "1.5", "", "1970-01-01T00:00:00+00:00"]]
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_every_format_may_be_packed(tmp_path: Path, name: str, content: bytes, n
         ("m.csv", b"audio,id\na.wav,1\nb.wav,2,3\n", "line 3 has 3 cells, the header 2"),
         ("m.csv", b'audio\n"a.wav" and more\n', "line 2: "),
         ("m.csv", b'audio\n"never closed\n', "line 2: "),
-        ("m.csv", b"audio\n" + b"x" * 200_000, "line 2: field larger than field limit"),
+        ("m.csv", b"audio\n" + b"x" * 200_000, "line 2: close the quote .* \\(field larger than field limit"),
         ("m.jsonl", b'{"audio": "a.wav"}\n{"audio": \n', "line 2 is no JSON: "),
         ("m.jsonl", b'["a.wav"]\n', "line 1 is no JSON object"),
         ("m.jsonl", b"[" * 100_000, "cannot be read as a manifest"),
@@ -215,7 +215,7 @@ def test_what_a_writer_quotes_is_read_back(tmp_path_factory: pytest.TempPathFact
 @pytest.mark.parametrize(
     ("name", "content", "lines"),
     [
-        ("m.csv", b'audio,id\n\na.wav,1\n"b\n.wav",2\nc.wav,3\n', [3, 5, 6]),
+        ("m.csv", b'audio,id\n\na.wav,1\n"b\n.wav",2\nc.wav,3\n', [3, 4, 6]),
         ("m.jsonl", b'\n{"audio": "a.wav"}\n\n{}\n', [2, 4]),
         ("m.parquet", parquet({"audio": ["a.wav", "b.wav"]}), [1, 2]),
     ],
@@ -272,12 +272,3 @@ def test_a_manifest_that_changes_while_it_is_read_is_refused(
 
     with pytest.raises(CatalogError, match="It changed while it was read: let its delivery finish"):
         list(records)
-
-
-def test_the_first_line_of_a_spreadsheet_is_named(tmp_path: Path) -> None:
-    """`sep=;` tells only one program something; as a header it would hide all columns."""
-    path = tmp_path / "list.csv"
-    path.write_text("sep=;\naudio;id\na.wav;1\n")
-
-    with pytest.raises(CatalogError, match="its first line is a spreadsheet's `sep=`: delete this line"):
-        list(records_of(str(path)))

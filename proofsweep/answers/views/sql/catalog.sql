@@ -4,7 +4,7 @@
 WITH every_listed AS NOT MATERIALIZED (
     SELECT
         environment, identity, catalog, run_id, manifest_row, item_id, audio, sidecar, audio_bytes, audio_version,
-        sidecar_version, reason, detail, relative_path, tags
+        sidecar_version, reason, detail, relative_path, manifest_line, tags
     FROM store.listing JOIN store.listings USING (run_id)
     WHERE list_contains(getvariable('environments'), environment)
 ),
@@ -103,7 +103,7 @@ known AS NOT MATERIALIZED (
         listed.run_id AS listed_run_id, listed.audio AS listed_audio, listed.sidecar AS listed_sidecar,
         listed.audio_bytes AS listed_audio_bytes, listed.audio_version AS listed_audio_version,
         listed.sidecar_version AS listed_sidecar_version, listed.reason AS listed_reason,
-        listed.detail AS listed_detail, listed.relative_path AS listed_path
+        listed.detail AS listed_detail, listed.relative_path AS listed_path, listed.manifest_line AS listed_line
     FROM standing AS stands
     LEFT JOIN homes USING (run_id)
     LEFT JOIN lent ON (lent.environment, lent.item_id) = (stands.environment, stands.item_id)
@@ -153,6 +153,6 @@ SELECT
     CASE stands_as WHEN 'listed' THEN 'fix_catalog' WHEN 'not_sent' THEN NULL ELSE action END AS action, song, proof_id,
     issued_at, classification, grade_human, grade_ai, grade_unknown, grade_risk_category, grade_rubric_version,
     http_status, error_code, uploads_request_id, verify_request_id, run_id, leg, manifest_row, finished_at,
-    listed_run_id, tags /* tag columns */
+    listed_run_id, CASE WHEN is_listed THEN listed_line ELSE manifest_line END AS manifest_line, tags /* tag columns */
 FROM judged
 LEFT JOIN (SELECT reason AS advised, what_to_do FROM store.advice) ON advised = shown_reason, store.general_advice

@@ -124,10 +124,10 @@ def test_a_rejected_file_says_what_to_do() -> None:
         "  newest: rejected · tampered, 2026-11-19 02:00 UTC",
         "  what to do: reject, and ask the supplier for the untouched original delivery",
         "",
-        f"run {NEW.run_id} (beta), row 0: remains: no outcome yet",
+        f"run {NEW.run_id} (beta): remains: no outcome yet",
         "  no call was made",
         "",
-        f"run {OLD.run_id} (beta), row 1: rejected · tampered, 2026-11-19 02:00 UTC",
+        f"run {OLD.run_id} (beta): rejected · tampered, 2026-11-19 02:00 UTC",
         "  Because.",
         "  2026-11-19 02:00:00  verify   200  1,500 ms  r-1",
     ]
@@ -137,7 +137,7 @@ def test_an_answer_of_the_same_bytes_is_named() -> None:
     """The calls that follow are those of the other row."""
     lines = list(lines_of("a", [occurrence_of(answered_by_row=0)]))
 
-    assert "  The answer is that of row 0, which has the same bytes; its calls:" in lines
+    assert "  The answer is that of another row, which has the same bytes; its calls:" in lines
 
 
 def test_json_has_the_rows_as_the_tables_have_them() -> None:

@@ -1,0 +1,327 @@
+"""Lists as spreadsheets and suppliers write them: formulas, merged cells, titles, empty rows, quotes and numbers."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from subprocess import CompletedProcess
+from zipfile import ZipFile
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from openpyxl import Workbook  # type: ignore[import-untyped]  # it has none
+from xlsxwriter import Workbook as FastWorkbook  # type: ignore[import-untyped]  # the same
+
+Command = Callable[..., CompletedProcess[str]]
+ID = 4006381333931
+
+
+@pytest.fixture
+def music(workdir: Path) -> Path:
+    """The working folder, with audio of three songs and their sidecars."""
+    for name in ("a.wav", "b.wav", "c.wav"):
+        (workdir / name).write_bytes(b"RIFF")
+        (workdir / f"{name}.sidecar").write_bytes(b"proof")
+    return workdir
+
+
+@pytest.fixture
+def planned(proofsweep: Command) -> Callable[..., dict[str, object]]:
+    """Plan a list; give what it says as JSON, which holds no text of Python."""
+
+    def planned(*arguments: str | Path) -> dict[str, object]:
+        done = proofsweep("plan", *arguments, "--json")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert not {"array(", "Counter(", "datetime.", "Path("} & {*done.stdout.split('"')}
+        assert "array(" not in done.stdout
+        found: dict[str, object] = json.loads(done.stdout)
+        return found
+
+    return planned
+
+
+@pytest.fixture
+def unsent(proofsweep: Command) -> Callable[..., list[dict[str, str]]]:
+    """Give the rows of a list that would not be sent."""
+
+    def unsent(*arguments: str | Path) -> list[dict[str, str]]:
+        done = proofsweep("plan", *arguments, "--list", "--json")
+        assert (done.returncode, done.stderr) == (0, "")
+        rows: list[dict[str, str]] = json.loads(done.stdout)
+        return rows
+
+    return unsent
+
+
+def sheet(path: Path, *rows: list[object], merged: tuple[str, ...] = ()) -> Path:
+    """Write a workbook as programs do: its formulas have no values."""
+    book = Workbook()
+    for row in rows:
+        book.active.append(row)
+    for each in merged:
+        book.active.merge_cells(each)
+    book.save(path)
+    return path
+
+
+def with_empty_text(path: Path, cell: str) -> None:
+    """Make a cell as a spreadsheet writes a formula whose text is empty."""
+    with ZipFile(path) as book:
+        parts = {name: book.read(name) for name in book.namelist()}
+    with ZipFile(path, "w") as book:
+        for name, part in parts.items():
+            book.writestr(name, part.replace(cell.encode(), b"<v></v>"))
+
+
+def counts(found: dict[str, object], *names: str) -> list[object]:
+    """Give some members."""
+    return [found[name] for name in names]
+
+
+@pytest.mark.parametrize("formula", ['=A2&".sidecar"', "=VLOOKUP(A2,X:Y,2,FALSE)"])
+def test_a_formula_that_was_not_calculated_refuses_its_row(
+    music: Path, unsent: Callable[..., list[dict[str, str]]], formula: str
+) -> None:
+    """The pair is not sent as one file; the line says formula, and names the column."""
+    listed = sheet(music / "l.xlsx", ["audio", "sidecar"], ["a.wav", formula], ["b.wav", "b.wav.sidecar"])
+
+    (row,) = unsent(listed)
+
+    assert (row["line"], row["reason"]) == ("l.xlsx, row 2", "not_calculated")
+    assert row["detail"] == "the formula in sidecar was not calculated."
+    assert "spreadsheet" in row["what_to_do"]
+
+
+def test_a_stored_zero_is_no_location_and_no_text(music: Path, unsent: Callable[..., list[dict[str, str]]]) -> None:
+    """A program that writes formulas stores 0 for each; where a number is computed, 0 may be one."""
+    with FastWorkbook(music / "l.xlsx") as book:
+        sheet = book.add_worksheet()
+        sheet.write_row(0, 0, ["audio", "sidecar", "supplier", "plays"])
+        sheet.write_row(1, 0, ["a.wav", "", "Alba"])
+        sheet.write_formula(1, 3, "=SUM(X1:X9)", None, 0)
+        sheet.write_row(2, 0, ["b.wav"])
+        sheet.write_formula(2, 1, "=VLOOKUP(A3,X:Y,2)", None, 0)
+        sheet.write_row(3, 0, ["c.wav"])
+        sheet.write_formula(3, 2, "=UPPER(X4)", None, 0)
+        sheet.write_formula(4, 0, '="d"&".wav"', None, 0)
+        sheet.write_row(5, 0, ["c.wav"])
+        sheet.write_formula(5, 1, '=IF(1,"","x")', None, "empty")
+    with_empty_text(music / "l.xlsx", "<v>empty</v>")
+
+    rows = unsent(music / "l.xlsx")
+
+    assert [(row["line"], row["detail"].split()[3]) for row in rows] == [
+        ("l.xlsx, row 3", "sidecar"),
+        ("l.xlsx, row 4", "supplier"),
+        ("l.xlsx, row 5", "audio"),
+    ]
+
+
+def test_a_formula_in_the_header_is_refused(music: Path, proofsweep: Command) -> None:
+    """Else its column would have no name, and a pair would be one file."""
+    done = proofsweep("plan", sheet(music / "l.xlsx", ["audio", '="side"&"car"'], ["a.wav", "a.wav.sidecar"]))
+
+    assert done.returncode == 2
+    assert "row 1, the header, holds a formula" in done.stderr
+
+
+def test_a_merged_value_counts_for_its_range(music: Path, planned: Callable[..., dict[str, object]]) -> None:
+    """A supplier's name stands once beside all its songs; a note below the table adds no row."""
+    listed = sheet(
+        music / "l.xlsx",
+        ["Deliveries of November"],
+        ["supplier", "UPC", "audio"],
+        ["Alba", ID, "a.wav"],
+        [None, None, "b.wav"],
+        ["Nordlicht", ID + 1, "c.wav"],
+        merged=("A1:H1", "A3:A4", "B3:B4"),
+    )
+
+    assert planned(listed)["items"] == 3
+    assert planned(listed, "--where", f"supplier = 'Alba' AND upc = '{ID}'")["items"] == 2
+
+
+@pytest.mark.parametrize("name", ["l.csv", "l.xlsx"])
+def test_titles_above_the_header_are_no_rows(
+    music: Path, planned: Callable[..., dict[str, object]], proofsweep: Command, name: str
+) -> None:
+    """The first row with the columns is the header, also under other names; another one is given by its number."""
+    rows = [["Catalogue"], [], ["Datei", "Titel"], ["a.wav", "x"], ["audio", "Titel"], ["b.wav", "y"], ["c.wav", "z"]]
+    listed = music / name
+    if name == "l.csv":
+        listed.write_text("".join(";".join(row) + "\n" for row in rows))
+    else:
+        sheet(listed, *map(list[object], rows))
+
+    assert planned(listed)["items"] == 2
+    assert planned(listed, "--column", "audio=Datei")["items"] == 4
+    assert planned(listed, "--column", "audio=b.wav", "--header-row", "6")["items"] == 1
+    wrong = proofsweep("plan", listed, "--column", "audio=Pfad")
+    assert (wrong.returncode, "--header-row" in wrong.stderr) == (2, True)
+    empty = proofsweep("plan", listed, "--header-row", "2")
+    assert (empty.returncode, "2, which is to be the header, is empty" in empty.stderr) == (2, True)
+
+
+def test_a_schedule_keeps_the_row_of_the_header(
+    music: Path, planned: Callable[..., dict[str, object]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its config says it."""
+    (music / "l.csv").write_text("audio\nold.wav\naudio\na.wav\n")
+
+    assert planned(music / "l.csv")["items"] == 3
+    monkeypatch.setenv("PROOFSWEEP_CATALOG__HEADER_ROW", "3")
+    assert planned(music / "l.csv")["items"] == 1
+
+
+def test_empty_rows_are_counted_and_sent_nowhere(music: Path, planned: Callable[..., dict[str, object]]) -> None:
+    """Excel fills a CSV with them; `sep=` is none of its rows either."""
+    (music / "l.csv").write_text("sep=;\naudio;sidecar;title\na.wav;;\n;;\nb.wav;;x\n ; ;\n")
+
+    found = planned(music / "l.csv")
+
+    assert counts(found, "items", "eligible", "ignored") == [2, 2, {"empty_rows": 2}]
+
+
+def test_quotes_between_tabs_are_letters_if_they_do_not_balance(
+    music: Path, planned: Callable[..., dict[str, object]]
+) -> None:
+    """No row is swallowed; a cell that is quoted as a whole is read as such, also over lines."""
+    names = ["a.wav", '"Heroes" (2017).wav', '"Weird.wav']
+    for name in names[1:]:
+        (music / name).write_bytes(b"RIFF")
+    lines = [
+        "audio\ttitle\tnote",
+        'a.wav\t"Heroes\tWAV',
+        f"{names[1]}\tThree\tWAV",
+        f'{names[2]}\tMix 12\t"of ""12"""',
+    ]
+    lines += ['b.wav\t"two\nlines"\tWAV', 'c.wav\t"open\tat the end']
+    (music / "l.tsv").write_text("\n".join(lines))
+
+    assert counts(planned(music / "l.tsv"), "items", "eligible", "notes") == [5, 5, []]
+    titles = ["'\"Heroes'", "'Three'", "'Mix 12'", "'two' || chr(10) || 'lines'", "'\"open'"]
+    assert planned(music / "l.tsv", "--where", f"title IN ({', '.join(titles)})")["items"] == 5
+    assert planned(music / "l.tsv", "--where", "note = 'of \"12\"'")["items"] == 1
+
+
+def test_a_quote_that_swallows_lines_is_named_by_its_line(
+    music: Path, planned: Callable[..., dict[str, object]], proofsweep: Command
+) -> None:
+    """One that is never closed refuses the list; one that is closed by another is said."""
+    (music / "open.csv").write_text('audio,title\na.wav,"one\nline"\nb.wav,"Heroes\nc.wav,x\n')
+    (music / "l.csv").write_text('audio,title\na.wav,x\nb.wav,"Heroes\nc.wav,x"\n"c.wav","plain\nnote"\n')
+
+    refused, found = proofsweep("plan", music / "open.csv"), planned(music / "l.csv")
+    said = proofsweep("plan", music / "l.csv").stdout
+
+    assert refused.returncode == 2
+    assert "open.csv: cannot be read as a manifest: line 4: close the quote" in refused.stderr
+    assert counts(found, "items", "ignored") == [3, {"cells_over_lines": 1}]
+    assert "l.csv, line 3: a cell spans lines and holds the delimiter: is a quote missing?" in said
+    assert "line 5" not in said
+
+
+def test_a_row_of_several_lines_is_named_by_its_first(music: Path, unsent: Callable[..., list[dict[str, str]]]) -> None:
+    """As an editor shows it."""
+    (music / "l.csv").write_text('audio,title\n\na.wav,"one\nline"\ngone.wav,"two\nlines"\n')
+
+    assert [row["line"] for row in unsent(music / "l.csv")] == ["l.csv, line 5"]
+
+
+def test_a_number_is_one_in_every_format(music: Path, planned: Callable[..., dict[str, object]]) -> None:
+    """As text, as a whole number, as a float, and as pandas writes one into CSV."""
+    header, ids = ["audio", "id", "UPC"], [ID, ID + 1]
+    floats = pa.table({"audio": ["a.wav", "b.wav"], "id": [float(each) for each in ids], "UPC": [float(ID), None]})
+    decimals = pa.table(
+        {"audio": ["a.wav", "b.wav"], "id": list(map(Decimal, ids)), "UPC": [Decimal(f"{ID}.00"), None]}
+    )
+    sheet(music / "l.xlsx", header, ["a.wav", ID, ID], ["b.wav", ID + 1, None])
+    pq.write_table(floats, music / "floats.parquet")
+    pq.write_table(decimals, music / "decimals.parquet")
+    (music / "pandas.csv").write_text(f"audio,id,UPC\na.wav,{ID}.0,{ID}.0\nb.wav,{ID + 1}.0,\n")
+    (music / "l.csv").write_text(f"audio,id,UPC\na.wav,{ID},{ID}\nb.wav, {ID + 1},\n")
+    (music / "l.jsonl").write_text(
+        f'{{"audio": "a.wav", "id": {ID}, "UPC": {ID}.0}}\n{{"audio": "b.wav", "id": "{ID + 1}", "UPC": NaN}}\n'
+    )
+
+    for listed in sorted(music.glob("*.[cjpx]*")):
+        if listed.suffix != ".wav":
+            assert planned(listed, "--where", f"id = '{ID}' AND upc = '{ID}'")["items"] == 1, listed
+            assert planned(listed, "--where", f"id = '{ID + 1}' AND upc IS NULL")["items"] == 1, listed
+
+
+def test_no_value_of_a_tag_ends_in_a_traceback(music: Path, planned: Callable[..., dict[str, object]]) -> None:
+    """Each has a text; what says nothing is empty."""
+    far = pa.array([10**15, None], pa.timestamp("ms"))
+    columns: dict[str, object] = {
+        "audio": ["a.wav", "b.wav"],
+        "nan": [float("nan"), 1.5],
+        "infinite": [float("inf"), -0.0],
+        "flag": [True, None],
+        "day": [date(2026, 11, 23), None],
+        "midnight": pa.array([datetime.fromisoformat("2026-11-23"), None], pa.timestamp("ns")),
+        "moment": [datetime.fromisoformat("2026-11-23T06:00"), None],
+        "span": [timedelta(seconds=90), None],
+        "bytes": [b"\xff\x00", None],
+        "list": [[1.0, float("nan"), None], []],
+        "map": [{"a": b"\xff", "b": datetime.fromisoformat("2026-11-23")}, None],
+        "amount": [Decimal("1.50"), Decimal(0)],
+        "nothing": pa.nulls(2),
+        "far": far,
+        "empty": ["", "  "],
+    }
+    pq.write_table(pa.table(columns), music / "l.parquet")
+    known = {"flag": "true", "day": "2026-11-23", "midnight": "2026-11-23", "moment": "2026-11-23T06:00:00"}
+    known |= {"amount": "1.5", "infinite": "inf"}
+    holds = " AND ".join(f"\"{name}\" = '{value}'" for name, value in known.items())
+
+    assert planned(music / "l.parquet")["eligible"] == 2
+    assert planned(music / "l.parquet", "--where", f'{holds} AND "nan" IS NULL AND "bytes" IS NOT NULL')["items"] == 1
+    assert planned(music / "l.parquet", "--where", "coalesce(nothing, empty) IS NULL")["items"] == 2
+    assert planned(music / "l.parquet", "--where", "\"nan\" = '1.5' AND infinite = '0'")["items"] == 1
+
+
+@pytest.fixture
+def zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Set this machine's time zone."""
+
+    def change(name: str) -> None:
+        monkeypatch.setenv("TZ", name)
+        time.tzset()
+
+    yield change
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("CET-1CEST,M3.5.0,M10.5.0/3", "05:00:00 UTC"),
+        ("<+03>-3", "03:00:00 UTC"),
+        ("Europe/Berln", "TZ"),
+        ("Berlin", "TZ"),
+    ],
+)
+def test_a_zone_is_asked_for_only_where_a_time_has_none(
+    music: Path, proofsweep: Command, zone: Callable[[str], None], name: str, says: str
+) -> None:
+    """Any command plans without one; one of POSIX is known, and an unknown one is a line that says what to do."""
+    zone(name)
+
+    assert proofsweep("plan", music).returncode == 0
+    assert proofsweep("plan", music, "--max-duration", "7h", "--until", "06:00 Europe/Berlin").returncode == 0
+    assert proofsweep("plan", music, "--newer-than", "2020-01-01T00:00Z").returncode == 0
+    for option, moment in (("--until", "2020-01-10T06:00"), ("--newer-than", "2020-01-01")):
+        done = proofsweep("plan", music, option, moment)
+        if says == "TZ":
+            assert (done.returncode, done.stdout) == (2, "")
+            assert done.stderr.startswith("proofsweep: This machine does not know its time zone (TZ begins with ")
+            assert len(done.stderr.splitlines()) == 1
+        elif option == "--until":
+            assert f"closed at 2020-01-10 {says}" in done.stderr
+        else:
+            assert done.returncode == 0
