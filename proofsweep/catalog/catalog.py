@@ -48,10 +48,8 @@ class Cause(StrEnum):
     ACKNOWLEDGEMENTS = "acknowledgements"  # files in folders for answers to senders, which are never scanned
 
 
-UNFINISHED = Ineligible(
-    Reason.SOURCE_CHANGED, "This file, or its sidecar, is still being written: a file beside it says so."
-)
-"""Of a file that a manifest or a message names; a scan leaves it out."""
+_STILL_WRITTEN = "This file, or its sidecar, is still being written: a file beside it says so."
+UNFINISHED = Ineligible(Reason.SOURCE_CHANGED, _STILL_WRITTEN)
 
 _ALWAYS_TOLD = frozenset(
     {Cause.NOT_AUDIO, Cause.ORPHAN_SIDECARS, Cause.UNREADABLE, Cause.OUTSIDE, Cause.REPEATED_FOLDERS}
@@ -241,7 +239,6 @@ class PartOfCatalog:
     """Some rows of a catalog, which bear its name; by default all of them."""
 
     def __init__(self, whole: Catalog) -> None:
-        """Take the whole catalog."""
         self.name, self.location, self.kind, self.root = whole.name, whole.location, whole.kind, whole.root
         self.ignored, self.skipped, self.reported_run = whole.ignored, 0, whole.reported_run
         self._whole = whole

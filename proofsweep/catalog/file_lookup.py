@@ -1,13 +1,15 @@
 """Look up the files that rows name: those of this machine one by one, objects of a bucket in listings."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from proofsweep.catalog.name_lookup import NameLookup
+from proofsweep.catalog.name_lookup import NameLookup, other_case
 from proofsweep.errors import CatalogError, SourceError
 from proofsweep.files.files import Files
 from proofsweep.files.locations import is_bucket, one_line
+from proofsweep.files.names import caseless, composed
 from proofsweep.model.items import FileFacts, Unlisted, proof_id_of
 
 if TYPE_CHECKING:
@@ -18,10 +20,7 @@ class FileLookup:
     """Finds files by what cells mean; the first object causes the listing of all that are wanted."""
 
     def __init__(self, files: Files, root: str, wanted: Callable[[], Iterable[str]], catalog: str) -> None:
-        """Take the root, above which names are taken as they are, and what yields all locations that a catalog names.
-
-        The catalog's own location is for messages.
-        """
+        """Take the root, above which names are taken as they are, and what yields all locations of a named catalog."""
         self._files = files
         self._root = root
         self._catalog = catalog
@@ -29,12 +28,7 @@ class FileLookup:
         self._names = NameLookup(files.names, root)
 
     def facts(self, location: str) -> FileFacts | Unlisted | None:
-        """Return what is known of the file at a location.
-
-        Raises:
-            CatalogError: the objects of a bucket cannot be listed.
-            SourceError: this file cannot be looked at.
-        """
+        """Return what is known of a file; CatalogError if objects cannot be listed, SourceError if it is this file."""
         if proof_id_of(location) is not None:
             return Unlisted.UNLISTED
         if not is_bucket(location):
@@ -48,7 +42,7 @@ class FileLookup:
         The first spelling with a file counts, then the first with a file whose name has another form of Unicode.
         """
         if len(spellings) > 1 or not "".join(spellings).isascii():
-            others = (self._in_other_form(each) for each in spellings)
+            others = (self._instead_of(each, composed) for each in spellings)
             there = next((each for each in spellings if self._is_there(each)), None)
             if (found := there or next(filter(None, others), None)) is not None:
                 return found
@@ -56,19 +50,18 @@ class FileLookup:
 
     def hint(self, spellings: Sequence[str]) -> str:
         """Name in brackets a file whose name differs only in case from a missing one's; empty if none is there."""
-        return next(filter(None, map(self._in_other_case, spellings)), "")
+        return next((hint for each in spellings if (hint := other_case(self._instead_of(each), self._root))), "")
 
-    def _in_other_case(self, location: str) -> str:
-        return self._objects.hint(location, self._root) if is_bucket(location) else self._names.hint(location)
-
-    def _in_other_form(self, location: str) -> str | None:
-        return self._objects.found(location) if is_bucket(location) else self._names.found(location)
+    def _instead_of(self, location: str, form: Callable[[str], str] = caseless) -> str | None:
+        if not is_bucket(location):
+            return self._names.found(location, form)
+        real = self._objects.instead_of(location)
+        return real if real is None or form(real) == form(location) else None
 
     def _is_there(self, location: str) -> bool:
-        try:
+        with suppress(SourceError):
             return self.facts(location) is not None
-        except SourceError:
-            return False
+        return False
 
     @cached_property
     def _objects(self) -> "ObjectLookup":
@@ -83,8 +76,6 @@ class FileLookup:
     def _inside(self) -> Iterable[str]:
         """Yield the bucket URLs that are wanted, except those outside the root, of which nothing is asked."""
         for location in filter(is_bucket, self._wanted()):
-            try:
+            with suppress(SourceError):
                 self._files.refuse_outside(location)
-            except SourceError:
-                continue
-            yield location
+                yield location

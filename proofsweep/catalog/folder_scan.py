@@ -83,7 +83,7 @@ class FolderScan:
     def found_at(cls, path: str, options: CatalogOptions) -> Self | None:
         """Open the folder at a path, or the prefix of a URL; None if there is none."""
         if is_bucket(path):
-            bad: dict[str, str] = {}
+            bad: set[str] = set()
             is_there, path = bool([*islice(options.files.buckets.listed(path, bad=bad), 1)] or bad), path.rstrip("/")
         elif is_there := posixpath.isdir(path):
             try:
@@ -217,7 +217,7 @@ class FolderScan:
                 yield from self.rows_in(left)
         if deliveries.are_there:
             self.deliveries = deliveries.counts
-            yield from deliveries.rows(self)
+            yield from deliveries.rows(self.rows_in, self.row_at, self.has_no_row)
             self.ignored[Cause.MESSAGES_WITHOUT_FILES] += deliveries.counts.without_files
             self.batches = deliveries.batches
         for location, refused in self._checksums.missing():

@@ -12,21 +12,15 @@ _KEPT = 64  # folders whose names are kept
 
 
 class NameLookup:
-    """Looks names up in folders; those above the top are taken as they are written."""
+    """Looks names up in folders, whose names it is given; those above the top are taken as they are written."""
 
     def __init__(self, names_in: Callable[[str], Iterable[str]], top: str) -> None:
-        """Take what names all files and folders in a folder, none if it is not there."""
         self._top = top
         self._names = lru_cache(_KEPT)(lambda folder: _by_caseless(names_in(folder)))
 
-    def found(self, location: str) -> str | None:
-        """Return the location of what has a name, or the same name in another form of Unicode; None if nothing has."""
-        return next(self._alike(location, composed), None)
-
-    def hint(self, location: str) -> str:
-        """Name in brackets what differs from a location only in case, with a space before it; empty if nothing does."""
-        alike = next(self._alike(location, caseless), None)
-        return "" if alike is None else other_case(alike, self._top)
+    def found(self, location: str, form: Callable[[str], str] = composed) -> str | None:
+        """Return the location of what has a name, or the same one in that form; None if nothing has."""
+        return next(self._alike(location, form), None)
 
     def _alike(self, location: str, form: Callable[[str], str]) -> Iterator[str]:
         folder, name = posixpath.split(location)
@@ -40,9 +34,9 @@ class NameLookup:
             yield from (each for each in self._alike(folder, form) if each != folder)
 
 
-def other_case(location: str, root: str) -> str:
-    """Say in brackets that a file is there whose name differs only in case."""
-    return f" (in other upper and lower case there is {path_within(location, root)})"
+def other_case(location: str | None, root: str) -> str:
+    """Say in brackets that a file is there whose name differs only in case; nothing if there is none."""
+    return "" if location is None else f" (in other upper and lower case there is {path_within(location, root)})"
 
 
 def _by_caseless(names: Iterable[str]) -> Mapping[str, Sequence[str]]:

@@ -1,14 +1,12 @@
 """Look up the objects that a manifest names in listings, instead of one request for each object."""
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 from unicodedata import normalize
 
-from proofsweep.catalog.name_lookup import other_case
 from proofsweep.errors import SourceError
 from proofsweep.files.bucket_files import BucketFiles, refuse_bad_key
 from proofsweep.files.locations import is_within, one_line, root_and_key
@@ -51,48 +49,39 @@ MOST_LISTINGS = 100
 _SPARE_KEYS = 200_000
 _KEYS_PER_ROW = 100
 _BATCH_ROWS = 1_000
-# `real` is the key of a missing object that is there in another form of Unicode, `alike` one in another case.
-_TABLES = """
+# `real` is the key of an object that is there instead of a missing one, in another form of Unicode or another case.
+_TABLE = """
     CREATE TABLE object (root TEXT, key TEXT, size INTEGER, version TEXT, modified REAL, is_listed INTEGER DEFAULT 0,
-    real TEXT, alike TEXT, PRIMARY KEY (root, key)) WITHOUT ROWID;
-    CREATE TABLE missing (root TEXT, key TEXT, composed TEXT, caseless TEXT);
+    real TEXT, caseless TEXT, PRIMARY KEY (root, key)) WITHOUT ROWID
 """
-_INDEXES = """
-    CREATE INDEX by_composed ON missing (root, composed);
-    CREATE INDEX by_caseless ON missing (root, caseless);
+_SET = "UPDATE object SET size = ?, version = ?, modified = ? WHERE key = ? AND root = ?"
+_LOOK_FOR = """
+    UPDATE object SET caseless = caseless(key) WHERE size IS NULL AND is_listed = 1;
+    CREATE INDEX by_caseless ON object (root, caseless);
     CREATE INDEX by_real ON object (root, real);
 """
-_SET = "UPDATE object SET size = ?, version = ?, modified = ? WHERE root = ? AND key = ?"
-_MISSING = "SELECT root, key FROM object WHERE size IS NULL AND is_listed = 1 ORDER BY root, key"
 _SET_REAL = """
-    UPDATE object SET size = ?, version = ?, modified = ?, real = ? WHERE root = ? AND size IS NULL
-    AND key IN (SELECT key FROM missing WHERE missing.root = object.root AND composed = ?)
-"""
-_SET_ALIKE = """
-    UPDATE object SET alike = ? WHERE root = ? AND alike IS NULL
-    AND key IN (SELECT key FROM missing WHERE missing.root = object.root AND caseless = ?)
+    UPDATE object SET size = ?1, version = ?2, modified = ?3, real = ?4 WHERE root = ?5 AND caseless = caseless(?4)
+    AND (real IS NULL OR composed(key) = composed(?4))
 """
 _COVER = "UPDATE object SET is_listed = 1 WHERE root = ? AND key >= ? AND key < ?"
 _RANGE = "SELECT min(key), max(key), count(*) FROM object WHERE root = ? AND is_listed = 0 AND key >= ? AND key < ?"
-_ROW = "SELECT size, version, modified, is_listed, real, alike FROM object WHERE root = ? AND {} = ?"
-_NO_ROW = (None, None, None, 0, None, None)
+_ROW = "SELECT size, version, modified, is_listed, real FROM object WHERE root = ? AND {} = ?"
+_NO_ROW = (None, None, None, 0, None)
 _LAST = "\U0010ffff"
-
-_Listed = tuple[str, FileFacts]
 
 
 class ObjectLookup:
     """The facts of many objects, on local disk, since there may be millions."""
 
     def __init__(self, locations: Iterable[str], files: BucketFiles, top: str = "") -> None:
-        """List the prefixes in which the locations lie; SourceError if a bucket can neither be listed nor read.
-
-        What is missing below the top is looked for there in other forms of Unicode, and in other upper and lower case.
-        """
+        """List the prefixes in which the locations lie; SourceError if a bucket can neither be listed nor read."""
         self._files = files
         self._missing_buckets: set[str] = set()
         self._table = sqlite3.connect("", check_same_thread=False)  # an unnamed file, deleted when closed
-        self._table.executescript(_TABLES)
+        for each in (composed, caseless):
+            self._table.create_function(each.__name__, 1, each, deterministic=True)
+        self._table.execute(_TABLE)
         for root, prefixes in self._note(locations).items():
             for prefix in prefixes.chosen():
                 self._list(root, prefix)
@@ -109,26 +98,19 @@ class ObjectLookup:
         if root in self._missing_buckets:
             raise SourceError(f"There is no bucket {one_line(root)}.", reason=Reason.MISSING_AUDIO)
         try:
-            size, version, modified, is_listed, real, _ = self._row(location) or self._row(location, "real") or _NO_ROW
+            size, version, modified, is_listed, real = self._row(location) or self._row(location, "real") or _NO_ROW
         except UnicodeEncodeError:  # a bucket holds only UTF-8 keys
             return None
         if real not in {None, key} or (size is None and is_listed):
             return None
         return Unlisted.UNLISTED if size is None else FileFacts(size, version, modified)
 
-    def found(self, location: str) -> str | None:
-        """Return the URL of an object whose key is a missing one in another form of Unicode; None if there is none."""
+    def instead_of(self, location: str) -> str | None:
+        """Return the URL of an object whose key differs from a missing one's only in form or case."""
         with suppress(UnicodeEncodeError):
-            row, root = self._row(location), root_and_key(location)[0]
-            return None if row is None or row[4] is None else f"{root}/{row[4]}"
+            row = self._row(location)
+            return None if row is None or row[-1] is None else f"{root_and_key(location)[0]}/{row[-1]}"
         return None
-
-    def hint(self, location: str, top: str) -> str:
-        """Name in brackets an object whose key differs from a missing one only in case; empty if none was listed."""
-        with suppress(UnicodeEncodeError):
-            row, root = self._row(location), root_and_key(location)[0]
-            return "" if row is None or row[5] is None else other_case(f"{root}/{row[5]}", top)
-        return ""
 
     def _row(self, location: str, column: str = "key") -> tuple[Any, ...] | None:
         found: tuple[Any, ...] | None = self._table.execute(_ROW.format(column), root_and_key(location)).fetchone()
@@ -149,10 +131,10 @@ class ObjectLookup:
         if not rows:
             return
         most_keys = _SPARE_KEYS + _KEYS_PER_ROW * rows
-        bad: dict[str, str] = {}
+        bad: set[str] = set()
         try:
             listed = self._files.listed(f"{root}/{prefix}", _before(first), bad=bad)
-            end = self._take(listed, last, most_keys, partial(self._set, root))
+            end = self._take(_SET, root, listed, last, most_keys)
         except SourceError as error:
             if isinstance(error.__cause__, Exception) and failure_of(error.__cause__).kind is FailureKind.NO_BUCKET:
                 self._missing_buckets.add(root)
@@ -162,30 +144,20 @@ class ObjectLookup:
         if not bad:  # else what is not listed may be there
             self._table.execute(_COVER, (root, start, end or start + _LAST))
 
-    def _set(self, root: str, found: Sequence[tuple[str, FileFacts]]) -> None:
-        self._table.executemany(_SET, ((*_cells(facts), root, key) for key, facts in found))
-
     def _look_for_others(self, top: str) -> None:
-        """List between the first and the last form that missing keys may have below the top."""
-        missing = self._table.execute(_MISSING)
-        rows = ((root, key, composed(key), caseless(key)) for root, key in missing)
-        self._table.executemany("INSERT INTO missing VALUES (?, ?, ?, ?)", rows)
-        self._table.executescript(_INDEXES)
+        """List all forms that missing keys may have below the top, in Unicode and in upper and lower case."""
+        self._table.executescript(_LOOK_FOR)
         top_root, top_key = root_and_key(top)
-        for [root] in self._table.execute("SELECT DISTINCT root FROM missing").fetchall():
+        missing: dict[str, list[str]] = {}
+        for root, key in self._table.execute("SELECT root, key FROM object WHERE caseless IS NOT NULL"):
             prefix = top_key if root == top_root else ""
-            keys = (key for [key] in self._table.execute("SELECT key FROM missing WHERE root = ?", (root,)))
-            forms = [form for key in keys if is_within(key, prefix) or not prefix for form in _forms(key, prefix)]
-            if not forms:
-                continue
+            if not prefix or is_within(key, prefix):
+                missing.setdefault(root, []).extend((min(forms := _forms(key, prefix)), max(forms)))
+        for root, forms in missing.items():
             with suppress(SourceError):  # then they stay missing
-                listed = self._files.listed(f"{root}/{prefix}", _before(min(forms)), bad={})
-                self._take(listed, max(forms), _SPARE_KEYS, partial(self._set_others, root))
-
-    def _set_others(self, root: str, found: Sequence[tuple[str, FileFacts]]) -> None:
-        real = ((*_cells(facts), key, root, composed(key)) for key, facts in found)
-        self._table.executemany(_SET_REAL, real)
-        self._table.executemany(_SET_ALIKE, ((key, root, caseless(key)) for key, _ in found))
+                place = f"{root}/{top_key if root == top_root else ''}"
+                listed = self._files.listed(place, _before(min(forms)), bad=set())
+                self._take(_SET_REAL, root, listed, max(forms), _SPARE_KEYS)
 
     def _raise_unless_readable(self, listing: SourceError, location: str) -> None:
         """Leave sizes unknown if listing is forbidden or one odd key breaks it, as long as an object can be read."""
@@ -199,12 +171,11 @@ class ObjectLookup:
             if error.reason != Reason.UNREADABLE_FILE:
                 raise
 
-    @staticmethod
     def _take(
-        listed: Iterator[tuple[str, FileFacts]], last: str, most_keys: int, store: Callable[[list[_Listed]], None]
+        self, update: str, root: str, listed: Iterator[tuple[str, FileFacts]], last: str, most_keys: int
     ) -> str | None:
         """Store what is listed up to the last wanted key; give the key where the listing ended early, else None."""
-        waiting: list[_Listed] = []
+        waiting: list[tuple[int, str, float | None, str, str]] = []
         is_sorted, before, end = True, "", None
         for number, (key, facts) in enumerate(listed):
             is_sorted = is_sorted and before <= key
@@ -214,23 +185,19 @@ class ObjectLookup:
             if number >= most_keys:
                 end = key if is_sorted else ""
                 break
-            waiting.append((key, facts))
+            waiting.append((facts.size_bytes, facts.version, facts.modified, key, root))
             if len(waiting) == _BATCH_ROWS:
-                store(waiting)
+                self._table.executemany(update, waiting)
                 waiting = []
-        store(waiting)
+        self._table.executemany(update, waiting)
         return end
 
 
-def _cells(facts: FileFacts) -> tuple[int, str, float | None]:
-    return facts.size_bytes, facts.version, facts.modified
-
-
-def _forms(key: str, prefix: str) -> Iterator[str]:
-    """Yield the key in forms between which lie all others that it may have below a prefix."""
+def _forms(key: str, prefix: str) -> list[str]:
+    """Return the key in forms between which lie all others that it may have below a prefix."""
     above, rest = key[: len(prefix)], key[len(prefix) :]
-    for form in (normalize("NFC", rest), normalize("NFD", rest)):
-        yield from (above + each for each in (form, form.lower(), form.upper()))
+    forms = (normalize(form, rest) for form in ("NFC", "NFD"))
+    return [above + each for form in forms for each in (form, form.lower(), form.upper())]
 
 
 def _before(key: str) -> str | None:

@@ -36,7 +36,6 @@ class MapHints:
     """Says which map would help, by looking for the files below the catalog's root."""
 
     def __init__(self, root: str, is_there: Callable[[str], bool]) -> None:
-        """Take the root, and what tells whether a file is at a location."""
         self._root = root
         self._is_there = is_there
         self._found: dict[str, str] = {}

@@ -51,42 +51,32 @@ def bad_key_words(key: str) -> str:
     )
 
 
-def around_bad_keys(store: "ObjectStore", prefix: str, bad: dict[str, str]) -> Iterator[tuple[str, FileFacts]]:
+def around_bad_keys(store: "ObjectStore", prefix: str, bad: set[str]) -> Iterator[tuple[str, FileFacts]]:
     """Yield keys folder by folder, so that a bad key hides no other folder; keys of its own folder only after it."""
-    waiting = [prefix]
-    while waiting:
-        folder = waiting.pop()
-        try:
-            found = obstore.list_with_delimiter(store, folder or None)
-        except FAILURES as error:
-            yield from _after_bad_keys(store, folder, error, bad)
-            continue
+    try:
+        found = obstore.list_with_delimiter(store, prefix or None)
         yield from ((meta["path"], facts_of(meta)) for meta in found["objects"])
-        waiting += [f"{each}/" for each in found["common_prefixes"]]
-
-
-def _after_bad_keys(
-    store: "ObjectStore", folder: str, error: Exception, bad: dict[str, str]
-) -> Iterator[tuple[str, FileFacts]]:
-    after = ""
-    while True:
-        key = bad_key_of(error)
-        if key is None:
-            raise error
-        bad[key] = bad_key_words(key)
-        below, _, more = key[len(folder) :].partition("/")
-        if more and not _is_bad(below):  # it lies in a folder of this folder
-            yield from around_bad_keys(store, f"{folder}{below}/", bad)
-            key = f"{folder}{below}/"
-        before, after = after, _next_of(key)
-        if after <= before:  # the store lists from the beginning again
-            return
-        try:
-            yield from pages(store, folder, after)
-        except FAILURES as other:
-            error = other
-        else:
-            return
+        for each in found["common_prefixes"]:
+            yield from around_bad_keys(store, f"{each}/", bad)
+    except FAILURES as error:
+        key, before, after = bad_key_of(error), "", ""
+        while key is not None:
+            bad.add(key)
+            below, _, more = key[len(prefix) :].partition("/")
+            if more and not _is_bad(below):  # it lies in a folder of this folder
+                key = f"{prefix}{below}/"
+                yield from around_bad_keys(store, key, bad)
+            before, after, key = after, _next_of(key), None
+            if after <= before:  # the store lists from the beginning again
+                return
+            try:
+                yield from pages(store, prefix, after)
+            except FAILURES as other:
+                if (key := bad_key_of(other)) is None:
+                    raise
+            else:
+                return
+        raise
 
 
 def _is_bad(part: str) -> bool:
@@ -95,9 +85,5 @@ def _is_bad(part: str) -> bool:
 
 def _next_of(key: str) -> str:
     """Return a key that can be named, and comes after all that begin with this one."""
-    folder, part = key.removesuffix("/").rpartition("/")[::2]
-    if (found := _CONTROL.search(part)) is not None:
-        part = part[: found.start()] + (" " if found[0] < " " else "\x80")
-    else:
-        part += "0"  # comes after the slash
-    return f"{folder}/{part}" if folder else part
+    found = _CONTROL.search(key)
+    return f"{key.removesuffix('/')}0" if found is None else key[: found.start()] + (" " if found[0] < " " else "\x80")

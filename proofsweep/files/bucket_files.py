@@ -142,19 +142,19 @@ class BucketFiles:
 
         A key that cannot be requested is a folder of its own, at the end, which says so.
         """
-        bad: dict[str, str] = {}
+        bad: set[str] = set()
         yield from folders_below(location, self.listed(location, bad=bad), self.rule)
-        for key, sentence in bad.items():
-            refused = Ineligible(Reason.UNREADABLE_FILE, sentence)
+        for key in sorted(bad):
+            refused = Ineligible(Reason.UNREADABLE_FILE, bad_key_words(key))
             yield Folder(location=f"{root_and_key(location)[0]}/{key}", files=[], refused=refused)
 
     def listed(
-        self, location: str, after: str | None = None, *, bad: dict[str, str] | None = None
+        self, location: str, after: str | None = None, *, bad: set[str] | None = None
     ) -> Iterator[tuple[str, FileFacts]]:
         """List the keys below a prefix, after one, with their facts, in order; SourceError if they cannot be listed.
 
-        With `bad`, a key that cannot be requested is put there, with a sentence, and the others are listed in any
-        order and perhaps twice.
+        With `bad`, a key that cannot be requested is put there, and the others are listed in any order and perhaps
+        twice.
         """
         store, key = self.store_and_key(location)
         prefix = f"{key.rstrip('/')}/" if key else ""

@@ -3,9 +3,8 @@
 import os
 import posixpath
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Protocol
 
 from proofsweep.catalog.deliveries.delivered_rows import Naming, finding
 from proofsweep.catalog.deliveries.message_files import (
@@ -28,22 +27,6 @@ from proofsweep.model.reasons import Ineligible, Reason
 
 ACKNOWLEDGEMENTS = "acknowledgements"
 """The folder for answers to a sender; it is never scanned."""
-
-
-class RowsOfFolders(Protocol):
-    """What a scan makes of listed files, without any message."""
-
-    def rows_in(self, folder: Folder, named: NamedFiles) -> Iterator[ManifestRow]:
-        """Yield the audio of a folder with its sidecars; what messages say of a file goes before its name."""
-        ...
-
-    def row_at(self, location: str) -> ManifestRow:
-        """Return the row of one file, whatever it is, and whether it is there or not."""
-        ...
-
-    def has_no_row(self, location: str) -> bool:
-        """Return whether a file is never a row, although a message names it."""
-        ...
 
 
 class Deliveries:
@@ -100,14 +83,19 @@ class Deliveries:
         self._releases[top].folders.append(left)
         return None, messages
 
-    def rows(self, scan: RowsOfFolders) -> Iterator[ManifestRow]:
+    def rows(
+        self,
+        rows_in: Callable[[Folder, NamedFiles], Iterator[ManifestRow]],
+        row_at: Callable[[str], ManifestRow],
+        has_no_row: Callable[[str], bool],
+    ) -> Iterator[ManifestRow]:
         """Yield the rows of all folders that were taken, and of what messages name and nobody sent."""
         self._settle()
         for release in self._releases.values():
             found = named_files(release, self._threads, self._spool, self._listed, self._batch_of)
             found.are_all = self._only is not None
             for folder in release.folders:
-                for row in scan.rows_in(folder, found):
+                for row in rows_in(folder, found):
                     naming = found.here.pop(row.audio or "", None)
                     if naming is None:
                         yield self._unnamed(row, release)
@@ -116,20 +104,20 @@ class Deliveries:
                     yield self._named(row, naming, release, is_link=is_link)
             left_out = ((location, naming, None) for location, naming in found.here.items())
             for location, naming, refused in (*left_out, *found.missing):
-                if not scan.has_no_row(location):
-                    yield self._missing(scan.row_at(location), naming, refused, release)
+                if not has_no_row(location):
+                    yield self._missing(row_at(location), naming, refused, release)
             for each in release.broken:
                 self.counts.unreadable += 1
                 refused = Ineligible(Reason.UNREADABLE_MESSAGE, each.error or "")
-                yield self._placed(scan.row_at(each.location), refused, release)
-        yield from self._absent_messages(scan)
+                yield self._placed(row_at(each.location), refused, release)
+        yield from self._absent_messages(row_at)
 
-    def _absent_messages(self, scan: RowsOfFolders) -> Iterator[ManifestRow]:
+    def _absent_messages(self, row_at: Callable[[str], ManifestRow]) -> Iterator[ManifestRow]:
         for batch in self.batches.values():
             for name in absent_messages(batch, self._source):
                 self.counts.missing += 1
                 detail = "The manifest of the batch names this message, and it is not there."
-                row = scan.row_at(below(batch.location, next(candidates(name), name)))
+                row = row_at(below(batch.location, next(candidates(name), name)))
                 refused = Ineligible(Reason.MISSING_AUDIO, detail)
                 tags = {"batch": posixpath.basename(batch.location)}
                 yield replace(row, refused=refused, tags=tags, batch=batch.location)

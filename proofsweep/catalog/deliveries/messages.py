@@ -130,15 +130,9 @@ _NEVER: Final = (float("-inf"), "", "")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """What decides between messages, without what they say of recordings.
+    """What decides between messages, without what they say of recordings."""
 
-    Attributes:
-        number: counts the messages of a scan.
-        location: of the message's file.
-        ids: of its release, with their kinds.
-    """
-
-    number: int
+    number: int  # counts the messages of a scan
     location: str
     is_purge: bool
     is_test: bool
@@ -166,7 +160,6 @@ class Threads:
     """The messages of each release, from the oldest to the newest, and when it was withdrawn."""
 
     def __init__(self, headers: Iterable[Header]) -> None:
-        """Sort the messages of a whole scan."""
         self._threads: dict[int, list[Header]] = {}
         self._withdrawn: dict[tuple[str, ...], tuple[float, str, str]] = {}
         by_key: dict[tuple[str, ...], list[Header]] = {}

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import unquote
 
-from proofsweep.catalog.name_lookup import NameLookup
+from proofsweep.catalog.name_lookup import NameLookup, other_case
 from proofsweep.errors import SourceError
 from proofsweep.files.locations import is_bucket, is_windows, root_and_key
+from proofsweep.files.names import caseless
 from proofsweep.files.source import Folder, Source
 
 RESOURCES: Final = ("resources", "Resources")
@@ -71,13 +72,12 @@ class ListedFolders:
     """Folders by their location, and what is asked of a source for files that lie in none of them."""
 
     def __init__(self, source: Source, top: str) -> None:
-        """Take the location that is scanned."""
         self._source = source
         self._folders: dict[str, Folder] = {}
         self._below: defaultdict[str, list[str]] = defaultdict(list)
         self._tops: set[str] = set()
+        self._top = top
         self._lookup = NameLookup(self._names_in, top)
-        self.hint = self._lookup.hint
 
     def add(self, folder: Folder, *, is_top: bool) -> None:
         """Keep a folder; all that lies in a top one is listed, unless it is hidden."""
@@ -97,6 +97,10 @@ class ListedFolders:
             return None if self._source.facts(location) is None else location
         except SourceError:
             return location
+
+    def hint(self, location: str) -> str:
+        """Name in brackets a file whose name differs only in case from an absent one's; empty if none is there."""
+        return other_case(self._lookup.found(location, caseless), self._top)
 
     def folder_of(self, location: str) -> str | None:
         """Return the nearest top folder that holds a folder as it is written, or in another form of Unicode."""

@@ -93,7 +93,7 @@ class SourceControl:
 
     def _lists(self, bucket: str) -> bool:
         try:
-            return any(True for _ in self.files.buckets.listed(bucket, bad={}))
+            return any(True for _ in self.files.buckets.listed(bucket, bad=set()))
         except SourceError:
             return False
 

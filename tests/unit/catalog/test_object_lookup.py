@@ -34,7 +34,7 @@ class CountedFiles(BucketFiles):
         return super().facts(location)
 
     def listed(
-        self, location: str, after: str | None = None, *, bad: dict[str, str] | None = None
+        self, location: str, after: str | None = None, *, bad: set[str] | None = None
     ) -> Iterator[tuple[str, FileFacts]]:
         """Count a listing, and the keys that were taken from it."""
         self.listings.append(location)
@@ -131,7 +131,7 @@ def test_a_bucket_that_is_not_there_is_the_fault_of_its_rows() -> None:
         """Of two buckets, one is not there."""
 
         def listed(
-            self, location: str, after: str | None = None, *, bad: dict[str, str] | None = None
+            self, location: str, after: str | None = None, *, bad: set[str] | None = None
         ) -> Iterator[tuple[str, FileFacts]]:
             """Fail as S3 does."""
             if location.startswith("s3://gone"):
