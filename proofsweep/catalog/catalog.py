@@ -77,20 +77,14 @@ class Ignored(Counter[Cause]):
 
 
 class CatalogBase:
-    """The folder or prefix of a catalog, and the root by which its files are named.
-
-    Attributes:
-        root: the folder or prefix to which names are relative, without links in its path.
-        boundary: the root, if the catalog may name only what lies in it.
-        name: stands for the catalog in item IDs.
-    """
+    """The folder or prefix of a catalog, and the root, without links in its path, by which its files are named."""
 
     def __init__(
         self, folder: str, *, root: str | None = None, name: str | None = None, is_confined: bool = True
     ) -> None:
         """Take a catalog's folder as it was written; by default that is the root, and the root's last part the name."""
         self.root = resolved_location(folder if root is None else root)
-        self.boundary = self.root if is_confined else None
+        self.boundary = self.root if is_confined else None  # what lies outside must not be named
         self.name = printable(name or posixpath.basename(self.root) or self.root)
         self._folder = folder
         self._real_folder: Callable[[str], str] = lru_cache(FOLDERS_KEPT)(os.path.realpath)
@@ -179,37 +173,24 @@ def _facts(
 
 
 class Catalog(Protocol):
-    """A list of audio, streamed.
+    """A list of audio, streamed; its counts are complete after the last row."""
 
-    Attributes:
-        name: stands for the catalog in item IDs, the same on every machine.
-        root: the folder or prefix that its files must not lie outside of; None if they may lie anywhere.
-        location: absolute, printable.
-        kind: `manifest` or `folder`.
-        ignored: entries that gave no row; complete after the last row.
-        skipped: rows that are left out; complete after the last row.
-        reported_run: the run that a completion report is of; None for any other catalog.
-        encodings: how its manifests of text are encoded, for a person.
-        columns: the columns of its first manifest, each with what it is taken for.
-        deliveries: what a scan found of them; complete after the last row; None if there is none.
-    """
-
-    name: str
-    root: str | None
-    location: str
-    kind: str
-    ignored: Ignored
-    skipped: int
-    reported_run: str | None
+    name: str  # stands for the catalog in item IDs, the same on every machine
+    root: str | None  # the folder or prefix that its files must not lie outside of; None if they may lie anywhere
+    location: str  # absolute, printable
+    kind: str  # `manifest` or `folder`
+    ignored: Ignored  # entries that gave no row
+    skipped: int  # rows that are left out
+    reported_run: str | None  # the run that a completion report is of; None for any other catalog
 
     @property
-    def encodings(self) -> Sequence[str]: ...  # noqa: D102 - an attribute
+    def encodings(self) -> Sequence[str]: ...  # noqa: D102 - how its manifests of text are encoded, for a person
 
     @property
-    def columns(self) -> Sequence[tuple[str, str]]: ...  # noqa: D102 - an attribute
+    def columns(self) -> Sequence[tuple[str, str]]: ...  # noqa: D102 - of its first manifest, and what each is taken for
 
     @property
-    def deliveries(self) -> DeliveryCounts | None: ...  # noqa: D102 - an attribute
+    def deliveries(self) -> DeliveryCounts | None: ...  # noqa: D102 - what a scan found of them; None if there is none
 
     def rows(self) -> Iterator[ManifestRow]:
         """Return the rows from the first, at each call; CatalogError if there is none or reading fails."""

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from proofsweep.catalog.catalog import CatalogBase
 from proofsweep.catalog.path_maps import MapHints, PathMaps
-from proofsweep.errors import CatalogError, SourceError
+from proofsweep.errors import CatalogError
 from proofsweep.files.files import Files
-from proofsweep.files.locations import hint_for, is_bucket, is_windows, path_of, without_secrets
+from proofsweep.files.locations import hint_for, is_windows, path_of, without_secrets
 from proofsweep.model.items import NO_PROOF_IDS, printable, proof_id_of
 
 
@@ -19,7 +19,7 @@ class CellLocations:
         self._base = base
         self._files = files
         self._maps = PathMaps(path_maps)
-        self._hints = MapHints(base.root, self._is_there)
+        self._hints = MapHints(base.root)
 
     def located(self, cell: str | None, folder: str, guess: str | None) -> tuple[Sequence[str], str | None]:
         """Return the locations that a cell may name, the likeliest first; if it names none, what may be shown of it.
@@ -46,12 +46,6 @@ class CellLocations:
             return self._base.without_dots(path_of(cell, folder)), None
         except CatalogError as error:
             return without_secrets(cell), error.message
-
-    def _is_there(self, location: str) -> bool:
-        try:
-            return not is_bucket(location) and self._files.facts(location) is not None
-        except SourceError:
-            return False
 
     def hint(self, written: str) -> str:
         """Return what may be wrong with a cell at whose location nothing is; empty if it looks right."""

@@ -35,10 +35,7 @@ from proofsweep.model.reasons import Reason
 class FolderScan:
     """The audio below a folder, sorted by name: a folder's own files, then its subfolders; linked folders come last.
 
-    Folders of deliveries come after all others.
-
-    Attributes:
-        batches: of deliveries, by the location of their folders; complete after the last row.
+    Folders of deliveries come after all others. Their batches are known, by location, after the last row.
     """
 
     kind = "folder"
@@ -90,17 +87,14 @@ class FolderScan:
                 os.scandir(path).close()
             except OSError as error:
                 raise CatalogError(f"{one_line(path)}: the folder cannot be read: {error.strerror}") from error
-        if not is_there:
-            return None
-        return cls._opened(path, options)
+        return cls._opened(path, options) if is_there else None
 
     @classmethod
     def of_message(cls, path: str, options: CatalogOptions) -> Self | None:
         """Open the files that a message at a path or a URL names; None if there is none, or other XML."""
         if not is_xml_name(path) or (not is_bucket(path) and posixpath.isdir(path)):
             return None
-        file = options.files.open(path)
-        if file is None:
+        if (file := options.files.open(path)) is None:
             return None
         with file:
             is_message = refuse_other_xml(path, file)

@@ -107,8 +107,7 @@ def _is_match(parts: Sequence[str], patterns: Sequence[str]) -> bool:
 
 def _is_object(url: str, files: Files) -> bool:
     """Ask with GET: a store explains an error in the body, and the answer to HEAD has none."""
-    file = files.open(url)
-    if file is not None:
+    if (file := files.open(url)) is not None:
         file.close()
     return file is not None
 

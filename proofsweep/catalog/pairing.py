@@ -45,10 +45,6 @@ class Sidecars:
     A full name belongs to one file. If several files share a stem, their sidecar belongs to the only one of them that
     needs one; if there are more, it is nobody's. The very name goes before one that is equal after Unicode
     normalisation (NFC), because file systems and archives change the form, and this before one in another case.
-
-    Attributes:
-        of_audio: the sidecar of each audio file that has one.
-        contested: the sidecar that several audio files claim, for each of them.
     """
 
     def __init__(
@@ -63,7 +59,7 @@ class Sidecars:
         That is asked only of files that claim the same sidecar.
         """
         self.of_audio: dict[str, str] = {}
-        self.contested: dict[str, str] = {}
+        self.contested: dict[str, str] = {}  # the sidecar that several audio files claim, for each of them
         self._found = set(found)
         waiting = set(audio) if self._found else set()
         by_form = {form: {form(name): name for name in sorted(self._found, reverse=True)} for form in _FORMS}

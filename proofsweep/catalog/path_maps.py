@@ -35,9 +35,9 @@ class PathMaps:
 class MapHints:
     """Says which map would help, by looking for the files below the catalog's root."""
 
-    def __init__(self, root: str, is_there: Callable[[str], bool]) -> None:
-        self._root = root
+    def __init__(self, root: str, is_there: Callable[[str], object] = posixpath.isfile) -> None:
         self._is_there = is_there
+        self._root = root
         self._found: dict[str, str] = {}
         self._tried: dict[str, int] = {}
 

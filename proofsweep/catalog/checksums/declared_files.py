@@ -30,19 +30,13 @@ _CONTRADICTED = "SELECT count(*) FROM declared WHERE digest = ''"
 
 
 class DeclaredFile(NamedTuple):
-    """One digest of one file.
+    """One digest of one file."""
 
-    Attributes:
-        named: the file as seen from the catalog's root.
-        is_named: whether a person named the list.
-        bag: the folder of the bag whose manifest names the file.
-    """
-
-    named: str
+    named: str  # as seen from the catalog's root
     algorithm: str
     digest: str
-    is_named: bool = False
-    bag: str | None = None
+    is_named: bool = False  # by a person, the list
+    bag: str | None = None  # the folder of the bag whose manifest names the file
 
 
 class DeclaredFiles:

@@ -30,16 +30,11 @@ _ESCAPES: Final = {r"\\": "\\", r"\n": "\n", r"\r": "\r"}
 
 @dataclass(frozen=True, slots=True)
 class ChecksumLine:
-    """One line that can be compared.
-
-    Attributes:
-        digest: in lower-case hex.
-        path: as written, without escapes; empty if the line names none.
-    """
+    """One line that can be compared."""
 
     algorithm: str
-    digest: str
-    path: str
+    digest: str  # in lower-case hex
+    path: str  # as written, without escapes; empty if the line names none
 
 
 def is_list_name(name: str) -> bool:

@@ -9,37 +9,30 @@ from proofsweep.catalog.deliveries.messages import ErnMessage, Header, MessageFi
 from proofsweep.model.items import raw_bytes
 from proofsweep.model.reasons import Ineligible, Reason
 
-TAG_NAMES: Final = (
-    *("isrc", "title", "artist", "release_title", "label", "icpn", "grid", "catalog_number", "sender", "message_id"),
-    *("thread_id", "resource", "technical", "batch", "release"),
-)
+_OF_RECORDING = ("isrc", "title", "artist")
+_OF_RELEASE = ("release_title", "label", "icpn", "grid", "catalog_number", "sender", "message_id", "thread_id")
+TAG_NAMES: Final = (*_OF_RECORDING, *_OF_RELEASE, "resource", "technical", "batch", "release")
 """The tags that rows of a delivery may have; one whose value no message gives is left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Naming:
-    """How messages name one file.
-
-    Attributes:
-        tags: without those of the batch and the release's folder.
-        written: the location as the message has it.
-        header: of the newest message that names it.
-    """
+    """How messages name one file."""
 
     item_id: str
     file: MessageFile
-    tags: Mapping[str, str]
-    header: Header
+    tags: Mapping[str, str]  # without those of the batch and the release's folder
+    header: Header  # of the newest message that names it
 
 
 def named(message: ErnMessage, header: Header, newest: ErnMessage | None = None) -> list[Naming]:
     """Return each file that a message names, once; a newer message of the release gives its metadata."""
-    of_release = _release_tags(newest or message)
-    newer = {} if newest is None else _by_identity(newest)
+    of_release = {name: getattr(newest or message, name) for name in _OF_RELEASE}
+    newer = {_identity(each): each for each in reversed(() if newest is None else newest.recordings)}
     found: dict[tuple[str, str], Naming] = {}
     for recording in message.recordings:
-        latest = next((newer[key] for key in _identities(recording) if key in newer), recording)
-        of_recording = _recording_tags(latest) | {"resource": recording.reference}
+        latest = newer.get(_identity(recording), recording)
+        of_recording = {name: getattr(latest, name) for name in _OF_RECORDING} | {"resource": recording.reference}
         for file in recording.files:
             tags = of_recording | of_release | {"technical": file.technical}
             naming = Naming(
@@ -72,31 +65,6 @@ def finding(header: Header, *, is_withdrawn: bool) -> Ineligible | None:
     return None
 
 
-def _release_tags(message: ErnMessage) -> dict[str, str]:
-    return {
-        "icpn": message.icpn,
-        "grid": message.grid,
-        "catalog_number": message.catalog_number,
-        "release_title": message.release_title,
-        "label": message.label,
-        "sender": message.sender,
-        "message_id": message.message_id,
-        "thread_id": message.thread_id,
-    }
-
-
-def _recording_tags(recording: Recording) -> dict[str, str]:
-    return {"isrc": recording.isrc, "title": recording.title, "artist": recording.artist}
-
-
-def _identities(recording: Recording) -> tuple[str, ...]:
+def _identity(recording: Recording) -> str:
     """Return by what a recording is known again in a later message: its ISRC, or its reference if it has none."""
-    return (f"isrc:{recording.isrc}",) if recording.isrc else (f"reference:{recording.reference}",)
-
-
-def _by_identity(message: ErnMessage) -> dict[str, Recording]:
-    found: dict[str, Recording] = {}
-    for recording in message.recordings:
-        for key in _identities(recording):
-            found.setdefault(key, recording)
-    return found
+    return f"isrc:{recording.isrc}" if recording.isrc else f"reference:{recording.reference}"

@@ -30,12 +30,7 @@ ACKNOWLEDGEMENTS = "acknowledgements"
 
 
 class Deliveries:
-    """The deliveries of one scan.
-
-    Attributes:
-        counts: complete after the last row.
-        batches: by the location of their folders; there when the first row is.
-    """
+    """The deliveries of one scan; its counts are complete after the last row, its batches before the first."""
 
     def __init__(self, top: str, source: Source, spool: MessageSpool, only: str | None = None) -> None:
         """Take the location that is scanned, and that of the only message that is read, if there is one."""
@@ -203,17 +198,10 @@ class Deliveries:
         header = release.newest if naming is None else naming.header
         if header is not None and header.release_id:
             tags["release"] = header.release_id
-        if naming is None:
-            return replace(row, tags=tags, refused=refused, batch=batch, release=release.location)
-        return replace(
-            row,
-            item_id=naming.item_id,
-            tags={**naming.tags, **tags},
-            declared=naming.file.declared,
-            refused=refused,
-            batch=batch,
-            release=release.location,
-        )
+        if naming is not None:
+            row = replace(row, item_id=naming.item_id, declared=naming.file.declared)
+            tags = {**naming.tags, **tags}
+        return replace(row, tags=tags, refused=refused, batch=batch, release=release.location)
 
     def _finding(self, naming: Naming) -> Ineligible | None:
         return finding(naming.header, is_withdrawn=self._threads.is_withdrawn(naming.header))

@@ -19,19 +19,11 @@ from proofsweep.model.reasons import Reason
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """A folder with a message, and what the message says of the release.
-
-    If the folder holds several messages, this is the newest that can be read.
-
-    Attributes:
-        location: of the release's folder.
-        release_id: the ICPN; else the GRid, the proprietary ID or the catalog number; empty if there is none.
-        sender: the DPID of the sender, or its name; empty if the message cannot be read.
-    """
+    """A folder with a message, and what the newest of them that can be read says of the release."""
 
     location: str
-    release_id: str = ""
-    sender: str = ""
+    release_id: str = ""  # the ICPN; else the GRid, the proprietary ID or the catalog number; empty if there is none
+    sender: str = ""  # the DPID, or a name; empty if the message cannot be read
     message_id: str = ""
     is_test: bool = False
     is_purged: bool = False
@@ -39,17 +31,11 @@ class Release:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """Releases that were sent together.
-
-    Attributes:
-        location: of the batch's folder; a release that came alone is a batch of its own, in the same folder.
-        completion: the location of the file that says that all is sent; None while it is not there.
-        releases: by the location of their folders.
-    """
+    """Releases that were sent together, in one folder; one that came alone is a batch of its own."""
 
     location: str
-    completion: str | None = None
-    releases: Mapping[str, Release] = field(default_factory=dict, hash=False)
+    completion: str | None = None  # the location of the file that says that all is sent; None while it is not there
+    releases: Mapping[str, Release] = field(default_factory=dict, hash=False)  # by the location of their folders
 
 
 _COMPLETE = "batchcomplete"
@@ -65,19 +51,13 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class XmlFile:
-    """An XML file of a folder.
-
-    Attributes:
-        message: what it says; None if it is no message of a release, or cannot be read.
-        error: why it is a message that cannot be read, in one sentence.
-        is_completion: whether it says that a batch is complete; a manifest that is cut short does not.
-    """
+    """An XML file of a folder."""
 
     location: str
     facts: FileFacts
-    message: ErnMessage | None = None
-    error: str | None = None
-    is_completion: bool = False
+    message: ErnMessage | None = None  # None if it is no message of a release, or cannot be read
+    error: str | None = None  # why it is a message that cannot be read, in one sentence
+    is_completion: bool = False  # says that a batch is complete; a manifest that is cut short does not
 
     @property
     def is_message(self) -> bool:

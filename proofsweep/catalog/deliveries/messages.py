@@ -47,20 +47,13 @@ class Recording(NamedTuple):
 
 
 class ErnMessage(NamedTuple):
-    """One message.
-
-    Attributes:
-        created: when it was made, in POSIX seconds; 0 if that cannot be read.
-        sender: its DPID, or its name if it gives none.
-        clips: locations of previews.
-        others: locations of images, videos, texts and other resources.
-    """
+    """One message."""
 
     is_purge: bool
     message_id: str
     thread_id: str
-    created: float
-    sender: str
+    created: float  # in POSIX seconds; 0 if that cannot be read
+    sender: str  # its DPID, or its name if it gives none
     is_test: bool
     icpn: str
     grid: str
@@ -69,8 +62,8 @@ class ErnMessage(NamedTuple):
     release_title: str
     label: str
     recordings: tuple[Recording, ...]
-    clips: tuple[str, ...]
-    others: tuple[str, ...]
+    clips: tuple[str, ...]  # locations of previews
+    others: tuple[str, ...]  # and of images, videos, texts and other resources
 
     @property
     def release_id(self) -> str:

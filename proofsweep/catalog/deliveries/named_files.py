@@ -16,19 +16,13 @@ from proofsweep.model.reasons import Ineligible, Reason
 
 @dataclass(slots=True, kw_only=True)
 class ReleaseFolder:
-    """A folder with messages, and all that lies below it.
-
-    Attributes:
-        headers: of its messages, as they were found.
-        broken: its messages that cannot be read.
-        led_here: the messages of other folders that may name files in this one, by number.
-    """
+    """A folder with messages, and all that lies below it."""
 
     location: str
     headers: list[Header] = field(default_factory=list)
-    broken: list[XmlFile] = field(default_factory=list)
+    broken: list[XmlFile] = field(default_factory=list)  # its messages that cannot be read
     folders: list[Folder] = field(default_factory=list)
-    led_here: set[int] = field(default_factory=set)
+    led_here: set[int] = field(default_factory=set)  # messages of other folders that may name files in this one
 
     @property
     def newest(self) -> Header | None:
@@ -38,21 +32,15 @@ class ReleaseFolder:
 
 @dataclass(slots=True)
 class NamedFiles:
-    """What messages say of the files of one release's folder.
-
-    Attributes:
-        here: by location, how files are named.
-        missing: what is named and not there, with where it should be; and why, if that is not allowed.
-        clips, others, replaced: locations of files that are no rows.
-        are_all: whether other files of the folder are not asked for, since one message is the catalog.
-    """
+    """What messages say of the files of one release's folder, by their locations."""
 
     here: dict[str, Naming] = field(default_factory=dict)
+    # what is named and not there, with where it should be; and why, if that is not allowed.
     missing: list[tuple[str, Naming, Ineligible | None]] = field(default_factory=list)
-    clips: set[str] = field(default_factory=set)
+    clips: set[str] = field(default_factory=set)  # no rows, as the next two
     others: set[str] = field(default_factory=set)
     replaced: set[str] = field(default_factory=set)
-    are_all: bool = False
+    are_all: bool = False  # other files of the folder are not asked for, since one message is the catalog
 
     def leave_out(self, location: str) -> bool:
         """Whether a file is not asked for."""
