@@ -184,13 +184,13 @@ class Catalog(Protocol):
     reported_run: str | None  # the run that a completion report is of; None for any other catalog
 
     @property
-    def encodings(self) -> Sequence[str]: ...  # noqa: D102 - how its manifests of text are encoded, for a person
+    def encodings(self) -> Sequence[str]: ...  # how its manifests of text are encoded, for a person
 
     @property
-    def columns(self) -> Sequence[tuple[str, str]]: ...  # noqa: D102 - of its first manifest, and what each is taken for
+    def columns(self) -> Sequence[tuple[str, str]]: ...  # of its first manifest, and what each is taken for
 
     @property
-    def deliveries(self) -> DeliveryCounts | None: ...  # noqa: D102 - what a scan found of them; None if there is none
+    def deliveries(self) -> DeliveryCounts | None: ...  # what a scan found of them; None if there is none
 
     def rows(self) -> Iterator[ManifestRow]:
         """Return the rows from the first, at each call; CatalogError if there is none or reading fails."""

@@ -47,7 +47,6 @@ class Checksums:
         self._fetched: set[str] = set()
 
     def close(self) -> None:
-        """Count what contradicts itself, and forget all."""
         if self._files is not None:
             self._ignored[Cause.UNUSED_CHECKSUMS] += self._files.contradictions()
             self._files.close()
@@ -183,7 +182,6 @@ class ListsBeside:
     """Looks into each folder of this machine once. In buckets, where looking is a listing, no list is searched."""
 
     def __init__(self, checksums: Checksums, source: Source, root: str) -> None:
-        """Take the root, above which nothing is searched."""
         self._checksums = checksums
         self._source = source
         self._root = root

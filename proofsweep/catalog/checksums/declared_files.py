@@ -47,7 +47,6 @@ class DeclaredFiles:
         self._table.execute(_TABLE)
 
     def close(self) -> None:
-        """Delete all."""
         self._table.close()
 
     def add(self, found: Iterable[DeclaredFile]) -> int:
@@ -60,11 +59,9 @@ class DeclaredFiles:
         return added
 
     def digests_of(self, named: str) -> dict[str, str]:
-        """Return the digests of a file by algorithm."""
         return dict(self._table.execute(_FIND, (_key(named),)))
 
     def note_seen(self, names: Iterable[str]) -> None:
-        """Take note of files that are there."""
         with self._table:
             self._table.executemany(_SEEN, ((_key(each),) for each in names))
 
@@ -74,7 +71,6 @@ class DeclaredFiles:
             yield os.fsdecode(file), os.fsdecode(bag)
 
     def contradictions(self) -> int:
-        """Return of how many digests two lists say different things."""
         [(count,)] = self._table.execute(_CONTRADICTED)
         return int(count)
 

@@ -60,7 +60,6 @@ def checked_name(name: str) -> str | None:
 
 
 def is_blank(line: str) -> bool:
-    """Return whether a line says nothing: it is empty, or a comment."""
     return not line.strip() or line.startswith(_COMMENTS)
 
 

@@ -33,7 +33,6 @@ class Deliveries:
     """The deliveries of one scan; its counts are complete after the last row, its batches before the first."""
 
     def __init__(self, top: str, source: Source, spool: MessageSpool, only: str | None = None) -> None:
-        """Take the location that is scanned, and that of the only message that is read, if there is one."""
         self.counts = DeliveryCounts()
         self.batches: Mapping[str, Batch] = {}
         self._top = top
@@ -49,11 +48,9 @@ class Deliveries:
 
     @property
     def are_there(self) -> bool:
-        """Whether any folder holds a message."""
         return bool(self._releases)
 
     def is_left_out(self, folder: Folder) -> bool:
-        """Whether a folder holds answers to a sender."""
         within = folder.location[len(self._top) :].lower()
         return ACKNOWLEDGEMENTS in within and ACKNOWLEDGEMENTS in within.split("/")
 

@@ -160,7 +160,6 @@ class _Reader:
             self.leaves.pop("TechnicalResourceDetailsReference", None)
 
     def end_edition(self) -> None:
-        """Set the files of an edition apart, with its own ISRC."""
         self.end_level("SoundRecordingEdition")
         self._editions.append((self.leaves.pop("ISRC", ""), tuple(self._files)))
         self._forget_files()
@@ -172,7 +171,6 @@ class _Reader:
             self._artists = {}
 
     def end_recording(self) -> None:
-        """Make a recording of each edition, and of files that stand in none."""
         self.end_territory()
         if "IsProvidedInDelivery" in (flags := self._flags.get("SoundRecording", set())):
             self._editions = [(isrc, ()) for isrc, _ in self._editions]

@@ -17,7 +17,7 @@ from proofsweep.model.items import FileFacts
 from proofsweep.model.reasons import Reason
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Release:
     """A folder with a message, and what the newest of them that can be read says of the release."""
 
@@ -61,7 +61,6 @@ class XmlFile:
 
     @property
     def is_message(self) -> bool:
-        """Whether it makes its folder that of a release."""
         return self.message is not None or self.error is not None
 
 
@@ -71,7 +70,6 @@ def is_completion_name(name: str) -> bool:
 
 
 def is_xml_name(name: str) -> bool:
-    """Whether a file may be a message."""
     return name.lower().endswith(".xml")
 
 

@@ -103,7 +103,6 @@ class MessageSpool:
         return len(self._ends) - 2
 
     def message(self, number: int) -> ErnMessage:
-        """Return the message of a number."""
         start, end = self._ends[number : number + 2]
         self._file.seek(start)
         return _message_of(json.loads(self._file.read(end - start)))
@@ -144,7 +143,6 @@ class Header:
 
 
 def header_of(message: ErnMessage, number: int, location: str) -> Header:
-    """Return what decides between a message and others."""
     of_message = {each.name: getattr(message, each.name) for each in fields(Header)[2:]}
     return Header(number=number, location=location, **of_message)
 
@@ -173,7 +171,6 @@ class Threads:
 
     @property
     def releases(self) -> int:
-        """Return how many releases there are; one that is only withdrawn is none."""
         return len({id(thread) for thread in self._threads.values()})
 
     def is_withdrawn(self, header: Header) -> bool:

@@ -26,7 +26,6 @@ class ReleaseFolder:
 
     @property
     def newest(self) -> Header | None:
-        """Return the newest of its messages; None if none can be read."""
         return max(self.headers, key=lambda each: each.order, default=None)
 
 
@@ -43,7 +42,6 @@ class NamedFiles:
     are_all: bool = False  # other files of the folder are not asked for, since one message is the catalog
 
     def leave_out(self, location: str) -> bool:
-        """Whether a file is not asked for."""
         return self.are_all and not any(location in each for each in (self.here, self.clips, self.others))
 
 
@@ -52,7 +50,6 @@ NOTHING_NAMED: Final = NamedFiles()
 
 
 def folders_meant(message: ErnMessage, folder: str) -> Iterator[str]:
-    """Yield the other folders in which files of a message may lie."""
     for recording in message.recordings:
         for file in recording.files:
             if leads_up(file.location):

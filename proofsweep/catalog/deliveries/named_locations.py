@@ -64,7 +64,6 @@ def below(folder: str, path: str) -> str:
 
 
 def leads_up(written: str) -> bool:
-    """Whether a location may lie outside of its message's folder."""
     return any(".." in each for each in _spellings(written))
 
 

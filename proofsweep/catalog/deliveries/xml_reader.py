@@ -30,7 +30,6 @@ def unreadable(because: str) -> SourceError:
 
 
 def local_name(element: "_Element") -> str:
-    """Return an element's name without its namespace."""
     name: str = element.tag
     return name.rpartition("}")[2] if name[0] == "{" else name
 
