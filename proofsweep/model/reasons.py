@@ -17,7 +17,7 @@ class Reason(StrEnum):
 
     entry: ReasonEntry
 
-    def __new__(cls, entry: object) -> Self:  # noqa: D102 - of an entry; `Reason("empty")` does not come here
+    def __new__(cls, entry: object) -> Self:  # of an entry; `Reason("empty")` does not come here
         if not isinstance(entry, ReasonEntry):
             raise TypeError(entry)
         reason = str.__new__(cls, entry.word)
