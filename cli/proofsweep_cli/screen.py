@@ -143,9 +143,17 @@ def print_summary(
 
 
 def print_ignored(out: Console, counts: Mapping[str, int]) -> None:
-    """Say what a catalog holds besides its rows."""
-    if counts:
-        out.print(f"  ignored: {ignored_words(counts)}")
+    """Say what a catalog holds besides its rows, and which sidecars are sent that no column names."""
+    if others := {cause: count for cause, count in counts.items() if cause != "sidecars_beside"}:
+        out.print(f"  ignored: {ignored_words(others)}")
+    if beside := counts.get("sidecars_beside"):
+        lies = "lies beside its audio" if beside == 1 else "lie beside their audio"
+        out.print(
+            f"  the manifest has no sidecar column: {counted(beside, 'sidecar')} {lies}, sent as pairs "
+            "(catalog.sidecars_beside = false sends the audio alone)",
+            style="yellow",
+            soft_wrap=True,
+        )
 
 
 def gone_words(files: int) -> str:

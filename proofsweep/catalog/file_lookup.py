@@ -1,15 +1,18 @@
 """Look up the files that rows name: those of this machine one by one, objects of a bucket in listings."""
 
-from collections.abc import Callable, Iterable, Sequence
+import posixpath
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from proofsweep.catalog.folder_scan import needs_sidecar
 from proofsweep.catalog.name_lookup import NameLookup, other_case
+from proofsweep.catalog.pairing import SidecarNames, Sidecars
 from proofsweep.errors import CatalogError, SourceError
 from proofsweep.files.files import Files
 from proofsweep.files.locations import is_bucket, one_line
-from proofsweep.files.names import caseless, composed
+from proofsweep.files.names import caseless, composed, is_audio_name
 from proofsweep.model.items import FileFacts, Unlisted, proof_id_of
 
 if TYPE_CHECKING:
@@ -79,3 +82,16 @@ class FileLookup:
             with suppress(SourceError):
                 self._files.refuse_outside(location)
                 yield location
+
+
+def sidecars_in(folder: str, names: SidecarNames, files: Files) -> Mapping[str, tuple[str, FileFacts | None]]:
+    """Return the one sidecar of each audio file in a folder with what its listing says, by the audio's location."""
+    known = files.in_folder(folder) if names.patterns and folder else {}
+    sidecars = Sidecars(
+        names,
+        filter(names.covers, known),
+        (name for name in known if is_audio_name(name) and not names.covers(name)),
+        lambda name: needs_sidecar(posixpath.join(folder, name), files),
+    )
+    paired = ((posixpath.join(folder, audio), sidecar) for audio, sidecar in sidecars.of_audio.items())
+    return {audio: (posixpath.join(folder, sidecar), known[sidecar]) for audio, sidecar in paired}

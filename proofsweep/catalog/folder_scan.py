@@ -169,7 +169,12 @@ class FolderScan:
                 self.ignored[cause] += 1
         self._checksums.read_folder(folder.location, lists, folder.files)
         found = filter(is_sidecar, (*folder.files, *folder.unfinished))
-        sidecars = Sidecars(self._sidecar_names, found, audio, lambda name: self._needs_sidecar(folder, name))
+        sidecars = Sidecars(
+            self._sidecar_names,
+            found,
+            audio,
+            lambda name: needs_sidecar(posixpath.join(folder.location, name), self._source),
+        )
         self._unfinished |= {posixpath.join(folder.location, name) for name in folder.unfinished}
         for name in audio:
             if sidecars.of_audio.get(name) in folder.unfinished:
@@ -237,15 +242,6 @@ class FolderScan:
         except SourceError as error:
             return Cause.OUTSIDE if error.reason == Reason.OUTSIDE_CATALOG else Cause.UNREADABLE
 
-    def _needs_sidecar(self, folder: Folder, name: str) -> bool:
-        """Look into a file that shares a sidecar's name with others; one that cannot be read may need it."""
-        try:
-            with open_audio(posixpath.join(folder.location, name), self._source) as audio:
-                can_be_pair = judge_content(audio.audio_format, Mode.LEGACY_PAIR, audio.unlisted) is None
-                return can_be_pair and not audio.has_credential()
-        except SourceError as error:
-            return error.reason != Reason.OUTSIDE_CATALOG
-
     def _row(self, folder: Folder, name: str, sidecars: Sidecars) -> ManifestRow:
         def facts_of(path: str) -> FileFacts | None:
             return folder.known.get(posixpath.basename(path)) or self._source.facts(path)
@@ -279,3 +275,13 @@ class FolderScan:
             named_audio=posixpath.join(self._base.named(path), ""),
             refused=folder.refused,
         )
+
+
+def needs_sidecar(location: str, source: Source) -> bool:
+    """Look into a file that shares a sidecar's name with others; one that cannot be read may need it."""
+    try:
+        with open_audio(location, source) as audio:
+            can_be_pair = judge_content(audio.audio_format, Mode.LEGACY_PAIR, audio.unlisted) is None
+            return can_be_pair and not audio.has_credential()
+    except SourceError as error:
+        return error.reason != Reason.OUTSIDE_CATALOG

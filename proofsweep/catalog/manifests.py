@@ -5,6 +5,7 @@ import posixpath
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import count, islice
 from shlex import quote
 
@@ -13,7 +14,7 @@ from proofsweep.catalog.cell_locations import CellLocations
 from proofsweep.catalog.checksums.checksums import Checksums, ListsBeside
 from proofsweep.catalog.columns import Columns
 from proofsweep.catalog.encodings import Encoding
-from proofsweep.catalog.file_lookup import FileLookup
+from proofsweep.catalog.file_lookup import FileLookup, sidecars_in
 from proofsweep.catalog.manifest_formats import (
     Note,
     ReadAs,
@@ -24,21 +25,17 @@ from proofsweep.catalog.manifest_formats import (
     note_bytes,
     records_of,
 )
+from proofsweep.catalog.pairing import SidecarNames
 from proofsweep.catalog.repeated_ids import RepeatedIds, SuspectIds
 from proofsweep.errors import CatalogError, EmptyCatalog
 from proofsweep.files.files import Files
+from proofsweep.files.local_files import FOLDERS_KEPT
 from proofsweep.files.locations import one_line
 from proofsweep.files.names import is_audio_name
 from proofsweep.model.completion_report import restored
 from proofsweep.model.declared import Declared
-from proofsweep.model.items import (
-    PROOF_PREFIX,
-    ManifestRow,
-    id_without_audio,
-    printable,
-    proof_id_of,
-)
-from proofsweep.model.reading import USUAL_READING, Reading
+from proofsweep.model.items import PROOF_PREFIX, FileFacts, ManifestRow, id_without_audio, printable, proof_id_of
+from proofsweep.model.reading import NO_COLUMN, USUAL_READING, Reading
 from proofsweep.model.reasons import Ineligible, Reason
 from proofsweep.model.tags import key_of_value, tag_named
 
@@ -60,8 +57,12 @@ class Manifests:
         base: CatalogBase | None = None,
         *,
         reading: Reading = USUAL_READING,
+        sidecar_names: Sequence[str] = (),
     ) -> None:
-        """Read the manifests at `paths`; only the files that they name are kept within the root of `files`."""
+        """Read the manifests at `paths`; only the files that they name are kept within the root of `files`.
+
+        If there is no column for sidecars, they are looked for beside the audio by their `sidecar_names`.
+        """
         self._base = base or CatalogBase(folder)
         self.name, self.root = self._base.name, self._base.boundary
         self.location = printable(location)
@@ -74,6 +75,8 @@ class Manifests:
         self._manifest_files = files.within(None)
         self._digest: str | None = None
         self._suppliers: dict[str, str] = {}
+        names = SidecarNames(() if reading.columns.get("sidecar") == NO_COLUMN else sidecar_names)
+        self._beside = lru_cache(FOLDERS_KEPT)(lambda folder: sidecars_in(folder, names, files))
 
     def rows(self) -> Iterator[ManifestRow]:
         """Read the manifests from the start, with the facts of each file; objects are listed once, not requested.
@@ -114,8 +117,12 @@ class Manifests:
         tags = named.columns.tags_in(named.cells)
         if (name := tag_named(self._reading.supplier_tag, tags)) is not None:  # in its first spelling
             tags[name] = self._suppliers.setdefault(key_of_value(tags[name]), tags[name])
+        facts: FileFacts | None = None
+        if audio and named.columns.sidecar is None and named.refused is None:
+            sidecar, facts = self._beside(posixpath.dirname(audio)).get(audio, (None, None))
+            self.ignored[Cause.SIDECARS_BESIDE] += sidecar is not None
         row = row_with_facts(
-            lookup.facts,
+            lambda location: (location == sidecar and facts) or lookup.facts(location),
             self._base,
             number=number,
             audio=audio,

@@ -61,7 +61,15 @@ def _opened(location: str, folder: str, paths: Sequence[str], options: CatalogOp
     for path in paths:
         _must_be_manifest(path, options.files)
     base = options.base_of(_folder_of_files(folder, options.reading))
-    manifests = Manifests(location, folder, paths, options.files.within(base.boundary), base, reading=options.reading)
+    manifests = Manifests(
+        location,
+        folder,
+        paths,
+        options.files.within(base.boundary),
+        base,
+        reading=options.reading,
+        sidecar_names=options.sidecar_names if options.reading.sidecars_beside else (),
+    )
     if options.is_checked:
         manifests.check()
     return manifests
@@ -162,7 +170,7 @@ def open_catalog(
 
     Args:
         location: relative to the working folder. a path that exists is not read as a glob.
-        sidecar_names: the patterns by which a folder's sidecars are found; a manifest names its own.
+        sidecar_names: the patterns by which sidecars are found, unless a manifest has a column for them.
         root: the folder or prefix by which files are named; by default the catalog's own, or the manifest's folder.
         is_confined: whether rows that lead out of the root are ineligible.
         name: stands for the catalog in item IDs; by default the last part of the root.

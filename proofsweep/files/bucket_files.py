@@ -168,6 +168,15 @@ class BucketFiles:
             except FAILURES as other:
                 raise source_error(other) from other
 
+    def in_folder(self, location: str) -> dict[str, FileFacts]:
+        """Return the facts of the objects right in a prefix by name; none if it cannot be listed."""
+        try:
+            store, key = self.store_and_key(location)
+            found = obstore.list_with_delimiter(store, f"{key.rstrip('/')}/" if key else None)
+        except (*FAILURES, SourceError):
+            return {}
+        return {meta["path"].rpartition("/")[2]: facts_of(meta) for meta in found["objects"]}
+
     def create(self, location: str, pieces: Iterable[bytes], sha256: str) -> None:
         """Put an object of exactly these bytes, which are held in memory: a conditional create is one request.
 

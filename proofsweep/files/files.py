@@ -1,7 +1,7 @@
 """Read all files that a catalog may name, on this machine and in buckets."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from proofsweep.files.local_files import LocalFiles, outside_catalog
@@ -49,6 +49,10 @@ class Files:
     def names(self, folder: str) -> list[str]:
         """Return the names of all files and folders in a folder of this machine; none if it cannot be listed."""
         return self._local.names(folder)
+
+    def in_folder(self, folder: str) -> Mapping[str, FileFacts | None]:
+        """Return the names in a folder or prefix, with the facts of files if the listing has them."""
+        return self.buckets.in_folder(folder) if is_bucket(folder) else dict.fromkeys(self.names(folder))
 
     def refuse_outside(self, location: str) -> None:
         """Raise SourceError if a bucket URL lies outside the root; links are seen only when they are used."""

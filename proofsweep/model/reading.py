@@ -28,6 +28,7 @@ class Reading:
         header_row: the line of text, or the row of a sheet, with the names of the columns; None for the first that
             has them.
         checksums: locations of checksum lists, and `column:NAME:ALGORITHM` for a column of digests.
+        sidecars_beside: whether sidecars are looked for beside the audio if there is no column for them.
         supplier_from: which folder of a file, as seen from the root and counted from 1, is the supplier; None for none.
         supplier_tag: the tag that holds the supplier then.
     """
@@ -40,6 +41,7 @@ class Reading:
     supplier_from: int | None = None
     supplier_tag: str = "supplier"
     checksums: tuple[str, ...] = ()
+    sidecars_beside: bool = True
 
     @property
     def options(self) -> list[tuple[str, str]]:
@@ -78,6 +80,7 @@ class Reading:
             supplier_from=self.supplier_from or usual.supplier_from,
             supplier_tag=usual.supplier_tag,
             checksums=tuple(dict.fromkeys(self.checksums + usual.checksums)),
+            sidecars_beside=usual.sidecars_beside,
         )
 
     def supplier_tags(self, named_audio: str, known: Iterable[str] = ()) -> Mapping[str, str]:

@@ -42,8 +42,9 @@ def _checksums(given: tuple[str, ...]) -> tuple[str, ...]:
 class CatalogSettings(Section):
     """How a catalog is read."""
 
-    # names of a sidecar in a scanned folder; a full name goes before a stem, else the first that exists is used.
+    # names of a sidecar beside its audio; a full name goes before a stem, else the first that exists is used.
     sidecar_names: tuple[Annotated[str, AfterValidator(own_pattern)], ...] = ("{name}.sidecar", "{stem}.sidecar")
+    sidecars_beside: bool = True  # whether they count for a manifest that has no column for sidecars
     # patterns of files and folders that no folder, bucket or delivery gives: of names, or with a slash of paths.
     exclude: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     # patterns of the names that producers give to files which they still write, or lay beside them.

@@ -57,6 +57,7 @@ def _usual_reading(settings: Settings) -> Reading:
         supplier_from=given.supplier_from,
         checksums=checksums_of(given.checksums, resolved_here),
         supplier_tag=settings.ingest.supplier_tag,
+        sidecars_beside=given.sidecars_beside,
     )
 
 
