@@ -25,12 +25,14 @@ _OPEN = ", ".join(map(quoted, NEED_ATTENTION))
 _ITEMS = """
     CREATE TEMP TABLE items AS
     SELECT
-        environment, item_id, catalog, state, is_covered, tags, outcome, reason, NULL::TIMESTAMPTZ AS since,
+        environment, item_id, identities, state, is_covered, tags, outcome, reason, NULL::TIMESTAMPTZ AS since,
         CASE WHEN state IN ({open}) THEN file END AS file,
         CASE WHEN state IN ({open}) THEN audio END AS audio,
         CASE WHEN state IN ({open}) THEN verify_request_id END AS verify_request_id
     FROM catalog
-    WHERE {catalog} IS NULL OR {catalog} IN (catalog, identity)
+    WHERE {catalog} IS NULL OR {catalog} = catalog OR list_has_any(
+        identities, (SELECT list(identity) FROM store.plans WHERE {catalog} IN (catalog, identity))
+    )
 """
 # Since when each item that needs attention has had its outcome without a break, by the rows that are in the store.
 _SINCE = """
@@ -60,6 +62,23 @@ _COUNTS = """
     count(*) FILTER (state = 'failed') AS failed, count(*) FILTER (state = 'ineligible') AS ineligible,
     count(*) FILTER (state = 'not_sent') AS not_sent, count(*) FILTER (state = 'gone') AS gone,
     count(*) FILTER (state = 'moved') AS moved
+"""
+_FIRST_ANSWERS = """
+    SELECT first_run, count(*)
+    FROM (
+        SELECT min(run_id) AS first_run
+        FROM verdicts SEMI JOIN (FROM items WHERE is_covered AND state <> 'ineligible') USING (environment, item_id)
+        WHERE outcome IN ('accepted', 'rejected')
+        GROUP BY environment, item_id
+    )
+    GROUP BY first_run
+"""
+_BY_CATALOG = """
+    SELECT name, {counts}
+    FROM (SELECT *, unnest(identities) AS identity FROM items)
+    JOIN (SELECT identity, arg_max(catalog, run_id) AS name FROM store.plans GROUP BY identity) USING (identity)
+    GROUP BY identity, name
+    ORDER BY name
 """
 # Each run is named in a condition of its own: then only its files and those before it are opened.
 _OF_RUN = "SELECT * FROM changes WHERE run_id = {run_id} AND change IN ('broken', 'fixed')"
@@ -157,9 +176,18 @@ class CatalogFacts:
         return CatalogCounts(*row)
 
     def by_catalog(self) -> list[tuple[str, CatalogCounts]]:
-        """Count the files of each catalog."""
-        found = self._connection.execute(f"SELECT catalog, {_COUNTS} FROM items GROUP BY ALL ORDER BY catalog")
+        """Count the files of each catalog; one that several catalogs list counts in each."""
+        found = self._connection.execute(_BY_CATALOG.format(counts=_COUNTS))
         return [(catalog, CatalogCounts(*row)) for catalog, *row in found.fetchall()]
+
+    def shares_by(self, runs: Sequence[str]) -> list[float | None]:
+        """Return how many percent of the files of today were answered after each run; None if there is no file.
+
+        The runs come in their order; the last share is that of today.
+        """
+        counts, first = self.counts(), self._connection.execute(_FIRST_ANSWERS).fetchall()
+        known = [sum(files for first_run, files in first if first_run <= run_id) for run_id in runs[:-1]]
+        return [100 * files / counts.files if counts.files else None for files in (*known, counts.answered)]
 
     def by_tag(self, tag: str) -> TagTable:
         """Count the files by the values of a tag."""

@@ -1,6 +1,7 @@
 """The page of a catalog as it stands: one HTML file that needs no network, for people who never open a terminal."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from proofsweep.answers.meant_run import environment_in
@@ -32,7 +33,8 @@ def catalog_page(
     spans += [] if choice.since is None else [(f"Since {day_of(choice.since)}", "changed_since")]
     newest = {night.identity: night.run_id for night in nights}
     with catalog_facts(results, label, choice, list(newest.values())) as facts:
-        counts = facts.counts()
+        counts, shares = facts.counts(), facts.shares_by([night.run_id for night in nights])
+        nights = [replace(night, answered_percent=share) for night, share in zip(nights, shares, strict=False)]
         return template("catalog.html.jinja").render(
             environment_label=label,
             choice=choice,
@@ -74,8 +76,8 @@ def trend_of(nights: Sequence[NightResult]) -> list[Chart]:
     if len(nights) < 2:  # noqa: PLR2004 - see above
         return []
     charts = [night_bars("Files checked in each night", nights, _OUTCOMES)]
-    if sum(night.covered_percent is not None for night in nights) > 1:
-        charts.append(night_line("Share of the catalog with an answer", nights, "%"))
+    if nights[-1].answered_percent is not None:
+        charts.append(night_line("Share of today's files with an answer", nights, "%"))
     unit = "seconds" if max(night.seconds for night in nights) < _MOST_SECONDS else "minutes"
     return [
         *charts,

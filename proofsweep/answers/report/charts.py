@@ -92,14 +92,14 @@ def night_bars(title: str, nights: Sequence[NightResult], columns: Mapping[str, 
 
 
 def night_line(title: str, nights: Sequence[NightResult], unit: str) -> Chart:
-    """Draw the percentage of the catalog that is covered after each night that is of a whole catalog."""
+    """Draw the percentage of files that were answered after each night."""
     names = _names_of(nights)
     values = [
-        {"night": name, "value": night.covered_percent}
+        {"night": name, "value": night.answered_percent}
         for name, night in zip(names, nights, strict=True)
-        if night.covered_percent is not None
+        if night.answered_percent is not None
     ]
-    lowest = min(int(night.covered_percent) for night in nights if night.covered_percent is not None)
+    lowest = min(int(night.answered_percent) for night in nights if night.answered_percent is not None)
     chart = (
         _panel(values)
         .mark_line(strokeWidth=2, color=_COLOURS[0], point=alt.OverlayMarkDef(color=_COLOURS[0], size=30))

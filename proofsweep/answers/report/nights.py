@@ -1,4 +1,4 @@
-"""The nights of a catalog, by its runs: what each did, and how much of the catalog then had an answer."""
+"""The nights of a catalog, by its runs: what each did."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from proofsweep.answers.describe_run import newest_runs
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.answers.summary import ending_of
-from proofsweep.model.runs import INGEST
 from proofsweep.store.plans_and_parts import Results
 
 # Nights of a trend.
@@ -26,7 +25,7 @@ class NightResult:
     failed: int
     ineligible: int
     remaining: int
-    covered_percent: float | None  # of the catalog, as it was listed then; None of a part of the catalog
+    answered_percent: float | None = None  # of the files of today, when it ended
     calls: int
     seconds: float
 
@@ -55,8 +54,6 @@ def _night_of(run: RunStatus) -> NightResult:
     accepted, rejected, failed, ineligible = (
         run.rows(outcome) for outcome in ("accepted", "rejected", "failed", "ineligible")
     )
-    listed, answered = run.plan.items + run.plan.skipped, run.answered + ineligible + run.plan.skipped
-    is_part = run.plan.catalog_kind == INGEST or not listed
     return NightResult(
         run_id=run.plan.run_id,
         identity=run.plan.identity,
@@ -67,7 +64,6 @@ def _night_of(run: RunStatus) -> NightResult:
         failed=failed,
         ineligible=ineligible,
         remaining=run.remaining,
-        covered_percent=None if is_part else 100 * answered / listed,
         calls=run.total("calls"),
         seconds=run.seconds,
     )

@@ -23,7 +23,7 @@ _CURRENT = """
     ORDER BY of_run, leg, manifest_row
 """
 _GONE = """
-    SELECT count(*) FROM catalog WHERE state IN ('gone', 'moved') AND list_contains($1::VARCHAR[], outcome)
+    SELECT count(*) FROM catalog WHERE state = 'gone' AND list_contains($1::VARCHAR[], outcome)
 """
 _STANDING = """
     SELECT item_id FROM catalog WHERE list_contains($1::VARCHAR[], outcome) OR list_contains($1::VARCHAR[], reason)

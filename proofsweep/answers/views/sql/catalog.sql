@@ -11,7 +11,8 @@ WITH every_listed AS NOT MATERIALIZED (
 repeated AS MATERIALIZED (  -- items in several listings, or named twice: the newest counts, and its first row
     SELECT
         every_listed.environment, every_listed.item_id, max((run_id, -manifest_row)) AS newest,
-        arg_max(tags, (run_id, -manifest_row)) FILTER (tags IS NOT NULL) AS given
+        arg_max(tags, (run_id, -manifest_row)) FILTER (tags IS NOT NULL) AS given,
+        list_sort(list(DISTINCT identity)) AS identities
     FROM every_listed
     SEMI JOIN (
         SELECT environment, item_id FROM every_listed GROUP BY ALL HAVING count(*) > 1
@@ -19,9 +20,9 @@ repeated AS MATERIALIZED (  -- items in several listings, or named twice: the ne
     GROUP BY ALL
 ),
 listed AS NOT MATERIALIZED (
-    FROM every_listed ANTI JOIN repeated USING (environment, item_id)
+    SELECT *, [identity] AS identities FROM every_listed ANTI JOIN repeated USING (environment, item_id)
     UNION ALL BY NAME
-    SELECT every_listed.* REPLACE (given AS tags)
+    SELECT every_listed.* REPLACE (given AS tags), identities
     FROM every_listed
     JOIN repeated ON (repeated.environment, repeated.item_id, newest)
         = (every_listed.environment, every_listed.item_id, (run_id, -manifest_row))
@@ -99,6 +100,7 @@ known AS NOT MATERIALIZED (
         homes.identity, homes.catalog, homes.may_be_gone, moved_to,
         coalesce(stands.environment, listed.environment) AS environment_,
         coalesce(stands.item_id, listed.item_id) AS item_id_,
+        coalesce(listed.identities, [homes.identity]) AS identities,
         listed.item_id IS NOT NULL AS is_listed, listed.identity AS listed_identity, listed.catalog AS listed_catalog,
         listed.run_id AS listed_run_id, listed.audio AS listed_audio, listed.sidecar AS listed_sidecar,
         listed.audio_bytes AS listed_audio_bytes, listed.audio_version AS listed_audio_version,
@@ -113,13 +115,12 @@ known AS NOT MATERIALIZED (
 judged AS NOT MATERIALIZED (
     SELECT
         *,
-        coalesce(
-            answered_at IS NOT NULL AND coalesce(answered_audio_version = listed_audio_version, true)
+        answered_at IS NOT NULL AND (NOT is_listed OR (
+            coalesce(answered_audio_version = listed_audio_version, true)
             AND coalesce(answered_sidecar_version = listed_sidecar_version, true)
             AND (answered_sidecar IS NULL) = (listed_sidecar IS NULL)
-            AND coalesce(suffix(try(decode(listed_sidecar)), regexp_extract(answered_sidecar, '/[^/]*$')), true),
-            false
-        ) AS is_answered_as_listed,
+            AND coalesce(suffix(try(decode(listed_sidecar)), regexp_extract(answered_sidecar, '/[^/]*$')), true)
+        )) AS is_answered_as_listed,
         CASE
             WHEN NOT is_listed AND moved_to IS NOT NULL THEN 'moved'
             WHEN NOT is_listed AND may_be_gone THEN 'gone'
@@ -137,8 +138,8 @@ SELECT
     coalesce(listed_identity, identity) AS identity, item_id_ AS item_id,
     coalesce(listed_path, relative_path, audio, try(decode(listed_audio)), listed_audio::VARCHAR) AS file,
     CASE stands_as WHEN 'listed' THEN 'ineligible' ELSE stands_as END AS state,
-    is_listed AND is_answered_as_listed AS is_current,
-    is_listed AND (is_answered_as_listed OR stands_as IN ('listed', 'ineligible')) AS is_covered,
+    stands_as NOT IN ('gone', 'moved') AND is_answered_as_listed AS is_current,
+    is_current OR stands_as IN ('listed', 'ineligible') AS is_covered,
     moved_to, answered_at,
     CASE stands_as WHEN 'listed' THEN 'ineligible' WHEN 'not_sent' THEN NULL ELSE outcome END AS outcome,
     coalesce(CASE WHEN stands_as NOT IN ('listed', 'not_sent') THEN verdict END, shown_reason) AS why,
@@ -153,6 +154,7 @@ SELECT
     CASE stands_as WHEN 'listed' THEN 'fix_catalog' WHEN 'not_sent' THEN NULL ELSE action END AS action, song, proof_id,
     issued_at, classification, grade_human, grade_ai, grade_unknown, grade_risk_category, grade_rubric_version,
     http_status, error_code, uploads_request_id, verify_request_id, run_id, leg, manifest_row, finished_at,
-    listed_run_id, CASE WHEN is_listed THEN listed_line ELSE manifest_line END AS manifest_line, tags /* tag columns */
+    listed_run_id, CASE WHEN is_listed THEN listed_line ELSE manifest_line END AS manifest_line, identities,
+    tags /* tag columns */
 FROM judged
 LEFT JOIN (SELECT reason AS advised, what_to_do FROM store.advice) ON advised = shown_reason, store.general_advice

@@ -1,29 +1,25 @@
--- How much of each catalog has an answer, by its newest whole listing, each item once. An answer counts whichever run or
--- catalog it came from. Covered is what was answered with the version of the file that is listed, or is ineligible, so
--- that covered = files when nothing is left to do. Gone are items of the catalog that are listed no more. Passes over
--- watched folders list no catalog, since each is a part. The oldest open reject is the oldest answer among
+-- How much of each catalog has an answer: the counts of `catalog`. An item counts in each catalog whose newest whole
+-- listing has it, and there once. An answer counts whichever run or catalog it came from. Answered is what was answered
+-- with the version of the file that is listed; covered is that, or ineligible, so that covered = files when nothing is
+-- left to do. Gone are items of the catalog that are listed no more; of moved ones the same bytes are listed elsewhere.
+-- Passes over watched folders list no catalog, since each is a part. The oldest open reject is the oldest answer among
 -- the files that are rejected now.
-WITH listed AS (
-    SELECT DISTINCT environment, identity, listings.catalog, run_id, item_id
-    FROM store.listing JOIN store.listings AS listings USING (run_id)
-    WHERE list_contains(getvariable('environments'), environment)
-),
-now AS MATERIALIZED (
-    SELECT environment, identity, item_id, state, is_covered, answered_at FROM catalog
-),
-lost AS (
-    SELECT environment, identity, count(*) AS gone FROM now WHERE state IN ('gone', 'moved') GROUP BY ALL
+WITH items AS (
+    SELECT
+        environment, unnest(identities) AS identity, state, state NOT IN ('gone', 'moved') AS is_listed, is_covered,
+        CASE WHEN state NOT IN ('gone', 'moved') THEN answered_at END AS answered_at
+    FROM catalog
 )
 SELECT
-    environment, listed.catalog, count(*) AS files, count(answered_at) AS answered, count(*) FILTER (is_covered) AS covered,
+    environment, listings.catalog, count(*) FILTER (is_listed) AS files,
+    count(*) FILTER (is_covered AND state <> 'ineligible') AS answered, count(*) FILTER (is_covered) AS covered,
     count(*) FILTER (state = 'accepted') AS accepted, count(*) FILTER (state = 'rejected') AS rejected,
     count(*) FILTER (state = 'failed') AS failed, count(*) FILTER (state = 'ineligible') AS ineligible,
-    count(*) FILTER (state = 'not_sent') AS not_sent, coalesce(any_value(gone), 0) AS gone,
+    count(*) FILTER (state = 'not_sent') AS not_sent, count(*) FILTER (state = 'gone') AS gone,
+    count(*) FILTER (state = 'moved') AS moved,
     count(*) FILTER (state IN ('rejected', 'failed', 'ineligible')) AS need_attention,
     count(*) FILTER (answered_at >= now() - INTERVAL 30 DAY) AS answered_in_30_days,
-    min(answered_at) AS oldest_answer, max(answered_at) AS newest_answer, listed.run_id AS newest_run_id,
+    min(answered_at) AS oldest_answer, max(answered_at) AS newest_answer, listings.run_id AS newest_run_id,
     min(answered_at) FILTER (state = 'rejected') AS oldest_open_reject
-FROM listed
-LEFT JOIN (SELECT * EXCLUDE (identity) FROM now) USING (environment, item_id)
-LEFT JOIN lost USING (environment, identity)
-GROUP BY environment, identity, listed.catalog, listed.run_id
+FROM items JOIN store.listings AS listings USING (environment, identity)
+GROUP BY environment, identity, listings.catalog, listings.run_id

@@ -65,7 +65,7 @@ def nights(*hours: int) -> list[NightResult]:
             began=began + timedelta(hours=hour),
             ending="",
             accepted=hour,
-            covered_percent=None if hour == 1 else 90.0 + hour,
+            answered_percent=None if hour == 1 else 90.0 + hour,
             **counts,  # type: ignore[arg-type]  # the test's own words
         )
         for hour in hours

@@ -1,4 +1,4 @@
-"""A night is what its run did; a part of a catalog says nothing of the whole."""
+"""A night is what its run did."""
 
 from dataclasses import replace
 
@@ -10,8 +10,8 @@ from ...ended_runs import answered, end_leg, plan_of_run
 TIMES = {"started_at": "2026-11-20T02:00:00+00:00", "finished_at": "2026-11-20T02:03:00+00:00"}
 
 
-def test_what_was_not_due_is_covered(results: Results) -> None:
-    """Of 100 files 90 keep their answers, and 5 of the other 10 have one now; a failed one has none."""
+def test_a_night_counts_the_rows_of_its_run(results: Results) -> None:
+    """Not those that were not due."""
     plan = replace(plan_of_run("20261120T020000Z_000aa", 10), skipped=90)
     kinds = ["accepted"] * 3 + ["rejected", "ineligible", "failed"]
     end_leg(results, plan, [answered(plan, row, str(row), kind) for row, kind in enumerate(kinds)], calls=12, **TIMES)
@@ -19,11 +19,10 @@ def test_what_was_not_due_is_covered(results: Results) -> None:
     (night,) = nights_of(results, "beta", None)
 
     assert (night.checked, night.remaining, night.calls, night.minutes) == (6, 4, 12, 3.0)
-    assert night.covered_percent == 95.0
 
 
-def test_a_pass_covers_nothing(results: Results) -> None:
-    """It lists a part; runs of another environment or catalog, and those that never began, are no nights here."""
+def test_a_pass_is_a_night(results: Results) -> None:
+    """Runs of another environment or catalog, and those that never began, are none here."""
     part = plan_of_run("20261119T020000Z_000aa", 1, catalog_kind="ingest")
     other = plan_of_run("20261120T020000Z_000aa", 1, environment="production")
     elsewhere = plan_of_run("20261121T020000Z_000aa", 1, catalog="/d")
@@ -32,4 +31,4 @@ def test_a_pass_covers_nothing(results: Results) -> None:
     results.write_plan(plan_of_run("20261122T020000Z_000aa", 1))
 
     assert [night.run_id for night in nights_of(results, "beta", None)] == [part.run_id, elsewhere.run_id]
-    assert [night.covered_percent for night in nights_of(results, "beta", part.catalog)] == [None]
+    assert [night.run_id for night in nights_of(results, "beta", part.catalog)] == [part.run_id]

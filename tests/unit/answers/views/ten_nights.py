@@ -297,9 +297,9 @@ class TenNights:
         )
         counts = Counter(states[item] for item in listed)
         covered = sum(item in answers or states[item] == "ineligible" for item in listed)
-        gone = sum(state in {"gone", "moved"} for state in states.values())
+        gone = Counter(states.values())["gone"]
         known = ("accepted", "rejected", "failed", "ineligible", "not_sent")
-        return len(listed), sum(item in answers for item in listed), covered, *(counts[state] for state in known), gone
+        return len(listed), covered - counts["ineligible"], covered, *(counts[state] for state in known), gone
 
     def _nightly(self, environment: str) -> list[KnownRun]:
         return [run for run in self._of(environment) if (run.identity, run.kind) == (CATALOG, "manifest")]
