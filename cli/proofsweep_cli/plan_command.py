@@ -16,7 +16,7 @@ from proofsweep.model.reasons import Reason, remedy_for
 from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings, load_settings, sources_of, words_of
 from proofsweep.wiring.engines import limits_for, service_or_trouble, utc_now
-from proofsweep.wiring.runs import Surveyed, bounds_for, forecast_for, surveyed, unsent
+from proofsweep.wiring.runs import Surveyed, bounds_for, forecast_for, lists_before, surveyed, unsent
 from proofsweep.wiring.stores import cautions_for
 from proofsweep_cli.bounds import refuse_closed_window
 from proofsweep_cli.catalog_options import with_selection_options
@@ -121,9 +121,23 @@ def _tell(settings: Settings, found: Surveyed, bounds: Bounds, options: _PlanOpt
         out.print(f"  {note}", style="yellow", soft_wrap=True)
     print_forecast(out, cost, utc_now(), trouble.message if trouble else "", settings.service.key_expires_at)
     print_cautions(out, settings, listing.location)
+    _print_lists_before(out, settings, found)
     service = f"{settings.service.environment}, {settings.service.base_url}, results {settings.results.url}"
     out.print(f"  for {service} ({words_of(options.sources)})", style="dim", soft_wrap=True)
     return code
+
+
+def _print_lists_before(out: Console, settings: Settings, found: Surveyed) -> None:
+    with suppress(ResultsError):
+        for plan, known in lists_before(settings, found):
+            out.print(
+                f"  {counted(known, 'row')} of this list {'is' if known == 1 else 'are'} known from {plan.catalog}. "
+                f'If it is the next edition of that list, give both one name: name = "{found.listing.name}" under '
+                "[catalog]; then the newest edition takes the place of the older ones, and what it lacks is gone",
+                style="yellow",
+                markup=False,
+                soft_wrap=True,
+            )
 
 
 def print_cautions(out: Console, settings: Settings, location: str) -> None:

@@ -59,9 +59,14 @@ class Listing:
         for number, size in enumerate(self._sizes):
             results.store.create(layout.listed_name(run_id, number), self._spool.read(size))
 
+    @property
+    def items(self) -> HashedItems:
+        """The items, each as often as it is listed."""
+        return HashedItems.of_hashes(self._hashes)
+
     def without(self, item_ids: Iterable[str]) -> Iterator[str]:
         """Yield those of some items that are not listed."""
-        listed = HashedItems.of_hashes(self._hashes)
+        listed = self.items
         return (item_id for item_id in item_ids if item_id not in listed)
 
     def _encode(self) -> None:
@@ -93,6 +98,19 @@ def newest_listings(runs: Iterable[RunRecord]) -> dict[tuple[str, str], RunRecor
         if run.plan.catalog_kind != INGEST:
             newest.setdefault((run.plan.environment, run.plan.identity), run)
     return newest
+
+
+def known_elsewhere(
+    results: Results, environment: str, identity: str, root: str | None, items: HashedItems
+) -> Iterator[tuple[RunRecord, int]]:
+    """Yield runs of other lists without a name, of the same root, that list most of these items; and how many."""
+    for (label, other), run in newest_listings(RunIndex(results).refreshed().newest_first()).items():
+        is_of_root = (label, run.plan.catalog_root, run.plan.catalog_kind) == (environment, root, "manifest")
+        if is_of_root and other != identity and ("://" in other or other.startswith("/")):
+            columns = (results.object_table(name, ["item_id"])["item_id"] for name in listing_objects(results, run))
+            known = len({item_id for column in columns for item_id in column.to_pylist() if item_id in items})
+            if 2 * known > len(items):
+                yield run, known
 
 
 def listing_objects(results: Results, run: RunRecord) -> list[str]:

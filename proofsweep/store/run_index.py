@@ -7,7 +7,7 @@ which processes write them does not matter.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -40,7 +40,16 @@ class IndexedRuns:
     complete_to: str = ""  # each run up to this ID is in the index; empty if older runs were never indexed
 
     def newest_first(self) -> Iterator[RunRecord]:
-        """Return the runs, the newest first."""
+        """Return the runs, the newest first; those of a retired catalog bear the identity of the one in its place."""
+        retired: dict[tuple[str, str], str] = {}
+        for run in self.in_order():
+            plan = run.plan
+            retired |= {(plan.environment, identity): plan.identity for identity in plan.retired}
+            named = retired.get((plan.environment, plan.identity))
+            yield run if named is None else replace(run, plan=replace(plan, catalog_identity=named))
+
+    def in_order(self) -> Iterator[RunRecord]:
+        """Return the runs as they were planned, the newest first."""
         return (self.records[run_id] for run_id in sorted(self.records, reverse=True))
 
     def plans(self, environment: str | None = None, catalog: str | None = None) -> list[Plan]:
@@ -104,7 +113,7 @@ class RunIndex:
         entries = self._log.entries() if is_many else []
         folded = entries if len(entries) >= _MOST_ENTRIES else []
         whole = _merged_with(_merged(folded), new.records.values(), new.complete_to, new.pruned)
-        runs = [record.document() for record in whole.newest_first()]
+        runs = [record.document() for record in whole.in_order()]
         body: dict[str, object] = {"runs": runs, "pruned": whole.pruned, "complete_to": whole.complete_to}
         self._log.add(body, replaced=folded, also=damaged)
 

@@ -22,6 +22,7 @@ from proofsweep.model.tables.snapshot import ANSWERED
 from proofsweep.settings import Settings
 from proofsweep.store.claims import CatalogClaims
 from proofsweep.store.known_rows import AnswerTimes, HashedItems
+from proofsweep.store.run_index import RunIndex
 from proofsweep.store.store import probe
 from proofsweep.verify.leg import unfinished_runs as unfinished
 from proofsweep.verify.leg.leg_context import RemainingItems
@@ -189,6 +190,23 @@ def coverage_for(settings: Settings, catalog: str | None, selection: Selection) 
 def identity_of(settings: Settings, catalog: Catalog) -> str:
     """Return what the runs of one catalog have in common."""
     return planning.identity_of(results_for(settings), catalog, settings.catalog.name)
+
+
+def lists_before(settings: Settings, found: Surveyed) -> list[tuple[Plan, int]]:
+    """Return plans of other lists that know most rows of a new list without a name, and how many they know.
+
+    ResultsError if the store cannot be read.
+    """
+    results, environment, identity = (
+        results_for(settings),
+        settings.service.environment,
+        identity_of(settings, found.listing),
+    )
+    is_known = any(plan.identity == identity for plan in RunIndex(results).refreshed().plans(environment))
+    if settings.catalog.name is not None or is_known:
+        return []
+    before = planning.lists_before(results, found.listing, found.survey, environment, identity)
+    return [(run.plan, known) for run, known in before]
 
 
 def surveyed(settings: Settings, catalog: str, selection: Selection, max_calls: int | None) -> Surveyed:

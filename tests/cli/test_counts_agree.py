@@ -108,12 +108,13 @@ def told(proofsweep: Command) -> dict[str, Counts]:
     states = {str(row["state"]): int(str(row["files"])) for row in asked(proofsweep, 9)}
     [tenth] = asked(proofsweep, 10)
     proofsweep("report", "--file", "page.html")
-    page = re.sub(r"<[^>]+>", "", Path("page.html").read_text())
+    markup = Path("page.html").read_text()
+    page = re.sub(r"<[^>]+>", "", markup)
     Path("page.html").unlink()
     headline = re.search(r"(\d+) of (\d+) files \([\d.]+ %\) have an answer; (\d+) accepted", page)
     gone = re.search(r"(\d+) (?:is|are) gone", page)
     assert headline is not None
-    chart = re.search(r"Share of today's files with an answer: .* in the last one ([\d.]+)", page)
+    chart = re.search(r'aria-label="Share of today&#39;s files with an answer: [^"]* ([\d.]+) % on [^"]*"', markup)
     proofsweep("export", "--only", "accepted", "--file", "list.csv")
     accepted = len(Path("list.csv").read_text().splitlines()) - 1
     Path("list.csv").unlink()

@@ -34,7 +34,8 @@ _HEAD = """\
 -- The views show these environments; set the variable again to see others.
 """
 _PLANS = """\
-SELECT plan.*, catalog_kind = {partial} AS is_partial, coalesce(leg.remaining, plan.items) AS remaining,
+SELECT plan.* REPLACE (coalesce(named, plan.identity) AS identity), catalog_kind = {partial} AS is_partial,
+    coalesce(leg.remaining, plan.items) AS remaining,
     coalesce(leg.failed, 0) AS failed, deployment
 FROM (
     SELECT
@@ -44,6 +45,16 @@ FROM (
         catalog_identity: 'VARCHAR', catalog_kind: 'VARCHAR', created_at: 'VARCHAR', items: 'BIGINT',
         skipped: 'BIGINT'}})
 ) AS plan
+LEFT JOIN (  -- the named catalog that took the place of a retired one
+    SELECT environment, identity, max(run_id) AS retired_by, arg_max(catalog_identity, run_id) AS named
+    FROM (
+        SELECT run_id, environment, catalog_identity, unnest(retired) AS identity
+        FROM read_json({location}, columns = {{run_id: 'VARCHAR', environment: 'VARCHAR', catalog_identity: 'VARCHAR',
+            retired: 'VARCHAR[]'}})
+    )
+    GROUP BY ALL
+) AS retirement ON (retirement.environment, retirement.identity) = (plan.environment, plan.identity)
+    AND plan.run_id < retired_by
 LEFT JOIN (
     SELECT
         run_id, arg_max(remaining, leg) AS remaining, sum(failed) AS failed,

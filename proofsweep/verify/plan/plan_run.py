@@ -5,7 +5,7 @@ import secrets
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import pyarrow as pa
@@ -16,10 +16,12 @@ from proofsweep.catalog.preflight import SizeLimits
 from proofsweep.errors import CatalogError, ResultsError
 from proofsweep.files.locations import is_bucket, is_within, one_line, resolved_location, url_of
 from proofsweep.model.items import printable
+from proofsweep.model.run_records import RunRecord
 from proofsweep.model.runs import INGEST, Plan, new_run_id, shard_items_for
 from proofsweep.model.tables import planned_items, schemas
 from proofsweep.model.tables.columns import Row
-from proofsweep.store.listings import write_gone
+from proofsweep.store.known_rows import HashedItems
+from proofsweep.store.listings import known_elsewhere, write_gone
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
 from proofsweep.verify.plan.credential_check import CredentialCheck
@@ -70,6 +72,9 @@ def plan_run(request: PlanRequest, results: Results, now: datetime) -> Plan:
         write_gone(results, run_id, listing, request.environment, request.identity or request.catalog.location)
         listing.write(results, run_id)
     plan = _plan_of(request, survey, run_id, now)
+    if request.identity != resolved_location(catalog.location) and catalog.reported_run is None:
+        before = lists_before(results, catalog, survey, request.environment, request.identity)
+        plan = replace(plan, retired=[run.plan.identity for run, _ in before])
     results.write_plan(plan)
     return plan
 
@@ -114,6 +119,16 @@ def identity_of(results: Results, catalog: Catalog, name: str | None) -> str:
         if catalog.reported_run is not None:
             return results.plan(catalog.reported_run).identity
     return resolved_location(catalog.location)
+
+
+def lists_before(
+    results: Results, catalog: Catalog, survey: Survey, environment: str, identity: str
+) -> list[tuple[RunRecord, int]]:
+    """Return runs of other lists of a manifest's root that know most of its rows, and how many they know."""
+    if catalog.kind != "manifest" or catalog.root is None:
+        return []
+    items = catalog.listing.items if isinstance(catalog, DueRows) else HashedItems.of_hashes(survey.ids)
+    return [*known_elsewhere(results, environment, identity, url_of(catalog.root), items)]
 
 
 def catalog_has_changed(plan: Plan, open_catalog: Callable[[], Catalog]) -> bool:

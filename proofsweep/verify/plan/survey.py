@@ -53,12 +53,14 @@ class Survey:
     touched: int = 0  # rows to send whose bytes are compared with those of their answer first
     touched_bytes: int = 0
     keys: "array[int]" = field(default_factory=lambda: array("q"), repr=False)
+    ids: "array[int]" = field(default_factory=lambda: array("q"), repr=False)  # hashes of all items
 
     def note(self, item: WorkItem, slot_bytes: int) -> None:
         """Count one item."""
         ending = ending_of(item)
         size = item.audio_bytes or 0
         self.items += 1
+        self.ids.append(hash(item.item_id))
         self.formats[ending] += 1
         self.over_slot += size > slot_bytes
         self.largest_bytes = max(self.largest_bytes, size)
