@@ -193,20 +193,12 @@ def identity_of(settings: Settings, catalog: Catalog) -> str:
 
 
 def lists_before(settings: Settings, found: Surveyed) -> list[tuple[Plan, int]]:
-    """Return plans of other lists that know most rows of a new list without a name, and how many they know.
-
-    ResultsError if the store cannot be read.
-    """
-    results, environment, identity = (
-        results_for(settings),
-        settings.service.environment,
-        identity_of(settings, found.listing),
-    )
-    is_known = any(plan.identity == identity for plan in RunIndex(results).refreshed().plans(environment))
-    if settings.catalog.name is not None or is_known:
+    """Return plans of other lists that know most rows of a new list without a name, and how many they know."""
+    results, environment = results_for(settings), settings.service.environment
+    identity, plans = identity_of(settings, found.listing), RunIndex(results).refreshed().plans(environment)
+    if settings.catalog.name is not None or any(plan.identity == identity for plan in plans):
         return []
-    before = planning.lists_before(results, found.listing, found.survey, environment, identity)
-    return [(run.plan, known) for run, known in before]
+    return planning.lists_before(results, found.listing, found.survey, environment, identity)
 
 
 def surveyed(settings: Settings, catalog: str, selection: Selection, max_calls: int | None) -> Surveyed:

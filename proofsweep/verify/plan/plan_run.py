@@ -16,7 +16,6 @@ from proofsweep.catalog.preflight import SizeLimits
 from proofsweep.errors import CatalogError, ResultsError
 from proofsweep.files.locations import is_bucket, is_within, one_line, resolved_location, url_of
 from proofsweep.model.items import printable
-from proofsweep.model.run_records import RunRecord
 from proofsweep.model.runs import INGEST, Plan, new_run_id, shard_items_for
 from proofsweep.model.tables import planned_items, schemas
 from proofsweep.model.tables.columns import Row
@@ -74,7 +73,7 @@ def plan_run(request: PlanRequest, results: Results, now: datetime) -> Plan:
     plan = _plan_of(request, survey, run_id, now)
     if request.identity != resolved_location(catalog.location) and catalog.reported_run is None:
         before = lists_before(results, catalog, survey, request.environment, request.identity)
-        plan = replace(plan, retired=[run.plan.identity for run, _ in before])
+        plan = replace(plan, retired=[each.identity for each, _ in before])
     results.write_plan(plan)
     return plan
 
@@ -123,12 +122,13 @@ def identity_of(results: Results, catalog: Catalog, name: str | None) -> str:
 
 def lists_before(
     results: Results, catalog: Catalog, survey: Survey, environment: str, identity: str
-) -> list[tuple[RunRecord, int]]:
-    """Return runs of other lists of a manifest's root that know most of its rows, and how many they know."""
+) -> list[tuple[Plan, int]]:
+    """Return plans of other lists of a manifest's root that know most of its rows, and how many they know."""
     if catalog.kind != "manifest" or catalog.root is None:
         return []
     items = catalog.listing.items if isinstance(catalog, DueRows) else HashedItems.of_hashes(survey.ids)
-    return [*known_elsewhere(results, environment, identity, url_of(catalog.root), items)]
+    found = known_elsewhere(results, environment, identity, url_of(catalog.root), items)
+    return [(run.plan, known) for run, known in found]
 
 
 def catalog_has_changed(plan: Plan, open_catalog: Callable[[], Catalog]) -> bool:
