@@ -12,19 +12,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader, TextIOWrapper
 from itertools import chain, count, dropwhile, islice
+from shlex import quote
 from tempfile import TemporaryFile
 from typing import IO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from proofsweep.catalog.columns import CALCULATE, Formula, cell_text
+from proofsweep.catalog.columns import CALCULATE, Columns, Formula, cell_text
 from proofsweep.catalog.delimited_text import HEADER_ROWS, Row, delimited_rows
 from proofsweep.catalog.encodings import Encoding, encoding_of
 from proofsweep.catalog.other_files import HEADER_BYTES, words_for
 from proofsweep.errors import CatalogError, SourceError
 from proofsweep.files.local_files import LocalFiles
 from proofsweep.files.locations import one_line
+from proofsweep.files.names import is_audio_name
 from proofsweep.files.source import OpenFile, Source, buffered
 from proofsweep.model.items import FileFacts
 from proofsweep.model.reasons import Reason
@@ -69,6 +71,18 @@ def is_manifest_name(path: str) -> bool:
 def has_one_header(path: str) -> bool:
     """Return whether all records of a manifest have the same columns."""
     return _READERS.get(_suffix_of(path)) is not _json_lines
+
+
+def refuse_unknown_columns(path: str, header: Sequence[str], cells: Sequence[str], columns: Columns) -> None:
+    """Raise CatalogError if a manifest, by its first record, has no column of audio, or lacks one that was named."""
+    if columns.audio is not None and not (columns.unknown and has_one_header(path)):
+        return
+    wanted = one_line(" or ".join(columns.unknown) or "audio or path")
+    found = one_line(", ".join(header))
+    alike = next((name for name, cell in zip(header, cells, strict=True) if is_audio_name(cell.strip())), "NAME")
+    hint = "" if columns.unknown else f" (if one of them is the audio, give --column audio={quote(one_line(alike))})"
+    hint += "; if they are no names of columns, give --header-row N" if has_one_header(path) else ""
+    raise CatalogError(f"{one_line(path)}: no column is named {wanted}; the columns are: {found}{hint}")
 
 
 def manifest_words(path: str) -> str:

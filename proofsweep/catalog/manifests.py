@@ -7,7 +7,6 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import count, islice
-from shlex import quote
 
 from proofsweep.catalog.catalog import UNFINISHED, CatalogBase, Cause, Ignored, row_with_facts
 from proofsweep.catalog.cell_locations import CellLocations
@@ -24,6 +23,7 @@ from proofsweep.catalog.manifest_formats import (
     manifest_words,
     note_bytes,
     records_of,
+    refuse_unknown_columns,
 )
 from proofsweep.catalog.pairing import SidecarNames
 from proofsweep.catalog.repeated_ids import RepeatedIds, SuspectIds
@@ -31,7 +31,6 @@ from proofsweep.errors import CatalogError, EmptyCatalog
 from proofsweep.files.files import Files
 from proofsweep.files.local_files import FOLDERS_KEPT
 from proofsweep.files.locations import one_line
-from proofsweep.files.names import is_audio_name
 from proofsweep.model.completion_report import restored
 from proofsweep.model.declared import Declared
 from proofsweep.model.items import PROOF_PREFIX, FileFacts, ManifestRow, id_without_audio, printable, proof_id_of
@@ -234,7 +233,7 @@ class Manifests:
             if (columns := known.get(header)) is None:
                 columns = known[header] = Columns.of(header, self._reading)
                 if len(known) == 1:
-                    _refuse_unknown_columns(path, header, cells, columns)
+                    refuse_unknown_columns(path, header, cells, columns)
             yield line, columns, cells if columns.run is None else [restored(cell) for cell in cells]
 
     def _named_files(self, note: Note | None = None) -> Iterator["_NamedFiles"]:
@@ -283,17 +282,6 @@ class _NamedFiles:
         if self.refused is None:
             return lookup.found(self.audio), lookup.found(self.sidecar)
         return next(iter(self.audio), None), next(iter(self.sidecar), None)
-
-
-def _refuse_unknown_columns(path: str, header: Sequence[str], cells: Sequence[str], columns: Columns) -> None:
-    if columns.audio is not None and not (columns.unknown and has_one_header(path)):
-        return
-    wanted = one_line(" or ".join(columns.unknown) or "audio or path")
-    found = one_line(", ".join(header))
-    alike = next((name for name, cell in zip(header, cells, strict=True) if is_audio_name(cell.strip())), "NAME")
-    hint = "" if columns.unknown else f" (if one of them is the audio, give --column audio={quote(one_line(alike))})"
-    hint += "; if they are no names of columns, give --header-row N" if has_one_header(path) else ""
-    raise CatalogError(f"{one_line(path)}: no column is named {wanted}; the columns are: {found}{hint}")
 
 
 def _audio_of(cells: Sequence[str], columns: Columns) -> str | None:
