@@ -51,8 +51,9 @@ def end_of_flow(
         others = with_its_key(scope.results, scope.environment, state, scope.clock(), catalog)
         details = [f"It said: {quoted(message)}"]
         end = FlowEnd(scope.environment, flow, state, _here(scope), details, with_its_key=others, tries_left=tries_left)
-        alerts, over = alerts_of_end(end), over_after_end(end)
-        return alerts if catalog is None else [each.of(catalog.rstrip("/")) for each in alerts], over
+        own = () if catalog is None else (catalog.rstrip("/"),)  # instead of the flow, if several have the cause
+        alerts = [replace(each, subjects=own) if own and each.subjects else each for each in alerts_of_end(end)]
+        return alerts, over_after_end(end)
 
     return gather
 

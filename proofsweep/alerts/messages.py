@@ -41,10 +41,6 @@ class Alert:
         """Return this alert for its own subjects, and those of another one with the same cause."""
         return replace(self, subjects=tuple(dict.fromkeys((*other.subjects, *self.subjects))))
 
-    def of(self, subject: str) -> "Alert":
-        """Return this alert for a subject, if its cause is that of several."""
-        return replace(self, subjects=(subject,)) if self.subjects else self
-
     def with_page(self, url: str | None) -> "Alert":
         """Add the address of a page that shows more, if there is one."""
         return self if url is None else replace(self, body=f"{self.body}\nSee: {url}")

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from proofsweep.alerts.events import AlertKind
@@ -52,11 +52,7 @@ class Attempt:
 
     def content(self) -> bytes:
         """Write it as JSON."""
-        alert = {"kind": self.alert.kind, "cause": self.alert.cause, "subjects": list(self.alert.subjects)}
-        text = {"subject": self.alert.subject, "body": self.alert.body}
-        times = {"since": self.since.isoformat(), "tried_at": self.tried_at.isoformat()}
-        state = {"took": list(self.took), "is_ended": self.is_ended, "is_over": self.is_over}
-        return json_bytes(alert | text | times | state)
+        return json_bytes(asdict(self))
 
 
 def attempts_in(store: Store) -> dict[str, Attempt]:
@@ -65,12 +61,10 @@ def attempts_in(store: Store) -> dict[str, Attempt]:
     for name in store.names(layout.ALERTS_FOLDER):
         try:
             it = json.loads(store.read(name) or b"")
-            since, tried_at = (datetime.fromisoformat(it[each]).astimezone(UTC) for each in ("since", "tried_at"))
-            text = {each: str(it[each]) for each in ("cause", "subject", "body")}
-            alert = Alert(kind=AlertKind(it["kind"]), subjects=(*it["subjects"],), **text)
-            state = {"took": tuple(it["took"]), "is_ended": it["is_ended"], "is_over": it["is_over"]}
-            number = int(name.rpartition("-")[2].removesuffix(".json"))
-            found[alert.cause] = Attempt(alert=alert, number=number, since=since, tried_at=tried_at, **state)
+            text = it["alert"] | {"kind": AlertKind(it["alert"]["kind"]), "subjects": tuple(it["alert"]["subjects"])}
+            times = {each: datetime.fromisoformat(it[each]).astimezone(UTC) for each in ("since", "tried_at")}
+            attempt = Attempt(**it | times | {"alert": Alert(**text), "took": tuple(it["took"])})
+            found[attempt.alert.cause] = attempt
         except (ValueError, TypeError, AttributeError, KeyError):
             store.delete(name)
     return found

@@ -28,20 +28,27 @@ def rows_in(results: Path, table: str = "verdicts") -> list[dict[str, Any]]:
 
 @contextmanager
 def quick_crashes(api: httpx.Client, flow_run: str) -> Iterator[None]:
-    """Let the registered automation crash this flow run after ten seconds without heartbeat, not 75.
+    """Let the registered automations crash this flow run after ten seconds without heartbeat, and run it again soon.
 
     The flow run is dead, and what it sent before the automation was changed does not count: its last heartbeat is sent
     again. Others live, and their heartbeats are further apart.
     """
     automations = api.post("/automations/filter", json={}).raise_for_status().json()
-    (crash,) = (each for each in automations if "without heartbeat" in each["name"])
-    usual = {name: crash[name] for name in ("name", "description", "enabled", "actions", "trigger")}
-    mine = {"match": {"prefect.resource.id": f"prefect.flow-run.{flow_run}"}}
-    soon = usual | {"trigger": usual["trigger"] | mine | {"within": 10}}
-    api.put(f"/automations/{crash['id']}", json=soon).raise_for_status()
+    crash, gone = (
+        next(each for each in automations if words in each["name"]) for words in ("without heartbeat", "are gone")
+    )
+    mine = {"match": {"prefect.resource.id": f"prefect.flow-run.{flow_run}"}, "within": 10}
+    _change(api, gone, within=10)
+    _change(api, crash, **mine)
     api.post("/events", json=[_heartbeat(api, flow_run)]).raise_for_status()
     yield
-    api.put(f"/automations/{crash['id']}", json=usual).raise_for_status()
+    _change(api, crash)
+
+
+def _change(api: httpx.Client, automation: dict[str, Any], **trigger: object) -> None:
+    usual = {name: automation[name] for name in ("name", "description", "enabled", "actions", "trigger")}
+    changed = usual | {"trigger": usual["trigger"] | trigger}
+    api.put(f"/automations/{automation['id']}", json=changed).raise_for_status()
 
 
 def _heartbeat(api: httpx.Client, flow_run: str) -> dict[str, Any]:
