@@ -30,7 +30,12 @@ def operator(composed: ComposedSystem) -> Iterator[sandbox.Operator]:
 
 @pytest.fixture
 def to_send(composed: ComposedSystem, operator: sandbox.Operator) -> int:
-    """Put another catalog into the folder of the nightly deployment; say how many of its files can be sent."""
+    """Put another catalog into the folder of the nightly deployment; say how many of its files can be sent.
+
+    No pass over the deliveries begins by its schedule, which would verify files too.
+    """
+    ingest = composed.deployment("ingest", "check_ingest")["id"]
+    composed.api.patch(f"/deployments/{ingest}", json={"paused": True}).raise_for_status()
     folder = composed.parts.place("/var/lib/proofsweep/catalog")
     shutil.rmtree(folder)
     samples = sandbox.write_catalog(folder, operator, files=FILES, seed=5)
