@@ -17,6 +17,7 @@ from proofsweep.wiring.operations import unfinished_rotation
 from proofsweep.wiring.runs import surveyed
 from proofsweep.wiring.stores import probed_store
 from proofsweep_cli.catalog_options import with_selection_options
+from proofsweep_cli.embedded_server import configured_url, require_writable_home
 from proofsweep_cli.exit_codes import ExitCode, code_of_error
 from proofsweep_cli.key_block import BLOCKS, read_block
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
@@ -77,6 +78,7 @@ def _findings(config: str | None, results: str | None) -> Iterator[Finding]:
     yield Finding("config", f"{settings.service.environment}, {settings.service.base_url}")
     yield Finding("settings", words_of(sources))
     yield _finding_about("results", lambda: f"{probed_store(settings)} can be written")
+    yield from _without_prefect()
     yield Finding("pairs", _pairing(settings))
     key = _finding_about("key", lambda: f"fingerprint {engine_for(settings, read_block).key_fingerprint}")
     yield key
@@ -134,6 +136,15 @@ def _finding_about(about: str, check: Callable[[], str]) -> Finding:
         return Finding(about, check())
     except ProofsweepError as error:
         return Finding(about, error.message, code_of_error(error))
+
+
+def _without_prefect() -> Iterator[Finding]:
+    """Say if no run can begin here, since a Prefect server can neither be asked nor started."""
+    try:
+        if configured_url() is None:
+            require_writable_home()
+    except ProofsweepError as error:
+        yield Finding("prefect", error.message, code_of_error(error))
 
 
 def _pairing(settings: Settings) -> str:

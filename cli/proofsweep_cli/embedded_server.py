@@ -116,7 +116,7 @@ def prefect_api() -> Iterator[EmbeddedServer | None]:
             raise ConfigError(f"No Prefect server answers at {url}; {fix}.")
         yield None
         return
-    _require_writable(_prefect_home())
+    require_writable_home()
     server = _start()
     os.environ["PREFECT_API_URL"] = server.url
     try:
@@ -159,7 +159,9 @@ def _prefect_home() -> Path:
         raise ConfigError("This user has no home, where Prefect keeps its database: set PREFECT_HOME.") from error
 
 
-def _require_writable(home: Path) -> None:
+def require_writable_home() -> None:
+    """Raise ConfigError if a server that is started here cannot keep its database."""
+    home = _prefect_home()
     try:
         home.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=home):
