@@ -26,7 +26,7 @@ def test_ids_of_the_command_and_of_a_file_are_one_list(tmp_path: Path) -> None:
     assert (wanted.proof_ids, wanted.repeated, wanted.empty) == (("p1", "p2"), 1, 1)
 
 
-@pytest.mark.parametrize(("content", "why"), [(None, "No such file"), (b"\xff\xfe", "not UTF-8")])
+@pytest.mark.parametrize(("content", "why"), [(None, "No such file"), (b"\xff\xfa", "not UTF-8")])
 def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path, content: bytes | None, why: str) -> None:
     """Nothing was erased."""
     if content is not None:
