@@ -227,25 +227,20 @@ class PartOfCatalog:
 
     @property
     def encodings(self) -> Sequence[str]:
-        """Return how the manifests of the whole catalog are encoded."""
         return self._whole.encodings
 
     @property
     def columns(self) -> Sequence[tuple[str, str]]:
-        """Return the columns of the whole catalog."""
         return self._whole.columns
 
     @property
     def deliveries(self) -> DeliveryCounts | None:
-        """Return what the scan of the whole catalog found of deliveries."""
         return self._whole.deliveries
 
     def rows(self) -> Iterator[ManifestRow]:
-        """Return the rows from the first, at each call; CatalogError if one cannot be read."""
         return self._whole.rows()
 
     def tag_names(self) -> list[str]:
-        """Return the names of the tags of the whole catalog."""
         return self._whole.tag_names()
 
     def digest(self) -> str:

@@ -72,7 +72,6 @@ class BucketFile(OpenFile):
         return self._piece[offset - self._start : offset - self._start + most_bytes]
 
     def close(self) -> None:
-        """Drop the stream."""
         self._stream, self._piece = iter(()), b""
 
     def _look(self) -> tuple[FileFacts, bytes]:
@@ -130,11 +129,9 @@ class BucketFiles:
         self._lock = threading.Lock()
 
     def facts(self, location: str) -> FileFacts | None:
-        """Ask for size and version of one object."""
         return self._found(location, lambda store, key: facts_of(obstore.head(store, key)))
 
     def open(self, location: str, *, is_whole: bool = False) -> BucketFile | None:
-        """Open one object, with its first bytes."""
         return self._found(location, partial(BucketFile, is_whole=is_whole))
 
     def walk(self, location: str) -> Iterator[Folder]:

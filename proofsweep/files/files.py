@@ -39,11 +39,9 @@ class Files:
         return self._source_of(location).facts(location)
 
     def open(self, location: str, *, is_whole: bool = False) -> OpenFile | None:
-        """Open a file for reading, `is_whole` if all of it will be read."""
         return self._source_of(location).open(location, is_whole=is_whole)
 
     def walk(self, location: str) -> Iterator[Folder]:
-        """Return a folder or prefix and all below it."""
         return self._source_of(location).walk(location)
 
     def names(self, folder: str) -> list[str]:

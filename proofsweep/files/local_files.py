@@ -93,14 +93,12 @@ class LocalFile(OpenFile):
             raise _unreadable(error) from error
 
     def read_at(self, offset: int, most_bytes: int) -> bytes:
-        """Return the bytes at an offset; fewer at the end of the file."""
         try:
             return os.pread(self._descriptor, most_bytes, offset)
         except OSError as error:
             raise _unreadable(error) from error
 
     def close(self) -> None:
-        """Close the file."""
         os.close(self._descriptor)
 
 
@@ -117,7 +115,6 @@ class LocalFiles:
         self._real_folder = lru_cache(FOLDERS_KEPT)(os.path.realpath)
 
     def facts(self, location: str) -> FileFacts | None:
-        """Return size and version of the file that a path or link leads to."""
         try:
             return _facts_of(self._stat(location))
         except (OSError, ValueError) as error:
@@ -125,7 +122,6 @@ class LocalFiles:
             return None
 
     def open(self, location: str, *, is_whole: bool = False) -> LocalFile | None:  # noqa: ARG002 - makes no difference
-        """Open a regular file; raise SourceError for anything else."""
         try:
             if self._root is None:
                 descriptor = os.open(location, _OPENING)

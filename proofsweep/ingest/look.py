@@ -232,7 +232,6 @@ class ReadyFiles(PartOfCatalog):
         self._supplier_tag = supplier_tag
 
     def rows(self) -> Iterator[ManifestRow]:
-        """Yield the rows from the first, at each call."""
         for number, row in enumerate(self._rows):
             supplier = supplier_of(row.named_audio) if row.batch is None else None
             tags = {} if supplier is None else {self._supplier_tag: supplier}
@@ -243,7 +242,6 @@ class ReadyFiles(PartOfCatalog):
         return [*dict.fromkeys((*super().tag_names(), self._supplier_tag, IN_BATCH))]
 
     def digest(self) -> str:
-        """Return the hex SHA-256 of the rows' names and versions."""
         digest = hashlib.sha256()
         for row in self._rows:
             facts = (row.named_audio, row.named_sidecar, version_of(row))
