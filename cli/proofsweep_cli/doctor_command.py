@@ -23,6 +23,7 @@ from proofsweep_cli.key_block import BLOCKS, read_block
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.screen import console, counted, print_json, size_text
 
+_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _MOST_REASONS = 8
 _MOST_COLUMNS = 20
 _ASK_FOR_NAME = "ask the partner for it and set service.sidecar_field"
@@ -110,7 +111,10 @@ def _about_catalog(settings: Settings, catalog: str, selection: Selection) -> It
         yield Finding("catalog", listing.deliveries.in_words)
     yield from (Finding("columns", said) for said in _columns(listing.columns))
     if listing.encodings:
-        yield Finding("encoding", f"{', '.join(listing.encodings)}; if letters are wrong, give --encoding NAME")
+        cut = [f", cut by {_DELIMITERS[each]}" for each in sorted(listing.delimiters)]
+        yield Finding(
+            "encoding", f"{', '.join(listing.encodings)}{''.join(cut)}; if letters are wrong, give --encoding NAME"
+        )
     root = "files may lie anywhere" if listing.root is None else f"{printable(listing.root)}, and no file outside it"
     yield Finding("root", root)
     alone = "" if listing.kind == "manifest" else f"; {counted(lone, 'sidecar')} without audio"

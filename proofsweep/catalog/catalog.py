@@ -4,6 +4,7 @@ import os
 import posixpath
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -191,6 +192,9 @@ class Catalog(Protocol):
     def columns(self) -> Sequence[tuple[str, str]]: ...  # of its first manifest, and what each is taken for
 
     @property
+    def delimiters(self) -> AbstractSet[str]: ...  # what cuts the lines of its manifests that were read
+
+    @property
     def deliveries(self) -> DeliveryCounts | None: ...  # what a scan found of them; None if there is none
 
     def rows(self) -> Iterator[ManifestRow]:
@@ -232,6 +236,11 @@ class PartOfCatalog:
     @property
     def columns(self) -> Sequence[tuple[str, str]]:
         return self._whole.columns
+
+    @property
+    def delimiters(self) -> AbstractSet[str]:
+        """Return what cuts the lines of the whole catalog."""
+        return self._whole.delimiters
 
     @property
     def deliveries(self) -> DeliveryCounts | None:

@@ -19,9 +19,13 @@ _WHOLE_CELL = re.compile(r'"(?:[^"]|"")*"')
 
 
 def delimited_rows(
-    text: TextIO, header_row: int | None, is_header: Callable[[Sequence[str]], bool], remark: Callable[[str], object]
+    text: TextIO,
+    header_row: int | None,
+    is_header: Callable[[Sequence[str]], bool],
+    remark: Callable[[str], object],
+    told: Callable[[str], object],
 ) -> Iterator[Row]:
-    """Yield the rows that are not blank; `remark` is told which may have swallowed others.
+    """Yield the rows that are not blank; `remark` is told which may have swallowed others, `told` the delimiter.
 
     ValueError names the line in which a quote opens that is not closed.
     """
@@ -33,6 +37,7 @@ def delimited_rows(
     line = "".join(first) if not found else head[at - 1]
     among = [each for row, each in found if row == at] or _DELIMITERS
     delimiter = max(among, key=re.sub(r'"[^"]*"', "", line).count)
+    told(delimiter)
     for number, cells in _rows(text, delimiter):
         if any(delimiter in cell and len(cell.splitlines()) > 1 for cell in cells):
             remark(f"line {number}: a cell spans lines and holds the delimiter: is a quote missing?")

@@ -40,7 +40,7 @@ class FolderScan:
 
     kind = "folder"
     skipped = 0
-    encodings, columns = (), ()
+    encodings, columns, delimiters = (), (), frozenset[str]()
     reported_run: str | None = None
 
     def __init__(

@@ -53,7 +53,8 @@ _BROKEN = (OSError, EOFError, zlib.error, ValueError, OverflowError, RecursionEr
 class ReadAs:
     """How a manifest is to be read; None stands for what it shows itself.
 
-    `is_header` says whether cells are the names of the columns; `remark` takes what a person should know of a line.
+    `is_header` says whether cells are the names of the columns; `remark` takes what a person should know of a line,
+    and `told` the delimiter.
     """
 
     encoding: Encoding | None = None
@@ -61,6 +62,7 @@ class ReadAs:
     header_row: int | None = None
     is_header: Callable[[Sequence[str]], bool] = bool
     remark: Callable[[str], object] = str
+    told: Callable[[str], object] = str
 
 
 def is_manifest_name(path: str) -> bool:
@@ -174,7 +176,7 @@ def _refuse_changed(file: OpenFile, before: FileFacts) -> None:
 
 def _delimited(file: _PackedOrPlain, read_as: ReadAs) -> Iterator[Record]:
     with _text(file, read_as.encoding) as text:
-        rows = delimited_rows(text, read_as.header_row, read_as.is_header, read_as.remark)
+        rows = delimited_rows(text, read_as.header_row, read_as.is_header, read_as.remark, read_as.told)
         yield from _below_header(rows, read_as, "line")
 
 

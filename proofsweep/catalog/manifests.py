@@ -69,6 +69,7 @@ class Manifests:
         self._paths = paths
         self._files = files
         self._reading = reading
+        self.delimiters: set[str] = set()
         self._encodings: dict[str, Encoding | None] = {}
         self._cells = CellLocations(files, self._base, reading.path_maps)
         self._manifest_files = files.within(None)
@@ -216,6 +217,7 @@ class Manifests:
             header_row=self._reading.header_row,
             is_header=lambda cells: Columns.of(cells, self._reading).is_header,
             remark=str if note is None else lambda words: self.ignored.note(f"{one_line(path)}, {words}"),
+            told=self.delimiters.add,
         )
         return records_of(path, self._manifest_files, note, read_as)
 

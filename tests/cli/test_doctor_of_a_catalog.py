@@ -38,7 +38,7 @@ def test_a_list_of_a_label_is_explained(
     assert code == 0
     assert found["columns"] == ["audio: Pfad", "sidecar: Beweis", "id: ISRC", "tag: Titel", "md5: Prüfsumme"]
     assert found["catalog"][0].startswith(f"{workdir}/liste.csv: 2 rows, 1 to send, ")
-    assert found["encoding"] == ["Windows-1252; if letters are wrong, give --encoding NAME"]
+    assert found["encoding"] == ["Windows-1252, cut by semicolons; if letters are wrong, give --encoding NAME"]
     assert found["root"] == ["/, and no file outside it"]
     assert found["sidecars"] == ["1 pair"]
     assert found["rows"][0].startswith("1 not sent · missing_audio: correct the location in the manifest")
