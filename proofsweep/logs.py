@@ -60,13 +60,9 @@ def set_up_logs() -> None:
         ours.addHandler(logging.NullHandler())  # else a warning goes to the terminal
     for chatty in ("httpx", "httpcore"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
-    structlog.configure(
-        processors=[_as_record],  # without level and time: the standard logger adds them
-        logger_factory=structlog.stdlib.LoggerFactory(),
-        wrapper_class=structlog.stdlib.BoundLogger,
-        cache_logger_on_first_use=True,
-    )
 
+
+set_up_logs()  # whoever imports this may log: nobody can forget it, so no event is ever printed as it is
 
 _fields = structlog.processors.KeyValueRenderer(key_order=["event"], sort_keys=True)
 
@@ -93,6 +89,13 @@ class JsonLines(logging.Formatter):
         return json.dumps(known | facts, default=str)
 
 
+_logger = structlog.wrap_logger(
+    logging.getLogger(LOGGER),
+    processors=[_as_record],  # without level and time: the standard logger adds them
+    wrapper_class=structlog.stdlib.BoundLogger,
+)
+
+
 @contextmanager
 def json_lines(stream: TextIO) -> Iterator[None]:
     """Write events to a stream as JSON lines, in the place of what the root logger makes of them."""
@@ -109,6 +112,5 @@ def json_lines(stream: TextIO) -> Iterator[None]:
 
 def log(event: Event, **facts: str | float | None) -> None:
     """Write one event with its facts."""
-    logger = structlog.get_logger(LOGGER)
-    write = logger.warning if event is Event.MEMBER_UNNAMED else logger.info
+    write = _logger.warning if event is Event.MEMBER_UNNAMED else _logger.info
     write(str(event), **facts)

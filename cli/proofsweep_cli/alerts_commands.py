@@ -4,7 +4,6 @@ from pathlib import Path
 
 import typer
 
-from proofsweep.logs import set_up_logs
 from proofsweep.settings import load_settings
 from proofsweep.wiring.watching import check_for, deliver, deliver_test
 from proofsweep_cli.exit_codes import ExitCode
@@ -31,7 +30,6 @@ def check(
 
     Example: `proofsweep alerts check catalog.csv --config nightly`
     """
-    set_up_logs()
     settings = load_settings(config, results)
     looked = check_for(settings, catalogs or [], str(Path.cwd()), read_block)
     delivery = deliver(settings, looked.gather, read_block)

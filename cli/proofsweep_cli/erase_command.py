@@ -10,7 +10,6 @@ from rich.console import Console
 
 from proofsweep.answers.operation_lines import json_of_erasures, lines_of_erasures
 from proofsweep.errors import UsageError
-from proofsweep.logs import set_up_logs
 from proofsweep.model.proofs import DISPOSABLE, Erasure, ProofList
 from proofsweep.settings import Settings, load_settings
 from proofsweep.text import printable
@@ -51,7 +50,6 @@ def erase(
 
     Example: `proofsweep proofs erase --from withdrawn.csv --dry-run`
     """
-    set_up_logs()
     _refuse_files(proof_ids or [])
     wanted, settings = read_proof_list(proof_ids or [], file), load_settings(config, results)
     if dry_run:

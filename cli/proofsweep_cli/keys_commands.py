@@ -8,7 +8,6 @@ from rich.table import Table
 
 from proofsweep.answers.operation_lines import json_of_rotation, lines_of_rotation
 from proofsweep.errors import UsageError
-from proofsweep.logs import set_up_logs
 from proofsweep.model.key_rotation import ListedKey
 from proofsweep.settings import Settings, load_settings
 from proofsweep.text import minute_of
@@ -70,7 +69,6 @@ def rotate(
 
     Example: `proofsweep keys rotate --config production`
     """
-    set_up_logs()
     settings = load_settings(config, results)
     key_store, label = key_store_for(settings, BLOCKS, new_key_file), settings.service.environment
     if not (yes or sys.stdin.isatty()):

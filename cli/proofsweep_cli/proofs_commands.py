@@ -10,7 +10,6 @@ from rich.table import Table
 from proofsweep.answers.operation_lines import line_of_inventory, line_of_notes, line_of_recovery, notes_of_inventory
 from proofsweep.contract.models import ProofSummary
 from proofsweep.errors import CallFailed, UsageError
-from proofsweep.logs import set_up_logs
 from proofsweep.model.proofs import Inventory, RecoveryRequest
 from proofsweep.model.runs import Plan
 from proofsweep.settings import load_settings
@@ -97,7 +96,6 @@ def inventory(results: str | None = ResultsUrl, config: str | None = Config, as_
 
     Example: `proofsweep proofs inventory --config production`
     """
-    set_up_logs()
     found = inventory_proofs(load_settings(config, results), read_block)
     if as_json:
         print_json(
@@ -131,7 +129,6 @@ def recover(
 
     Example: `proofsweep proofs recover --to recovered`
     """
-    set_up_logs()
     wanted = RecoveryRequest(
         below=below, prefix=to, compares_all=compare_all, with_one_files=one_file, max_calls=max_calls
     )
@@ -195,7 +192,6 @@ def notes(
 
     Example: `proofsweep proofs notes --max-calls 2000 --config production`
     """
-    set_up_logs()
     with interrupted_by_signals():
         done = refresh_interpretations(load_settings(config, results), read_block, max_calls)
     if as_json:

@@ -10,7 +10,6 @@ from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.limits import USAGE_DAYS
 from proofsweep.contract.models import PartnerUsageResponse
 from proofsweep.errors import ProofsweepError
-from proofsweep.logs import set_up_logs
 from proofsweep.model.bounds import duration_of
 from proofsweep.settings import Settings, load_settings
 from proofsweep.wiring.engines import asked, utc_now
@@ -90,7 +89,6 @@ def monitor(
 
     Example: `proofsweep service monitor --every 5m --config production`
     """
-    set_up_logs()
     settings, span = load_settings(config, results), duration_of(every).total_seconds()
     if once:
         return _one_round(settings, as_json=as_json)

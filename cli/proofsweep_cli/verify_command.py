@@ -7,7 +7,6 @@ import typer
 
 from proofsweep.answers.describe_run import newest_run
 from proofsweep.errors import ResultsError, UsageError
-from proofsweep.logs import set_up_logs
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.runs import Plan
 from proofsweep.model.selection import Selection
@@ -52,7 +51,6 @@ def verify(
 
     Example: `proofsweep verify catalog.csv --results /data/proofs --until 06:00`
     """
-    set_up_logs()
     settings = request.settings
     refuse_bad_selection(settings, catalog, selection, request.bounds.max_calls)
     request = replace(request, coverage=partial(coverage_for, settings, catalog, selection))
@@ -85,7 +83,6 @@ def resume(
 
     Example: `proofsweep resume --max-duration 2h`
     """
-    set_up_logs()
     settings = request.settings
     if run_id is None:
         newest = run_to_resume(settings)

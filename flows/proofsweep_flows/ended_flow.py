@@ -10,7 +10,7 @@ from prefect.runtime import flow_run
 
 from proofsweep.alerts.ends import end_of_flow
 from proofsweep.errors import ProofsweepError
-from proofsweep.logs import json_lines, set_up_logs
+from proofsweep.logs import json_lines
 from proofsweep.settings import Settings, load_settings
 from proofsweep.wiring.stores import path_here
 from proofsweep.wiring.watching import alert_scope
@@ -33,7 +33,6 @@ def ended_flow(
         work: returns a state. A known error becomes one; any other is told, and raised again.
         tells_itself: whether the work has told of the state that it returns, with more to say.
     """
-    set_up_logs()
     with json_lines(sys.stderr) if is_deployed() else nullcontext():
         state = _ended(config, results, work, tells_itself=tells_itself)
     end_process_soon()  # (3)

@@ -9,7 +9,6 @@ from prefect import task
 from prefect.client.schemas.objects import State
 
 from proofsweep.errors import ConfigError, ProofsweepError
-from proofsweep.logs import set_up_logs
 from proofsweep.model.items import WorkItem, proof_id_of
 from proofsweep.model.runs import Slice
 from proofsweep.text import printable
@@ -40,7 +39,6 @@ def upload_then_verify(
     A thread is given the leg itself, and returns the number of rows that it finished. A worker process is given the
     leg's handle and a slice with its calls, and returns what became of it.
     """
-    set_up_logs()
     try:
         if isinstance(leg, LegContext) and isinstance(piece, Slice):
             return _verify(leg, piece)
