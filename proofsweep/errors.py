@@ -37,6 +37,12 @@ class ProofsweepError(Exception):
         super().__init__(self.message)
         self.facts = facts
 
+    @property
+    def catalog(self) -> str | None:
+        """The location of the catalog that could not be read, if it may be there, or hold rows, another day."""
+        found = self.facts.get("catalog")
+        return found if isinstance(found, str) else None
+
     def __reduce__(self) -> tuple[object, ...]:
         return (_rebuild, (type(self), self.message, self.facts))
 
@@ -150,7 +156,9 @@ class RunMustStop(ProofsweepError):
     `ended_by` is how the leg ends because of it; `quota_reset` is when a used-up quota resets, by the last answer.
     """
 
-    def __init__(self, message: str, *, ended_by: EndedBy, quota_reset: datetime | None = None) -> None:
-        super().__init__(message, ended_by=ended_by, quota_reset=quota_reset)
+    def __init__(
+        self, message: str, *, ended_by: EndedBy, quota_reset: datetime | None = None, catalog: str | None = None
+    ) -> None:
+        super().__init__(message, ended_by=ended_by, quota_reset=quota_reset, catalog=catalog)
         self.ended_by = EndedBy(ended_by)
         self.quota_reset = quota_reset

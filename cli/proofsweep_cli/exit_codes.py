@@ -58,7 +58,13 @@ class ExitCode(IntEnum):
         ),
     )
     KEY_REFUSED = 7, "key refused", "stopped: the key was refused; `plan`: a run would stop because of it"
-    BREAKER = 8, "service down", "stopped: the service is down or throttles for a long time; rows remain"
+    BREAKER = (
+        *(8, "service down"),
+        (
+            "stopped: the service is down or throttles for a long time, or files, or a catalog that was verified "
+            "before, are away; rows remain"
+        ),
+    )
     ACTIVE = (
         *(9, "another leg is active"),
         "a process works on this run, or on another run of its [catalog](catalogs.md#one-run-of-a-catalog-at-a-time)",

@@ -6,15 +6,17 @@ from collections.abc import Callable, Iterable
 import typer
 
 from proofsweep.answers.pass_lines import json_of_pass, line_of_pass, lines_of_unmoved, messages_of
+from proofsweep.errors import RunMustStop
+from proofsweep.ingest.watched_folder import WatchedFolder
 from proofsweep.model.ingest import PassReport
 from proofsweep.model.reading import Reading, checksums_of
 from proofsweep.model.selection import Selection
 from proofsweep.wiring.engines import utc_now
-from proofsweep.wiring.stores import resolved_here
+from proofsweep.wiring.stores import path_here, resolved_here
 from proofsweep.wiring.watching import tell_of_pass, watched_folder
 from proofsweep_cli.bounds import print_bounds
 from proofsweep_cli.embedded_server import prefect_api
-from proofsweep_cli.exit_codes import ExitCode, code_of_run
+from proofsweep_cli.exit_codes import ExitCode, code_of_error, code_of_run
 from proofsweep_cli.interrupt import interrupted_by_signals
 from proofsweep_cli.key_block import read_block
 from proofsweep_cli.options import Checksums, NewerThan, Where
@@ -56,13 +58,11 @@ def ingest(
     print_bounds(request.out, request.bounds, utc_now())
     reading = Reading(checksums=checksums_of(checksums, resolved_here))
     code, selection = ExitCode.ACCEPTED, Selection(where=where, newer_than=newer_than, reading=reading)
-    with interrupted_by_signals(), watched_folder(settings, prefix, read_block, selection) as watched:
+    watching = watched_folder(settings, prefix, read_block, selection)
+    with interrupted_by_signals(), stop_told(settings, path_here(prefix)), watching as watched:
         try:
             while True:
-                with stop_told(settings, watched.path):
-                    one_pass = watched.one_pass()
-                    code = _verified(one_pass.runs(), watched.refuse_if_lost, request)
-                    code = max(code, _told(watched.path, one_pass.report, request))
+                code = _of_many(watched, request) if watch else _one_pass(watched, request)
                 if not watch or code in _LAST_PASS or STOP_ASKED.is_set():
                     return code
                 time.sleep(every)
@@ -70,6 +70,22 @@ def ingest(
             if not watch:
                 raise
             return code
+
+
+def _of_many(watched: WatchedFolder, request: RunRequest) -> ExitCode:
+    """Make a pass; what stops it, such as a share that is away, does not keep the next one from being made."""
+    try:
+        with stop_told(request.settings, watched.path):
+            return _one_pass(watched, request)
+    except RunMustStop as stop:
+        print_error(stop.message)
+        return code_of_error(stop)
+
+
+def _one_pass(watched: WatchedFolder, request: RunRequest) -> ExitCode:
+    one_pass = watched.one_pass()
+    code = _verified(one_pass.runs(), watched.refuse_if_lost, request)
+    return max(code, _told(watched.path, one_pass.report, request))
 
 
 def _verified(run_ids: Iterable[str], refuse_if_lost: Callable[[], None], request: RunRequest) -> ExitCode:
@@ -95,4 +111,7 @@ def _told(path: str, done: PassReport, request: RunRequest) -> ExitCode:
     errors = lines_of_unmoved(done)
     for line in [*errors, *tell_of_pass(request.settings, path, done, read_block)]:
         print_error(line)
-    return ExitCode.FAILED if errors else ExitCode.ACCEPTED
+    outcomes = {row["outcome"] for row in done.rows}
+    if errors or "failed" in outcomes:
+        return ExitCode.FAILED
+    return ExitCode.REJECTED if outcomes - {"accepted"} else ExitCode.ACCEPTED

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from proofsweep.errors import RunMustStop
 from proofsweep.settings import Settings
+from proofsweep.wiring.catalogs import away_is_outage
 from proofsweep.wiring.watching import tell_of_stop
 from proofsweep_cli.key_block import read_block
 from proofsweep_cli.screen import print_error
@@ -12,9 +13,10 @@ from proofsweep_cli.screen import print_error
 
 @contextmanager
 def stop_told(settings: Settings, catalog: str | None) -> Iterator[None]:
-    """Tell those whom the settings name of what stops the work with a catalog; print one line if that fails."""
+    """Tell those whom the settings name of what stops the work with a catalog, such as that it is away; say if that fails."""
     try:
-        yield
+        with away_is_outage(settings):
+            yield
     except RunMustStop as stop:
         for line in tell_of_stop(settings, stop, catalog, read_block):
             print_error(line)

@@ -28,6 +28,7 @@ from proofsweep_cli.options import Anew
 from proofsweep_cli.plan_command import print_cautions
 from proofsweep_cli.run_options import with_run_options
 from proofsweep_cli.run_request import RunRequest, report
+from proofsweep_cli.stop_told import stop_told
 from proofsweep_cli.work_on_runs import go_on, shown, verify_catalog
 
 
@@ -52,9 +53,10 @@ def verify(
     Example: `proofsweep verify catalog.csv --results /data/proofs --until 06:00`
     """
     settings = request.settings
-    refuse_bad_selection(settings, catalog, selection, request.bounds.max_calls)
     request = replace(request, coverage=partial(coverage_for, settings, catalog, selection))
-    unfinished = None if anew else _unfinished(request, settings, catalog, selection)
+    with stop_told(settings, path_here(catalog)):
+        refuse_bad_selection(settings, catalog, selection, request.bounds.max_calls)
+        unfinished = None if anew else _unfinished(request, settings, catalog, selection)
     print_bounds(request.out, request.bounds, utc_now())
     print_cautions(request.out, settings, path_here(catalog))
 

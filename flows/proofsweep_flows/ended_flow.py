@@ -12,6 +12,7 @@ from proofsweep.alerts.ends import end_of_flow
 from proofsweep.errors import ProofsweepError
 from proofsweep.logs import json_lines
 from proofsweep.settings import Settings, load_settings
+from proofsweep.wiring.catalogs import away_is_outage
 from proofsweep.wiring.stores import path_here
 from proofsweep.wiring.watching import alert_scope
 from proofsweep_tasks.end_soon import end_process_soon
@@ -46,20 +47,23 @@ def _ended(
         settings = load_settings(config, results)
     except ProofsweepError as error:  # nobody is known who could be told
         return state_of_error(error)
+    away: str | None = None
     try:
-        state = work(settings)  # (1)
+        with away_is_outage(settings):
+            state = work(settings)  # (1)
     except ProofsweepError as error:
-        state, tells_itself = state_of_error(error), False
+        state, tells_itself, away = state_of_error(error), False, error.catalog
     except Exception as error:
         _tell(settings, "Failed", f"A mistake of this program: {type(error).__name__}.")
         raise
     if not tells_itself:
-        _tell(settings, str(state.name), str(state.message))  # (2)
+        _tell(settings, str(state.name), str(state.message), away)  # (2)
     return state
 
 
-def _tell(settings: Settings, state: str, message: str) -> None:
+def _tell(settings: Settings, state: str, message: str, away: str | None = None) -> None:
     name, scope = str(flow_run.flow_name), alert_scope(settings)
     named = flow_run.parameters.get("catalog") or flow_run.parameters.get("folder")
     catalog = path_here(str(named)) if named else None
-    tell_alerts(scope, end_of_flow(scope, name, state, message, catalog=catalog, tries_left=tries_left()))
+    end = end_of_flow(scope, name, state, message, catalog=catalog, away=away, tries_left=tries_left())
+    tell_alerts(scope, end)

@@ -43,17 +43,28 @@ def end_of_leg(scope: AlertScope, run: RunStatus, *, tries_left: bool = False) -
 
 
 def end_of_flow(
-    scope: AlertScope, flow: str, state: str, message: str, *, catalog: str | None = None, tries_left: bool = False
+    scope: AlertScope,
+    flow: str,
+    state: str,
+    message: str,
+    *,
+    catalog: str | None = None,
+    away: str | None = None,
+    tries_left: bool = False,
 ) -> Gather:
-    """Tell of a flow run that ended in a state with a message; its work with a catalog may not have begun."""
+    """Tell of a flow run that ended in a state with a message; its work with a catalog may not have begun.
+
+    A catalog that is `away` is a cause of its own, and shows no other one to be over.
+    """
+    about, title = replace(_here(scope), catalog=away), None if away is None else "the catalog cannot be read"
 
     def gather() -> tuple[list[Alert], list[str]]:
         others = with_its_key(scope.results, scope.environment, state, scope.clock(), catalog)
         details = [f"It said: {quoted(message)}"]
-        end = FlowEnd(scope.environment, flow, state, _here(scope), details, with_its_key=others, tries_left=tries_left)
+        end = FlowEnd(scope.environment, flow, state, about, details, title, others, tries_left)
         own = () if catalog is None else (catalog.rstrip("/"),)  # instead of the flow, if several have the cause
         alerts = [replace(each, subjects=own) if own and each.subjects else each for each in alerts_of_end(end)]
-        return alerts, over_after_end(end)
+        return alerts, over_after_end(end) if away is None else []
 
     return gather
 

@@ -88,7 +88,8 @@ EVENTS: Mapping[AlertKind, AlertRule] = MappingProxyType(
         AlertKind.OUTAGE: AlertRule(
             "the service or the files' source could not be relied on; monitoring tells it after three failed probes",
             "the next run of the schedule tries again, and resumes what remains.",
-            "nothing at first: the next run resumes. If it stays, report request IDs of `exchanges` to the partner.",
+            "if files or a catalog are away, see whether their share is mounted. Else nothing at first: the next run "
+            "resumes. If it stays, report request IDs of `exchanges` to the partner.",
             *("the service or the source failed", _states_of(AlertKind.OUTAGE)),
         ),
         AlertKind.KEY_REFUSED: AlertRule(

@@ -86,7 +86,8 @@ class FolderScan:
             try:
                 os.scandir(path).close()
             except OSError as error:
-                raise CatalogError(f"{one_line(path)}: the folder cannot be read: {error.strerror}") from error
+                message = f"{one_line(path)}: the folder cannot be read: {error.strerror}"
+                raise CatalogError(message, catalog=printable(path)) from error
         return cls._opened(path, options) if is_there else None
 
     @classmethod
@@ -126,9 +127,11 @@ class FolderScan:
                     tags = self._reading.supplier_tags(row.named_audio, row.tags)
                     yield replace(row, tags={**row.tags, **tags}) if tags else row
         except SourceError as error:
-            raise CatalogError(f"{one_line(self._path)}: cannot be listed. {error.message}") from error
+            message = f"{one_line(self._path)}: cannot be listed. {error.message}"
+            raise CatalogError(message, catalog=self.location) from error
         if next(self._numbers) == 0:
-            raise EmptyCatalog(f"{one_line(self._path)}: no audio in this folder; ignored: {self.ignored}")
+            ignored = f"; ignored: {self.ignored}" if self.ignored.total() else ", and nothing else"
+            raise EmptyCatalog(f"{one_line(self._path)}: no audio in this folder{ignored}", catalog=self.location)
         self._walked = True
 
     def tag_names(self) -> list[str]:

@@ -107,7 +107,7 @@ class Manifests:
                         row = replace(row, refused=UNFINISHED)
                 yield checksums.with_declared(row)
         if next(numbers) == 0:
-            raise EmptyCatalog(f"{one_line(self.location)}: there is no row in it")
+            raise EmptyCatalog(f"{one_line(self.location)}: there is no row in it", catalog=self.location)
         for suspects in ids.suspects():
             self._refuse_repeated(suspects, lookup)
         self._digest = digest.hexdigest()

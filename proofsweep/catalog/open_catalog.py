@@ -28,6 +28,7 @@ from proofsweep.files.locations import (
     shown,
 )
 from proofsweep.files.names import USUAL_RULE, ListingRule, is_audio_name
+from proofsweep.model.items import printable
 from proofsweep.model.reading import USUAL_READING, Reading
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def manifests_matching(path: str, options: CatalogOptions) -> Manifests | None:
     folder, paths = matches_of(path, options.files.buckets) if is_bucket(path) else _local_matches(path)
     paths = [each for each in paths if not posixpath.basename(each).startswith(_OPEN_IN_EXCEL)]
     if not paths:
-        raise CatalogError(f"{one_line(path)}: no manifest matches")
+        raise CatalogError(f"{one_line(path)}: no manifest matches", catalog=printable(path))
     return _opened(path, folder, paths, options)
 
 
@@ -124,12 +125,12 @@ def _must_be_manifest(path: str, files: Files) -> None:
     try:
         file = files.open(path)
         if file is None:
-            raise CatalogError(f"{one_line(path)}: the link leads to nothing")
+            raise CatalogError(f"{one_line(path)}: the link leads to nothing", catalog=printable(path))
         with file:
             is_one_file = is_audio_name(path) or is_audio(file)
             start = file.read_at(0, HEADER_BYTES)
     except SourceError as error:
-        raise CatalogError(f"{one_line(path)}: no catalog. {error.message}") from error
+        raise CatalogError(f"{one_line(path)}: no catalog. {error.message}", catalog=printable(path)) from error
     if is_manifest_name(path) and is_list(start, path):
         return
     if is_one_file:
@@ -187,15 +188,16 @@ def open_catalog(
     path = CatalogBase(here).without_dots(path_of(location, here))
     root = None if root is None else path_of(root, here)
     if root is not None and not is_bucket(root) and not posixpath.isdir(root):
-        raise CatalogError(f"{one_line(root)}: the catalog's root is no folder")
+        raise CatalogError(f"{one_line(root)}: the catalog's root is no folder", catalog=printable(path))
     base_of = partial(CatalogBase, root=root, name=name, is_confined=is_confined)
     options = CatalogOptions(sidecar_names, base_of, Files(rule=rule), reading, is_checked=is_checked)
     try:
         found = next((each for kind in KINDS if (each := kind(path, options)) is not None), None)
     except SourceError as error:
-        raise CatalogError(f"{one_line(path)}: {error.message}") from error
-    if found is None and is_bucket(path):
-        raise EmptyCatalog(f"{one_line(path)}: there is no such object, and none below it")
-    if found is None:
-        raise CatalogError(f"{shown(location, path)}: there is no such file or folder{hint_for(location)}")
-    return found
+        raise CatalogError(f"{one_line(path)}: {error.message}", catalog=printable(path)) from error
+    if found is not None:
+        return found
+    kind, what = CatalogError, f"file or folder{hint_for(location)}"
+    if is_bucket(path):
+        kind, what = EmptyCatalog, "object, and none below it"
+    raise kind(f"{shown(location, path)}: there is no such {what}", catalog=printable(path.rstrip("/")))

@@ -59,7 +59,7 @@ def outside_catalog(root: str) -> SourceError:
     """Return a sentence that something lies outside the catalog's root, and not where it leads."""
     shown = one_line(posixpath.join(root, ""))
     return SourceError(
-        f"This leads outside the catalog's root {shown}: if it is meant, give --root or --allow-outside.",
+        f"This leads outside the catalog's root {shown}: if it is meant, set catalog.root or catalog.outside.",
         reason=Reason.OUTSIDE_CATALOG,
     )
 

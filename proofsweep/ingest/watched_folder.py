@@ -23,7 +23,7 @@ from proofsweep.ingest.look import Look, Looked, past_answers
 from proofsweep.ingest.move_batches import BatchDisposal
 from proofsweep.ingest.records import Records
 from proofsweep.model.ingest import IngestRules, watch_id
-from proofsweep.model.items import ManifestRow
+from proofsweep.model.items import ManifestRow, printable
 from proofsweep.model.runs import Plan
 from proofsweep.model.selection import Selection
 from proofsweep.model.tables.columns import Row
@@ -128,6 +128,7 @@ class WatchedFolder:
         return [row for row, is_chosen in choice.judged(looked.ready) if is_chosen]
 
     def _folder(self) -> Catalog:
+        _refuse_unmounted(self.path, self.lease)
         catalog = self.context.open_catalog(self.path)
         if catalog.kind != "folder":
             raise CatalogError(f"{one_line(self.path)}: a manifest is not watched; give a folder, or verify it")
@@ -147,11 +148,12 @@ def watched_folder(context: IngestContext, location: str) -> Iterator[WatchedFol
     """
     path = path_of(location, str(Path.cwd())).rstrip("/")
     if not is_bucket(path) and not posixpath.isdir(path):
-        raise CatalogError(f"{shown(location, path)}: there is no such folder; give a folder or a bucket's prefix")
+        raise CatalogError(f"{shown(location, path)}: there is no such folder", catalog=printable(path))
     disposal = _disposal(context, path)
     context.choice("")
-    facts: Row = {"environment": context.environment, "folder": path}
     lease = Lease(Results(context.store), watch_id(context.environment, path), context.clock, busy=_BUSY)
+    _refuse_unmounted(path, lease)
+    facts: Row = {"environment": context.environment, "folder": path, "is_mount": posixpath.ismount(path)}
     with sole_process(lease, facts) as term:
         yield WatchedFolder(context=context, path=path, lease=lease, term=term, disposal=disposal)
 
@@ -159,6 +161,13 @@ def watched_folder(context: IngestContext, location: str) -> Iterator[WatchedFol
 def given_up_items(store: Store, rules: IngestRules) -> set[str]:
     """Return the items of all watched folders that no pass tries again; ResultsError if the store cannot be read."""
     return {item for name in watched_ids(store) for item in rules.given_up(Watch(store, name).sightings())}
+
+
+def _refuse_unmounted(path: str, lease: Lease) -> None:
+    """Raise CatalogError if a share was mounted there before, and only the empty folder below it is left."""
+    before = lease.holder(lease.last())
+    if before and before.facts.get("is_mount") and not posixpath.ismount(path) and not any(os.scandir(path)):
+        raise CatalogError(f"{one_line(path)}: the folder is empty, and no share is mounted", catalog=printable(path))
 
 
 def _disposal(context: IngestContext, watched: str) -> Disposal:

@@ -29,7 +29,7 @@ class Reason(StrEnum):
         "missing_audio",
         "the file is not where the catalog says",
         "Nothing is at the location, the manifest gives none, or it gives one that cannot be read.",
-        "correct the location in the manifest, or have the file delivered",
+        "have the file delivered, or correct its name in the manifest or message",
     )
     MISSING_SIDECAR = of_file(
         "missing_sidecar",
@@ -154,13 +154,13 @@ class Reason(StrEnum):
         "outside_catalog",
         "the file lies outside the catalog's folder",
         "The audio, the sidecar or the folder lies outside the catalog's root.",
-        "if this is meant, give --root or --allow-outside; else ask for the file itself",
+        "if this is meant, set catalog.root, or catalog.outside to allow; else ask for the file itself",
     )
     SOURCE_FORBIDDEN = of_source(
         "source_forbidden",
         "the bucket does not let us read the file",
         "The bucket refuses this object (403), although others can be read.",
-        "ask the bucket's owner for read access to this object, or correct its location",
+        "ask the bucket's owner for read access to this object, or correct its name in the manifest",
     )
     ARCHIVED = of_source(
         "archived",

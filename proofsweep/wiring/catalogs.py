@@ -1,9 +1,13 @@
 """Catalogs, from the settings and from what a command says beside them."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 
 from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.open_catalog import open_catalog
+from proofsweep.endings import EndedBy
+from proofsweep.errors import CatalogError, RunMustStop
 from proofsweep.files.files import Files
 from proofsweep.files.names import ListingRule
 from proofsweep.model.reading import Reading, checksums_of, path_maps_of
@@ -11,6 +15,7 @@ from proofsweep.model.runs import INGEST, Plan
 from proofsweep.model.selection import ALL_ROWS, Selection
 from proofsweep.settings import Settings
 from proofsweep.store.known_rows import known_rows
+from proofsweep.store.run_index import RunIndex
 from proofsweep.verify.plan import plan_run as planning
 from proofsweep.verify.plan.credential_check import CredentialCheck
 from proofsweep.verify.plan.survey import UNSENT_KEY, Survey, refuse_hopeless, refuse_repeated
@@ -33,6 +38,19 @@ def catalog_for(
         rule=ListingRule(given.exclude, given.unfinished_names),
         is_checked=is_checked,
     )
+
+
+@contextmanager
+def away_is_outage(settings: Settings) -> Iterator[None]:
+    """Raise RunMustStop if a catalog that was verified before is not there or holds nothing: it may not be mounted."""
+    try:
+        yield
+    except CatalogError as error:
+        catalog, environment = error.catalog, settings.service.environment
+        if catalog is None or not RunIndex(results_for(settings)).refreshed().plans(environment, catalog):
+            raise
+        message = f"{error.message}; earlier runs found files there: is it mounted?"
+        raise RunMustStop(message, ended_by=EndedBy.BREAKER, catalog=catalog) from error
 
 
 def credential_check(settings: Settings, catalog: Catalog, selection: Selection) -> CredentialCheck | None:

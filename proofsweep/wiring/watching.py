@@ -49,7 +49,8 @@ def tell(settings: Settings, gather: Gather, read_block: ReadBlock | None = None
 def tell_of_stop(settings: Settings, stop: RunMustStop, catalog: str | None, read_block: ReadBlock | None) -> list[str]:
     """Tell of a run that could not begin, with the location of its catalog if it has one."""
     scope, state = alert_scope(settings), state_of_ending(stop.ended_by)
-    return tell(settings, end_of_flow(scope, "verify-catalog", state, stop.message, catalog=catalog), read_block)
+    end = end_of_flow(scope, "verify-catalog", state, stop.message, catalog=catalog, away=stop.catalog)
+    return tell(settings, end, read_block)
 
 
 def tell_of_pass(settings: Settings, watched: str, report: PassReport, read_block: ReadBlock | None) -> list[str]:

@@ -1,5 +1,6 @@
 """The Prefect state in which a flow run ends: its name says how, so that an automation can match it."""
 
+from collections import Counter
 from typing import Any
 
 from prefect.client.schemas.objects import State
@@ -16,6 +17,7 @@ from proofsweep.alerts.events import (
 )
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.answers.summary import line_of
+from proofsweep.endings import EndedBy
 from proofsweep.errors import NothingDue, ProofsweepError, RunIsActive, RunMustStop
 from proofsweep.model.ingest import PassReport
 
@@ -46,8 +48,14 @@ def state_of_error(error: ProofsweepError) -> State[Any]:
 
 
 def state_of_pass(report: PassReport, line: str) -> State[Any]:
-    """Return the state of a pass over a watched folder that came to its end: NotMoved if files could not be moved."""
-    return _named("NotMoved" if report.not_moved else COMPLETED, line)
+    """Return the state of a pass over a watched folder that came to its end: NotMoved if files could not be moved.
+
+    Else it says how its rows ended, also those of a run that a killed pass had ended.
+    """
+    rows = Counter(row["outcome"] for row in report.rows)
+    answered = rows["accepted"] + rows["rejected"]
+    state = state_of_run(EndedBy.COMPLETE, is_over=True, failed=rows["failed"], answered=answered)
+    return _named("NotMoved" if report.not_moved else state, line)
 
 
 def state_of_findings(line: str, *, differ: bool) -> State[Any]:

@@ -16,6 +16,7 @@ from proofsweep.errors import CatalogError, ConfigError, NothingDue
 from proofsweep.files.locations import one_line
 from proofsweep.model.items import ManifestRow, Mode, WorkItem, printable
 from proofsweep.model.reasons import Reason, remedy_for
+from proofsweep.model.runs import INGEST
 from proofsweep.store.known_rows import HashedItems
 from proofsweep.verify.plan.credential_check import CredentialCheck
 
@@ -129,7 +130,7 @@ def refuse_hopeless(survey: Survey, catalog: Catalog) -> None:
 
     Raises:
         ConfigError: each row has a sidecar, and the sidecar's wire name is not set.
-        CatalogError: every row leads outside the catalog's root.
+        CatalogError: every row leads outside the catalog's root; a pass over a watched folder says so of each file.
     """
     if catalog.skipped or not survey.items:
         return
@@ -138,7 +139,7 @@ def refuse_hopeless(survey: Survey, catalog: Catalog) -> None:
             f"The catalog holds nothing but legacy pairs ({survey.items:,}), and the sidecar's wire name is not set: "
             "ask the partner for it and set service.sidecar_field."
         )
-    if survey.reasons[Reason.OUTSIDE_CATALOG] == survey.items:
+    if survey.reasons[Reason.OUTSIDE_CATALOG] == survey.items and catalog.kind != INGEST:
         root = one_line(posixpath.join(catalog.root or "", ""))
         raise CatalogError(
             f"{catalog.location}: every row ({survey.items:,}) leads outside the catalog's root {root}: if that is "

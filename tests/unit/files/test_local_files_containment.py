@@ -95,5 +95,5 @@ def test_a_root_of_any_name_is_shown_in_one_line() -> None:
 def test_the_message_names_the_root_and_the_way_out() -> None:
     """It does not say where the link leads."""
     assert outside_catalog("/drop").message == (
-        "This leads outside the catalog's root /drop/: if it is meant, give --root or --allow-outside."
+        "This leads outside the catalog's root /drop/: if it is meant, set catalog.root or catalog.outside."
     )

@@ -125,7 +125,7 @@ def test_every_row_that_will_not_be_sent_is_named(tmp_path: Path) -> None:
         ("m.csv, line 5", "/etc/passwd", "outside_catalog"),
     ]
     assert rows[0].detail == "There is no audio at this location."
-    assert rows[0].what_to_do == "correct the location in the manifest, or have the file delivered"
+    assert rows[0].what_to_do == "have the file delivered, or correct its name in the manifest or message"
 
 
 def test_the_list_names_what_the_check_leaves_out(catalog: Catalog) -> None:

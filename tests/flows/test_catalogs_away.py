@@ -1,0 +1,171 @@
+"""A catalog's share that is not mounted for a night: one alert that says so, and the state Outage."""
+
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import proofsweep_sandbox as sandbox
+
+from ..servers.alert_receivers import Webhook, webhook
+from ..worlds.sandbox_world import Samples, SandboxWorld
+
+AWAY = ["proofsweep: the catalog cannot be read (sandbox)"]
+
+
+@pytest.fixture
+def hook(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Webhook]:
+    """A webhook that the settings name."""
+    with webhook() as hook:
+        (tmp_path / "urls").write_text(f"json://127.0.0.1:{hook.port}/path\n")
+        monkeypatch.setenv("PROOFSWEEP_ALERTS__URLS_FILE", str(tmp_path / "urls"))
+        yield hook
+
+
+@pytest.fixture
+def share(world: SandboxWorld, samples: Samples, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with two valid files and a list of them; a pass over it waits for nothing."""
+    monkeypatch.setenv("PROOFSWEEP_INGEST__SETTLE_SECONDS", "0")
+    monkeypatch.setenv("PROOFSWEEP_INGEST__PAIR_SECONDS", "0")
+    folder = world.folder / "share"
+    fill(folder, samples.valid[:2])
+    return folder
+
+
+def fill(folder: Path, samples: list[sandbox.Sample]) -> None:
+    """Copy samples into a folder, with their sidecars, and write a list of them."""
+    folder.mkdir(exist_ok=True)
+    lines = ["audio,sidecar"]
+    for number, sample in enumerate(samples):
+        audio = shutil.copy(sample.audio, folder / f"{number}{sample.audio.suffix}")
+        sidecar = shutil.copy(sample.sidecar, f"{audio}.sidecar") if sample.sidecar else ""
+        lines.append(f"{audio},{sidecar}")
+    (folder / "list.csv").write_text("\n".join(lines))
+
+
+def unmount(share: Path) -> None:
+    """Take a share away."""
+    share.rename(share.with_name("server"))
+
+
+def unmount_and_keep_the_folder(share: Path) -> None:
+    """Take a share away; the folder on which it was mounted is there, and empty."""
+    unmount(share)
+    share.mkdir()
+
+
+def mount(share: Path) -> None:
+    """Bring a share back."""
+    shutil.rmtree(share, ignore_errors=True)
+    share.with_name("server").rename(share)
+
+
+def nightly(world: SandboxWorld, catalog: Path) -> tuple[str, str]:
+    """Verify a catalog as a schedule does; give the state's name and message."""
+    from proofsweep_flows.verify_catalog import verify_catalog  # noqa: PLC0415 - Prefect reads its settings on import
+
+    state = verify_catalog(catalog=str(catalog), results=world.results_url, return_state=True)
+    return str(state.name), str(state.message)
+
+
+@pytest.mark.parametrize("take_away", [unmount, unmount_and_keep_the_folder])
+def test_a_share_that_is_away_is_told_once_until_it_was_back(
+    world: SandboxWorld, samples: Samples, share: Path, hook: Webhook, take_away: Callable[[Path], None]
+) -> None:
+    """By command and by flow; a good run of another catalog in between does not have it told again."""
+    other = world.manifest(samples.valid[:1])
+    assert world.run("verify", str(share)) == 0
+    take_away(share)
+
+    codes = [world.run("verify", str(share)), world.run("verify", other)]
+    states = [nightly(world, share), nightly(world, share)]
+    told = list(hook.titles)
+    mount(share)
+    codes += [world.run("verify", str(share))]
+    take_away(share)
+    codes += [world.run("verify", str(share))]
+
+    assert codes == [8, 0, 0, 8]
+    assert [name for name, _ in states] == ["Outage"] * 2
+    assert states[0][1].startswith(f"{share}: ")
+    assert states[0][1].endswith("; earlier runs found files there: is it mounted?")
+    assert "ignored: 0" not in states[0][1]
+    assert (told, hook.titles) == (AWAY, AWAY * 2)
+    assert f"catalog `{share}`" in hook.last["message"]
+    assert "To do: if files or a catalog are away, see whether their share is mounted." in hook.last["message"]
+
+
+def test_a_list_on_a_share_that_is_away_is_told_too(
+    world: SandboxWorld, share: Path, hook: Webhook, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Also where a link leads to the share."""
+    (world.folder / "link").symlink_to(share)
+    lists = [share / "list.csv", world.folder / "link" / "list.csv", world.folder / "link"]
+    assert [world.run("verify", str(each)) for each in lists] == [0, 0, 0]
+    unmount(share)
+    capfd.readouterr()
+
+    codes = [world.run("verify", str(each)) for each in lists]
+
+    assert codes == [8, 8, 8]
+    assert hook.titles == AWAY * 3
+    lines = capfd.readouterr().err.splitlines()
+    assert [line.endswith("is it mounted?") for line in lines] == [True] * 3
+
+
+def test_a_name_that_was_never_verified_is_a_mistake(world: SandboxWorld, hook: Webhook) -> None:
+    """It is told to the person who typed it, and to nobody else."""
+    code = world.run("verify", str(world.folder / "sahre"))
+
+    assert code == 2
+    assert hook.titles == []
+
+
+def test_a_watched_share_that_is_away_is_told_once(world: SandboxWorld, share: Path, hook: Webhook) -> None:
+    """By command and by flow; a watch goes on when the share is back."""
+    from proofsweep_flows.check_ingest import check_ingest  # noqa: PLC0415 - Prefect reads the environment on import
+
+    codes = [world.run("ingest", str(share))]
+    watching = world.start("ingest", str(share), "--watch", "--every", "1")
+    try:
+        world.wait_for(lambda: "nothing new" in world.logs or watching.poll() is not None)
+        unmount(share)
+        world.wait_for(lambda: "is it mounted?" in world.logs or watching.poll() is not None)
+        mount(share)
+        passes = world.logs.count("nothing new")
+        world.wait_for(lambda: world.logs.count("nothing new") > passes + 1 or watching.poll() is not None)
+        assert watching.poll() is None, world.logs
+    finally:
+        watching.terminate()
+        watching.wait(timeout=60)
+    told = list(hook.titles)
+    unmount(share)
+    codes += [world.run("ingest", str(share))]
+    state = check_ingest(str(share), results=world.results_url, return_state=True)
+    mount(share)
+    codes += [world.run("ingest", str(share))]
+
+    assert codes == [0, 8, 0]
+    assert (state.type.value, state.name) == ("FAILED", "Outage")
+    assert (told, hook.titles) == (AWAY, AWAY * 2)
+
+
+def test_a_mount_point_that_is_empty_is_no_folder_without_deliveries(world: SandboxWorld, share: Path) -> None:
+    """Where suppliers' files are moved away, an empty folder is a quiet day, unless a share was mounted there."""
+    drop = world.folder / "drop"
+    drop.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "tmpfs", drop], capture_output=True, check=False).returncode:
+        pytest.skip("needs the right to mount a file system")
+    try:
+        shutil.copytree(share, drop, dirs_exist_ok=True)
+        codes = [world.run("ingest", str(drop))]
+    finally:
+        subprocess.run(["umount", "--lazy", drop], check=True)
+
+    codes += [world.run("ingest", str(drop))]
+    (drop / "notes.txt").touch()
+    codes += [world.run("ingest", str(drop))]
+
+    assert codes == [0, 8, 0]
