@@ -159,6 +159,7 @@ class RunMustStop(ProofsweepError):
     def __init__(
         self, message: str, *, ended_by: EndedBy, quota_reset: datetime | None = None, catalog: str | None = None
     ) -> None:
-        super().__init__(message, ended_by=ended_by, quota_reset=quota_reset, catalog=catalog)
+        away = {} if catalog is None else {"catalog": catalog}
+        super().__init__(message, ended_by=ended_by, quota_reset=quota_reset, **away)
         self.ended_by = EndedBy(ended_by)
         self.quota_reset = quota_reset

@@ -13,7 +13,7 @@ from proofsweep_cli.screen import print_error
 
 @contextmanager
 def stop_told(settings: Settings, catalog: str | None) -> Iterator[None]:
-    """Tell those whom the settings name of what stops the work with a catalog, such as that it is away; say if that fails."""
+    """Tell those whom the settings name of what stops the work with a catalog, such as that it is away."""
     try:
         with away_is_outage(settings):
             yield

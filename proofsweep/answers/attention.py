@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from proofsweep.answers.run_status import NEED_ATTENTION, NamedFile, RunStatus
+from proofsweep.contract.verdicts import Verdict
 from proofsweep.files.locations import path_of, path_within
 from proofsweep.model.items import proof_id_of
 from proofsweep.model.reasons import plain_words_for, remedy_for
@@ -32,6 +33,7 @@ class AttentionGroup:
     value: str | None  # of the tag; None if the files have no such tag, or none was asked for
     outcome: str
     reason: str
+    is_alone: bool = False  # whether they came without a sidecar
     is_given_up: bool = False  # whether passes over a watched folder have tried them as often as they do
     rows: int = 0  # how many there are
     files: list[str] = field(default_factory=list)  # the first ones, as seen from the catalog's root
@@ -46,7 +48,7 @@ class AttentionGroup:
     def what_to_do(self) -> str:
         """Return what to do about these files."""
         given_up = "; given up: no pass tries it again before it is delivered anew" if self.is_given_up else ""
-        return remedy_for(self.reason) + given_up
+        return remedy_for(self.reason, is_alone=self.is_alone) + given_up
 
 
 def attention_groups(
@@ -56,9 +58,10 @@ def attention_groups(
 
     `given_up` are the items that no pass over a watched folder tries again. UsageError if no row has the tag.
     """
-    groups: dict[tuple[str | None, str, str, bool], AttentionGroup] = {}
+    groups: dict[tuple[str | None, str, str, bool, bool], AttentionGroup] = {}
     spellings: dict[str, str] = {}
-    columns = ["audio", "relative_path", "manifest_line", "outcome", "reason", "item_id", *(["tags"] if tag else [])]
+    columns = ["audio", "sidecar", "relative_path", "manifest_line", "outcome", "reason", "item_id"]
+    columns += ["tags"] if tag else []
     known: dict[str, None] = {}
     for _, table in selected.tables(columns):
         for row in table.to_pylist():
@@ -70,10 +73,10 @@ def attention_groups(
                 spellings[key] = min(value, spellings.get(key, value))
             outcome, reason = row["outcome"], row["reason"] or ""
             is_given_up = outcome != "rejected" and row["item_id"] in given_up
-            kind = (key, outcome, reason, is_given_up)
-            group = groups.setdefault(
-                kind, AttentionGroup(value=key, outcome=outcome, reason=reason, is_given_up=is_given_up)
-            )
+            is_alone = reason == Verdict.UNREADABLE and row["sidecar"] is None
+            group = AttentionGroup(value=key, outcome=outcome, reason=reason, is_alone=is_alone)
+            group = groups.setdefault((key, outcome, reason, is_alone, is_given_up), group)
+            group.is_given_up = is_given_up
             group.rows += 1
             if len(group.files) < most_files:
                 group.files.append(row["relative_path"] or row["audio"] or "")

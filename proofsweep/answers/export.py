@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from unicodedata import category, normalize
 
-from proofsweep.answers.letters import LetterTexts, letter_texts, name_for_supplier, tells_supplier
+from proofsweep.answers.letters import LetterTexts, letter_texts, name_for_supplier, tells_supplier, told_reason
 from proofsweep.answers.report_formats import CompletionReport, GroupedRows, ReportRow, write_csv
 from proofsweep.answers.report_workbook import write_xlsx
 from proofsweep.answers.views.selected_rows import SelectedRows
@@ -83,7 +83,7 @@ def export(
             if not is_letter:
                 own = own_cells(row, texts.for_supplier(row, tags))
             elif tells_supplier(row, tags):
-                own = [name_for_supplier(row, plan.catalog_root), row["reason"]]
+                own = [name_for_supplier(row, plan.catalog_root), told_reason(row)]
             else:
                 continue
             value = "" if tag is None else tag_of(tags, tag) or ""

@@ -10,6 +10,7 @@ from textwrap import fill
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from proofsweep.contract.verdicts import Verdict
 from proofsweep.errors import ConfigError
 from proofsweep.files.locations import path_of
 from proofsweep.model.items import PROOF_PREFIX
@@ -24,6 +25,7 @@ TOLD_OUTCOMES = ("rejected", "ineligible")
 _PLACEHOLDERS = ("supplier", "problems")
 _PLACEHOLDER = re.compile(r"\{([^{}\n]*)\}")
 _LINE_LETTERS = 78
+_ALONE = "alone"  # the text of what is unreadable and came without a sidecar
 
 
 class _Texts(BaseModel):
@@ -55,15 +57,16 @@ class LetterTexts(_Texts):
     no_supplier: str = Field(min_length=1)
     no_name: str = Field(min_length=1)
     other: ProblemText
+    alone: ProblemText
     reasons: dict[str, ProblemText]
 
     def about(self, reason: str) -> ProblemText:
         """Return what is said of a reason; a reason of a later version of the contract has no text of its own."""
-        return self.reasons.get(reason, self.other)
+        return self.alone if reason == _ALONE else self.reasons.get(reason, self.other)
 
     def for_supplier(self, row: Row, tags: Mapping[str, str]) -> str | None:
         """Return what the supplier of a row of `verdicts` is told of it; None if it is not theirs to know."""
-        return self.about(str(row["reason"])).sentences if tells_supplier(row, tags) else None
+        return self.about(told_reason(row)).sentences if tells_supplier(row, tags) else None
 
     def letter_to(self, supplier: str, told: Iterable[tuple[str, Mapping[str, str], str]]) -> str:
         """Write the letter about some files, of each its name, its tags and its reason.
@@ -87,6 +90,12 @@ class LetterTexts(_Texts):
         isrc, title = tag_of(tags, "isrc"), tag_of(tags, "title")
         facts = [printable(name) or self.no_name, *([f"ISRC {printable(isrc)}"] if isrc else [])]
         return ", ".join([*facts, *([f'"{printable(title)}"'] if title else [])])
+
+
+def told_reason(row: Row) -> str:
+    """Return the name of the text for a row's reason; what came without a sidecar may be half of a pair."""
+    is_alone = row["reason"] == Verdict.UNREADABLE and row["sidecar"] is None
+    return _ALONE if is_alone else str(row["reason"])
 
 
 def tells_supplier(row: Row, tags: Mapping[str, str]) -> bool:

@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping
+from datetime import datetime, timedelta
 
 from proofsweep.model.ingest import Decision, Disposition, PassReport
 from proofsweep.model.reasons import remedy_for
 from proofsweep.model.tables.columns import Row
-from proofsweep.text import markdown, printable
+from proofsweep.text import markdown, minute_of, printable
 
 # Files that are named on a screen: a person reads them at once, and the table names all.
 _NAMED_FILES = 20
@@ -48,9 +49,10 @@ def lines_of_unmoved(report: PassReport) -> list[str]:
 
 
 def messages_of(report: PassReport) -> list[str]:
-    """Return of each move that was not made, why; and of each file that was not accepted, what to do."""
+    """Return of each move that was not made, why; of each file that was not accepted, what to do; and what waits."""
     messages = [f"{_audio(row)}: not moved. {row['detail']}" for row in report.not_moved]
     messages += [_message(row, report.given_up) for row in report.rows if row["outcome"] != "accepted"]
+    messages += [f"{each['file']}: {_why_it_waits(each)}" for each in report.waiting]
     more = len(messages) - _NAMED_FILES
     return [*messages[:_NAMED_FILES], *([f"… and {more:,} more"] if more > 0 else [])]
 
@@ -71,14 +73,23 @@ def json_of_pass(folder: str, report: PassReport) -> dict[str, object]:
         "runs": report.run_ids,
         "rows": report.rows,
         "not_moved": report.not_moved,
+        "waiting": report.waiting,
         "incomplete_batches": {printable(batch): why for batch, why in report.incomplete.items()},
     }
+
+
+def _why_it_waits(waiting: Row) -> str:
+    if waiting["detail"] is not None:
+        return str(waiting["detail"])
+    due, words = waiting["due_at"], _WAITING[Decision(str(waiting["why"]))].replace("their", "its")
+    return words + (f", due at {minute_of(due + timedelta(minutes=1))}" if isinstance(due, datetime) else "")
 
 
 def _message(row: Row, given_up: Collection[str]) -> str:
     reason = str(row["reason"])
     end = f"; given up at try {row['tries']}" if row["item_id"] in given_up else ""
-    return f"{_audio(row)}: {row['outcome']}, {printable(reason)}: {remedy_for(reason)}{end}"
+    remedy = remedy_for(reason, is_alone=row.get("sidecar", "") is None)
+    return f"{_audio(row)}: {row['outcome']}, {printable(reason)}: {remedy}{end}"
 
 
 def _audio(row: Row) -> str:

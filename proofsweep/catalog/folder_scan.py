@@ -5,7 +5,7 @@ import os
 import posixpath
 from collections import deque
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from itertools import count, islice
 from tempfile import TemporaryFile
@@ -31,11 +31,14 @@ from proofsweep.model.items import FileFacts, ManifestRow, Mode, printable, raw_
 from proofsweep.model.reading import USUAL_READING, Reading
 from proofsweep.model.reasons import Reason
 
+_NAMED = 100  # sidecars without audio that are named
+
 
 class FolderScan:
     """The audio below a folder, sorted by name: a folder's own files, then its subfolders; linked folders come last.
 
-    Folders of deliveries come after all others. Their batches are known, by location, after the last row.
+    Folders of deliveries come after all others. Their batches are known, by location, after the last row, and so are the
+    first sidecars that no audio beside them has (`orphans`).
     """
 
     kind = "folder"
@@ -67,6 +70,7 @@ class FolderScan:
         self._source = source
         self._sidecar_names = sidecar_names
         self.batches: Mapping[str, Batch] = {}
+        self.orphans: list[str] = []
         self.deliveries: DeliveryCounts | None = None
         self._numbers = count()
         self._listing = hashlib.sha256()
@@ -114,7 +118,8 @@ class FolderScan:
             CatalogError: the folder cannot be listed; or, at the end, it holds no audio.
         """
         self.ignored, self._listing, self._walked = Ignored(dict.fromkeys(Cause, 0)), hashlib.sha256(), False
-        self._numbers, self.batches, self.deliveries, self._unfinished = count(), {}, None, set()
+        self._numbers, self.batches, self.deliveries, self.orphans = count(), {}, None, []
+        self._unfinished = set()
         try:
             with (
                 TemporaryFile(prefix="proofsweep-") as file,
@@ -187,8 +192,19 @@ class FolderScan:
                 yield self._row(folder, name, sidecars)
         for why, names in folder.left_out.items():
             self.ignored[Cause(why)] += len(names)
-        self.ignored[Cause.ORPHAN_SIDECARS] += 0 if named.are_all else len({*sidecars.orphans()} - folder.unfinished)
+        orphans = [] if named.are_all else sorted({*sidecars.orphans()} - folder.unfinished)
+        self.ignored[Cause.ORPHAN_SIDECARS] += len(orphans)
+        self.orphans += [posixpath.join(folder.location, name) for name in orphans[: _NAMED - len(self.orphans)]]
         self.ignored[Cause.UNREADABLE] += len(folder.unreadable)
+
+    def audio_named(self, sidecar: str) -> str | None:
+        """Return the audio anywhere that a sidecar of this location would be named after; None if there is none."""
+        folder, name = posixpath.split(sidecar)
+        with suppress(SourceError):
+            files = next((each.files for each in self._anywhere.walk(folder)), [])
+            pairs = Sidecars(self._sidecar_names, [name], filter(is_audio_name, files))
+            return next((posixpath.join(folder, audio) for audio in pairs.of_audio), None)
+        return None
 
     def row_at(self, location: str) -> ManifestRow:
         """Return the row of one file, whatever it is, and whether it is there or not."""

@@ -54,20 +54,14 @@ class BatchRow:
 
 @dataclass(slots=True, kw_only=True)
 class DeliveredBatch:
-    """Files that are taken and moved together.
-
-    Attributes:
-        location: of the folder that holds all of them.
-        completion: the location of the file that says that all is sent; None while it is not there.
-        needs_completion: whether nothing is taken before that file is there.
-        releases: by the location of their folders.
-    """
+    """Files that are taken and moved together."""
 
     location: str
-    completion: str | None
-    needs_completion: bool
+    completion: str | None  # the location of the file that says that all is sent; None while it is not there
+    needs_completion: bool  # whether nothing is taken before that file is there
     releases: Mapping[str, Release] = field(default_factory=dict)
     rows: list[BatchRow] = field(default_factory=list)
+    due_at: datetime | None = None  # when it is taken although it is not complete
 
     @property
     def sender(self) -> str:
@@ -103,7 +97,8 @@ class DeliveredBatch:
         """
         why, rows = self.why_incomplete(), self.moved_rows
         is_settled = not any(each.decision is Decision.SETTLING for each in rows)
-        is_late = is_settled and now - since >= timedelta(seconds=rules.batch_wait_seconds)
+        due_at = since + timedelta(seconds=rules.batch_wait_seconds)
+        self.due_at, is_late = due_at if self.is_sent else None, is_settled and now >= due_at
         if not (is_late and self.is_sent):
             waits_for_others = self.needs_completion and not (is_settled and why is None)
             for each in rows:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from proofsweep.errors import NameTaken, SourceError
+from proofsweep.files.locations import is_within, one_line
 from proofsweep.files.moves import Moves
 from proofsweep.model.ingest import Disposition, PastAnswer
 from proofsweep.model.items import FileFacts, WorkItem, printable
@@ -15,6 +16,7 @@ from proofsweep.model.reasons import Reason
 
 _GONE = frozenset({Reason.MISSING_AUDIO, Reason.SOURCE_CHANGED})
 
+NAMES_TAKEN = "Other files have its names at the target."
 # Files that are moved at once, which mostly wait for a store.
 AT_ONCE = 4
 
@@ -24,17 +26,13 @@ _Done = TypeVar("_Done")
 
 @dataclass(frozen=True, slots=True)
 class DisposalResult:
-    """Where a file is now, and why it was not moved if it should have been.
-
-    Attributes:
-        is_half: whether the move was begun, and can neither be finished nor undone now.
-    """
+    """Where a file is now, and why it was not moved if it should have been."""
 
     disposition: Disposition
     audio: str | None = None
     sidecar: str | None = None
     detail: str | None = None
-    is_half: bool = False
+    is_half: bool = False  # whether the move was begun, and can neither be finished nor undone now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +62,12 @@ class Disposal:
         """Return where files go; None if they stay."""
         return {Disposition.ACCEPTED: self.accepted, Disposition.QUARANTINED: self.quarantine}.get(disposition)
 
+    def bound_for(self, *paths: str) -> str:
+        """Say after a message where files with these names should go, and which setting says so."""
+        settings = {"ingest.accepted": self.accepted or "", "ingest.quarantine": self.quarantine or ""}
+        used = (name for name, target in settings.items() if target and any(is_within(path, target) for path in paths))
+        return f" It should go to {' and to '.join(f'{one_line(settings[name])} ({name})' for name in used)}."
+
     def chosen(self, item: WorkItem, answer: PastAnswer) -> Move | DisposalResult:
         """Choose the names for a file as its verdict says; or say why it stays. Nothing is changed.
 
@@ -83,8 +87,8 @@ class Disposal:
         try:
             move = self._with_free_names(MovedItem(item=item, answer=answer, disposition=disposition), target)
         except SourceError as error:
-            return DisposalResult(Disposition.LEFT, detail=error.message)
-        return move or DisposalResult(Disposition.LEFT, detail="Other files have its names at the target.")
+            return DisposalResult(Disposition.LEFT, detail=error.message + self.bound_for(target))
+        return move or DisposalResult(Disposition.LEFT, detail=NAMES_TAKEN + self.bound_for(target))
 
     def _with_free_names(self, moved: MovedItem, target: str) -> Move | None:
         """Return the first names that are free, or that have these bytes already; the sidecar is copied first.
@@ -115,9 +119,10 @@ class Disposal:
             copied = [*at_once(lambda file: self._copied(move, file), move.files[:-1])]
             copied.append(self._copied(move, move.files[-1]))
         except (NameTaken, SourceError) as error:
-            is_gone = isinstance(error, SourceError) and error.reason in _GONE and move.folder is None
-            disposition = Disposition.GONE if is_gone else Disposition.LEFT
-            result = DisposalResult(disposition, detail=error.message, is_half=not self._is_undone(move))
+            is_of_source = isinstance(error, SourceError) and error.reason in _GONE
+            disposition = Disposition.GONE if is_of_source and move.folder is None else Disposition.LEFT
+            to = "" if is_of_source else self.bound_for(*(each.target for each in move.files))
+            result = DisposalResult(disposition, detail=error.message + to, is_half=not self._is_undone(move))
             return [result] * len(move.items)
         if not any(each.is_there for each in copied):
             return [DisposalResult(Disposition.GONE, detail="It is no longer there.")] * len(move.items)

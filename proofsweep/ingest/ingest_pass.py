@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from proofsweep.catalog.catalog import Catalog
+from proofsweep.catalog.folder_scan import FolderScan
 from proofsweep.catalog.preflight import SizeLimits, work_item_of
 from proofsweep.errors import EmptyCatalog, ResultsError, UsageError
 from proofsweep.ingest.look import Look, Looked, ReadyFiles
@@ -31,22 +32,13 @@ from proofsweep.verify.plan.survey import ignored_entries
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestPass:
-    """One pass.
-
-    Attributes:
-        folder: lists the watched folder anew.
-        chosen: gives the ready files that the person wants.
-        plan: writes the plan of a run with this ID.
-        limits: largest sizes that are sent.
-        rest: waits for a number of seconds.
-        supplier_tag: the tag of a row in `verdicts` that names its supplier.
-    """
+    """One pass."""
 
     results: Results
     watch: Watch
-    folder: Callable[[], Catalog]
+    folder: Callable[[], Catalog]  # lists the watched folder anew
     look: Look
-    chosen: Callable[[Looked], list[ManifestRow]]
+    chosen: Callable[[Looked], list[ManifestRow]]  # gives the ready files that the person wants
     records: Records
     batch_disposal: BatchDisposal
     plan: Callable[[Catalog, str], Plan]
@@ -162,6 +154,8 @@ class IngestPass:
                 looked = self.look(folder, before, recent, self.clock(), known=known, half_moved=half_moved)
             finally:
                 self.report.ignored = ignored_entries(folder)
+                lone = self.look.lone_sidecars(folder) if isinstance(folder, FolderScan) else ()
+                self.report.waiting = [*looked.waiting, *lone]
         self.watch.keep(looked.sightings)
         if looked.batches:
             self.watch.keep_batches(known)

@@ -11,7 +11,7 @@ from itertools import chain
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from proofsweep.catalog.catalog import Catalog, Ignored, PartOfCatalog
+from proofsweep.catalog.catalog import Catalog, Cause, Ignored, PartOfCatalog
 from proofsweep.catalog.folder_scan import FolderScan
 from proofsweep.catalog.preflight import judge_content
 from proofsweep.errors import SourceError
@@ -26,6 +26,7 @@ from proofsweep.model.ingest import (
     Sighting,
     answered_as,
     decide,
+    due_at,
     is_answer_for,
     is_answer_in_batch,
     is_patient,
@@ -34,10 +35,11 @@ from proofsweep.model.ingest import (
     supplier_of,
     version_of,
 )
-from proofsweep.model.items import FileFacts, ManifestRow, Mode, item_id_of, raw_bytes
+from proofsweep.model.items import FileFacts, ManifestRow, Mode, item_id_of, printable, raw_bytes
 from proofsweep.model.known_batches import KnownBatches
 from proofsweep.model.reasons import Reason
 from proofsweep.model.runs import INGEST
+from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.schemas import SNAPSHOT
 from proofsweep.model.tables.snapshot import ANSWERED
 from proofsweep.store.known_rows import newest_answers
@@ -47,22 +49,16 @@ from proofsweep.store.run_index import RunIndex
 from proofsweep.store.snapshot import Snapshot, missing_legs
 from proofsweep.verify.leg.note_leg import LegRows
 
-AnswersOf = Callable[[Collection[str]], Mapping[str, PastAnswer]]
-"""Gives the newest answers of items, by item ID, in the environment of the pass."""
-
 
 @dataclass(slots=True)
 class Looked:
     """What one look found.
 
     Attributes:
-        catalog_name: the part of an item's ID that stands for the folder.
         ready: settled, complete and without an answer.
         answered: files that still lie there, each with its answer.
         recognised: of those, the answers of files whose bytes were answered in another version.
         sightings: of all files without an answer, by item ID.
-        decisions: files by what is done with them.
-        batches: the deliveries, with their rows.
         incomplete: why deliveries that have waited long enough are not complete, by the location of their folders.
     """
 
@@ -74,6 +70,7 @@ class Looked:
     decisions: Counter[Decision] = field(default_factory=Counter)
     batches: Sequence[DeliveredBatch] = ()
     incomplete: dict[str, str] = field(default_factory=dict)
+    waiting: list[Row] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,18 +79,19 @@ class Look:
 
     Attributes:
         digest_of: reads a file and gives its hex sha256; None if there is none.
-        watched: the folder.
-        supplier_tag: the tag that names a file's supplier.
+        answers_of: gives the newest answers of items, by item ID, in the environment of the pass.
+        targets: where files are moved.
         keeps_answered: whether answered files are wanted, to move them.
     """
 
     files: Files
     digest_of: Callable[[str], str | None]
     rules: IngestRules
-    answers_of: AnswersOf
+    answers_of: Callable[[Collection[str]], Mapping[str, PastAnswer]]
     watched: str
     supplier_tag: str
     keeps_answered: bool
+    targets: Sequence[str] = ()
 
     def __call__(
         self,
@@ -134,6 +132,15 @@ class Look:
             self._look_into(each, looked, recent, now)
         return looked
 
+    def lone_sidecars(self, folder: FolderScan) -> Iterator[Row]:
+        """Yield the first sidecars of a listed folder that no audio has, with where their audio was moved before."""
+        for sidecar in folder.orphans:
+            within, detail = path_within(sidecar, self.watched), "no audio beside it has its name"
+            moved = (folder.audio_named(f"{target}/{within}") for target in self.targets)
+            if audio := next(filter(None, moved), None):
+                detail = f"it came after its audio, which is {audio} now: put that beside it, to verify both as a pair"
+            yield _waiting(sidecar, Cause.ORPHAN_SIDECARS, None, detail)
+
     def _sort_batches(
         self, folder: Catalog, rows: Sequence[BatchRow], looked: Looked, known: KnownBatches, now: datetime
     ) -> None:
@@ -167,6 +174,11 @@ class Look:
             ):
                 each.decision = Decision.INCOMPLETE
         looked.decisions[each.decision] += 1
+        if each.decision is Decision.INCOMPLETE_BATCH:
+            looked.waiting.append(_waiting(each.row.audio, each.decision, each.batch.due_at if each.batch else None))
+        elif each.decision in {Decision.SETTLING, Decision.INCOMPLETE, Decision.RESTING}:
+            due = due_at(each.decision, looked.sightings[each.item_id], self.rules)
+            looked.waiting.append(_waiting(each.row.audio, each.decision, due))
         if each.decision is Decision.ANSWERED:
             del looked.sightings[each.item_id]
             if each.answer is not None and self.keeps_answered and each.batch is None:
@@ -214,6 +226,10 @@ class Look:
                 return row.sidecar is not None or audio.has_credential() or not can_be_pair
         except SourceError:
             return True  # its row will say why
+
+
+def _waiting(file: str | None, why: str, due: datetime | None = None, detail: str | None = None) -> Row:
+    return {"file": printable(file or ""), "why": str(why), "due_at": due, "detail": detail}
 
 
 def _recent_answer(recent: Mapping[str, PastAnswer], item_id: str, row: ManifestRow) -> PastAnswer | None:

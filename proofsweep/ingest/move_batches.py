@@ -8,7 +8,7 @@ from functools import partial
 from proofsweep.errors import SourceError
 from proofsweep.files.locations import is_within
 from proofsweep.ingest.batches import BatchRow, DeliveredBatch
-from proofsweep.ingest.dispose import Disposal, DisposalResult, at_once
+from proofsweep.ingest.dispose import NAMES_TAKEN, Disposal, DisposalResult, at_once
 from proofsweep.model.ingest import Disposition
 from proofsweep.model.items import ManifestRow, WorkItem
 from proofsweep.model.moves import FileMove, Move, MovedItem, folders_of
@@ -16,15 +16,10 @@ from proofsweep.model.moves import FileMove, Move, MovedItem, folders_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchDisposal:
-    """Where the deliveries of a watched folder go.
-
-    Attributes:
-        by_release: whether the releases of a batch go by their own verdicts, and not all where the worst one goes.
-        item_of: makes the work item of a row.
-    """
+    """Where the deliveries of a watched folder go."""
 
     disposal: Disposal
-    by_release: bool
+    by_release: bool  # whether the releases of a batch go by their own verdicts, and not all where the worst one goes
 
     def chosen(self, batch: DeliveredBatch, item_of: Callable[[ManifestRow], WorkItem]) -> Move | DisposalResult:
         """Choose the names for all files of a batch whose rows have their answers; or say why it stays.
@@ -43,7 +38,8 @@ class BatchDisposal:
         except SourceError as error:
             return DisposalResult(Disposition.LEFT, detail=error.message)
         if chosen is None:
-            return DisposalResult(Disposition.LEFT, detail="Other files have its names at the target.")
+            targets = (self.disposal.target(each) or "" for each in going)
+            return DisposalResult(Disposition.LEFT, detail=NAMES_TAKEN + self.disposal.bound_for(*targets))
         items = (
             MovedItem(item=item_of(each.row), answer=each.answer, disposition=route.of(each.row.audio or ""))
             for each in batch.moved_rows

@@ -43,12 +43,7 @@ _ANSWER = tuple(each.name for each in fields(PastAnswer))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Records:
-    """Disposes of verified files, and writes down what became of them; made for one pass.
-
-    Attributes:
-        half: moves that could neither be finished nor undone, for the next pass, by where the audio goes.
-        not_moved: rows of files that should have been moved and lie where they were, by item ID.
-    """
+    """Disposes of verified files, and writes down what became of them; made for one pass."""
 
     results: Results
     watch: Watch
@@ -57,8 +52,8 @@ class Records:
     environment: str
     supplier_tag: str
     clock: Clock
-    half: dict[str, Move] = field(default_factory=dict)
-    not_moved: dict[str, Row] = field(default_factory=dict)
+    half: dict[str, Move] = field(default_factory=dict)  # that could neither be finished nor undone, for the next pass
+    not_moved: dict[str, Row] = field(default_factory=dict)  # that should have been moved, by item ID
 
     def has_leg(self, plan: Plan, leg: int) -> bool:
         """Return whether the files that a leg has verified are disposed of."""

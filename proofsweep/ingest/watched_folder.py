@@ -37,26 +37,16 @@ _BUSY = "This folder is being worked on by {holder}."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestContext:
-    """What all passes of one store are given.
-
-    Attributes:
-        store: where claims and sightings are kept.
-        selection: which files are taken.
-        accepted: where accepted files are moved; None leaves them.
-        quarantine: the same for rejected ones.
-        by_release: whether the releases of a batch are moved by their own verdicts.
-        open_catalog: opens a folder.
-        plan: plans a run, with an ID, of a part of the folder.
-    """
+    """What all passes of one store are given."""
 
     results: Results
-    store: Store
+    store: Store  # of claims and sightings
     environment: str
     rules: IngestRules
     selection: Selection
     accepted: str | None
     quarantine: str | None
-    by_release: bool
+    by_release: bool  # whether the releases of a batch are moved by their own verdicts
     supplier_tag: str
     limits: SizeLimits
     open_catalog: Callable[[str], Catalog]
@@ -65,22 +55,17 @@ class IngestContext:
 
     def choice(self, catalog_name: str) -> RowChoice:
         """Return what chooses files; UsageError if the selection cannot be used."""
-        since = self.selection.modified_since(self.clock())
-        return RowChoice(self.selection.where, since, catalog_name=catalog_name)
+        return RowChoice(self.selection.where, self.selection.modified_since(self.clock()), catalog_name=catalog_name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedFolder:
-    """A folder or prefix that this process watches, and no other one; its path is absolute.
-
-    Attributes:
-        term: of the lease that this process holds; the next process takes the next one.
-    """
+    """A folder or prefix that this process watches, and no other one; its path is absolute."""
 
     context: IngestContext
     path: str
     lease: Lease
-    term: int
+    term: int  # of the lease; the next process takes the next one
     disposal: Disposal
 
     def refuse_if_lost(self) -> None:
@@ -104,6 +89,7 @@ class WatchedFolder:
                 watched=self.path,
                 supplier_tag=context.supplier_tag,
                 keeps_answered=disposal.is_wanted,
+                targets=[*filter(None, (disposal.quarantine, disposal.accepted))],
             ),
             chosen=self._chosen,
             records=Records(
@@ -166,7 +152,7 @@ def given_up_items(store: Store, rules: IngestRules) -> set[str]:
 def _refuse_unmounted(path: str, lease: Lease) -> None:
     """Raise CatalogError if a share was mounted there before, and only the empty folder below it is left."""
     before = lease.holder(lease.last())
-    if before and before.facts.get("is_mount") and not posixpath.ismount(path) and not any(os.scandir(path)):
+    if before and before.facts.get("is_mount") and not posixpath.ismount(path) and not os.listdir(path):  # noqa: PTH208
         raise CatalogError(f"{one_line(path)}: the folder is empty, and no share is mounted", catalog=printable(path))
 
 

@@ -70,7 +70,11 @@ def own_header() -> list[str]:
 def own_cells(row: Row, for_supplier: str | None) -> list[object]:
     """Return the report's own cells of a row of `verdicts`, in the order of `own_header`."""
     outcome, reason = str(row["outcome"]), str(row["reason"] or "")
-    known = row | {"in_words": plain_words_for(outcome, reason), "what_to_do": advice_for_outcome(outcome, reason)}
+    is_alone = row.get("sidecar", "") is None
+    known = row | {
+        "in_words": plain_words_for(outcome, reason),
+        "what_to_do": advice_for_outcome(outcome, reason, is_alone=is_alone),
+    }
     known |= {"for_supplier": for_supplier, "id": row["item_id"], RUN_COLUMN: row["run_id"]}
     file = row["audio"] if row["relative_path"] is None else row["relative_path"]
     return [file, *(known[name] for name in (*READ, *NAMED))]

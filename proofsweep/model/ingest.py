@@ -122,6 +122,7 @@ class PassReport:
         decisions: listed files by what was done with them.
         rows: the rows of the `ingest` table that it wrote.
         not_moved: rows of files that should have been moved; those of earlier passes are not written again.
+        waiting: files that later passes take, and sidecars without audio: `file`, `why`, `due_at` and `detail`.
         given_up: items that are not tried again.
         run_ids: the runs that it gave to be verified.
         incomplete: why deliveries that have waited long enough are not complete, by the location of their folders.
@@ -132,6 +133,7 @@ class PassReport:
     decisions: Counter[Decision] = field(default_factory=Counter)
     rows: list[Row] = field(default_factory=list)
     not_moved: list[Row] = field(default_factory=list)
+    waiting: list[Row] = field(default_factory=list)
     given_up: set[str] = field(default_factory=set)
     run_ids: list[str] = field(default_factory=list)
     incomplete: dict[str, str] = field(default_factory=dict)
@@ -164,6 +166,12 @@ def decide(
     if sighting.retry_at is not None and now < sighting.retry_at:
         return Decision.RESTING
     return Decision.TAKE
+
+
+def due_at(decision: Decision, sighting: Sighting, rules: IngestRules) -> datetime | None:
+    """Return when a waiting file is taken if it stays as it is; None if that depends on others."""
+    waits = {Decision.SETTLING: rules.settle_seconds, Decision.INCOMPLETE: rules.pair_seconds}
+    return sighting.since + timedelta(seconds=waits[decision]) if decision in waits else sighting.retry_at
 
 
 def is_patient(sighting: Sighting, now: datetime, rules: IngestRules) -> bool:

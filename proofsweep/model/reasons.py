@@ -268,6 +268,11 @@ _ANY_OTHER = of_service(
     tells_supplier=True,
 )
 
+_NO_SIDECAR = (
+    "reject, and ask the supplier for its sidecar, since no sidecar came with it; if there is none, for the file as it was "
+    "issued"
+)
+
 SOURCE_REASONS = frozenset(reason for reason in Reason if reason.entry.may_be_outage)
 """Reasons that may also say that a whole folder or bucket is away."""
 
@@ -285,9 +290,9 @@ def about(reason: str | None) -> ReasonEntry:
     return REASONS.get(reason or "", _ANY_OTHER)
 
 
-def remedy_for(reason: str) -> str:
-    """Return in one clause what to do about a reason; a reason without an entry gets the general remedy."""
-    return about(reason).remedy
+def remedy_for(reason: str, *, is_alone: bool = False) -> str:
+    """Return in one clause what to do about a reason, perhaps of a file that came without a sidecar."""
+    return _NO_SIDECAR if is_alone and reason == Verdict.UNREADABLE else about(reason).remedy
 
 
 def plain_words_for(outcome: str, reason: str) -> str:
@@ -295,6 +300,6 @@ def plain_words_for(outcome: str, reason: str) -> str:
     return "the service confirmed the credential" if outcome == "accepted" else about(reason).plain
 
 
-def advice_for_outcome(outcome: str, reason: str) -> str:
+def advice_for_outcome(outcome: str, reason: str, *, is_alone: bool = False) -> str:
     """Return what to do about a row by its outcome and reason, also about an accepted one."""
-    return "accept the credential" if outcome == "accepted" else remedy_for(reason)
+    return "accept the credential" if outcome == "accepted" else remedy_for(reason, is_alone=is_alone)

@@ -1,0 +1,193 @@
+"""What a pass over a drop folder says: of files that wait, came alone, cannot be moved, or were there before."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import wave
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from ..worlds import killed_move
+from ..worlds.sandbox_world import Samples, SandboxWorld
+
+
+@pytest.fixture
+def drop(world: SandboxWorld, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty watched folder, from which files are moved; they settle at once and wait for no sidecar."""
+    settings = {"SETTLE_SECONDS": "0", "PAIR_SECONDS": "0"}
+    settings |= {"ACCEPTED": f"{world.folder}/accepted", "QUARANTINE": f"{world.folder}/quarantine"}
+    for name, text in settings.items():
+        monkeypatch.setenv(f"PROOFSWEEP_INGEST__{name}", text)
+    folder = world.folder / "drop"
+    (folder / "acme").mkdir(parents=True)
+    monkeypatch.chdir(world.folder)  # where letters are written
+    return folder
+
+
+def alone(samples: Samples, verdict: str) -> Path:
+    """Return a WAV without a sidecar that has this verdict."""
+    return next(each.audio for each in samples.files if each.verdict == verdict and each.sidecar is None)
+
+
+def deliver(drop: Path, audio: list[Path], name: str = "song") -> None:
+    """Copy files without sidecars into the folder of a supplier."""
+    for number, path in enumerate(audio):
+        shutil.copy(path, drop / "acme" / f"{name}{number}.wav")
+
+
+@pytest.fixture
+def plain(world: SandboxWorld) -> Path:
+    """A WAV without a credential."""
+    with wave.open(str(world.folder / "plain.wav"), "wb") as file:
+        file.setparams((1, 2, 8_000, 0, "NONE", ""))
+        file.writeframes(bytes(4_000))
+    return world.folder / "plain.wav"
+
+
+def test_a_pass_that_finishes_a_killed_pass_ends_with_what_it_found(
+    world: SandboxWorld, samples: Samples, drop: Path
+) -> None:
+    """All verdicts were there, and no file was moved."""
+    deliver(drop, [alone(samples, "tampered")] * 2)
+    command = [sys.executable, "-m", killed_move.__name__, f"{world.folder}/quarantine", "ingest", str(drop)]
+    killed = subprocess.run([*command, "--results", world.results_url], cwd=Path(__file__).parents[2], check=False)
+    charged = world.charged
+
+    codes = [world.run("ingest", str(drop)), world.run("ingest", str(drop))]
+
+    assert killed.returncode == -signal.SIGKILL
+    assert (codes, world.charged) == ([3, 0], charged)
+    assert [row["disposition"] for row in world.table("ingest")] == ["quarantined"] * 2
+
+
+def test_a_pass_that_takes_over_a_killed_run_prints_no_event(world: SandboxWorld, samples: Samples, drop: Path) -> None:
+    """With `--json`, its output is one object."""
+    deliver(drop, [alone(samples, "valid")] * 2 + [alone(samples, "tampered")] * 2)
+    world.operator.add_fault("verify", "slow", after=2, seconds=3.0)
+    killed = world.start("ingest", str(drop))
+    world.wait_for(lambda: world.journalled(1) or killed.poll() is not None)
+    killed.kill()
+    killed.wait()
+    world.operator.clear_faults()
+
+    command = [sys.executable, "-m", "proofsweep_cli", "ingest", str(drop), "--json", "--results", world.results_url]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert ended.returncode == 3
+    assert len(json.loads(ended.stdout)["rows"]) == 4
+    assert "leg_taken_over" not in ended.stderr
+
+
+def test_a_wav_and_a_sidecar_that_missed_each_other_are_both_told(
+    world: SandboxWorld, plain: Path, drop: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The WAV waited in vain and is in quarantine; then the sidecar comes."""
+    deliver(drop, [plain])
+    codes = [world.run("ingest", str(drop))]
+    first = capfd.readouterr().out
+    world.run("rejects")
+    world.run("export", "--by", "supplier", "--format", "letter")
+    listed = capfd.readouterr().out
+    (drop / "acme" / "song0.wav.sidecar").write_bytes(b"its sidecar")
+    (drop / "acme" / "other.wav.sidecar").write_bytes(b"another one")
+    codes += [world.run("ingest", str(drop))]
+    second = capfd.readouterr().out
+    shutil.move(world.folder / "quarantine" / "acme" / "song0.wav", drop / "acme")
+    world.run("ingest", str(drop))
+
+    (letter,) = [path.read_text() for path in world.folder.rglob("letter-acme.txt")]
+    assert codes == [3, 0]
+    assert "rejected, unreadable: reject, and ask the supplier for its sidecar, since no sidecar came with it" in first
+    assert "no sidecar came with it" in " ".join(listed.split())
+    assert "and no sidecar came" in letter
+    assert "Please send the sidecar of this file." in letter
+    assert "drop: nothing new, 2 sidecars without audio" in second
+    late = (
+        f"{drop}/acme/song0.wav.sidecar: it came after its audio, which is {world.folder}/quarantine/acme/song0.wav now"
+    )
+    assert late in second
+    assert f"{drop}/acme/other.wav.sidecar: no audio beside it has its name" in second
+    assert [row["sidecar"] is None for row in world.table("ingest")] == [True, False]
+
+
+def test_files_that_wait_are_named_with_the_time_at_which_they_are_due(
+    world: SandboxWorld, plain: Path, drop: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Also what is left out is counted: hidden files, and files that are no audio."""
+    monkeypatch.setenv("PROOFSWEEP_INGEST__PAIR_SECONDS", "900")
+    deliver(drop, [plain])
+    shutil.copy(drop / "acme" / "song0.wav", drop / "acme" / ".hidden.wav")
+    (drop / "acme" / "next.wav.part").write_bytes((drop / "acme" / "song0.wav").read_bytes())
+    (drop / "acme" / "cover.jpg").write_bytes(b"no audio")
+
+    code = world.run("ingest", str(drop))
+
+    said = capfd.readouterr().out
+    assert (code, world.charged) == (0, 0)
+    assert "1 named as unfinished, 1 waiting for a sidecar or for their end" in said
+    assert f"{drop}/acme/song0.wav: waiting for a sidecar or for its end, due at 20" in said
+    assert f"{drop}/acme/next.wav.part: named as unfinished" in said
+    assert "ignored: " in said
+    assert "hidden" in said
+    world.run("ingest", str(drop), "--json")
+    document = json.loads(capfd.readouterr().out)
+    assert {each["file"].rpartition("/")[2]: each["why"] for each in document["waiting"]} == {
+        "song0.wav": "incomplete",
+        "next.wav.part": "unfinished",
+    }
+    assert sum(document["ignored"].values()) == 2
+
+
+def test_a_link_out_of_the_folder_is_told_with_what_ingest_has(
+    world: SandboxWorld,
+    samples: Samples,
+    drop: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Settings, since the command has no such options; and nobody is told of a location."""
+    monkeypatch.delenv("PROOFSWEEP_CATALOG__ROOT")
+    (drop / "acme" / "link.wav").symlink_to(alone(samples, "valid"))
+
+    code = world.run("ingest", str(drop))
+
+    said = capfd.readouterr()
+    world.run("export", "--by", "supplier", "--format", "letter")
+    (letter,) = [path.read_text() for path in world.folder.rglob("letter-acme.txt")]
+    assert code == 3
+    assert "link.wav: ineligible, outside_catalog: if this is meant, set catalog.root, or catalog.outside" in said.out
+    assert "--allow-outside" not in said.out + said.err
+    assert "location" not in letter
+
+
+def test_a_move_that_fails_names_the_target_and_the_setting(
+    world: SandboxWorld, samples: Samples, drop: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Of each target that cannot be written."""
+    deliver(drop, [alone(samples, "valid"), alone(samples, "tampered")])
+    (world.folder / "quarantine").write_text("a file, where a folder should be")
+
+    code = world.run("ingest", str(drop))
+
+    said = capfd.readouterr()
+    assert code == 4
+    assert f"It should go to {world.folder}/quarantine (ingest.quarantine)." in said.err
+    assert "(ingest.accepted)" not in said.err
+    assert (world.folder / "accepted" / "acme" / "song0.wav").exists()
+
+
+def test_the_same_file_with_the_same_bytes_is_not_sent_again(world: SandboxWorld, samples: Samples, drop: Path) -> None:
+    """Delivered again under its name it is recognised; under another name it is another file."""
+    good = [alone(samples, "valid")]
+    charges = [world.charged]
+    for name in ("song", "song", "renamed"):
+        deliver(drop, good, name)
+        assert world.run("ingest", str(drop)) == 0
+        charges.append(world.charged)
+
+    assert [after > before for before, after in pairwise(charges)] == [True, False, True]
+    assert sorted(path.name for path in (world.folder / "accepted" / "acme").iterdir()) == ["renamed0.wav", "song0.wav"]
