@@ -269,8 +269,8 @@ _ANY_OTHER = of_service(
 )
 
 _NO_SIDECAR = (
-    "reject, and ask the supplier for its sidecar, since no sidecar came with it; if there is none, for the file as it was "
-    "issued"
+    "reject, and ask the supplier for its sidecar, since no sidecar came with it; if there is none, for the file as it "
+    "was issued"
 )
 
 SOURCE_REASONS = frozenset(reason for reason in Reason if reason.entry.may_be_outage)
