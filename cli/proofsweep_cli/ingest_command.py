@@ -7,13 +7,12 @@ import typer
 
 from proofsweep.answers.pass_lines import json_of_pass, line_of_pass, lines_of_unmoved, messages_of
 from proofsweep.errors import RunMustStop
-from proofsweep.ingest.watched_folder import WatchedFolder
 from proofsweep.model.ingest import PassReport
 from proofsweep.model.reading import Reading, checksums_of
 from proofsweep.model.selection import Selection
 from proofsweep.wiring.engines import utc_now
 from proofsweep.wiring.stores import path_here, resolved_here
-from proofsweep.wiring.watching import tell_of_pass, watched_folder
+from proofsweep.wiring.watching import WatchedFolder, tell_of_pass, watched_folder
 from proofsweep_cli.bounds import print_bounds
 from proofsweep_cli.embedded_server import prefect_api
 from proofsweep_cli.exit_codes import ExitCode, code_of_error, code_of_run

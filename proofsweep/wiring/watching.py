@@ -12,7 +12,8 @@ from proofsweep.alerts.monitor import Monitored, ProbeBatch, monitor, probe_serv
 from proofsweep.alerts.send import Delivery, Gather, Notifier, Receivers, complaints_of, urls_in_file
 from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.ingest import watched_folder as folders
-from proofsweep.ingest.watched_folder import IngestContext, WatchedFolder
+from proofsweep.ingest.watched_folder import IngestContext
+from proofsweep.ingest.watched_folder import WatchedFolder as WatchedFolder  # noqa: PLC0414 - a command names it
 from proofsweep.model.ingest import IngestRules, PassReport
 from proofsweep.model.selection import ALL_ROWS, Selection
 from proofsweep.settings import Settings, environment
