@@ -37,8 +37,8 @@ _NAMED = 100  # sidecars without audio that are named
 class FolderScan:
     """The audio below a folder, sorted by name: a folder's own files, then its subfolders; linked folders come last.
 
-    Folders of deliveries come after all others. Their batches are known, by location, after the last row, and so are the
-    first sidecars that no audio beside them has (`orphans`).
+    Folders of deliveries come after all others. After the last row their batches are known, by location, and the first
+    sidecars that no audio beside them has (`orphans`).
     """
 
     kind = "folder"
