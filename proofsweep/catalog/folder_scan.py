@@ -31,8 +31,6 @@ from proofsweep.model.items import FileFacts, ManifestRow, Mode, printable, raw_
 from proofsweep.model.reading import USUAL_READING, Reading
 from proofsweep.model.reasons import Reason
 
-_NAMED = 100  # sidecars without audio that are named
-
 
 class FolderScan:
     """The audio below a folder, sorted by name: a folder's own files, then its subfolders; linked folders come last.
@@ -72,9 +70,7 @@ class FolderScan:
         self.batches: Mapping[str, Batch] = {}
         self.orphans: list[str] = []
         self.deliveries: DeliveryCounts | None = None
-        self._numbers = count()
-        self._listing = hashlib.sha256()
-        self._walked = False
+        self._numbers, self._listing, self._walked = count(), hashlib.sha256(), False
         self._unfinished: set[str] = set()
         self._reading = reading
         self._anywhere = anywhere or source
@@ -90,8 +86,8 @@ class FolderScan:
             try:
                 os.scandir(path).close()
             except OSError as error:
-                message = f"{one_line(path)}: the folder cannot be read: {error.strerror}"
-                raise CatalogError(message, catalog=printable(path)) from error
+                why = f"the folder cannot be read: {error.strerror}"
+                raise CatalogError(f"{one_line(path)}: {why}", catalog=printable(path)) from error
         return cls._opened(path, options) if is_there else None
 
     @classmethod
@@ -194,16 +190,15 @@ class FolderScan:
             self.ignored[Cause(why)] += len(names)
         orphans = [] if named.are_all else sorted({*sidecars.orphans()} - folder.unfinished)
         self.ignored[Cause.ORPHAN_SIDECARS] += len(orphans)
-        self.orphans += [posixpath.join(folder.location, name) for name in orphans[: _NAMED - len(self.orphans)]]
+        self.orphans += [posixpath.join(folder.location, name) for name in orphans[: 100 - len(self.orphans)]]
         self.ignored[Cause.UNREADABLE] += len(folder.unreadable)
 
     def audio_named(self, sidecar: str) -> str | None:
         """Return the audio anywhere that a sidecar of this location would be named after; None if there is none."""
         folder, name = posixpath.split(sidecar)
         with suppress(SourceError):
-            files = next((each.files for each in self._anywhere.walk(folder)), [])
-            pairs = Sidecars(self._sidecar_names, [name], filter(is_audio_name, files))
-            return next((posixpath.join(folder, audio) for audio in pairs.of_audio), None)
+            files = filter(is_audio_name, next((each.files for each in self._anywhere.walk(folder)), []))
+            return next((f"{folder}/{audio}" for audio in Sidecars(self._sidecar_names, [name], files).of_audio), None)
         return None
 
     def row_at(self, location: str) -> ManifestRow:
@@ -229,7 +224,8 @@ class FolderScan:
                 continue
             left, messages = deliveries.take(folder)
             for message in messages:
-                self._listing.update(self._named_version(message.location, message.facts.version))
+                named = path_within(message.location, self._path), message.facts.version
+                self._listing.update(b"\0".join(map(raw_bytes, named)) + b"\0\0")
             if left is not None:
                 self.ignored[Cause.NOT_AUDIO] += len(folder.files) - len(left.files)
                 yield from self.rows_in(left)
@@ -282,9 +278,6 @@ class FolderScan:
         audio, sidecar = (path_within(each or "", self._path) for each in (row.audio, row.sidecar))
         facts = (audio, sidecar or row.contested_sidecar or "", row.audio_version or "", row.sidecar_version or "")
         return b"\0".join(map(raw_bytes, facts)) + b"\0\0"
-
-    def _named_version(self, location: str, version: str) -> bytes:
-        return b"\0".join(map(raw_bytes, (path_within(location, self._path), version))) + b"\0\0"
 
     def _folder_row(self, folder: Folder) -> ManifestRow:
         path = posixpath.join(folder.location, "")

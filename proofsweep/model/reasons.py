@@ -260,19 +260,12 @@ REASONS: Mapping[str, ReasonEntry] = MappingProxyType(
 )
 """Every reason by its word in the `reason` column: the verdicts but `valid`, then ours."""
 
-_ANY_OTHER = of_service(
-    "",
-    "the service gave no answer that can be used",
-    "A reason without an entry, such as a status of the service.",
-    _REPORT_IT,
-    tells_supplier=True,
-)
+_OTHER = "the service gave no answer that can be used", "A reason without an entry, such as a status of the service."
+_ANY_OTHER = of_service("", *_OTHER, _REPORT_IT, tells_supplier=True)
 
 _NO_SIDECAR = (
-    "reject, and ask the supplier for its sidecar, since no sidecar came with it; if there is none, for the file as it "
-    "was issued"
+    "reject, and ask the supplier for its sidecar: no sidecar came with it; else for the file as it was issued"
 )
-
 SOURCE_REASONS = frozenset(reason for reason in Reason if reason.entry.may_be_outage)
 """Reasons that may also say that a whole folder or bucket is away."""
 

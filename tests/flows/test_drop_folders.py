@@ -102,7 +102,7 @@ def test_a_wav_and_a_sidecar_that_missed_each_other_are_both_told(
 
     (letter,) = [path.read_text() for path in world.folder.rglob("letter-acme.txt")]
     assert codes == [3, 0]
-    assert "rejected, unreadable: reject, and ask the supplier for its sidecar, since no sidecar came with it" in first
+    assert "rejected, unreadable: reject, and ask the supplier for its sidecar: no sidecar came with it" in first
     assert "no sidecar came with it" in " ".join(listed.split())
     assert "and no sidecar came" in letter
     assert "Please send the sidecar of this file." in letter
