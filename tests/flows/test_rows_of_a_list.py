@@ -1,0 +1,86 @@
+"""Rows of a supplier's list are named as an editor counts them, and spellings of one supplier are one, everywhere."""
+
+import json
+from itertools import cycle
+
+import pytest
+from openpyxl import Workbook  # type: ignore[import-untyped]  # it has none
+
+from ..worlds.sandbox_world import Samples, SandboxWorld
+
+SPELLINGS = ("Nordlicht", "NORDLICHT ", " nordlicht")
+
+
+def listed(world: SandboxWorld, samples: Samples) -> str:
+    """Write a workbook with a title, of files that are rejected and one that is sent twice; give its path."""
+    bad = [sample for sample in samples.files if sample.verdict == "tampered"][:3]
+    book = Workbook()
+    for row in (["Deliveries of November"], [], ["audio", "old"], ["audio", "supplier", "sidecar"]):
+        book.active.append(row)
+    for sample, supplier in zip([*bad, samples.valid[0], samples.valid[0]], cycle(SPELLINGS), strict=False):
+        book.active.append([str(sample.audio), supplier, str(sample.sidecar) if sample.sidecar else None])
+    book.active.insert_rows(6)
+    book.save(world.folder / "november.xlsx")
+    return str(world.folder / "november.xlsx")
+
+
+def test_rows_and_suppliers_of_a_list(
+    world: SandboxWorld, samples: Samples, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tables, explain, rejects, reports and letters agree; a run keeps the header's row for its resume."""
+    monkeypatch.chdir(world.folder)
+    catalog = listed(world, samples)
+
+    def said(*arguments: str) -> str:
+        capsys.readouterr()
+        world.run(*arguments)
+        return capsys.readouterr().out
+
+    code = world.run("verify", catalog, "--header-row", "4", "--max-calls", "6")
+    resumed = world.run("resume")
+    rows = world.rows()
+    explained, twice = (said("explain", rows[at]["item_id"]) for at in (1, 4))
+    rejected = json.loads(said("rejects", "--by", "supplier", "--json"))
+    by_night = json.loads(
+        said("query", "SELECT supplier, count(*) AS files FROM catalog GROUP BY ALL", "--format", "json")
+    )
+    said("export", "--by", "supplier", "--format", "letter", "--only", "rejected", "--file", "letters/l.txt")
+    said("export", "--by", "supplier", "--file", "all.csv")
+    (letter,), (report,) = (list(world.folder.glob(each)) for each in ("letters/*.txt", "all-*.csv"))
+
+    assert (code, resumed) == (6, 3)
+    assert [row["manifest_line"] for row in rows] == [f"november.xlsx, row {row}" for row in (5, 7, 8, 9, 10)]
+    assert "(sandbox), november.xlsx, row 7: rejected" in explained
+    assert "november.xlsx, row 9: accepted" in twice
+    assert "november.xlsx, row 10: accepted" in twice
+    assert [(group["value"], group["rows"], group["lines"]) for group in rejected["groups"]] == [
+        ("Nordlicht", 3, [f"november.xlsx, row {row}" for row in (5, 7, 8)])
+    ]
+    assert by_night == [{"supplier": "Nordlicht", "files": 4}]
+    assert "Nordlicht" in letter.read_text()
+    assert "november.xlsx, row 8" in report.read_text("utf-8-sig")
+
+
+def test_a_supplier_is_one_over_several_lists(
+    world: SandboxWorld, samples: Samples, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if each list spells it in its own way, the composed letters included: in lists, letters and pages."""
+    monkeypatch.chdir(world.folder)
+    bad = [sample for sample in samples.files if sample.verdict == "tampered"][:2]
+    for number, (sample, supplier) in enumerate(zip(bad, ("Süd", "SU\u0308D"), strict=True)):
+        path = world.folder / f"list-{number}.csv"
+        path.write_text(f'audio,sidecar,supplier\n"{sample.audio}","{sample.sidecar or ""}",{supplier}\n')
+        monkeypatch.setenv("PROOFSWEEP_CATALOG__NAME", f"list {number}")
+        world.run("verify", str(path))
+
+    capsys.readouterr()
+    world.run("rejects", "--by", "supplier", "--json")
+    groups = json.loads(capsys.readouterr().out)["groups"]
+    world.run("export", "--by", "supplier", "--format", "letter", "--only", "rejected", "--file", "letters/l.txt")
+    world.run("report", "--by", "supplier", "--file", "page.html")
+    page = (world.folder / "page.html").read_text("utf-8")
+
+    assert [group["rows"] for group in groups] == [2]
+    assert len(list(world.folder.glob("letters/*.txt"))) == 1
+    assert page.count('<tr><th scope="row">S') == 1
+    assert '<th scope="row">SU\u0308D</th><td data-label="files">2</td>' in page
