@@ -62,14 +62,10 @@ def encoding_of(file: BufferedIOBase) -> Encoding:
     """
     try:
         start = file.read(4)
-        return _marked(start) or _by_letters(_pieces(file, start))
+        name = marked_codec(start)
+        return _by_letters(_pieces(file, start)) if name in {None, "utf-8-sig"} else Encoding(str(name))
     finally:
         file.seek(0)
-
-
-def _marked(start: bytes) -> Encoding | None:
-    name = marked_codec(start)
-    return None if name in (None, "utf-8-sig") else Encoding(str(name))
 
 
 def _by_letters(pieces: Iterator[bytes]) -> Encoding:
