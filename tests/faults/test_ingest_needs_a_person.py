@@ -38,7 +38,10 @@ def delivered(world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_files_that_a_full_disk_keeps_from_being_moved_are_told_until_they_are_moved(
     world: ForeignWorld, delivered: Path, small_target: Path, hook: Webhook, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Each pass exits with 4 or is NotMoved, says why on a line, and sends nothing again; somebody is told once."""
+    """Each pass exits with 4 or is NotMoved, says why and where, and sends nothing again; somebody is told once.
+
+    The pass that moves them ends with what it has moved: half of them are rejected.
+    """
     from proofsweep_flows.check_ingest import check_ingest  # noqa: PLC0415 - Prefect reads the environment on import
 
     for number in range(FILES):
@@ -59,10 +62,12 @@ def test_files_that_a_full_disk_keeps_from_being_moved_are_told_until_they_are_m
     filler.unlink()
     codes += [world.run("ingest", str(delivered)), world.run("ingest", str(delivered))]
 
-    assert codes == [4, 4, 0, 0]
-    assert "proofsweep: 16 not moved: The file cannot be moved: No space left on device." in first.err
+    why = f"The file cannot be moved: No space left on device. It should go to {small_target}/"
+    assert codes == [4, 4, 3, 0]
+    assert f"proofsweep: 8 not moved: {why}ok (ingest.accepted)." in first.err
+    assert f"proofsweep: 8 not moved: {why}bad (ingest.quarantine)." in first.err
     assert (state.type.value, state.name) == ("FAILED", "NotMoved")
-    assert "16 not moved: The file cannot be moved: No space left on device." in str(state.message)
+    assert f"8 not moved: {why}bad (ingest.quarantine)." in str(state.message)
     assert told == ["proofsweep: verified files that are not moved: 16 (elsewhere)"]
     assert world.service.charged == charged
     assert (digests_in(delivered), digests_in(small_target)) == (digests_in(), expected)
