@@ -9,27 +9,16 @@ from typing import Self
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """All about one ending.
+    """All about one ending."""
 
-    Attributes:
-        word: as in the column `ended_by`.
-        meaning: when a leg ends so, in a clause.
-        exit_code: of a command whose run ended so, while rows remain.
-        state: the name of the state of its flow run.
-        alert: the kind of the alert that tells of this state; None if nobody is told.
-        does_its_work: whether the leg did what it was to do, if it finished rows.
-        is_cancelled: whether the state is of Prefect's type Cancelled; those of other endings are not.
-        goes_on: whether the next run goes on with the rows that remain.
-    """
-
-    word: str
-    meaning: str
-    exit_code: int
-    state: str
-    alert: str | None = None
-    does_its_work: bool = False
-    is_cancelled: bool = False
-    goes_on: bool = True
+    word: str  # as in the column `ended_by`
+    meaning: str  # when a leg ends so, in a clause
+    exit_code: int  # of a command whose run ended so, while rows remain
+    state: str  # the name of the state of its flow run
+    alert: str | None = None  # the kind of the alert that tells of this state; None if nobody is told
+    does_its_work: bool = False  # whether the leg did what it was to do, if it finished rows
+    is_cancelled: bool = False  # whether the state is of Prefect's type Cancelled; those of other endings are not
+    goes_on: bool = True  # whether the next run goes on with the rows that remain
 
 
 class EndedBy(StrEnum):

@@ -15,8 +15,6 @@ LOGGER = "proofsweep"
 
 
 class Event(StrEnum):
-    """Every event that is logged, in the past tense. None holds a key, URL, proof ID or body."""
-
     SERVICE_AWAITED = "service_awaited"
     LEG_OPENED = "leg_opened"
     LEG_CLOSED = "leg_closed"

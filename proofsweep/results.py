@@ -57,7 +57,6 @@ class ResultsStore:
 
     @property
     def url(self) -> str:
-        """Where the store is."""
         return self._results.store.url
 
     def run_ids(self) -> list[str]:

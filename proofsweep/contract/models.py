@@ -62,8 +62,6 @@ class RotatedKeyResponse(Resource):
 
 
 class UsagePlan(Resource):
-    """The quota of the caller's plan."""
-
     quota_limit: Number = None
     quota_period: Text = None
 

@@ -37,7 +37,6 @@ class AssetFile(LocalFile):
             self.error = error
 
     def close(self) -> None:
-        """Free the file."""
         super().close()
         self._note_closed()
 

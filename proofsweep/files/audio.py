@@ -27,24 +27,17 @@ _LOCAL = LocalFiles()
 
 
 class AudioFile:
-    """Audio that is open from its first read to the last byte sent; leaving its `with` block closes it.
-
-    Attributes:
-        audio_format: judged by the content.
-        unlisted: the name of audio that the contract does not list; None for other content.
-        facts: size and version when it was opened.
-        sha256: hex digest of the bytes of the last whole pass over `chunks`; None before one.
-        declared: the algorithm and the hex digest that the file must have; None if none is declared, or once it was
-            compared.
-    """
+    """Audio that is open from its first read to the last byte sent; leaving its `with` block closes it."""
 
     def __init__(self, file: OpenFile) -> None:
         self._file = file
-        self.sha256: str | None = None
+        self.sha256: str | None = None  # hex digest of the bytes of the last whole pass over `chunks`; None before one
+        # the algorithm and the hex digest that the file must have; None if none is declared, or once it was compared.
         self.declared: tuple[str, str] | None = None
-        self.facts: FileFacts = file.facts()
+        self.facts: FileFacts = file.facts()  # size and version when it was opened
         front, tagged = _front(file)
-        self.audio_format: AudioFormat = format_of(front, tagged=tagged)
+        self.audio_format: AudioFormat = format_of(front, tagged=tagged)  # judged by the content
+        # the name of audio that the contract does not list; None for other content.
         self.unlisted = unlisted_audio(front) if self.audio_format is AudioFormat.UNKNOWN else None
 
     def chunks(self) -> Iterator[bytes]:

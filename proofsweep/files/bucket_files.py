@@ -58,7 +58,6 @@ class BucketFile(OpenFile):
         self._start, self._piece = 0, self._head
 
     def facts(self) -> FileFacts:
-        """Return the facts of the version that is read; another one may have taken its path."""
         return self._opened
 
     def read_at(self, offset: int, most_bytes: int) -> bytes:

@@ -35,7 +35,6 @@ class Files:
         return files
 
     def facts(self, location: str) -> FileFacts | None:
-        """Return what is known of a file without opening it; for an object this is a request."""
         return self._source_of(location).facts(location)
 
     def open(self, location: str, *, is_whole: bool = False) -> OpenFile | None:
@@ -45,7 +44,6 @@ class Files:
         return self._source_of(location).walk(location)
 
     def names(self, folder: str) -> list[str]:
-        """Return the names of all files and folders in a folder of this machine; none if it cannot be listed."""
         return self._local.names(folder)
 
     def in_folder(self, folder: str) -> Mapping[str, FileFacts | None]:
@@ -60,7 +58,6 @@ class Files:
 
     @property
     def buckets(self) -> "BucketFiles":
-        """The source of bucket URLs alone, wherever they lie."""
         from proofsweep.files.bucket_files import BucketFiles  # noqa: PLC0415 - only for buckets, which few have
 
         with self._lock:

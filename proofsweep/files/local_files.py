@@ -80,8 +80,6 @@ FOLDERS_KEPT = 1_024  # whose paths without links are remembered
 
 
 class LocalFile(OpenFile):
-    """An open regular file."""
-
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
@@ -143,7 +141,6 @@ class LocalFiles:
         return LocalFolders(self._root, self.rule).walk(location)
 
     def names(self, folder: str) -> list[str]:
-        """Return the names of all files and folders in a folder; none if it cannot be listed."""
         try:
             return os.listdir(folder if self._root is None else path_inside(folder, self._root))  # noqa: PTH208 -- of text
         except (OSError, ValueError, SourceError):

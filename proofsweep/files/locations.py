@@ -95,7 +95,6 @@ def without_secrets(written: str) -> str:
 
 
 def is_bucket(location: str) -> bool:
-    """Return whether an absolute location lies in a bucket."""
     scheme, has_scheme, _ = location.partition("://")
     return bool(has_scheme) and scheme.lower() in BUCKET_SCHEMES
 

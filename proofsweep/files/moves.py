@@ -163,18 +163,15 @@ class Moves:
         return facts
 
     def remove(self, source: str, facts: FileFacts) -> bool:
-        """Remove a file that was copied; say whether it is gone: one that changed since then stays."""
         return self._files_at(source).remove(source, facts)
 
     def discard(self, copy: str, sha256: str) -> None:
-        """Delete a copy that has no use; a file with other bytes stays."""
         self.clear(copy)
         facts = self._facts_of(copy, sha256)
         if facts is not None:
             self.remove(copy, facts)
 
     def clear(self, target: str) -> None:
-        """Heal what a killed process has left of a copy to this name."""
         if not is_bucket(target):  # an object appears whole or not at all
             self._local.clear(target)
 
@@ -185,7 +182,6 @@ class Moves:
         return False
 
     def put_back(self, folder: str) -> None:
-        """Restore the names of files that a killed process had renamed in a folder or below it."""
         if not is_bucket(folder):  # an object is never renamed
             self._local.put_back(folder)
 

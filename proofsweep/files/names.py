@@ -37,8 +37,6 @@ def is_audio_name(path: str) -> bool:
 
 
 class LeftOut(StrEnum):
-    """Why an entry of a listing is no file of the catalog."""
-
     HIDDEN = "hidden"  # its name begins with one dot
     HIDDEN_AUDIO = "hidden_audio"  # such a file, or one in such a folder, by the ending of its name
     SYSTEM_FOLDERS = "system_folders"
@@ -78,7 +76,6 @@ class ListingRule:
         return LeftOut.HIDDEN_AUDIO if is_audio else LeftOut.HIDDEN
 
     def is_excluded(self, path: str) -> bool:
-        """Return whether a file, or a folder on the way to it, is excluded."""
         parts = path.split("/")
         return any(
             self.why("/".join(parts[:end]), is_folder=end < len(parts)) is LeftOut.EXCLUDED

@@ -13,8 +13,6 @@ from proofsweep.model.reasons import Ineligible
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folder:
-    """One folder of a walk."""
-
     location: str  # of the folder itself
     files: list[str]  # names of its files; links that lead nowhere are among them
     links: frozenset[str] = frozenset()  # of the files, those that are links
@@ -27,8 +25,6 @@ class Folder:
 
 
 class OpenFile(Protocol):
-    """One open file, so that all reads are of the same one. Leaving its `with` block closes it."""
-
     def facts(self) -> FileFacts:
         """Return the facts of what is read; those of a local file now, since it may change while it is open."""
         ...
@@ -37,9 +33,7 @@ class OpenFile(Protocol):
         """Return at least one byte and at most `most_bytes`, none at the end; SourceError if it cannot be read."""
         ...
 
-    def close(self) -> None:
-        """Close the file."""
-        ...
+    def close(self) -> None: ...
 
     def __enter__(self) -> Self:
         return self
@@ -57,9 +51,7 @@ class Source(Protocol):
 
     rule: ListingRule
 
-    def facts(self, location: str) -> FileFacts | None:
-        """Return what is known of a file without opening it."""
-        ...
+    def facts(self, location: str) -> FileFacts | None: ...
 
     def open(self, location: str, *, is_whole: bool = False) -> OpenFile | None:
         """Open a file for reading, `is_whole` if all of it will be read; never waits for a writer."""

@@ -7,26 +7,18 @@ from proofsweep.model.bounds import duration_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """The coverage of a catalog as it is listed now.
+    """The coverage of a catalog as it is listed now."""
 
-    Attributes:
-        rows: of the whole catalog; those that can never be sent count too.
-        answered: of these, the rows whose files, as they are now, have an answer younger than `max_age`.
-        max_age: a span like `30d`.
-    """
-
-    rows: int
-    answered: int
-    max_age: str
+    rows: int  # of the whole catalog; those that can never be sent count too
+    answered: int  # of these, the rows whose files, as they are now, have an answer younger than `max_age`
+    max_age: str  # a span like `30d`
 
     @property
     def percent(self) -> int:
-        """The share in whole percent, rounded down: 100 means every row."""
         return self.answered * 100 // self.rows if self.rows else 0
 
     @property
     def sentence(self) -> str:
-        """Say it to a person."""
         time = duration_of(self.max_age)
         age = f"{time.days} days" if time.days > 1 and not time.seconds else self.max_age.strip()
         answered = f"{self.answered:,} of {self.rows:,} rows"

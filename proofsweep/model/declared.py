@@ -20,14 +20,10 @@ _SAME: Final = {"sha": "sha1", "sha2": "sha256"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declared:
-    """What a message, a checksum list or a bag says of one file.
+    """What a message, a checksum list or a bag says of one file."""
 
-    Attributes:
-        size_bytes: None if it says none.
-        digests: in lower-case hex, by algorithm, one of `ALGORITHMS`.
-    """
-
-    size_bytes: int | None = None
+    size_bytes: int | None = None  # None if it says none
+    # in lower-case hex, by algorithm, one of `ALGORITHMS`.
     digests: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def __bool__(self) -> bool:
@@ -81,7 +77,6 @@ def declared_json(declared: Declared | None) -> str | None:
 
 
 def declared_from(text: str | None) -> Declared | None:
-    """Read what `declared_json` wrote."""
     if text is None:
         return None
     facts = json.loads(text)

@@ -6,25 +6,16 @@ from dataclasses import dataclass
 
 @dataclass(slots=True, kw_only=True)
 class DeliveryCounts:
-    """What a scan found of deliveries.
-
-    Attributes:
-        senders: of messages that can be read.
-        files: that messages name as audio of recordings.
-        missing: named files, and messages that a manifest names, that are not there.
-        unnamed: audio of releases that no message names.
-        unreadable: messages that cannot be read.
-        without_files: messages that name no audio: updates of metadata alone, and those that withdraw a release.
-    """
+    """What a scan found of deliveries."""
 
     batches: int = 0
     releases: int = 0
-    senders: int = 0
-    files: int = 0
-    missing: int = 0
-    unnamed: int = 0
+    senders: int = 0  # of messages that can be read
+    files: int = 0  # that messages name as audio of recordings
+    missing: int = 0  # named files, and messages that a manifest names, that are not there
+    unnamed: int = 0  # audio of releases that no message names
     unreadable: int = 0
-    without_files: int = 0
+    without_files: int = 0  # messages that name no audio: updates of metadata alone, and those that withdraw a release
 
     @property
     def in_words(self) -> str:

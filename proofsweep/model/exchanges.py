@@ -69,7 +69,6 @@ class Exchange:
 
     @property
     def is_success(self) -> bool:
-        """Return whether the status is 2xx and the whole answer was read."""
         return self.failure is None and 200 <= (self.status or 0) < 300  # noqa: PLR2004 - the class of statuses
 
     @property

@@ -14,18 +14,14 @@ class AuditFinding:
 
 @dataclass(slots=True)
 class Findings:
-    """What was found so far."""
-
     # the records are not as they were written, or contradict each other.
     wrong: list[AuditFinding] = field(default_factory=list)
     notes: list[AuditFinding] = field(default_factory=list)  # all is as it should be, but a reader should know it
 
     def bad(self, where: str, what: str) -> None:
-        """Add what is wrong."""
         self.wrong.append(AuditFinding(where, what))
 
     def note(self, where: str, what: str) -> None:
-        """Add what is worth to know."""
         self.notes.append(AuditFinding(where, what))
 
 
@@ -43,15 +39,12 @@ class Checked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """The result of an audit."""
-
     head: str  # digests of the receipts that no other receipt holds, joined by `+`; empty in a store without receipts
     checked: Checked
     wrong: Sequence[AuditFinding]
     notes: Sequence[AuditFinding]
 
     def document(self) -> dict[str, object]:
-        """Return it as members of a JSON object."""
         checked = self.checked
         return {
             "ok": not self.wrong,

@@ -31,39 +31,24 @@ class Quota:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """Calls, quota and time of a run.
+    """Calls, quota and time of a run."""
 
-    Attributes:
-        calls: keyed calls without any retry.
-        calls_expected: keyed calls with as many retries as in earlier legs, and with probes of the quota.
-        cost_of_row: what a row took from the headroom in earlier legs; None until measured on enough rows.
-        rows_short: rows that the quota does not cover; None if the quota is not known.
-        rows_left: rows that the leg leaves, because of quota, calls or time, as far as these are known.
-        seconds: of the leg that begins now, the program's start included; None until a leg was measured.
-        range_seconds: the shortest and the longest time, where no leg was measured.
-        measured_rows: on how many rows the pace was measured.
-        rate: calls per second that the key is known to get; None if its limit was never reached.
-        binds: what ends the leg while rows remain, or limits its speed.
-        pace_binds: what limits its speed.
-        seconds_if_doubled: of the leg with twice of what limits its speed; None if nothing is known to.
-    """
-
-    calls: int
-    calls_expected: int
-    cost_of_row: float | None
+    calls: int  # keyed calls without any retry
+    calls_expected: int  # keyed calls with as many retries as in earlier legs, and with probes of the quota
+    cost_of_row: float | None  # what a row took from the headroom in earlier legs; None until measured on enough rows
     headroom: int | None
     reserve: int
     quota_reset: datetime | None
-    rows_short: int | None
-    rows_left: int
-    seconds: float | None
-    range_seconds: tuple[float, float] | None
+    rows_short: int | None  # rows that the quota does not cover; None if the quota is not known
+    rows_left: int  # rows that the leg leaves, because of quota, calls or time, as far as these are known
+    seconds: float | None  # of the leg that begins now, the program's start included; None until a leg was measured
+    range_seconds: tuple[float, float] | None  # the shortest and the longest time, where no leg was measured
     ends_at: datetime | None
-    measured_rows: int | None
-    rate: float | None
-    binds: Bind | None
+    measured_rows: int | None  # on how many rows the pace was measured
+    rate: float | None  # calls per second that the key is known to get; None if its limit was never reached
+    binds: Bind | None  # what ends the leg while rows remain, or limits its speed
     pace_binds: Bind | None
-    seconds_if_doubled: float | None
+    seconds_if_doubled: float | None  # of the leg with twice of what limits its speed; None if nothing is known to
 
 
 def forecast(need: Need, quota: Quota, history: Sequence[Measurement], now: datetime, means: Means) -> Forecast:

@@ -26,8 +26,6 @@ _ASK_AGAIN = timedelta(days=1)  # how long a rejection stands that may end witho
 
 
 class Decision(StrEnum):
-    """What a pass does with one file."""
-
     TAKE = "take"
     ANSWERED = "answered"  # this version has its answer
     SETTLING = "settling"  # it may still be written
@@ -39,8 +37,6 @@ class Decision(StrEnum):
 
 
 class Disposition(StrEnum):
-    """Where a verified file is afterwards."""
-
     LEFT = "left"
     ACCEPTED = "accepted"
     QUARANTINED = "quarantined"
@@ -49,18 +45,12 @@ class Disposition(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestRules:
-    """When a file is taken.
+    """When a file is taken."""
 
-    Attributes:
-        settle_seconds: how long size and version must be unchanged.
-        pair_seconds: how long a file waits for its sidecar, or for the end that its header promises.
-        tries: how often one version is tried at most.
-        batch_wait_seconds: how long a delivery waits for the files that it names, before it is taken with its findings.
-    """
-
-    settle_seconds: float
-    pair_seconds: float
-    tries: int
+    settle_seconds: float  # how long size and version must be unchanged
+    pair_seconds: float  # how long a file waits for its sidecar, or for the end that its header promises
+    tries: int  # how often one version is tried at most
+    # how long a delivery waits for the files that it names, before it is taken with its findings.
     batch_wait_seconds: float = 21_600.0
 
     def retry_at(self, tries: int, now: datetime) -> datetime | None:
@@ -82,19 +72,12 @@ class IngestRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sighting:
-    """What the passes so far know of one version of an item that has no answer.
+    """What the passes so far know of one version of an item that has no answer."""
 
-    Attributes:
-        version: of the audio and the sidecar together.
-        since: when a pass first saw this version.
-        tries: how often it failed.
-        retry_at: when it is tried again; None if it has not failed, or is not tried again.
-    """
-
-    version: str
+    version: str  # of the audio and the sidecar together
     since: datetime
     tries: int = 0
-    retry_at: datetime | None = None
+    retry_at: datetime | None = None  # when it is tried again; None if it has not failed, or is not tried again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,29 +99,21 @@ class PastAnswer:
 
 @dataclass(slots=True)
 class PassReport:
-    """What a pass did.
+    """What a pass did."""
 
-    Attributes:
-        decisions: listed files by what was done with them.
-        rows: the rows of the `ingest` table that it wrote.
-        not_moved: rows of files that should have been moved; those of earlier passes are not written again.
-        waiting: files that later passes take, and sidecars without audio: `file`, `why`, `due_at` and `detail`.
-        given_up: items that are not tried again.
-        run_ids: the runs that it gave to be verified.
-        incomplete: why deliveries that have waited long enough are not complete, by the location of their folders.
-        ignored: entries of the folder that are no files to verify, by the cause.
-        is_whole: False if rows of a run remain, and the pass ended there.
-    """
-
-    decisions: Counter[Decision] = field(default_factory=Counter)
+    decisions: Counter[Decision] = field(default_factory=Counter)  # listed files by what was done with them
     rows: list[Row] = field(default_factory=list)
+    # rows of files that should have been moved; those of earlier passes are not written again.
     not_moved: list[Row] = field(default_factory=list)
+    # files that later passes take, and sidecars without audio: `file`, `why`, `due_at` and `detail`.
     waiting: list[Row] = field(default_factory=list)
-    given_up: set[str] = field(default_factory=set)
-    run_ids: list[str] = field(default_factory=list)
+    given_up: set[str] = field(default_factory=set)  # items that are not tried again
+    run_ids: list[str] = field(default_factory=list)  # the runs that it gave to be verified
+    # why deliveries that have waited long enough are not complete, by the location of their folders.
     incomplete: dict[str, str] = field(default_factory=dict)
+    # entries of the folder that are no files to verify, by the cause.
     ignored: Mapping[str, int] = field(default_factory=dict)
-    is_whole: bool = True
+    is_whole: bool = True  # False if rows of a run remain, and the pass ended there
 
 
 def sighted(before: Sighting | None, row: ManifestRow, now: datetime) -> Sighting:
@@ -243,7 +218,6 @@ def text_of_versions(audio: str | None, sidecar: str | None) -> str:
 
 
 def supplier_of(named_audio: str) -> str | None:
-    """Return the first folder below the watched one: each supplier delivers into a folder of its own."""
     folder, is_below, _ = named_audio.partition("/")
     return folder if is_below and folder else None
 

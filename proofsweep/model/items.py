@@ -37,29 +37,25 @@ class ManifestRow:
 
     Locations are absolute paths, or bucket URLs with the raw key. A path that is not UTF-8 holds Python's surrogate
     escapes, as `os.fsdecode` makes them.
-
-    Attributes:
-        named_audio, named_sidecar: the locations relative to the catalog, absolute if they lie outside it.
-        is_told_by_sidecar: whether other rows name the same audio with another sidecar, or with none.
-        audio_facts, sidecar_facts: None if there is no such file.
-        declared: what the delivery says of the audio's bytes.
-        batch, release: the folders of the delivery's batch and release; None outside of one.
     """
 
     number: int  # 0-based, unique within the catalog
     audio: str | None  # None if the manifest's cell is empty
     sidecar: str | None = None
+    # named_audio, named_sidecar: the locations relative to the catalog, absolute if they lie outside it.
     named_audio: str = ""
     named_sidecar: str = ""
-    is_told_by_sidecar: bool = False
+    is_told_by_sidecar: bool = False  # whether other rows name the same audio with another sidecar, or with none
     item_id: str | None = None  # the manifest's own `id`, if it has one
     tags: Mapping[str, str] = field(default_factory=dict)  # the manifest's further columns
+    # audio_facts, sidecar_facts: None if there is no such file.
     audio_facts: FileFacts | Unlisted | None = None
     sidecar_facts: FileFacts | Unlisted | None = None
     refused: Ineligible | None = None  # why a file could not be inspected, or must not be
     where: str = ""  # the manifest and the line that say so, for a person; empty for a scan
     contested_sidecar: str | None = None  # the name of a sidecar that this and other audio of the folder claim
-    declared: Declared | None = None
+    declared: Declared | None = None  # what the delivery says of the audio's bytes
+    # batch, release: the folders of the delivery's batch and release; None outside of one.
     batch: str | None = None
     release: str | None = None
     is_touched: bool = False  # whether it has another time than when it was answered, and the same size
@@ -71,7 +67,6 @@ class ManifestRow:
 
     @property
     def sidecar_version(self) -> str | None:
-        """The same of the sidecar."""
         return self.sidecar_facts.version if isinstance(self.sidecar_facts, FileFacts) else None
 
 
@@ -138,7 +133,6 @@ def relative_path_of(row: ManifestRow) -> str | None:
 
 
 def modified_of(row: ManifestRow) -> float | None:
-    """Return when the audio or the sidecar was modified last, in POSIX seconds; None if neither is known."""
     facts = (each for each in (row.audio_facts, row.sidecar_facts) if isinstance(each, FileFacts))
     return max((each.modified for each in facts if each.modified is not None), default=None)
 

@@ -45,7 +45,6 @@ class RotationIntent:
 
     @property
     def operation(self) -> Operation:
-        """The operation under whose ID its calls and its row are kept."""
         return Operation(
             operation_id=self.operation_id,
             kind=OperationKind.ROTATION,
@@ -78,7 +77,6 @@ class Rotation:
         return self.previous_key_expires_at or self.requested_at + GRACE_WINDOW
 
     def row(self) -> Row:
-        """Return the cells of the table."""
         return asdict(self)
 
 

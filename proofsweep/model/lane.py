@@ -31,45 +31,26 @@ class LanePriority(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """One active process, as it was when it wrote last.
-
-    Attributes:
-        priority: a `LanePriority`.
-        rate: calls per second that it keeps to.
-        let_in: calls per second that the service has let in for it lately.
-        need: calls per second that it can use; None for as many as it gets.
-        beat: counts what it wrote; it is alive while this grows.
-        seconds: for how long it has been one.
-        pause_seconds: what was left then of a pause that the service has asked it for.
-        refused: calls answered with 429 since it began.
-        slots: that it has in hand.
-    """
+    """One active process, as it was when it wrote last."""
 
     priority: int
-    rate: float
-    let_in: float = 0.0
-    need: float | None = None
-    beat: int = 0
-    seconds: float = 0.0
-    pause_seconds: float = 0.0
-    refused: int = 0
-    slots: int = 0
+    rate: float  # calls per second that it keeps to
+    let_in: float = 0.0  # calls per second that the service has let in for it lately
+    need: float | None = None  # calls per second that it can use; None for as many as it gets
+    beat: int = 0  # counts what it wrote; it is alive while this grows
+    seconds: float = 0.0  # for how long it has been one
+    pause_seconds: float = 0.0  # what was left then of a pause that the service has asked it for
+    refused: int = 0  # calls answered with 429 since it began
+    slots: int = 0  # that it has in hand
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lane:
-    """What the processes with one key have told each other.
+    """What the processes with one key have told each other."""
 
-    Attributes:
-        bucket: what the lane is taken for; None while nobody has an idea.
-        learned_at: when the rate was last learned, in epoch seconds of the machine that did.
-        keeper: the token of the process that finds the rate for all.
-        members: by their tokens.
-    """
-
-    bucket: TokenBucket | None = None
-    learned_at: float = 0.0
-    keeper: str = ""
+    bucket: TokenBucket | None = None  # what the lane is taken for; None while nobody has an idea
+    learned_at: float = 0.0  # when the rate was last learned, in epoch seconds of the machine that did
+    keeper: str = ""  # the token of the process that finds the rate for all
     members: Mapping[str, Member] = field(default_factory=dict)
 
 

@@ -13,22 +13,18 @@ def is_run_id(text: str) -> bool:
 
 
 def run_folder(run_id: str) -> str:
-    """Where a run keeps its internal objects."""
     return f"_runs/{run_id}"
 
 
 def plan_name(run_id: str) -> str:
-    """The plan; a run exists once its plan exists."""
     return f"{run_folder(run_id)}/plan.json"
 
 
 def shards_folder(run_id: str) -> str:
-    """Where the work items of a run lie."""
     return f"{run_folder(run_id)}/shards"
 
 
 def shard_name(run_id: str, shard: int) -> str:
-    """The work items of one shard, in manifest order."""
     return f"{shards_folder(run_id)}/{shard:05}.parquet"
 
 
@@ -43,7 +39,6 @@ def listed_name(run_id: str, number: int) -> str:
 
 
 def gone_folder(run_id: str) -> str:
-    """Where the items lie that a run found to be gone."""
     return f"{run_folder(run_id)}/gone"
 
 
@@ -53,22 +48,18 @@ def gone_name(run_id: str) -> str:
 
 
 def table_folder(table: str, run_date: date) -> str:
-    """Where the parts of a table for one day lie."""
     return f"{table}/run_date={run_date.isoformat()}"
 
 
 def verdicts_name(run_id: str, run_date: date, shard: int, leg: int) -> str:
-    """The one verdicts part that a leg writes for a shard."""
     return f"{table_folder('verdicts', run_date)}/{run_id}-{shard:05}-{leg:03}.parquet"
 
 
 def exchanges_name(run_id: str, run_date: date, seq: int, leg: int) -> str:
-    """One part of a leg's audit trail; `seq` counts from 0."""
     return f"{table_folder('exchanges', run_date)}/{run_id}-{seq:05}-{leg:03}.parquet"
 
 
 def runs_name(run_id: str, run_date: date, leg: int) -> str:
-    """The one row of a leg in the runs table."""
     return f"{table_folder('runs', run_date)}/{run_id}-{leg:03}.parquet"
 
 
@@ -78,23 +69,19 @@ def ingest_name(run_id: str, run_date: date, leg: int) -> str:
 
 
 def shard_and_leg_of(part_name: str) -> tuple[int, int]:
-    """Read shard (or seq) and leg from the name of a part."""
     _, shard, leg = part_name.rsplit("/", 1)[-1].removesuffix(".parquet").split("-")
     return int(shard), int(leg)
 
 
 def leg_of(part_name: str) -> int:
-    """Read the leg from the name of a part of any table."""
     return int(part_name.rpartition("-")[2].removesuffix(".parquet"))
 
 
 def legs_folder(run_id: str) -> str:
-    """Where the claims and receipts of a run's legs lie."""
     return f"{run_folder(run_id)}/legs"
 
 
 def leg_folder(run_id: str, leg: int) -> str:
-    """Where one leg's claim, heartbeats and receipt lie."""
     return f"{legs_folder(run_id)}/{leg:03}"
 
 
@@ -114,7 +101,6 @@ def stop_name(run_id: str, leg: int, token: str) -> str:
 
 
 def receipt_name(run_id: str, leg: int) -> str:
-    """How a leg ended, and its parts."""
     return f"{leg_folder(run_id, leg)}/receipt.json"
 
 
@@ -134,7 +120,6 @@ def begun_name(run_id: str, leg: int, shard: int, first: int, attempt: int = 0) 
 
 
 def pruning_folder(run_id: str) -> str:
-    """Where the intents and receipts of a run's prunings lie."""
     return f"{PRUNED_FOLDER}/{run_id}"
 
 
@@ -144,7 +129,6 @@ def pruning_intent_name(run_id: str, number: int) -> str:
 
 
 def pruning_receipt_name(run_id: str, number: int) -> str:
-    """That a pruning has deleted all that its intent names."""
     return f"{pruning_folder(run_id)}/{number:03}-receipt.json"
 
 
@@ -154,7 +138,6 @@ def prunings_receipt_name(number: int) -> str:
 
 
 def operation_folder(operation_id: str) -> str:
-    """Where an operation keeps its intent and its receipt."""
     return f"{OPERATIONS_FOLDER}/{operation_id}"
 
 
@@ -194,7 +177,6 @@ def is_hour(name: str) -> bool:
 
 
 def operation_names(operation_id: str) -> tuple[str, str]:
-    """The receipt of an operation, and its intent."""
     return operation_receipt_name(operation_id), operation_intent_name(operation_id)
 
 
@@ -219,7 +201,6 @@ def key_name(fingerprint: str) -> str:
 
 
 def rotation_name(fingerprint: str) -> str:
-    """The one intent to rotate a key."""
     return f"_keys/{fingerprint}-rotation.json"
 
 

@@ -32,39 +32,24 @@ class Bind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """What one leg took.
-
-    Attributes:
-        rows: rows that were sent.
-        seconds: from its begin to its end.
-        calls: keyed calls, probes of the quota included.
-        sent_bytes: bytes of all request bodies.
-        throttled: answers with status 429.
-        rate: calls per second that the service lets through, as this leg learned; None if it was never refused.
-        let_through: calls per second between two refusals, at most; None if there were none.
-        cpu_seconds: of this program; None if not recorded.
-        call_seconds: time of all calls of a row together; None if not measured.
-        upload_seconds: of these, the time of its form posts.
-        start_seconds: from the plan to the leg's begin; None of a run that was resumed.
-        quota_spent: by how much the headroom fell; None if it is not known or rose.
-    """
+    """What one leg took."""
 
     rows: int
-    seconds: float
-    calls: int
+    seconds: float  # from its begin to its end
+    calls: int  # keyed calls, probes of the quota included
     sent_bytes: int = 0
-    throttled: int = 0
+    throttled: int = 0  # answers with status 429
+    # calls per second that the service lets through, as this leg learned; None if it was never refused.
     rate: float | None = None
-    let_through: float | None = None
-    cpu_seconds: float | None = None
-    call_seconds: float | None = None
-    upload_seconds: float | None = None
-    start_seconds: float | None = None
-    quota_spent: int | None = None
+    let_through: float | None = None  # calls per second between two refusals, at most; None if there were none
+    cpu_seconds: float | None = None  # of this program; None if not recorded
+    call_seconds: float | None = None  # time of all calls of a row together; None if not measured
+    upload_seconds: float | None = None  # of these, the time of its form posts
+    start_seconds: float | None = None  # from the plan to the leg's begin; None of a run that was resumed
+    quota_spent: int | None = None  # by how much the headroom fell; None if it is not known or rose
 
     @property
     def calls_let_in(self) -> int:
-        """The keyed calls for rows that were not refused with 429."""
         return max(0, self.calls - self.throttled - PROBES_OF_A_LEG)
 
     def shows_uplink(self, workers: int) -> bool:
@@ -82,36 +67,23 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Means:
-    """What a leg works with.
+    """What a leg works with."""
 
-    Attributes:
-        rate: calls per second that this key is known to get; None if nobody has learned it.
-        first_rate: calls per second with which a search for it begins.
-        workers: files in flight at most.
-        ask_seconds: how often the quota is read.
-    """
-
-    rate: float | None = None
-    first_rate: float = 6.0
+    rate: float | None = None  # calls per second that this key is known to get; None if nobody has learned it
+    first_rate: float = 6.0  # calls per second with which a search for it begins
     workers: int = 128
-    ask_seconds: float = 300.0
+    ask_seconds: float = 300.0  # how often the quota is read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegSpeed:
-    """What bounds the speed of a leg.
+    """What bounds the speed of a leg."""
 
-    Attributes:
-        limits: files per second that each thing lets through, as far as it is known.
-        calls_of_row: calls that a file takes, retries included.
-        first_rate: calls per second with which the search for the rate begins; None if the rate is known.
-        around_seconds: what the program takes besides its files.
-    """
-
-    limits: dict[Bind, float]
-    calls_of_row: float = float(CALLS_PER_ITEM)
+    limits: dict[Bind, float]  # files per second that each thing lets through, as far as it is known
+    calls_of_row: float = float(CALLS_PER_ITEM)  # calls that a file takes, retries included
+    # calls per second with which the search for the rate begins; None if the rate is known.
     first_rate: float | None = None
-    around_seconds: float = _START_SECONDS * _AROUND_SHARE
+    around_seconds: float = _START_SECONDS * _AROUND_SHARE  # what the program takes besides its files
 
     @property
     def binds(self) -> Bind:
@@ -125,14 +97,12 @@ class LegSpeed:
         return None if lane is None else lane * self.calls_of_row
 
     def seconds_for(self, rows: int) -> float:
-        """Return how long so many files take."""
         if not rows:
             return 0.0
         most = self.limits.get(self.binds, math.inf)
         return self.around_seconds + (rows / most if self.first_rate is None else self._searching(rows, most))
 
     def rows_in(self, seconds: float, rows: int) -> int:
-        """Return how many of so many files are finished in a time."""
         fitting, too_many = 0, rows + 1
         while too_many - fitting > 1:
             middle = (fitting + too_many) // 2

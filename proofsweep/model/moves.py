@@ -10,17 +10,12 @@ from proofsweep.model.items import WorkItem
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileMove:
-    """One file and where it goes.
-
-    Attributes:
-        sha256: of its bytes, in hex; a file with others is not moved.
-        owns: whether the name was free, so that what is there later is a copy of this move.
-    """
+    """One file and where it goes."""
 
     source: str
     target: str
-    sha256: str
-    owns: bool = True
+    sha256: str  # of its bytes, in hex; a file with others is not moved
+    owns: bool = True  # whether the name was free, so that what is there later is a copy of this move
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,18 +29,13 @@ class MovedItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """Files that belong together, with the names that were chosen for all of them before anything was copied.
+    """Files that belong together, with the names that were chosen for all of them before anything was copied."""
 
-    Attributes:
-        files: the last one is the sign that the others are there: it is copied last and removed first. That is the
-            audio of a pair; of a batch the completion file, else a message.
-        items: what the files are of.
-        folder: the folder of a delivery that moves as a whole; None for the files of one item.
-    """
-
+    # the last one is the sign that the others are there: it is copied last and removed first. That is the audio of a
+    # pair; of a batch the completion file, else a message.
     files: tuple[FileMove, ...]
     items: tuple[MovedItem, ...]
-    folder: str | None = None
+    folder: str | None = None  # the folder of a delivery that moves as a whole; None for the files of one item
 
     @property
     def name(self) -> str:

@@ -13,8 +13,6 @@ from proofsweep.model.exchanges import Call
 
 
 class OperationKind(StrEnum):
-    """What an operation does."""
-
     INVENTORY = "inventory"
     INTERPRETATIONS = "interpretations"
     RECOVERY = "recovery"
@@ -38,7 +36,6 @@ class Operation:
         return self.started_at.astimezone(UTC).date()
 
     def document(self) -> dict[str, object]:
-        """Return what its intent and its receipt say of it."""
         return asdict(self) | {"started_at": self.started_at.isoformat()}
 
 
@@ -61,7 +58,6 @@ class CallCounts:
 
     @property
     def calls(self) -> int:
-        """Keyed calls that were sent."""
         return sum(self.by_day.values())
 
     def add(self, call: Call, status: int | None, bytes_sent: int | None, started_at: datetime) -> None:
@@ -72,7 +68,6 @@ class CallCounts:
             self.by_day[started_at.astimezone(UTC).date().isoformat()] += 1
 
     def document(self) -> dict[str, object]:
-        """Return what a receipt says of them."""
         return {
             "calls": self.calls,
             "calls_by_day": dict(self.by_day),

@@ -62,12 +62,7 @@ class AudioRead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """One item with its outcome and everything that was done for it.
-
-    Attributes:
-        original: another item of this leg with the same bytes, sidecar and mode. Its answer is used for this one.
-        earlier: the `verdicts` row of an earlier run with the same bytes and sidecar, whose answer is used.
-    """
+    """One item with its outcome and everything that was done for it."""
 
     item: WorkItem
     outcome: Outcome
@@ -75,7 +70,9 @@ class Finished:
     finished_at: datetime
     read: AudioRead | None = None
     exchanges: Sequence[Exchange] = field(default=())
+    # another item of this leg with the same bytes, sidecar and mode. Its answer is used for this one.
     original: "Finished | None" = None
+    # the `verdicts` row of an earlier run with the same bytes and sidecar, whose answer is used.
     earlier: Mapping[str, object] | None = None
 
 
@@ -104,7 +101,6 @@ def outcome_of(answer: Answer) -> Accepted | Rejected:
 
 
 def word_for(outcome: Outcome) -> str:
-    """Return the `outcome` column's word."""
     match outcome:
         case Accepted():
             return "accepted"

@@ -39,49 +39,28 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegProgress:
-    """How far a leg is at one instant.
+    """How far a leg is at one instant."""
 
-    Attributes:
-        rows: of the whole plan.
-        finished_before: rows that earlier legs have finished; None until that is known.
-        counts: rows that this leg has finished, by outcome.
-        rate: rows per second over the last minute; None before there is a second to compare.
-        calls: keyed calls of this leg.
-        call_rate: calls per second over the last minute.
-        seconds_left: by the rate of the last ten minutes; None if it cannot be estimated.
-        lane_rate: calls per second that the service lets through; None until it has throttled.
-        most_at_once: calls at once that it lets through; None where no such limit was seen.
-        quota_left: calls left in the key's quota; None if the service did not say.
-        sent_bytes: of the files that the service answered.
-        in_flight: files that have begun and not ended.
-        uploads: files whose bytes are on their way.
-        paused_until: when the pause ends that the service asked for.
-        stops_because: why it ends early, in one sentence; None if it does not.
-        waits_for: what it waits for; None if it goes on as usual.
-        waits_since: since when.
-    """
-
-    rows: int
-    finished_before: int | None = None
-    counts: Mapping[str, int]
-    rate: float | None = None
-    calls: int = 0
-    call_rate: float | None = None
-    seconds_left: float | None = None
-    lane_rate: float | None = None
-    most_at_once: int | None = None
-    quota_left: int | None = None
-    sent_bytes: int = 0
-    in_flight: int = 0
-    uploads: int = 0
-    paused_until: datetime | None = None
-    stops_because: str | None = None
+    rows: int  # of the whole plan
+    finished_before: int | None = None  # rows that earlier legs have finished; None until that is known
+    counts: Mapping[str, int]  # rows that this leg has finished, by outcome
+    rate: float | None = None  # rows per second over the last minute; None before there is a second to compare
+    calls: int = 0  # keyed calls of this leg
+    call_rate: float | None = None  # calls per second over the last minute
+    seconds_left: float | None = None  # by the rate of the last ten minutes; None if it cannot be estimated
+    lane_rate: float | None = None  # calls per second that the service lets through; None until it has throttled
+    most_at_once: int | None = None  # calls at once that it lets through; None where no such limit was seen
+    quota_left: int | None = None  # calls left in the key's quota; None if the service did not say
+    sent_bytes: int = 0  # of the files that the service answered
+    in_flight: int = 0  # files that have begun and not ended
+    uploads: int = 0  # files whose bytes are on their way
+    paused_until: datetime | None = None  # when the pause ends that the service asked for
+    stops_because: str | None = None  # why it ends early, in one sentence; None if it does not
     waits_for: WaitsFor | None = None
     waits_since: datetime | None = None
 
     @property
     def done(self) -> int:
-        """How many rows this leg has finished."""
         return sum(self.counts.values())
 
     @property
@@ -91,19 +70,16 @@ class LegProgress:
 
     @property
     def is_stopping(self) -> bool:
-        """Whether it ends early."""
         return self.stops_because is not None
 
     @property
     def waiting(self) -> str:
-        """What it waits for, in plain words; nothing if it goes on as usual."""
         words = "" if self.waits_for is None else _WORDS[self.waits_for]
         until = "" if self.paused_until is None else f" until {self.paused_until:%H:%M:%S} UTC"
         return words.format(in_flight=_files(self.in_flight), uploads=_files(self.uploads), until=until)
 
     @property
     def lane(self) -> str:
-        """What limits the rate, once that is known."""
         if self.most_at_once is not None:
             return f"at most {self.most_at_once:,} calls at once"
         return "" if self.lane_rate is None else f"lane {self.lane_rate:,.1f} calls/s"
@@ -119,40 +95,29 @@ class LegProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenLeg:
-    """A leg without a receipt: a process works on it, or was killed.
-
-    Attributes:
-        claim: which process claimed it.
-        age_seconds: of its last sign of life; two machines' clocks may be compared for it.
-        is_gone: whether its process is known to have ended; only its own machine can tell.
-        progress: how far it was then; None before its first heartbeat.
-    """
+    """A leg without a receipt: a process works on it, or was killed."""
 
     run_id: str
     leg: int
     claim: Claim
     beaten_at: datetime
-    age_seconds: float
-    is_gone: bool = False
-    progress: LegProgress | None = None
+    age_seconds: float  # of its last sign of life; two machines' clocks may be compared for it
+    is_gone: bool = False  # whether its process is known to have ended; only its own machine can tell
+    progress: LegProgress | None = None  # how far it was then; None before its first heartbeat
 
     @property
     def is_alive(self) -> bool:
-        """Whether it is still worked on, as far as this machine can tell."""
         return not self.is_gone and self.age_seconds <= STALE_SECONDS
 
     @property
     def where(self) -> str:
-        """Which process it is, in words."""
         return f"process {self.claim.pid} on {self.claim.host}"
 
     @property
     def since(self) -> datetime:
-        """When it was claimed."""
         return self.claim.claimed.at
 
     def document(self) -> dict[str, object]:
-        """Return it for JSON."""
         return {
             "run_id": self.run_id,
             "leg": self.leg,

@@ -23,12 +23,10 @@ class Inventory:
     problem: str | None = None  # why the listing may not be whole; None if it is
 
     def count(self, state: str) -> int:
-        """Count the rows of a state."""
         return self.states.get(state, 0)
 
     @property
     def listed(self) -> int:
-        """Count the proofs that the service lists."""
         return sum(self.states.values()) - self.count("not_listed")
 
 
@@ -99,7 +97,6 @@ class Erasure:
     reason: str | None = None
 
     def row(self) -> Row:
-        """Return the cells, but for those that name the operation."""
         return asdict(self)
 
 

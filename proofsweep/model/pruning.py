@@ -55,7 +55,6 @@ class Pruning:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of all objects that go."""
         return sum(each.size_bytes for each in self.deleted)
 
     def rows_of(self, table: str) -> int:
@@ -63,7 +62,6 @@ class Pruning:
         return sum(each.rows or 0 for each in self.deleted if each.name.startswith(f"{table}/"))
 
     def document(self) -> dict[str, object]:
-        """Return the intent as JSON-ready values."""
         totals = {table: self.rows_of(table) for table in TABLES}
         return asdict(self) | {"rows": totals, "size_bytes": self.size_bytes}
 
@@ -90,13 +88,10 @@ def old_runs(records: Iterable[RunRecord], days: int, now: datetime) -> list[Run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prunable:
-    """What can be pruned."""
-
     old_runs: int  # how many runs are old enough, those included of which nothing can go
     begun: Sequence[Pruning]  # prunings that were decided before, and did not come to their end
     new: Sequence[Pruning]  # prunings that are not decided yet; nothing of them is written
 
     @property
     def all(self) -> list[Pruning]:
-        """Return all of them."""
         return [*self.begun, *self.new]

@@ -18,30 +18,20 @@ NO_COLUMN = "none"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What a person says of a manifest; by default, its own names say all.
+    """What a person says of a manifest; by default, its own names say all."""
 
-    Attributes:
-        columns: the name of the column of a role, or `none`.
-        path_maps: beginnings of locations, each with the folder or prefix that it stands for.
-        encoding: the codec's name of manifests of text; None if they show it themselves.
-        sheet: the sheet of workbooks that is read; None for the first.
-        header_row: the line of text, or the row of a sheet, with the names of the columns; None for the first that
-            has them.
-        checksums: locations of checksum lists, and `column:NAME:ALGORITHM` for a column of digests.
-        sidecars_beside: whether sidecars are looked for beside the audio if there is no column for them.
-        supplier_from: which folder of a file, as seen from the root and counted from 1, is the supplier; None for none.
-        supplier_tag: the tag that holds the supplier then.
-    """
-
-    columns: Mapping[str, str] = field(default_factory=dict, hash=False)
+    columns: Mapping[str, str] = field(default_factory=dict, hash=False)  # the name of the column of a role, or `none`
+    # beginnings of locations, each with the folder or prefix that it stands for.
     path_maps: tuple[tuple[str, str], ...] = ()
     encoding: str | None = None
-    sheet: str | None = None
+    sheet: str | None = None  # the sheet of workbooks that is read; None for the first
+    # the line of text, or the row of a sheet, with the names of the columns; None for the first that has them.
     header_row: int | None = None
+    # which folder of a file, as seen from the root and counted from 1, is the supplier; None for none.
     supplier_from: int | None = None
-    supplier_tag: str = "supplier"
-    checksums: tuple[str, ...] = ()
-    sidecars_beside: bool = True
+    supplier_tag: str = "supplier"  # the tag that holds the supplier then
+    checksums: tuple[str, ...] = ()  # locations of checksum lists, and `column:NAME:ALGORITHM` for a column of digests
+    sidecars_beside: bool = True  # whether sidecars are looked for beside the audio if there is no column for them
 
     @property
     def options(self) -> list[tuple[str, str]]:
@@ -60,7 +50,6 @@ class Reading:
 
     @property
     def checksum_lists(self) -> list[str]:
-        """Return the locations of the checksum lists that are named."""
         return [each for each in self.checksums if not each.startswith(_COLUMN)]
 
     @property

@@ -5,8 +5,6 @@ from enum import StrEnum
 
 
 class AtFault(StrEnum):
-    """Where the cause of a reason lies."""
-
     FILE = "the file"
     SOURCE = "our side"  # the catalog, a permission, the place of the files, a setting
     SERVICE = "the service"
@@ -22,26 +20,16 @@ class Heals(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReasonEntry:
-    """All about one reason.
-
-    Attributes:
-        word: as in the column.
-        plain: what is wrong, for people who do not know the column: a clause of at most 60 characters.
-        meaning: when a row has it, in a sentence.
-        remedy: what a person does, in a clause.
-        tells_supplier: whether the supplier of a rejected or ineligible file hears of it.
-        heals: whether the row may come out otherwise without a new version of the file.
-        may_be_outage: whether it may also say that a whole folder or bucket is away.
-    """
+    """All about one reason."""
 
     word: str
-    plain: str
-    meaning: str
-    remedy: str
+    plain: str  # what is wrong, for people who do not know the column: a clause of at most 60 characters
+    meaning: str  # when a row has it, in a sentence
+    remedy: str  # what a person does, in a clause
     at_fault: AtFault
-    tells_supplier: bool = False
-    heals: Heals = Heals.NEVER
-    may_be_outage: bool = False
+    tells_supplier: bool = False  # whether the supplier of a rejected or ineligible file hears of it
+    heals: Heals = Heals.NEVER  # whether the row may come out otherwise without a new version of the file
+    may_be_outage: bool = False  # whether it may also say that a whole folder or bucket is away
 
 
 def of_file(
@@ -54,17 +42,14 @@ def of_file(
     may_be_outage: bool = False,
     tells_supplier: bool = True,
 ) -> ReasonEntry:
-    """Make an entry whose cause lies with the file."""
     return ReasonEntry(word, plain, meaning, remedy, AtFault.FILE, tells_supplier, heals, may_be_outage)
 
 
 def of_source(
     word: str, plain: str, meaning: str, remedy: str, heals: Heals = Heals.HERE, *, may_be_outage: bool = True
 ) -> ReasonEntry:
-    """Make an entry whose cause lies with us."""
     return ReasonEntry(word, plain, meaning, remedy, AtFault.SOURCE, False, heals, may_be_outage)
 
 
 def of_service(word: str, plain: str, meaning: str, remedy: str, *, tells_supplier: bool = False) -> ReasonEntry:
-    """Make an entry whose cause lies with the service."""
     return ReasonEntry(word, plain, meaning, remedy, AtFault.SERVICE, tells_supplier)

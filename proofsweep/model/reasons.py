@@ -294,5 +294,4 @@ def plain_words_for(outcome: str, reason: str) -> str:
 
 
 def advice_for_outcome(outcome: str, reason: str, *, is_alone: bool = False) -> str:
-    """Return what to do about a row by its outcome and reason, also about an accepted one."""
     return "accept the credential" if outcome == "accepted" else remedy_for(reason, is_alone=is_alone)

@@ -16,8 +16,6 @@ RECEIPT_MEMBERS = ("ended_by", "counts", "why", "quota_reset", "cpu_seconds", "d
 
 
 class LegPace(NamedTuple):
-    """What the calls of a leg show."""
-
     call_seconds: float | None = None  # of all calls of a row together; None if not measured
     upload_seconds: float | None = None  # of these, of its form posts
     let_through: float | None = None  # calls per second between two refusals, at most; None if there were none
@@ -25,18 +23,13 @@ class LegPace(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegRecord:
-    """A leg that has ended.
-
-    Attributes:
-        receipt: of its receipt, the `RECEIPT_MEMBERS`.
-        groups: its rows by outcome, verdict and reason, each with `rows` and an `example`; None if nobody counted.
-        pace: the members of its `LegPace`; None if it was not measured.
-    """
+    """A leg that has ended."""
 
     leg: int
-    receipt: Mapping[str, object]
+    receipt: Mapping[str, object]  # of its receipt, the `RECEIPT_MEMBERS`
+    # its rows by outcome, verdict and reason, each with `rows` and an `example`; None if nobody counted.
     groups: Sequence[Row] | None = None
-    pace: Sequence[Any] | None = None
+    pace: Sequence[Any] | None = None  # the members of its `LegPace`; None if it was not measured
 
     @property
     def counts(self) -> Mapping[str, object]:
@@ -71,7 +64,6 @@ class RunRecord:
 
     @property
     def is_superseded(self) -> bool:
-        """Whether other runs of the catalog took its place."""
         endings = (ending_of(leg.receipt.get("ended_by")) for leg in self.legs)
         return any(ending is not None and not ending.goes_on for ending in endings)
 
@@ -80,7 +72,6 @@ class RunRecord:
         return other is None or self._knowledge() > other._knowledge()  # noqa: SLF001 - the same class
 
     def document(self) -> dict[str, object]:
-        """Return the record as JSON-ready values."""
         return {"plan": asdict(self.plan), "legs": [asdict(leg) for leg in self.legs]}
 
     def clock_readings(self) -> Iterator[tuple[int, datetime]]:

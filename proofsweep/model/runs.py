@@ -68,7 +68,6 @@ class Plan:
 
     @property
     def run_date(self) -> date:
-        """The UTC date on which the run was planned; the folders of all its legs have it in their names."""
         return datetime.fromisoformat(self.created_at).astimezone(UTC).date()
 
 

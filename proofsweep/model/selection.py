@@ -23,32 +23,23 @@ _NEEDS_ESCAPES = frozenset('"$`\\!')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """The options by which rows are chosen; without any, all rows are.
+    """The options by which rows are chosen; without any, all rows are."""
 
-    Attributes:
-        since_last: leave out files that are unchanged since their answer, whatever its age.
-        max_age: leave out of these the files whose answer is younger: `30d`.
-        oldest_first: take only as many rows as the calls are enough for: those that were never tried first, then those
-            that were tried longest ago. Otherwise rows come in the catalog's order.
-        where: take only rows that meet this SQL condition.
-        newer_than: take only rows whose audio or sidecar was modified since: an age like `2d`, a date or an instant.
-        skip_without_credential: plan WAVs that carry no credential for sure, and have no sidecar, as ineligible.
-        only: take only rows that stand so by their newest answer: outcomes and reasons, as `rejects` has them.
-        root: the folder or prefix by which files are named; it goes before that of the settings.
-        allow_outside: whether rows may lead out of it.
-        reading: what is said of manifests; it goes before what the settings say.
-    """
-
-    since_last: bool = False
-    max_age: str | None = None
+    since_last: bool = False  # leave out files that are unchanged since their answer, whatever its age
+    max_age: str | None = None  # leave out of these the files whose answer is younger: `30d`
+    # take only as many rows as the calls are enough for: those that were never tried first, then those that were tried
+    # longest ago. Otherwise rows come in the catalog's order.
     oldest_first: bool = False
-    where: str | None = None
+    where: str | None = None  # take only rows that meet this SQL condition
+    # take only rows whose audio or sidecar was modified since: an age like `2d`, a date or an instant.
     newer_than: str | None = None
+    # plan WAVs that carry no credential for sure, and have no sidecar, as ineligible.
     skip_without_credential: bool = False
+    # take only rows that stand so by their newest answer: outcomes and reasons, as `rejects` has them.
     only: tuple[str, ...] = ()
-    root: str | None = None
-    allow_outside: bool = False
-    reading: Reading = USUAL_READING
+    root: str | None = None  # the folder or prefix by which files are named; it goes before that of the settings
+    allow_outside: bool = False  # whether rows may lead out of it
+    reading: Reading = USUAL_READING  # what is said of manifests; it goes before what the settings say
 
     @property
     def text(self) -> str:

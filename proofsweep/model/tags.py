@@ -22,7 +22,6 @@ def key_of_value(value: str) -> str:
 
 
 def tags_of(tags_json: str | None) -> dict[str, str]:
-    """Return the tags of a row as the column `tags` holds them."""
     return json.loads(tags_json) if tags_json else {}
 
 
@@ -36,7 +35,6 @@ def tag_named(name: str, known: Iterable[str]) -> str | None:
 
 
 def tag_of(tags: Mapping[str, str], name: str) -> str | None:
-    """Return the value of a tag of one row; None if the row does not have it."""
     spelling = tag_named(name, tags)
     return None if spelling is None else tags[spelling]
 

@@ -87,10 +87,6 @@ class DeadlineStream(httpcore.NetworkStream):
     """Limits the time from the last byte sent to the end of the answer; the time to send is not limited.
 
     httpcore's own limit is for one read. A slow trickle of bytes, or of interim answers, restarts it each time.
-
-    Attributes:
-        has_read: whether anything was read since the last write.
-        body_bytes_sent: of the body of the last request, in writes that came to their end.
     """
 
     def __init__(self, stream: httpcore.NetworkStream, answer_seconds: float, backend: DeadlineBackend) -> None:
@@ -100,8 +96,8 @@ class DeadlineStream(httpcore.NetworkStream):
         self._due_at = time.monotonic() + answer_seconds
         self._held = b""
         self._write_seconds: float | None = None
-        self.has_read = True
-        self.body_bytes_sent = 0
+        self.has_read = True  # whether anything was read since the last write
+        self.body_bytes_sent = 0  # of the body of the last request, in writes that came to their end
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """Send what is held back; then read, within the limit of one read and the rest of the answer's time."""
@@ -115,7 +111,6 @@ class DeadlineStream(httpcore.NetworkStream):
         return self._stream.read(max_bytes, left_seconds if timeout is None else min(timeout, left_seconds))
 
     def prolong(self, read_bytes: int) -> None:
-        """Allow an answer more time for so many bytes of its body, which the reader bounds."""
         self._due_at += read_bytes / _LEAST_BYTES_PER_SECOND
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
@@ -135,7 +130,6 @@ class DeadlineStream(httpcore.NetworkStream):
             self._due_at = time.monotonic() + self._answer_seconds
 
     def close(self) -> None:
-        """Close the connection."""
         self._stream.close()
 
     def abort(self) -> None:
@@ -152,7 +146,6 @@ class DeadlineStream(httpcore.NetworkStream):
         return self._backend.limited(stream)
 
     def get_extra_info(self, info: str) -> object:
-        """Ask the connection below."""
         return self._stream.get_extra_info(info)
 
 

@@ -42,7 +42,6 @@ def key_file(path: Path) -> KeySource:
 
 
 def key_variable(name: str, environ: Mapping[str, str]) -> KeySource:
-    """Read the key from an environment variable."""
     return lambda: usable_key(environ.get(name, ""), where=f"The environment variable {name}")
 
 

@@ -11,8 +11,6 @@ TakeBody = Callable[[Iterable[bytes], int | None], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What to send. The URL, the headers and the content may hold secrets."""
-
     call: Call
     method: str
     url: str = field(repr=False)
@@ -27,8 +25,6 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back."""
-
     exchange: Exchange
     # the JSON of the body; None where no JSON was expected, or none came.
     document: object = field(default=None, repr=False)

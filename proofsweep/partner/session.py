@@ -53,23 +53,17 @@ class SingleFlight(Generic[_Result]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientContext:
-    """What all sessions of a leg share.
+    """What all sessions of a leg share."""
 
-    Attributes:
-        base_url: ends in `/v1`, without a slash after it.
-        record_unattributed: takes the exchanges that belong to no row.
-        unreadable_headers: those of the quota that were logged, with the first exchange; each is logged once.
-        unnamed_members: of answers, likewise.
-        headroom_check: asks for the calls that are left, on behalf of all sessions.
-    """
-
-    base_url: str
+    base_url: str  # ends in `/v1`, without a slash after it
     transport: Transport
     dispatcher: Dispatcher
     key: CurrentKey
-    record_unattributed: Callable[[Exchange], None]
+    record_unattributed: Callable[[Exchange], None]  # takes the exchanges that belong to no row
+    # those of the quota that were logged, with the first exchange; each is logged once.
     unreadable_headers: dict[str, Exchange] = field(default_factory=dict)
-    unnamed_members: dict[str, Exchange] = field(default_factory=dict)
+    unnamed_members: dict[str, Exchange] = field(default_factory=dict)  # of answers, likewise
+    # asks for the calls that are left, on behalf of all sessions.
     headroom_check: SingleFlight[int | None] = field(default_factory=SingleFlight)
 
 
@@ -87,19 +81,15 @@ class _History:
 
 @dataclass(slots=True)
 class Session:
-    """All exchanges for one item, or for one purpose; used by one thread at a time. A copy begins anew.
-
-    Attributes:
-        control: asked when calls fail for many items. It returns when the service works, and says whether the item may
-            go on with its tries. None where there is only one purpose, so that a refused key ends everything.
-        is_control: its calls go before all others, and also while those are held.
-    """
+    """All exchanges for one item, or for one purpose; used by one thread at a time. A copy begins anew."""
 
     context: ClientContext
     record: Callable[[Exchange], None]
     policy: RetryPolicy
+    # asked when calls fail for many items. It returns when the service works, and says whether the item may go on with
+    # its tries. None where there is only one purpose, so that a refused key ends everything.
     control: Callable[[], bool] | None = None
-    is_control: bool = False
+    is_control: bool = False  # its calls go before all others, and also while those are held
     _history: defaultdict[Call, _History] = field(init=False, default_factory=lambda: defaultdict(_History))
     _holder: object = field(init=False, default_factory=object)
     # Of the last attempt: its ticket, the key in use when it was sent, and when it ended in monotonic seconds.
@@ -109,11 +99,9 @@ class Session:
 
     @property
     def stop(self) -> StopSwitch:
-        """The switch that ends the leg."""
         return self.context.dispatcher.stop
 
     def request(self, call: Call, path: str, method: str = "GET", /, **params: str | int) -> Request:
-        """Return a request to the service."""
         url = self.context.base_url + path  # not urljoin: that would drop the path of the base URL
         return Request(call=call, method=method, url=url, params=params)
 

@@ -103,7 +103,6 @@ class Transport:
         self._backend.abort()
 
     def close(self) -> None:
-        """Close every thread's connections; no thread may be sending."""
         while self._connections:
             self._connections.pop().close()
 

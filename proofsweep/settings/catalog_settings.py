@@ -40,8 +40,6 @@ def _checksums(given: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class CatalogSettings(Section):
-    """How a catalog is read."""
-
     # names of a sidecar beside its audio; a full name goes before a stem, else the first that exists is used.
     sidecar_names: tuple[Annotated[str, AfterValidator(own_pattern)], ...] = ("{name}.sidecar", "{stem}.sidecar")
     sidecars_beside: bool = True  # whether they count for a manifest that has no column for sidecars

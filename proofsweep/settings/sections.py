@@ -110,8 +110,6 @@ class ServiceSettings(Section):
 
 
 class ResultsSettings(Section):
-    """Where the results store is."""
-
     url: str = "results"
 
     @field_validator("url")
@@ -131,14 +129,11 @@ class PaceSettings(Section):
 
 
 class BoundsSettings(Section):
-    """The limits of one leg, unless the command gives others.
-
-    Attributes:
-        until, max_duration: when the window closes: `06:00`, `06:00 Europe/Berlin`, an ISO instant; `7h`, `90m`.
-    """
+    """The limits of one leg, unless the command gives others."""
 
     reserve: Annotated[int, Field(ge=0)] = 0  # calls of the quota that are left to other users of the key
     max_calls: Annotated[int, Field(ge=1)] | None = None
+    # until, max_duration: when the window closes: `06:00`, `06:00 Europe/Berlin`, an ISO instant; `7h`, `90m`.
     until: Readable | None = None
     max_duration: Readable | None = None
     drain_seconds: Seconds = 12.0  # time that a leg gives its items in flight after a request to stop
@@ -154,12 +149,9 @@ class RetrySettings(Section):
 
 
 class AlertsSettings(Section):
-    """Who is told of what needs somebody, and when (docs/alerts.md); the URLs themselves are never settings.
+    """Who is told of what needs somebody, and when (docs/alerts.md); the URLs themselves are never settings."""
 
-    Attributes:
-        urls_file, urls_env, urls_block: where the receivers' URLs are: a file, a variable, a Prefect Secret block.
-    """
-
+    # urls_file, urls_env, urls_block: where the receivers' URLs are: a file, a variable, a Prefect Secret block.
     urls_file: Path | None = None
     urls_env: str | None = None
     urls_block: str | None = None
@@ -191,8 +183,6 @@ class DaskSettings(Section):
 
 
 class TimeoutSettings(Section):
-    """How long a call may take."""
-
     # without a byte of the request being taken, or of the answer; the whole answer has twice as long.
     read_seconds: Seconds = 60.0
 

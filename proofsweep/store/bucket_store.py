@@ -35,14 +35,12 @@ class BucketStore:
         self._store: ObjectStore | None = None
 
     def within(self, folder: str) -> "BucketStore":
-        """Open a longer prefix of the bucket."""
         return BucketStore(f"{self.url}/{folder}", self._open_root, called=self._called)
 
     def path_of(self, name: str) -> None:
         """Return None: an object of a bucket is no file."""
 
     def create(self, name: str, content: bytes) -> None:
-        """Put an object if there is none; one that an unanswered attempt of this call has put counts as created."""
         for _ in range(_CREATE_ATTEMPTS):
             try:
                 obstore.put(self._bucket, self._key(name), content, mode="create")
@@ -70,7 +68,6 @@ class BucketStore:
             self._fail("written", error)
 
     def read(self, name: str) -> bytes | None:
-        """Get an object's content, if there is one."""
         try:
             return bytes(obstore.get(self._bucket, self._key(name)).bytes())
         except FAILURES as error:
@@ -79,23 +76,19 @@ class BucketStore:
             self._fail("read", error)
 
     def read_range(self, name: str, start: int, end: int) -> bytes:
-        """Get the bytes of an object from `start` to before `end`."""
         try:
             return bytes(obstore.get_range(self._bucket, self._key(name), start=start, end=end))
         except FAILURES as error:
             self._fail("read", error)
 
     def names(self, folder: str) -> list[str]:
-        """List the objects right below a folder."""
         return sorted(self.sizes(folder))
 
     def sizes(self, folder: str) -> dict[str, int]:
-        """Read the sizes from the same listing."""
         found = {self._name(meta["path"]): meta["size"] for meta in self._below(folder)["objects"]}
         return {path: size for path, size in found.items() if _is_open(path) and path.startswith(f"{folder}/")}
 
     def folders(self, folder: str, after: str = "") -> list[str]:
-        """List the prefixes right below a folder. After a given one, nothing before it is listed."""
         if after:
             # The listing begins behind all that lies in the folder `after`: `0` is the character that follows `/`.
             below = self._key(folder) + "/"
@@ -109,7 +102,6 @@ class BucketStore:
         return sorted(path.rpartition("/")[2] for path in paths if _is_open(path))
 
     def delete(self, name: str) -> None:
-        """Delete an object, if it is there."""
         try:
             obstore.delete(self._bucket, self._key(name))
         except FAILURES as error:

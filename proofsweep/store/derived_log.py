@@ -40,8 +40,6 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class DerivedLog:
-    """The entries in one folder of a results store."""
-
     store: Store
     folder: str
     clock: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))

@@ -22,15 +22,12 @@ class FolderStore:
 
     @property
     def url(self) -> str:
-        """The folder's path."""
         return str(self._root)
 
     def path_of(self, name: str) -> Path:
-        """Return the file's path."""
         return self._root / name
 
     def create(self, name: str, content: bytes) -> None:
-        """Make a file and its missing folders."""
         path = self._root / name
         with self._wrapped_errors("written"):
             make_folder(path.parent)
@@ -39,7 +36,6 @@ class FolderStore:
             raise NameTaken(f"{name} exists already.")
 
     def replace(self, name: str, content: bytes) -> None:
-        """Put a file in the place of the old one."""
         path = self._root / name
         with self._wrapped_errors("written"):
             make_folder(path.parent)
@@ -49,23 +45,19 @@ class FolderStore:
             sync_folder(path.parent)
 
     def read(self, name: str) -> bytes | None:
-        """Read the file, if there is one."""
         with self._wrapped_errors("read"), suppress(FileNotFoundError, NotADirectoryError):
             return (self._root / name).read_bytes()
         return None
 
     def read_range(self, name: str, start: int, end: int) -> bytes:
-        """Read the bytes of a file from `start` to before `end`."""
         with self._wrapped_errors("read"), (self._root / name).open("rb") as file:
             file.seek(start)
             return file.read(end - start)
 
     def names(self, folder: str) -> list[str]:
-        """List files; drafts of unfinished writes are not objects."""
         return [f"{folder}/{entry.name}" for entry in self._entries(folder) if entry.is_file()]
 
     def sizes(self, folder: str) -> dict[str, int]:
-        """Ask the file system for the size of each file; one that is deleted meanwhile is left out."""
         found: dict[str, int] = {}
         for entry in self._entries(folder):
             with self._wrapped_errors("read"), suppress(FileNotFoundError):
@@ -73,16 +65,13 @@ class FolderStore:
         return found
 
     def folders(self, folder: str, after: str = "") -> list[str]:
-        """List sub-folders."""
         return [entry.name for entry in self._entries(folder) if entry.name > after and entry.is_dir()]
 
     def delete(self, name: str) -> None:
-        """Remove the file, if it is there."""
         with self._wrapped_errors("written"):
             (self._root / name).unlink(missing_ok=True)
 
     def within(self, folder: str) -> "FolderStore":
-        """Open a sub-folder."""
         return FolderStore(self._root / folder, self._called)
 
     def _entries(self, folder: str) -> list[os.DirEntry[str]]:
@@ -160,7 +149,6 @@ def hold(path: Path) -> bool:
 
 
 def let_go(path: Path) -> None:
-    """Unlock a file that this process holds, if it does."""
     if (file := _held.pop(path, None)) is not None:
         file.close()
 

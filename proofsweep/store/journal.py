@@ -27,8 +27,6 @@ MERGED_ROWS = 5_000
 
 @dataclass(slots=True)
 class Journal:
-    """One process's journal of one leg."""
-
     results: Results
     run_id: str
     leg: int

@@ -33,8 +33,6 @@ _CLAIM_FIELDS = frozenset(field.name for field in fields(Claim))
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The lease of one thing in a store."""
-
     results: Results
     name: str  # of what is leased
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)  # gives the time in UTC
@@ -99,7 +97,6 @@ class Lease:
         self._let_go(number)  # not before: until then, a claim that is let go is a dead process's
 
     def receipt(self, number: int) -> dict[str, object] | None:
-        """Read how a term ended; None while it lasts."""
         return receipt_of(self.results.store, self.name, number)
 
     def is_superseded(self, number: int) -> bool:
@@ -182,7 +179,6 @@ class Lease:
         return self.holder(last) if last and self.receipt(last) is None and self.is_alive(last) else None
 
     def now(self) -> ClockReading:
-        """Read both clocks."""
         return ClockReading(self.clock(), self.uptime(), boot_id())
 
 

@@ -14,11 +14,9 @@ class Legs(Lease):
 
     @property
     def run_id(self) -> str:
-        """The run that the legs are of."""
         return self.name
 
     def numbers(self) -> list[int]:
-        """Return the legs that were claimed."""
         return list(range(1, self.last() + 1))
 
     def in_doubt_before(self, leg: int) -> frozenset[int]:
@@ -28,7 +26,6 @@ class Legs(Lease):
         return frozenset(row for row in rows if isinstance(row, int)) if isinstance(rows, list) else frozenset()
 
     def active_error(self, number: int) -> RunIsActive:
-        """Return the error that names who works on a leg."""
         return RunIsActive(
             f"Leg {number} of run {self.run_id} is being worked on by {self.who_holds(number)}; "
             f"see: proofsweep status {self.run_id}"

@@ -21,8 +21,6 @@ _BUSY = "Another process works on this operation: {holder}."
 
 
 class Operations:
-    """Reads and writes the operations of one results store."""
-
     def __init__(self, results: Results) -> None:
         self.results = results
 
@@ -31,7 +29,6 @@ class Operations:
         return Lease(Results(self.results.store.within("_operating")), operation_id, busy=_BUSY)
 
     def ids(self, since: str = "") -> list[str]:
-        """List the operations that sort after an ID, the oldest first."""
         return self.results.store.folders(layout.OPERATIONS_FOLDER, since)
 
     def write_intent(self, operation: Operation, facts: Mapping[str, object]) -> None:
@@ -85,7 +82,6 @@ _COLUMNS = ["recovered_to", "sidecar_sha256"]
 
 
 def recovered_sidecars(results: Results) -> frozenset[tuple[str, str]]:
-    """Return the location and the hex sha256 of each sidecar that recoveries have written."""
     table = results.table("recoveries", results.all_parts("recoveries"), _COLUMNS)
     written = table.filter(pc.is_valid(table["recovered_to"]))
     return frozenset(zip(*(written[name].to_pylist() for name in _COLUMNS), strict=True))

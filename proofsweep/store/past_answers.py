@@ -33,7 +33,6 @@ class AcceptedItem:
 
     @property
     def mode(self) -> Mode:
-        """The mode in which it was accepted."""
         return Mode.ONE_FILE if self.sidecar is None else Mode.LEGACY_PAIR
 
 

@@ -27,17 +27,13 @@ _ITEMS_AT_ONCE = 500
 
 
 class Results:
-    """Reads and writes the plans, shards and parts of one results store."""
-
     def __init__(self, store: Store) -> None:
         self.store = store
 
     def write_shard(self, run_id: str, shard: int, table: pa.Table) -> None:
-        """Write one shard's work items."""
         self.store.create(layout.shard_name(run_id, shard), parquet_of(table))
 
     def shard_items(self, run_id: str, shard: int) -> list[WorkItem]:
-        """Read one shard's work items, in manifest order."""
         return list(self.each_shard_item(run_id, shard))
 
     def each_shard_item(self, run_id: str, shard: int) -> Iterator[WorkItem]:
@@ -47,7 +43,6 @@ class Results:
             yield from map(planned_items.planned_item, portion.to_pylist())
 
     def items(self, plan: Plan) -> Iterator[WorkItem]:
-        """Return all items of a run one by one."""
         return (item for shard in range(plan.shards) for item in self.each_shard_item(plan.run_id, shard))
 
     def write_plan(self, plan: Plan) -> None:
@@ -65,7 +60,6 @@ class Results:
             raise damaged(self.store, layout.plan_name(run_id), "it is not a whole plan") from damage
 
     def plan_digest(self, run_id: str) -> str:
-        """Return the hex sha256 of the plan in the store."""
         return sha256_hex(self._required(layout.plan_name(run_id)))
 
     def parts_of(self, table: str, plan: Plan) -> list[str]:
@@ -105,7 +99,6 @@ class Results:
         return self.part(name)
 
     def part(self, name: str) -> Part:
-        """Describe a part in the store."""
         content = self._required(name)
         return Part(name=name, rows=pq.read_metadata(io.BytesIO(content)).num_rows, sha256=sha256_hex(content))
 
@@ -116,7 +109,6 @@ class Results:
         return pa.concat_tables(parts, promote_options="default")  # a column that an older part lacks is nullable there
 
     def tables(self, names: Iterable[str], columns: list[str] | None = None) -> Iterator[pa.Table]:
-        """Read parts one by one: those of a long run do not fit in memory together."""
         return (self._table(name, columns) for name in names)
 
     def object_table(self, name: str, columns: list[str]) -> pa.Table:
@@ -124,7 +116,6 @@ class Results:
         return _table_of(self._required(name), columns)
 
     def all_parts(self, table: str) -> Iterator[str]:
-        """List the names of all parts of a table, oldest first."""
         for folder in self.store.folders(table):
             yield from self.store.names(f"{table}/{folder}")
 
@@ -172,7 +163,6 @@ def _checked(plan: Plan) -> Plan:
 
 
 def parquet_of(table: pa.Table) -> bytes:
-    """Encode a table as one Parquet object."""
     buffer = io.BytesIO()
     pq.write_table(table, buffer, compression="zstd")
     return buffer.getvalue()

@@ -23,7 +23,6 @@ class Part:
     sha256: str
 
     def document(self) -> dict[str, object]:
-        """Return what a receipt says of it under `parts`."""
         return {"name": self.name, "rows": self.rows, "sha256": self.sha256}
 
 
@@ -44,7 +43,6 @@ def last_leg(store: Store, run_id: str) -> int:
 
 
 def has_claim(store: Store, run_id: str, leg: int) -> bool:
-    """Return whether a leg exists."""
     return store.read(layout.claim_name(run_id, leg)) is not None
 
 

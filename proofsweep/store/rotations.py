@@ -17,8 +17,6 @@ _TABLE = "rotations"
 
 
 class Rotations:
-    """Reads and writes what one results store knows of rotations; it never sees a key."""
-
     def __init__(self, results: Results) -> None:
         self._results = results
 

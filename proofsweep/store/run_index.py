@@ -32,8 +32,6 @@ _NONE: Mapping[str, Sequence[str]] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexedRuns:
-    """What the index says."""
-
     records: Mapping[str, RunRecord] = field(default_factory=dict)  # by run ID
     # environment and catalog identity of the runs of which a pruning left no row, by run ID.
     pruned: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -67,8 +65,6 @@ def newest_whole(plans: Sequence[Plan]) -> Plan | None:
 
 
 class RunIndex:
-    """Reads and extends the index of one results store."""
-
     def __init__(self, results: Results, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._results = results
         self._clock = clock

@@ -35,8 +35,6 @@ _ORDERING = ["item_id", "environment", "outcome", "epoch", "finished_at", "run_i
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotFile:
-    """One sorted file, and the first and the last item in it."""
-
     name: str
     rows: int
     first: str
@@ -44,8 +42,6 @@ class SnapshotFile:
 
 
 class Snapshot:
-    """Reads and extends the snapshot of one results store."""
-
     def __init__(self, store: Store) -> None:
         self._store = store
         self._log = DerivedLog(store, SNAPSHOT_FOLDER)
@@ -103,7 +99,6 @@ class Snapshot:
 
 
 def files_of(entry: Entry) -> list[SnapshotFile]:
-    """Return the files of an entry, in the order of their items."""
     body: dict[str, Any] = entry.body
     return [SnapshotFile(**file) for file in body["files"]]
 

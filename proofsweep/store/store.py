@@ -40,9 +40,7 @@ class Store(Protocol):
         """Make an object or overwrite it; a reader sees the old or the new one, whole."""
         ...
 
-    def read(self, name: str) -> bytes | None:
-        """Return an object's content; None if there is none."""
-        ...
+    def read(self, name: str) -> bytes | None: ...
 
     def names(self, folder: str) -> list[str]:
         """List the full names of the objects directly in a folder, sorted; none if it is missing."""
@@ -60,9 +58,7 @@ class Store(Protocol):
         """Delete an object; a missing one is no error."""
         ...
 
-    def within(self, folder: str) -> "Store":
-        """Open a folder of it as a store of its own."""
-        ...
+    def within(self, folder: str) -> "Store": ...
 
 
 def open_store(url: str, called: str = "results store") -> Store:
@@ -136,5 +132,4 @@ def json_bytes(document: object) -> bytes:
 
 
 def sha256_hex(content: bytes) -> str:
-    """Return the digest in lowercase hex."""
     return hashlib.sha256(content).hexdigest()

@@ -36,7 +36,6 @@ def ingest_store(results_url: str) -> Store:
 
 
 def watched_ids(store: Store) -> list[str]:
-    """Name the folders that were watched with an ingest store."""
     return store.folders("_runs")
 
 
@@ -57,24 +56,20 @@ class Watch:
     name: str
 
     def sightings(self) -> dict[str, Sighting]:
-        """Read what is known of waiting files, by item ID; nothing if it cannot be understood."""
         with suppress(*_DAMAGE):
             document = json.loads(self._content(_SIGHTINGS) or b"{}")
             return {item_id: _sighting(facts) for item_id, facts in document.items()}
         return {}
 
     def keep(self, sightings: Mapping[str, Sighting]) -> None:
-        """Write what is known of waiting files in the place of what was known before."""
         self._replace(_SIGHTINGS, {item_id: asdict(sighting) for item_id, sighting in sightings.items()})
 
     def answers(self) -> dict[str, PastAnswer]:
-        """Read the newest answers, by item ID; none if they cannot be understood."""
         with suppress(*_DAMAGE):
             return {answer.item_id: answer for answer in map(_answer, json.loads(self._content(_ANSWERS) or b"[]"))}
         return {}
 
     def keep_answers(self, answers: Iterable[PastAnswer]) -> None:
-        """Write the newest of some answers, the last ones, in the place of those that were kept before."""
         self._replace(_ANSWERS, [asdict(answer) for answer in deque(answers, maxlen=MOST_ANSWERS)])
 
     def moves(self) -> tuple[str | None, list[Move]]:
@@ -96,7 +91,6 @@ class Watch:
             self.store.delete(f"{self.name}/{_MOVES}")
 
     def batches(self) -> KnownBatches:
-        """Read what is known of deliveries; nothing if it cannot be understood: then they wait anew."""
         with suppress(*_DAMAGE):
             document = json.loads(self._content(_BATCHES) or b"{}")
             return KnownBatches(
@@ -107,7 +101,6 @@ class Watch:
         return KnownBatches()
 
     def keep_batches(self, known: KnownBatches) -> None:
-        """Write what is known of deliveries in the place of what was known before."""
         facts = asdict(known) | {"folders": sorted(known.folders), "senders": sorted(known.senders)}
         self._replace(_BATCHES, facts)
 

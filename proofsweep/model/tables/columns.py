@@ -30,21 +30,15 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """All that there is to say of one table; its schema, view, docs and searches are made of it.
+    """All that there is to say of one table; its schema, view, docs and searches are made of it."""
 
-    Attributes:
-        name: of the table, its view and the folder of its parts.
-        meaning: what one row is, in a sentence or two.
-        proof_line: says in words what a row tells of a proof; None if rows name no proof.
-        proof_time: the column that says when; None for the time in the operation's ID.
-    """
-
-    name: str
-    meaning: str
+    name: str  # of the table, its view and the folder of its parts
+    meaning: str  # what one row is, in a sentence or two
     columns: Sequence[Column]
     written_by: Writer
+    # says in words what a row tells of a proof; None if rows name no proof.
     proof_line: Callable[[Row], str] | None = None
-    proof_time: str | None = None
+    proof_time: str | None = None  # the column that says when; None for the time in the operation's ID
 
 
 def empty_row(columns: Sequence[Column]) -> Row:

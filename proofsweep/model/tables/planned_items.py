@@ -27,7 +27,6 @@ COLUMNS = (
 
 
 def planned_row(item: WorkItem) -> Row:
-    """Make the row of a planned item."""
     return {
         "manifest_row": item.manifest_row,
         "item_id": item.item_id,

@@ -87,7 +87,6 @@ def trouble_of(exchange: Exchange, *, ok: bool | None) -> str | None:
 
 
 def usage_rows(usage: PartnerUsageResponse, asked_at: datetime) -> list[Row]:
-    """Make a row for each day of an answer."""
     plan = usage.plan
     return [
         {

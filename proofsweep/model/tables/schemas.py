@@ -25,7 +25,6 @@ _KINDS: dict[str, pa.DataType] = {
 
 
 def schema_of(table: str, columns: Sequence[Column]) -> pa.Schema:
-    """Return the Arrow schema of a table."""
     schema = pa.schema([_field_of(column) for column in columns])
     return schema.with_metadata({"proofsweep.table": table})
 

@@ -101,16 +101,12 @@ TABLE = Table(
 
 @dataclass(frozen=True, slots=True)
 class RowContext:
-    """What all rows of one leg share.
-
-    Attributes:
-        recovered: location and hex sha256 of each sidecar that a recovery has written.
-        epoch: of the leg.
-    """
+    """What all rows of one leg share."""
 
     run_id: str
     leg: int
     environment: str
+    # location and hex sha256 of each sidecar that a recovery has written.
     recovered: AbstractSet[tuple[str, str]] = frozenset()
     epoch: int = 0
 

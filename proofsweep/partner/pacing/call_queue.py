@@ -51,8 +51,6 @@ class Ticket:
 
 
 class CallQueue:
-    """The calls that wait for one lane of the service; times are monotonic seconds of one clock."""
-
     def __init__(self, pacer: Pacer, limit: ConcurrencyLimit | None = None) -> None:
         # Learns the rate alone, or keeps to a part of it where other processes are known to use the lane.
         self.pacer: Pacer | KeptPace = pacer
@@ -76,11 +74,9 @@ class CallQueue:
         return ticket
 
     def release(self, ticket: Ticket) -> None:
-        """Take a waiting call out of the queue; it will not be made."""
         self._queues[ticket.priority].remove(ticket)
 
     def waiting(self, priority: Priority) -> int:
-        """Count the calls of one priority that wait."""
         return len(self._queues[priority])
 
     @property
@@ -90,7 +86,6 @@ class CallQueue:
 
     @property
     def uploads(self) -> int:
-        """The uploads in hand."""
         return self._uploads.begun
 
     def first(self) -> Ticket | None:
@@ -236,7 +231,6 @@ class ServiceHealth:
     _waits_since: dict[Call, float] = field(default_factory=dict)
 
     def note(self, exchange: Exchange) -> None:
-        """Take note of an exchange of some item. A 429 is neither an answer nor a failure."""
         if exchange.is_throttled:
             return
         if exchange.status is not None:

@@ -123,12 +123,10 @@ class UploadLimit:
 
     @property
     def begun(self) -> int:
-        """How many uploads have begun and not ended."""
         return len(self._began)
 
     @property
     def is_reached(self) -> bool:
-        """Whether no more uploads should begin."""
         return len(self._began) >= int(self.most)
 
     def began(self, holder: Hashable) -> None:

@@ -28,8 +28,6 @@ _TOO_LONG_A_WAIT = "The service asks for a longer wait than a run should make."
 
 @dataclass(frozen=True, slots=True)
 class LaneStatus:
-    """What is known of the lane, which is the partner's limit for all calls with one key."""
-
     rate: float | None  # calls per second that it lets through; None until it has throttled
     most: int | None  # the most calls at once; None where no such limit was seen
     rate_change: RateChange | None  # what the last 429 changed
@@ -184,7 +182,6 @@ class Dispatcher:
         return self._queue.refused
 
     def status(self) -> LaneStatus:
-        """Return what is known of the lane."""
         with self._locked():
             return self._status()
 

@@ -29,7 +29,6 @@ class LaneUse:
     waits: bool = False  # a call waits for its turn now
 
     def sent(self) -> None:
-        """Take note of a call."""
         self.calls += 1
         self.held_back += self.waits
         self.waits = False
@@ -62,23 +61,19 @@ class KeptPace:
 
     @property
     def next_at(self) -> float:
-        """The time from which the next call may go."""
         return max(self.opens_at, self._next_at)
 
     def take(self, share: LaneShare, now: float) -> None:
-        """Keep to another part from now on."""
         if share.rate > self.share.rate:
             self._next_at = min(self._next_at, now + 1.0 / share.rate)
         self.share = share
 
     def send(self, now: float) -> Sent:
-        """Take note that a call goes now."""
         self._next_at = max(self._next_at, now - _SLACK_SECONDS) + 1.0 / self.share.rate
         self._number += 1
         return Sent(now, self._number)
 
     def pause(self, now: float, pause_seconds: float) -> None:
-        """Hold all calls back for so long."""
         self.opens_at = max(self.opens_at, now + pause_seconds)
 
     def throttled(self, _sent: Sent, now: float, pause_seconds: float) -> None:

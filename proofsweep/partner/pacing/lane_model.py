@@ -33,12 +33,10 @@ class Cycle:
 
     @property
     def calls(self) -> int:
-        """Calls let through."""
         return sum(calls for _, calls in self.stretches)
 
     @property
     def seconds(self) -> float:
-        """Its duration."""
         return sum(seconds for seconds, _ in self.stretches)
 
     @property
@@ -83,7 +81,6 @@ class CycleRecorder:
     _pace: float = 0.0
 
     def send(self, now: float, pace: float, *, was_held_back: bool) -> Sent:
-        """Record a call that goes now."""
         last = self.last or Sent(now, 0)
         if not self._pace or not was_held_back:
             self._marks += [last, Sent(now, last.number)]
@@ -104,7 +101,6 @@ class CycleRecorder:
         return Cycle(stretches=[each for each in stretches if any(each)], begins_full=begins_full)
 
     def begin(self, refused: Sent) -> None:
-        """Begin a cycle with a call that was refused."""
         self.last, self._marks, self._pace = Sent(refused.at, 0), [], 0.0
 
 

@@ -91,7 +91,6 @@ class Pacer:
 
     @property
     def next_at(self) -> float:
-        """The time from which the next call may go."""
         return max(self.opens_at, self._next_at)
 
     def send(self, now: float) -> Sent:

@@ -34,7 +34,6 @@ class Refusals:
     _cycles: deque[Cycle] = field(default_factory=lambda: deque(maxlen=_MOST_CYCLES))
 
     def add(self, cycle: Cycle) -> None:
-        """Remember a cycle."""
         self._cycles.append(cycle)
 
     @property
@@ -43,20 +42,16 @@ class Refusals:
         return max(_LEAST_USUAL_CALLS, self._usual, self._calm)
 
     def sent(self) -> None:
-        """Take note of a call at a pace that does not grow."""
         self._calm += 1
 
     def count(self) -> None:
-        """Take note of a 429 that no growth has provoked."""
         self._usual += _CYCLE_WEIGHT * (self._calm - self._usual)
         self._calm = 0
 
     def forget(self) -> None:
-        """Take note that something was learned from the cycles."""
         self._cycles.clear()
 
     def whole(self) -> Cycle:
-        """Return all cycles as one; hints did not end it."""
         return joined(self._cycles)
 
     def agreeing(self) -> Sequence[Cycle]:
@@ -133,7 +128,6 @@ class Contention:
 
     @property
     def margin(self) -> float:
-        """The logarithm of how far below the rate the pace stays."""
         return max(0.0, self._balance)
 
     @property
@@ -153,7 +147,6 @@ class Contention:
             self._balance = min(0.0, self._balance)
 
     def sent(self) -> None:
-        """Take note of a call."""
         share = self._accepted_share or 1 / _CALLS_PER_REFUSAL
         self._balance = max(-_FREE_REFUSALS * _STEP, self._balance - _STEP * share)
 
@@ -206,17 +199,14 @@ class ChanceTest:
 
     @property
     def has_begun(self) -> bool:
-        """Whether calls have been sent in groups."""
         return bool(self._groups)
 
     @property
     def is_proven(self) -> bool:
-        """Whether chance refuses the calls."""
         return self._evidence > _PROOF
 
     @property
     def share(self) -> float:
-        """The share of 429s since the test began."""
         return self._refusals / max(1, self._calls)
 
     def gap_seconds(self, now: float, usual: float) -> float:

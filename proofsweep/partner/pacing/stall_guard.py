@@ -25,7 +25,6 @@ class StallGuard:
         self._quiet_since = now
 
     def ended(self, now: float) -> None:
-        """Take note that a call is over."""
         self._usual_gap *= _GROWTH if now - self._quiet_since > self._usual_gap else _SHRINKING
         self._quiet_since = now
 

@@ -29,14 +29,11 @@ _MIN_SECONDS_BETWEEN_SNAPSHOTS = 1.0
 
 
 class Shortage(StrEnum):
-    """Why no item may begin."""
-
     CALLS = "window"
     QUOTA = "quota"
 
     @property
     def ended_by(self) -> EndedBy:
-        """How it ends a leg."""
         return EndedBy.QUOTA if self is Shortage.QUOTA else EndedBy.WINDOW
 
 
@@ -62,7 +59,6 @@ class Budget:
 
     @property
     def in_flight(self) -> int:
-        """How many items have begun and not ended."""
         return len(self._owed)
 
     @property
@@ -132,7 +128,6 @@ class Budget:
         return Shortage.QUOTA if left_at_the_end < self.bounds.reserve else None
 
     def begin(self, row: int, calls: AbstractSet[Call] = CALLS_OF_A_FILE) -> None:
-        """Reserve the calls that an item needs."""
         self._owed[row] = set(calls)
 
     def note(self, exchange: Exchange, row: int | None) -> None:
@@ -145,7 +140,6 @@ class Budget:
             self._owed.get(row, set()).discard(exchange.call)
 
     def end(self, row: int) -> None:
-        """Release the calls that an item did not need."""
         self._owed.pop(row, None)
 
     @property

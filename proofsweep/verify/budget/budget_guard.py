@@ -48,12 +48,10 @@ class BudgetGuard:
 
     @property
     def ran_out(self) -> bool:
-        """Return whether the leg ends because its budget is spent."""
         return self._ran_out is not None
 
     @property
     def quota_reset(self) -> datetime | None:
-        """When the quota resets, as the service last said."""
         return self._budget.reset
 
     @property
@@ -64,7 +62,6 @@ class BudgetGuard:
 
     @property
     def in_flight(self) -> int:
-        """How many items have begun here and not ended."""
         return self._budget.in_flight
 
     def admits(self, row: int, calls: AbstractSet[Call] = CALLS_OF_A_FILE) -> bool:
@@ -101,7 +98,6 @@ class BudgetGuard:
         self._stop_when_idle()
 
     def note(self, exchange: Exchange, row: int | None) -> None:
-        """Take an exchange of an item, or of none, into account."""
         with self._lock:
             self._budget.note(exchange, row)
 
@@ -122,7 +118,6 @@ class BudgetGuard:
             self.probe()
 
     def stop_at_closing(self) -> None:
-        """Stop the leg if its window has closed."""
         closes_at = self._budget.bounds.closes_at
         if closes_at is not None and self._clock() >= closes_at:
             self._stop.pull(

@@ -37,8 +37,6 @@ _REFUSED_CONTENT = frozenset(range(400, 500)) - {HTTPStatus.FORBIDDEN, HTTPStatu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """How a control came out."""
-
     finding: ControlFinding
     why: str = ""  # one sentence for a person, where it came out wrong
     ended_by: EndedBy = EndedBy.BREAKER  # how the leg ends because of that
@@ -237,7 +235,6 @@ _AUDIO, _SIDECAR = "probe audio", "probe sidecar"
 
 
 def probe_item(mode: Mode) -> WorkItem:
-    """Return the probe audio as an item; as a pair it has a sidecar that is no proof."""
     sidecar = _SIDECAR if mode is Mode.LEGACY_PAIR else None
     return WorkItem(manifest_row=-1, item_id=_AUDIO, audio=_AUDIO, sidecar=sidecar)
 
@@ -246,11 +243,9 @@ class ProbeFiles(Files):
     """A source that holds the probe audio and its sidecar alone."""
 
     def facts(self, location: str) -> FileFacts:
-        """Return the facts that it always has."""
         return self.open(location).facts()
 
     def open(self, location: str, *, is_whole: bool = False) -> OpenFile:  # noqa: ARG002 - makes no difference
-        """Open one of the two."""
         return _BytesFile(_silence() if location == _AUDIO else b"This is no proof.")
 
 

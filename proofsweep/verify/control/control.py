@@ -73,7 +73,6 @@ class Control:
         return doubt is None
 
     def may_try(self, item: WorkItem) -> bool:
-        """Whether an item may be tried now; one whose root is away comes last."""
         return not self._lost_roots or self.known.root_of(item.audio) not in self._lost_roots
 
     def is_well(self) -> bool:
@@ -142,7 +141,6 @@ class Control:
         self.known.note(done)
 
     def _make_due_controls(self) -> None:
-        """Make the controls that are due. After too many tries in a row, wait for the next one."""
         subjects = self.suspects.subjects()
         if not self._asking.acquire(blocking=self._must_wait):
             return

@@ -44,32 +44,27 @@ class Suspects:
             return self._streaks.note(done)
 
     def add(self, suspect: Suspect) -> None:
-        """Let an outcome wait."""
         with self._lock:
             self.waiting.append(suspect)
             self.put_aside.add(suspect.done.item.manifest_row)
             self.tries_in_a_row += isinstance(suspect.done.outcome, Failed)
 
     def take(self, is_wanted: Callable[[Suspect], bool] = lambda _suspect: True) -> list[Suspect]:
-        """Take some that wait, or all; their rows are put aside until they are written."""
         with self._lock:
             taken = [each for each in self.waiting if is_wanted(each)]
             self.waiting = [each for each in self.waiting if not is_wanted(each)]
         return taken
 
     def put_back(self, suspects: Sequence[Suspect]) -> None:
-        """Let taken ones wait again, before those that came since."""
         with self._lock:
             self.waiting = [*suspects, *self.waiting]
 
     def was_written(self, row: int) -> None:
-        """Take note of a row that was written."""
         with self._lock:
             self.tries_in_a_row = 0
             self.put_aside.discard(row)
 
     def subjects(self) -> set[Subject]:
-        """Return what those that wait make doubtful."""
         return {each.subject for each in self.waiting}
 
 
@@ -90,7 +85,6 @@ class KnownFiles:
         return "/".join(posixpath.dirname(location).split("/")[:3]) or "/"
 
     def note(self, done: Finished) -> None:
-        """Keep an item that may serve as a control."""
         item, read = done.item, done.read
         if read is None or read.version is None:
             return
@@ -102,7 +96,6 @@ class KnownFiles:
                 self.accepted = _ends(self.accepted)
 
     def note_read(self, location: str) -> None:
-        """Keep a file that could be read."""
         root = self.root_of(location)
         if root not in self._read:
             self._read[root] = deque(maxlen=FILES_TRIED)
@@ -114,7 +107,6 @@ class KnownFiles:
 
 
 def size_of(done: Finished) -> int:
-    """Return the size of an item's audio in bytes, as far as it is known."""
     return done.read.size_bytes if done.read is not None else done.item.audio_bytes or 0
 
 

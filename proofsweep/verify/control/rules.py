@@ -63,8 +63,6 @@ class Doubt(StrEnum):
 
 
 class ControlFinding(StrEnum):
-    """How a control came out."""
-
     RIGHT = "right"
     WRONG = "wrong"
     NO_CONTROL = "no control"
@@ -123,7 +121,6 @@ class Schedule:
     _asked: int = 0
 
     def began(self, now: float) -> None:
-        """Take note that a control begins; the first goes at once, and the waits after it double."""
         self.due_at = now + self.first_wait_seconds * min(2.0**self._asked, _LONGEST_WAITS)
         self._asked = min(self._asked + 1, _LONGEST_WAITS)
 
@@ -136,7 +133,6 @@ class Streaks:
     _refusals: dict[Mode, tuple[str, int]] = field(default_factory=dict)
 
     def note(self, done: Finished) -> int:
-        """Take note of an outcome; return how many refusals of its mode, or damaged files, came alike in a row."""
         mode = done.item.mode
         match done.outcome:
             case Ineligible(reason=Reason.DAMAGED_IN_DELIVERY):

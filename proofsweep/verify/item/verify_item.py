@@ -34,8 +34,6 @@ Record = Callable[[Exchange], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyContext:
-    """What items are verified with."""
-
     partner: Partner
     limits: SizeLimits
     files: Files
@@ -77,15 +75,10 @@ def verify_item(item: WorkItem, context: VerifyContext, record: Record = lambda 
 
 
 class ItemWork:
-    """The work on one item, by one thread; close it in the end, for the items that wait for the same bytes.
-
-    Attributes:
-        partner: the partner in a session of this item's own.
-        sidecar: the sidecar's bytes, once they are read; None for a one-file item.
-    """
+    """The work on one item, by one thread; close it in the end, for the items that wait for the same bytes."""
 
     def __init__(self, item: WorkItem, context: VerifyContext, record: Record) -> None:
-        self.sidecar: bytes | None = None
+        self.sidecar: bytes | None = None  # the sidecar's bytes, once they are read; None for a one-file item
         self._sidecar_sha256: str | None = None
         self._item = item
         self._context = context
@@ -102,7 +95,6 @@ class ItemWork:
         self.partner = context.partner.in_new_session(self.note)
 
     def close(self) -> None:
-        """Free the item's asset, and tell the duplicates what became of the item."""
         self._kept.close()
         if self._context.duplicates is not None and self._duplicate_key is not None:
             self._context.duplicates.settle(self._duplicate_key, self._done)
@@ -165,7 +157,6 @@ class ItemWork:
         return Failed(reason=Reason.SOURCE_CHANGED, detail=detail)
 
     def finished(self, outcome: Outcome) -> Finished:
-        """Return the item with its outcome."""
         read, audio = None, self._audio
         if audio is not None:
             read = AudioRead(
@@ -188,12 +179,10 @@ class ItemWork:
         return self._done
 
     def deferred(self) -> Deferred:
-        """Return the item without an outcome; its row remains."""
         self._done = Deferred(self._item, self._exchanges)
         return self._done
 
     def note(self, exchange: Exchange) -> None:
-        """Take an exchange that was made for the item."""
         self._exchanges.append(exchange)
         self._record(exchange)
 

@@ -34,7 +34,6 @@ class Counters:
 
     @property
     def lane(self) -> LaneStatus | None:
-        """What worker processes know of it together; None if this process does the work."""
         there = [lane for lane, _ in self._there()]
         if not there:
             return None
@@ -53,7 +52,6 @@ class Counters:
 
     @property
     def in_flight(self) -> int:
-        """How many files the worker processes have in hand."""
         return sum(in_flight for _, in_flight in self._there())
 
     def _there(self) -> list[tuple[LaneStatus, int]]:
@@ -62,7 +60,6 @@ class Counters:
         return [(lane, in_flight) for lane, in_flight, told_at in told if told_at >= since]
 
     def note(self, done: Finished) -> None:
-        """Count one finished row."""
         with self._lock:
             self.rows[word_for(done.outcome)] += 1
             if isinstance(done.outcome, Accepted | Rejected):
@@ -102,7 +99,6 @@ class AuditTrail:
     counters: Counters = field(default_factory=Counters)
 
     def write(self, done: Finished, row: Row) -> None:
-        """Write down a row."""
         self.counters.note(done)
         self.journal.add(row, [])
 

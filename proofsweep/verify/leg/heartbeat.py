@@ -51,7 +51,6 @@ class Heartbeat:
         return self._failing_since is None and (since is None or time.monotonic() - since < _SLOW_WRITE_SECONDS)
 
     def is_settled(self) -> bool:
-        """Whether the leg has its receipt."""
         return self.legs.receipt(self.leg) is not None
 
     def keep(self, over: threading.Event) -> None:

@@ -45,7 +45,6 @@ class LaneSharing:
 
     @contextmanager
     def shared(self) -> Iterator[None]:
-        """Share the lane during the work inside."""
         over = threading.Event()
         thread = threading.Thread(target=self._keep, args=(over,), name="lane", daemon=True)
         thread.start()

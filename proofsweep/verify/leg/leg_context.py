@@ -43,7 +43,6 @@ class RemainingItems:
 
     @property
     def count(self) -> int:
-        """How many rows remained when the leg began."""
         return self._plan.items - sum(part.rows for parts in self._parts.values() for part in parts)
 
     @property
@@ -60,7 +59,6 @@ class RemainingItems:
         return [piece for piece in pieces if any(self.items(piece))] if self._plan.shards == 1 else pieces
 
     def all_items(self) -> Iterator[WorkItem]:
-        """Return all items that remain."""
         return (item for piece in self.slices() for item in self.items(piece))
 
     def items(self, piece: Slice) -> Iterator[WorkItem]:
@@ -86,8 +84,6 @@ class RemainingItems:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class LegContext:
-    """What the work on one leg needs."""
-
     plan: Plan
     leg: int
     results: Results
@@ -112,7 +108,6 @@ class LegContext:
 
     @property
     def progress(self) -> LegProgress:
-        """How far it is now; what a display shows, and its heartbeats tell."""
         lane, meter, counters = self.lane, self.meter, self.counters
         before, done, now = self.remaining.finished_before, counters.rows.total(), self.verify.clock()
         meter.take(self.dispatcher.clock(), done, counters.calls)

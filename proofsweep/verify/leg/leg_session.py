@@ -35,8 +35,6 @@ _NO_ANSWER = {EndedBy.BREAKER, EndedBy.KEY_REFUSED}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegRequest:
-    """What a leg is to be opened with."""
-
     results: Results
     plan: Plan
     base_url: str
@@ -46,7 +44,7 @@ class LegRequest:
     clock: Clock
     bounds: Bounds = field(default_factory=Bounds)
     drain_seconds: float = 0.0  # time that items in flight have when somebody asks in the store that the leg stops
-    abort: Callable[[], None] = lambda: None  # abandons the items in flight
+    abort: Callable[[], None] = lambda: None
 
 
 @contextmanager

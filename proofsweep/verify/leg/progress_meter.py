@@ -34,7 +34,6 @@ class ProgressMeter:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, now: float, rows: int, calls: int) -> None:
-        """Take the counts as they are now."""
         with self._lock:
             if self._moved_at is None or rows != self._rows:
                 self._moved_at, self._rows = now, rows
@@ -52,11 +51,9 @@ class ProgressMeter:
         return None if speed is None or not speed.rows else remaining / speed.rows
 
     def is_quiet(self, now: float) -> bool:
-        """Whether no row was finished for a while."""
         return self._moved_at is not None and now - self._moved_at >= QUIET_SECONDS
 
     def waits_since(self, waits_for: WaitsFor | None, now: datetime) -> datetime | None:
-        """Return since when it waits for this."""
         with self._lock:
             if waits_for is not self._waits_for:
                 self._waits_for, self._waits_since = waits_for, now

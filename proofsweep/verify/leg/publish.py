@@ -31,7 +31,6 @@ class PublishedRows:
         self._read: set[int] = set()
 
     def has(self, row: int) -> bool:
-        """Whether a part holds a row; the first question about a shard reads its parts."""
         shard = shard_of(self._plan, row)
         if shard not in self._read:
             self._read.add(shard)
@@ -40,7 +39,6 @@ class PublishedRows:
         return bool(self._is_published[row])
 
     def is_finished(self, shard: int) -> bool:
-        """Whether no row of a shard remains."""
         return self._results.is_finished(self._plan, shard, self._parts.get(shard, []))
 
     def publish(self, shard: int, leg: int, rows: pa.Table) -> None:
@@ -51,13 +49,11 @@ class PublishedRows:
         self._parts[shard] = [*others, part]
 
     def of_leg(self, leg: int) -> list[Part]:
-        """Return the parts of one leg, by shard."""
         parts = (part for _, parts in sorted(self._parts.items()) for part in parts)
         return [part for part in parts if layout.leg_of(part.name) == leg]
 
     @property
     def remaining(self) -> int:
-        """How many rows of the plan are in no part."""
         return self._plan.items - sum(part.rows for parts in self._parts.values() for part in parts)
 
 

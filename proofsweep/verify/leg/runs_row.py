@@ -26,8 +26,6 @@ _KEYED = [str(call) for call in Call if call.is_keyed]
 
 @dataclass(frozen=True, slots=True)
 class LegCounts:
-    """What a leg did."""
-
     row: Row  # for `runs`, without how the leg ended and what remains; what only its process knows is null
     duplicates: int  # rows that another row's answer served; no call was made for them
     control_calls: int  # keyed calls of controls, which belong to no row

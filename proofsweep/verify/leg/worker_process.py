@@ -39,8 +39,6 @@ class GrantedSlice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SliceResult:
-    """What became of a slice."""
-
     is_done: bool = False  # nothing of it is left but what is in doubt
     is_lost: bool = False  # another process had begun this attempt, and was lost; its calls count as spent
     calls: int = 0  # keyed calls that the process made since its last result; what is left of the grant is free again
@@ -120,19 +118,14 @@ class GrantedBudget(BudgetGuard):
 
 @dataclass(slots=True, kw_only=True)
 class WorkerProcess:
-    """One worker process of a leg; safe to use from several threads.
+    """One worker process of a leg; safe to use from several threads."""
 
-    Attributes:
-        leg: the leg as this process sees it, with an engine and a journal of its own; `budget` is that of `leg`.
-        abort: abandons the items in flight.
-        drain_seconds: time that items in flight have when the leg is over.
-    """
-
+    # the leg as this process sees it, with an engine and a journal of its own; `budget` is that of `leg`.
     leg: LegContext
     budget: GrantedBudget
     is_over: IsOver
     abort: Callable[[], None]
-    drain_seconds: float
+    drain_seconds: float  # time that items in flight have when the leg is over
     _shards: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(SHARDS_AT_ONCE))
 
     def verify(self, granted: GrantedSlice) -> SliceResult:

@@ -39,7 +39,6 @@ class Workers(Executor):
     def __init__(
         self, most: int, *, idle_seconds: float = _IDLE_SECONDS, release: Callable[[], None] = lambda: None
     ) -> None:
-        """Start without threads, and have at most so many; a thread that ends calls `release`."""
         self.most = most
         self._idle_seconds = idle_seconds
         self._release = release
@@ -54,7 +53,6 @@ class Workers(Executor):
     def submit(
         self, work: Callable[_Given, _Result], /, *args: _Given.args, **kwargs: _Given.kwargs
     ) -> Future[_Result]:
-        """Run some work when there is room for it."""
         future: Future[_Result] = Future()
         with self._lock:
             if self._is_closed:
@@ -95,7 +93,6 @@ class Workers(Executor):
 
     @property
     def threads(self) -> int:
-        """The number of threads now."""
         return len(self._threads)
 
     def _begin(self) -> None:

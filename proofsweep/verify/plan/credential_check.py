@@ -19,8 +19,6 @@ _LEFT_OUT = Ineligible(
 
 @dataclass(frozen=True, slots=True)
 class CredentialCheck:
-    """Looks into WAVs without a sidecar."""
-
     files: Files
 
     def judged(self, items: Iterable[WorkItem]) -> Iterator[WorkItem]:

@@ -57,7 +57,6 @@ class Survey:
     ids: "array[int]" = field(default_factory=lambda: array("q"), repr=False)  # hashes of all items
 
     def note(self, item: WorkItem, slot_bytes: int) -> None:
-        """Count one item."""
         ending = ending_of(item)
         size = item.audio_bytes or 0
         self.items += 1
@@ -101,8 +100,6 @@ def survey_catalog(catalog: Catalog, limits: SizeLimits, check: CredentialCheck 
 
 @dataclass(frozen=True, slots=True)
 class UnsentRow:
-    """A row that will not be sent."""
-
     where: str  # the manifest and the line; empty in a folder
     file: str  # the audio as seen from the catalog's root; empty if the row names none
     reason: str
@@ -115,7 +112,6 @@ class UnsentRow:
 
 
 def unsent_rows(catalog: Catalog, limits: SizeLimits, check: CredentialCheck | None = None) -> Iterator[UnsentRow]:
-    """Yield each row that will not be sent, as the catalog is read."""
     rows, same_rows = tee(catalog.rows())
     for row, item in zip(rows, items_of(same_rows, catalog.name, limits, check), strict=True):
         if (unfit := item.ineligible) is not None:
@@ -204,7 +200,6 @@ class Surveyed:
 
     @property
     def ignored(self) -> dict[str, int]:
-        """The entries of a scan that gave no item, by cause."""
         return ignored_entries(self.listing)
 
 
