@@ -32,7 +32,6 @@ class Check:
     skipped: list[str] = field(default_factory=list)  # one line for each thing that could not be looked at
 
     def gather(self) -> tuple[Sequence[Alert], Sequence[str]]:
-        """Return the alerts that hold now; a check shows no cause to be over."""
         now, since = self.scope.clock(), self._since()
         named: list[str | None] = [printable(path_of(name, self.folder)).rstrip("/") for name in self.catalogs]
         key_in_use = None

@@ -18,8 +18,6 @@ from proofsweep.store.rotations import Rotations
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertScope:
-    """What alerts are about: a store, an environment of the service, and what a person has set for them."""
-
     results: Results
     environment: str
     base_url: str
@@ -32,8 +30,6 @@ class AlertScope:
 
 
 def end_of_leg(scope: AlertScope, run: RunStatus, *, tries_left: bool = False) -> Gather:
-    """Tell of a run whose leg has just ended, and of a key that expires."""
-
     def gather() -> tuple[list[Alert], list[str]]:
         end = end_of_run(scope.results, run, scope.clock(), tries_left=tries_left)
         in_use = str(run.legs[-1].counts.get("key_fingerprint"))
@@ -70,7 +66,6 @@ def end_of_flow(
 
 
 def end_of_pass(scope: AlertScope, watched: str, report: PassReport, *, tries_left: bool = False) -> Gather:
-    """Tell of files that a pass over a watched folder could not move."""
     unmoved = Counter(str(row["detail"]) for row in report.not_moved)
     lines = [f"- {count:,}: {quoted(reason)}" for reason, count in unmoved.items()]
     end = FlowEnd(

@@ -32,7 +32,6 @@ def is_failure(state: str) -> bool:
 
 
 def state_of_ending(ended_by: str | None) -> str:
-    """Return the name of the state of a flow run whose work was ended so."""
     ending = ending_of(ended_by)
     return FAILED if ending is None else ending.state
 

@@ -45,7 +45,6 @@ def with_its_key(results: Results, environment: str, state: str, now: datetime, 
 
 
 def recent_runs(results: Results, since: datetime) -> Iterator[RunRecord]:
-    """Return the runs that were planned since an instant, the newest first, from the index of runs."""
     oldest = new_run_id(since, "")
     return takewhile(lambda run: run.plan.run_id >= oldest, RunIndex(results).refreshed().newest_first())
 
@@ -160,5 +159,4 @@ def end_of_run(results: Results, run: RunStatus, now: datetime, *, tries_left: b
 
 
 def alerts_of_run(end: FlowEnd, run: RunStatus) -> list[Alert]:
-    """Return what must be told of a run after a leg."""
     return [*alerts_of_end(end), *sunset_seen(run.sunset, end.environment, replace(end.about, rows=None))]

@@ -34,7 +34,6 @@ class Alert:
 
     @property
     def severity(self) -> str:
-        """How urgent it is."""
         return "warning" if self.kind is None else EVENTS[self.kind].severity
 
     def beside(self, other: "Alert") -> "Alert":
@@ -42,7 +41,6 @@ class Alert:
         return replace(self, subjects=tuple(dict.fromkeys((*other.subjects, *self.subjects))))
 
     def with_page(self, url: str | None) -> "Alert":
-        """Add the address of a page that shows more, if there is one."""
         return self if url is None else replace(self, body=f"{self.body}\nSee: {url}")
 
 
@@ -64,22 +62,18 @@ def cause_of(kind: AlertKind, *parts: str) -> str:
 
 
 def shortened(lines: list[str]) -> list[str]:
-    """Keep the first lines of a list, and say how many are left out."""
     left_out = len(lines) - _MOST_LINES
     return lines if left_out <= 0 else [*lines[:_MOST_LINES], f"- and {left_out:,} more"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class About:
-    """What an alert is about, beside its environment: as far as it is known."""
-
     catalog: str | None = None
     machine: str | None = None  # that worked on it, or found it
     rows: int | None = None  # that are at risk
     results_url: str | None = None
 
     def line(self, environment: str) -> str:
-        """Say it in one line."""
         named = {"environment": environment, "catalog": self.catalog, "machine": self.machine}
         parts = [f"{word} {quoted(name)}" for word, name in named.items() if name is not None]
         parts += [] if self.rows is None else [f"{self.rows:,} {'row' if self.rows == 1 else 'rows'} at risk"]

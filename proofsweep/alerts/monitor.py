@@ -23,8 +23,6 @@ from proofsweep.store.probes import add_pass, publish_hours
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeBatch:
-    """What one pass found: its rows of `probes` and of `usage`."""
-
     probes: Sequence[Row]
     usage: Sequence[Row]
 
@@ -67,14 +65,11 @@ def _failure_kept(seen: list[Exchange]) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Monitored:
-    """One pass, and what its probes and those before it show."""
-
     batch: ProbeBatch
     alerts: Sequence[Alert]  # that hold now, told before or not
     over: Sequence[str]  # the begins of causes that are over
 
     def gather(self) -> tuple[Sequence[Alert], Sequence[str]]:
-        """Return what somebody is told."""
         return self.alerts, self.over
 
 

@@ -20,8 +20,6 @@ KEY_REFUSED, QUOTA_SPENT = (each.ending.state for each in (EndedBy.KEY_REFUSED, 
 
 @dataclass(frozen=True, slots=True)
 class FlowEnd:
-    """How a flow run, or a leg of one, has ended."""
-
     environment: str
     flow: str
     state: str  # the name of its Prefect state
@@ -33,7 +31,6 @@ class FlowEnd:
 
     @property
     def subject(self) -> str:
-        """The catalog or folder that it worked on; the flow's name if there is none."""
         return self.about.catalog or self.flow
 
 
@@ -93,8 +90,6 @@ def did_its_work(ended_by: str | None, finished_rows: int, *, have_all_failed: b
 
 @dataclass(frozen=True, slots=True)
 class WorkFacts:
-    """When runs of an environment did their work; of one catalog, or of all."""
-
     environment: str
     about: About
     last_success: datetime | None = None  # end of the last leg that did its work; None if there is none
@@ -167,8 +162,6 @@ _CALLS = {"health": "GET /health", "usage": "GET /partner/usage"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeFacts:
-    """What is looked at of one row of `probes`."""
-
     call: str
     started_at: datetime
     trouble: str | None

@@ -25,7 +25,6 @@ _LONGEST_SEND_SECONDS = 30.0
 
 
 def urls_in_file(path: Path) -> str:
-    """Read the URLs from a file; ConfigError if it cannot be read."""
     try:
         with path.open("rb") as file:
             return text_of_file(file.read(_MOST_URL_BYTES), "replace")
@@ -56,7 +55,6 @@ class Receivers:
 
     @property
     def names(self) -> Collection[str]:
-        """Name each by its line and its kind."""
         return self._urls.keys()
 
     def send(self, alerts: Sequence[Alert], taken: Sequence[Collection[str]] = ()) -> list[list[str]]:
@@ -117,13 +115,11 @@ class Delivery:
     missed: Sequence[str] = ()
 
     def line_of(self, alert: Alert) -> str:
-        """Say what became of one alert."""
         state = "sent" if alert.cause in self.sent else "not sent" if alert.cause in self.untold else "told before"
         return f"{state:<12}{alert.subject}"
 
     @property
     def missed_line(self) -> str:
-        """Say who did not get an alert."""
         who = ", ".join(self.missed)
         return f"An alert was not taken by {who} of the alert URLs; check it there, and try: proofsweep alerts test"
 

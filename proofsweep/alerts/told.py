@@ -18,8 +18,6 @@ _SENDING = timedelta(seconds=60)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """The last attempt to tell a cause, and what it told."""
-
     alert: Alert
     number: int
     since: datetime  # the first attempt
@@ -30,7 +28,6 @@ class Attempt:
 
     @property
     def name(self) -> str:
-        """The name of its object."""
         return f"{layout.ALERTS_FOLDER}/{sha256_hex(self.alert.cause.encode())[:16]}-{self.number:06}.json"
 
     def message(self) -> Alert:
@@ -40,7 +37,6 @@ class Attempt:
         return replace(self.alert, body=late + self.alert.body)
 
     def is_due(self, receivers: Iterable[str], now: datetime) -> bool:
-        """Whether one of the receivers lacks it, and nobody is sending it now."""
         return bool(set(receivers) - set(self.took)) and (self.is_ended or not now - _SENDING < self.tried_at <= now)
 
     def after(self, over: Sequence[str]) -> "Attempt":
@@ -51,7 +47,6 @@ class Attempt:
         return replace(self, alert=replace(self.alert, subjects=left or subjects), is_over=self.is_over or is_over)
 
     def content(self) -> bytes:
-        """Write it as JSON."""
         return json_bytes(asdict(self))
 
 

@@ -41,12 +41,10 @@ class AttentionGroup:
 
     @property
     def in_words(self) -> str:
-        """Return in plain words why they have this outcome."""
         return plain_words_for(self.outcome, self.reason)
 
     @property
     def what_to_do(self) -> str:
-        """Return what to do about these files."""
         given_up = "; given up: no pass tries it again before it is delivered anew" if self.is_given_up else ""
         return remedy_for(self.reason, is_alone=self.is_alone) + given_up
 

@@ -73,7 +73,6 @@ def newest_runs(results: Results, most: int, which: Callable[[Plan], bool] = lam
 
 
 def active_legs(results: Results) -> list[OpenLeg]:
-    """Return the legs of all runs that are worked on now, the newest run first."""
     return [leg for leg in open_legs(results, RunIndex(results).refreshed()) if leg.is_alive]
 
 
@@ -86,12 +85,10 @@ def open_legs(results: Results, index: IndexedRuns) -> list[OpenLeg]:
 
 
 def state_of(run: RunStatus) -> str:
-    """Say in a word how the last leg of a run ended, or that it is active."""
     return "active" if run.active is not None else run.ended_by or "planned only"
 
 
 def newest_run(results: Results) -> str | None:
-    """Name the newest run that was not superseded; None if there is none."""
     runs = RunIndex(results).refreshed().newest_first()
     return next((run.plan.run_id for run in runs if not run.is_superseded), None)
 
@@ -146,7 +143,6 @@ def unpublished_rows(results: Results, plan: Plan, leg: int, columns: list[str])
 
 
 def journalled_calls(results: Results, plan: Plan, leg: int) -> dict[str, object]:
-    """Count the calls of a leg's journal, as the columns of `runs`."""
     counts = exchange_counts(Segments(results, plan.run_id, leg).tables("exchanges"))
     return {column: counts[column] for column in ("calls", "throttled", "bytes_sent")}
 

@@ -32,16 +32,12 @@ _LONGEST_BYTES = 120
 
 @dataclass(frozen=True, slots=True)
 class WrittenReport:
-    """A file, and how many rows are in it."""
-
     path: Path
     rows: int
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What was written, and of which catalogs the rows are."""
-
     reports: Sequence[WrittenReport]
     # location and root of each; a root is a URL, or None if the files may lie anywhere.
     catalogs: frozenset[tuple[str, str | None]]

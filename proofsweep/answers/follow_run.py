@@ -25,16 +25,12 @@ _START_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """How this process waits: its monotonic clock, and what rests for a number of seconds."""
-
     uptime: Callable[[], float] = time.monotonic
     rest: Callable[[float], None] = time.sleep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopReport:
-    """What became of a request to stop."""
-
     run: RunStatus  # how it stands now
     leg: OpenLeg | None = None  # that was asked; None if there was none to ask
     is_first: bool = False  # whether nobody had asked it before

@@ -41,18 +41,14 @@ class ProblemText(_Texts):
 
     @property
     def sentences(self) -> str:
-        """Return all of it on one line."""
         return " ".join(filter(None, (self.what_and_why, self.request)))
 
     @property
     def what_and_why(self) -> str:
-        """Return what is wrong, and why."""
         return f"{self.what.rstrip('.')}. {self.why}".rstrip()
 
 
 class LetterTexts(_Texts):
-    """All that a letter says beside the names of files."""
-
     letter: str
     no_supplier: str = Field(min_length=1)
     no_name: str = Field(min_length=1)
@@ -123,7 +119,6 @@ def name_for_supplier(row: Row, root: str | None) -> str:
 
 
 def shipped_template() -> str:
-    """Return the file of the texts that letters have by default."""
     return files("proofsweep_configs").joinpath("letters", "en.toml").read_text(encoding="utf-8")
 
 

@@ -12,8 +12,6 @@ from proofsweep.text import printable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeantRun:
-    """A run that is meant."""
-
     results: Results
     plan: Plan
     note: str | None = None  # which of several catalogs it is of; None if there is one, or the run or it was named

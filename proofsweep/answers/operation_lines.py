@@ -18,14 +18,12 @@ _STATES = {
 
 
 def line_of_inventory(found: Inventory) -> str:
-    """Return in one line what an inventory found."""
     counts = [f"{found.count(state):,} {words}" for state, words in _STATES.items() if found.count(state)]
     whole = "" if found.problem is None else f"; the listing may not be whole: {found.problem}"
     return f"{found.listed:,} proofs listed: {', '.join(counts) or 'none'}{whole}"
 
 
 def notes_of_inventory(found: Inventory) -> Iterator[str]:
-    """Yield what a person should know of the figures."""
     if found.count("not_listed"):
         yield (
             f"{_PENDING} So a proof that is not listed is pending, was erased, belongs to another partner, or was "
@@ -38,7 +36,6 @@ def notes_of_inventory(found: Inventory) -> Iterator[str]:
 
 
 def line_of_notes(done: NotesRefreshed) -> str:
-    """Return in one line what became of process notes."""
     if not done.wanted:
         return "Every accepted proof has its note, or has none to come."
     states = ", ".join(f"{count:,} {status}" for status, count in sorted(done.states.items()))
@@ -46,7 +43,6 @@ def line_of_notes(done: NotesRefreshed) -> str:
 
 
 def line_of_recovery(done: Recovered) -> str:
-    """Return in one line what became of sidecars."""
     words = {
         "recovered": "recovered",
         "differs": "differ from the sealed one, which was put beside",
@@ -91,7 +87,6 @@ def line_of_erasures(erasures: Sequence[Erasure], not_asked: int) -> str:
 def json_of_erasures(
     operation_id: str, erasures: Sequence[Erasure], not_asked: int, recovered: int
 ) -> Mapping[str, object]:
-    """Return the same as one object, with what became of each proof."""
     asked = [each.row() for each in erasures]
     return {
         "operation_id": operation_id,
@@ -115,7 +110,6 @@ def lines_of_rotation(rotation: Rotation, location: str, *, was_done: bool) -> I
 
 
 def json_of_rotation(rotation: Rotation, location: str, *, was_done: bool) -> dict[str, object]:
-    """Return the same as one object: the row of `rotations`, the place, and whether anything was done."""
     return rotation.row() | {"place": location, "was_done": was_done}
 
 
@@ -127,7 +121,6 @@ def _end_of(rotation: Rotation) -> str:
 
 
 def line_of_round(probes: Sequence[Row]) -> str:
-    """Return in one line what a round of monitoring found."""
     return " · ".join(_words_of(probe) for probe in probes)
 
 

@@ -23,7 +23,6 @@ _WAITING = {
 
 
 def line_of_pass(folder: str, report: PassReport) -> str:
-    """Return on one line what a pass did."""
     outcomes = Counter(str(row["outcome"]) for row in report.rows)
     moved = Counter(str(row["disposition"]) for row in report.rows)
     parts = [f"{count:,} {outcome}" for outcome, count in sorted(outcomes.items())] or ["nothing new"]
@@ -38,12 +37,10 @@ def line_of_pass(folder: str, report: PassReport) -> str:
 
 
 def ignored_words(counts: Mapping[str, int]) -> str:
-    """Return what a folder holds besides its files, by cause."""
     return ", ".join(f"{count:,} {cause.replace('_', ' ')}" for cause, count in counts.items())
 
 
 def lines_of_unmoved(report: PassReport) -> list[str]:
-    """Return how many files could not be moved, for each reason."""
     reasons = Counter(str(row["detail"]) for row in report.not_moved)
     return [f"{count:,} not moved: {printable(detail)}" for detail, count in reasons.most_common()]
 
@@ -58,14 +55,12 @@ def messages_of(report: PassReport) -> list[str]:
 
 
 def markdown_of_pass(folder: str, report: PassReport) -> str:
-    """Write what a pass did as Markdown."""
     return "\n".join(
         [line_of_pass(markdown(folder), report), "", *(f"- {markdown(each)}" for each in messages_of(report))]
     )
 
 
 def json_of_pass(folder: str, report: PassReport) -> dict[str, object]:
-    """Return what a pass did as one object; the rows are those of the table `ingest`."""
     return {
         "folder": printable(folder),
         "files": {str(decision): report.decisions[decision] for decision in Decision},

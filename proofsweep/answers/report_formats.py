@@ -17,16 +17,12 @@ _WAITING_ROWS = 5_000
 
 @dataclass(frozen=True, slots=True)
 class ReportRow:
-    """One row: its tags, and the report's own cells."""
-
     tags: Mapping[str, str]
     own: Sequence[object]
 
 
 @dataclass(frozen=True, slots=True)
 class CompletionReport:
-    """What is written to one file."""
-
     tags: Sequence[str]
     own: Sequence[str]  # the names of the report's own columns; the tags stand after the first
     rows: Iterator[ReportRow]
@@ -34,11 +30,9 @@ class CompletionReport:
 
     @property
     def header(self) -> list[str]:
-        """Return the names of all columns."""
         return [self.own[0], *self.tags, *self.own[1:]]
 
     def cells(self, row: ReportRow) -> list[object]:
-        """Return the cells of a row, in the order of the header."""
         return [row.own[0], *(row.tags.get(name) for name in self.tags), *row.own[1:]]
 
 
@@ -60,7 +54,6 @@ class GroupedRows:
         self._waiting_rows = 0
 
     def add(self, group: str, row: ReportRow) -> None:
-        """Take a row."""
         self.counts[group] += 1
         tags = unified(row.tags, self._spellings)
         self.tag_names[group].update(dict.fromkeys(tags))

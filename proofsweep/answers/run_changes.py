@@ -61,14 +61,12 @@ class RunChanges:
         self._connection = connection
 
     def counts(self) -> list[tuple[str, str | None, int]]:
-        """Count the changed items by change and cause, in the order of `CHANGES_IN_ORDER`."""
         rows = self._connection.execute(
             "SELECT change, cause, count(*) FROM changed WHERE NOT is_rubric GROUP BY ALL"
         ).fetchall()
         return sorted(rows, key=lambda row: (CHANGES_IN_ORDER.index(row[0]), -row[2], row[1] or ""))
 
     def as_before(self) -> int:
-        """Count the items of the run that are as before."""
         found = self._connection.execute(
             "SELECT (SELECT count(DISTINCT item_id) FROM verdicts WHERE run_id = getvariable('compared_run')) - "
             "count(*) FILTER (now_outcome IS NOT NULL AND NOT is_rubric) FROM changed"
@@ -77,7 +75,6 @@ class RunChanges:
         return int(count)
 
     def rows(self, most_of_each: int | None = None) -> Iterator[dict[str, str | None]]:
-        """Return the changed items; at most so many of each change and cause."""
         limit = "" if most_of_each is None else f"QUALIFY row_number() OVER of_kind <= {int(most_of_each)}"
         found = self._connection.execute(
             f"SELECT {', '.join(COLUMNS)} FROM changed WHERE NOT is_rubric "  # noqa: S608 - our own names
@@ -95,7 +92,6 @@ class RunChanges:
 
 
 def words_of_cause(cause: str | None) -> str:
-    """Return a cause of the view in words."""
     known = {None: "same file, other answer", "gone": "not in the catalog any more"}
     return known.get(cause) or str(cause).replace("_", " ")
 

@@ -13,8 +13,6 @@ NEED_ATTENTION = ("rejected", "failed", "ineligible")  # The outcomes that someb
 
 @dataclass(frozen=True, slots=True)
 class NamedFile:
-    """A file that needs attention, as its catalog names it."""
-
     audio: str
     outcome: str
     reason: str
@@ -22,8 +20,6 @@ class NamedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Rows with the same outcome, verdict and reason, and one of them as an example."""
-
     outcome: str
     verdict: str | None
     reason: str | None
@@ -44,23 +40,18 @@ class LegStatus:
     control_calls: int = 0  # keyed calls of controls, which belong to no row
 
     def count(self, column: str) -> int | None:
-        """Return a count of the `runs` table; None if it is not known."""
         found = self.counts.get(column)
         return found if isinstance(found, int) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pruned:
-    """The last pruning of a run."""
-
     intent: str  # name of the object that says what was deleted
     completed_at: str | None  # ISO instant in UTC; None if it did not come to its end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStatus:
-    """A run by its parts and receipts."""
-
     plan: Plan
     groups: tuple[Group, ...]
     legs: tuple[LegStatus, ...]
@@ -75,17 +66,14 @@ class RunStatus:
 
     @property
     def finished(self) -> int:
-        """How many rows have an outcome."""
         return sum(group.rows for group in self.groups)
 
     @property
     def remaining(self) -> int:
-        """How many rows have no outcome yet."""
         return self.plan.items - self.finished
 
     @property
     def answered(self) -> int:
-        """How many rows have a verdict."""
         return self.rows("accepted") + self.rows("rejected")
 
     @property
@@ -96,7 +84,6 @@ class RunStatus:
 
     @property
     def ended_by(self) -> str | None:
-        """How the last leg ended; None while it runs, or without a leg."""
         return self.legs[-1].ended_by if self.legs else None
 
     @property
@@ -121,7 +108,6 @@ class RunStatus:
 
     @property
     def sunset(self) -> str | None:
-        """The last Sunset header that the service sent in this run; it announces a breaking change."""
         return next((str(leg.counts["sunset"]) for leg in reversed(self.legs) if leg.counts.get("sunset")), None)
 
     @property
@@ -140,11 +126,9 @@ class RunStatus:
         return sum(leg.count(outcome) or 0 for leg in self.legs) + told.counts.get(outcome, 0)
 
     def rows(self, outcome: str) -> int:
-        """Count the rows with one outcome."""
         return sum(group.rows for group in self.groups if group.outcome == outcome)
 
     def total(self, column: str) -> int:
-        """Add up a count of the `runs` table over all legs."""
         return sum(leg.count(column) or 0 for leg in self.legs)
 
     @property
@@ -154,7 +138,6 @@ class RunStatus:
 
     @property
     def seconds(self) -> float:
-        """How long all legs worked together."""
         return sum(_seconds(leg.counts) for leg in self.legs)
 
 

@@ -42,8 +42,6 @@ class CatalogStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActiveRun:
-    """A run that a process works on."""
-
     environment: str
     catalog: str
     leg: OpenLeg
@@ -51,8 +49,6 @@ class ActiveRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuotaStatus:
-    """The quota of the key that an environment used last."""
-
     environment: str
     left: int  # calls, as the service said at `as_of`
     as_of: datetime
@@ -70,15 +66,12 @@ class QuotaStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreStatus:
-    """How all of a store stands at an instant."""
-
     at: datetime
     catalogs: Sequence[CatalogStatus]
     active: Sequence[ActiveRun]
     quotas: Sequence[QuotaStatus]
 
     def document(self) -> dict[str, object]:
-        """Return it for JSON."""
         return {
             "at": self.at.isoformat(timespec="seconds"),
             "catalogs": [_texts(asdict(each)) for each in self.catalogs],

@@ -35,7 +35,6 @@ def ending_of(run: RunStatus) -> str:
 
 
 def line_of(run: RunStatus) -> str:
-    """Return on one line how a run stands, how many rows have which outcome, and why rows remain."""
     counts = [f"{run.rows(outcome):,} {outcome}" for outcome in OUTCOMES if run.rows(outcome)]
     counts += [f"{run.remaining:,} of {run.plan.items:,} rows remain"] if run.remaining else []
     why = [] if run.why is None or run.ended_by == EndedBy.WINDOW else [run.why]
@@ -43,7 +42,6 @@ def line_of(run: RunStatus) -> str:
 
 
 def calls_of(run: RunStatus) -> str:
-    """Return how many calls were made, and how many of them repeat an answered call or are not in a journal."""
     calls = f"{run.total('calls'):,} keyed calls"
     if run.total("calls_again"):
         calls += f", {run.total('calls_again'):,} of them made again"
@@ -86,12 +84,10 @@ def unsent_pairs_note(reasons: Mapping[str, int]) -> list[str]:
 
 
 def label_of(group: Group) -> str:
-    """Name a kind of row by its outcome and its reason."""
     return group.outcome if group.reason is None else f"{group.outcome} · {group.reason}"
 
 
 def advice_for(group: Group) -> str:
-    """Return what to do about a kind of row."""
     return advice_for_outcome(group.outcome, group.reason or "")
 
 

@@ -109,7 +109,6 @@ def _check_operation(operations: Operations, operation_id: str, auditor: PartAud
 
 
 def check_named(name: str, operations: Mapping[str, Collection[str] | None], store: Store, findings: Findings) -> None:
-    """Check that a part of an operation is one that its receipt names, if it has one."""
     owner = layout.run_of(name)
     named = operations.get(owner)
     if owner not in operations:

@@ -18,8 +18,6 @@ UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError, IndexError)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartAuditor:
-    """Checks the parts of one run, or of operations."""
-
     store: Store
     pruned: Mapping[str, PrunedObject]  # what prunings deleted of the run, by name; nothing of operations
     findings: Findings

@@ -20,8 +20,6 @@ from proofsweep.store.store import Store, sha256_hex
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegReceipt:
-    """A leg's receipt as it is in the store."""
-
     name: str
     sha256: str  # of its bytes, in hex
     run_id: str
@@ -34,7 +32,6 @@ class LegReceipt:
     links: Sequence[ReceiptLink]  # the other receipts that it names
 
     def count(self, column: str) -> int:
-        """Return a count of the leg's row in `runs`; 0 if it has none."""
         found = self.counts.get(column)
         return found if isinstance(found, int) else 0
 
@@ -51,7 +48,6 @@ def leg_numbers(store: Store, run_id: str) -> list[int]:
 
 
 def read_receipts(store: Store, run_id: str, findings: Findings) -> dict[int, LegReceipt]:
-    """Read all receipts of a run; what cannot be read is a finding."""
     found: dict[int, LegReceipt] = {}
     for leg in leg_numbers(store, run_id):
         name = layout.receipt_name(run_id, leg)
@@ -66,7 +62,6 @@ def read_receipts(store: Store, run_id: str, findings: Findings) -> dict[int, Le
 
 
 def check_chain(store: Store, run_id: str, receipts: Mapping[int, LegReceipt], findings: Findings) -> None:
-    """Hold the receipts of a run against each other, its claims and its plan."""
     numbers = leg_numbers(store, run_id)
     plan = store.read(layout.plan_name(run_id))
     for leg in range(1, max(numbers, default=0) + 1):

@@ -18,8 +18,6 @@ _HEAD = re.compile(r"[0-9a-f]{64}(\+[0-9a-f]{64})*")
 
 @dataclass(slots=True)
 class ReceiptGraph:
-    """Which receipts there are, and which of them others name."""
-
     digests: dict[str, str] = field(default_factory=dict)  # hex sha256 of each receipt, by its name
     links: dict[str, Sequence[ReceiptLink]] = field(default_factory=dict)  # what each receipt names, by its name
 
@@ -68,7 +66,6 @@ def read_graph(store: Store, run_ids: Iterable[str], findings: Findings) -> Rece
 
 
 def check_head(graph: ReceiptGraph, head: str, findings: Findings) -> None:
-    """Hold the store against a head that was kept elsewhere."""
     held, unknown = graph.held_by(head)
     for digest in unknown:
         what = "no receipt of this store has this digest: the records are not those that this head was taken of"

@@ -32,14 +32,12 @@ class LegTotals:
     exchanges: Counter[str] | None = field(default_factory=Counter)
 
     def add_verdicts(self, table: pa.Table | None) -> None:
-        """Count the rows of a part of `verdicts`."""
         if table is None or self.outcomes is None:
             self.outcomes = None
         else:
             self.outcomes.update(map(str, table["outcome"].to_pylist()))
 
     def add_exchanges(self, table: pa.Table | None) -> None:
-        """Add up a part of `exchanges`."""
         if table is None or self.exchanges is None:
             self.exchanges = None
         else:
@@ -54,7 +52,6 @@ class LegTotals:
 def check_counts(
     receipts: Mapping[int, LegReceipt], totals: Mapping[int, LegTotals], plan: Plan, wrong: Findings
 ) -> None:
-    """Hold the counts of each receipt against the rows of its parts, and what remains against the plan."""
     done = 0
     for leg, receipt in sorted(receipts.items()):
         done += sum(part.rows for part in receipt.parts if part.name.startswith("verdicts/"))
@@ -90,7 +87,6 @@ def check_shard(store: Store, plan: Plan, shard: int, parts: Sequence[pa.Table],
 def check_runs_row(
     content: bytes | None, receipt: LegReceipt, name: str, *, may_miss: bool, findings: Findings
 ) -> None:
-    """Hold a leg's row in `runs` against its receipt."""
     if content is None and may_miss:
         findings.note(name, "is missing: the process was killed after its receipt; the next leg writes it")
         return
@@ -149,7 +145,6 @@ class RequestIds:
             self._named.extend(_hashes(str(call), owners, verdicts[column].to_pylist()))
 
     def find_in(self, exchanges: pa.Table) -> None:
-        """Look for them in one part of `exchanges`."""
         named, count = self._sort(), len(self._sort())
         cells = exchanges.select(["call", "manifest_row", "request_id"]).to_pydict()
         for found in map(hash, zip(*cells.values(), strict=True)):
@@ -158,7 +153,6 @@ class RequestIds:
                 self._is_found[index] = 1
 
     def missing(self) -> int:
-        """Count those that were not found."""
         return len(self._sort()) - sum(self._is_found)
 
     def _sort(self) -> "array[int]":

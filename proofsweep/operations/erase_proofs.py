@@ -81,8 +81,6 @@ _BUSY = "Another process erases proofs with this results store; wait until it ha
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasureReport:
-    """What became of a list."""
-
     operation_id: str
     erasures: Sequence[Erasure]  # of the proofs that were asked for
     not_asked: int  # how many were not
@@ -151,7 +149,6 @@ def erase_proofs(
 
 
 def killed_erasures(results: Results, journals: OperationJournals, clock: Callable[[], datetime]) -> KilledOperations:
-    """Return what puts the answers of killed erasures into the table."""
     return KilledOperations(
         journals=journals,
         operations=Operations(results),

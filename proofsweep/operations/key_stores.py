@@ -36,12 +36,10 @@ class FileKeyStore:
 
     @property
     def name(self) -> str:
-        """The file's path."""
         return str(self.path)
 
     @property
     def waiting_name(self) -> str:
-        """The path of the file beside it."""
         return str(self._waiting)
 
     def check(self) -> None:
@@ -52,7 +50,6 @@ class FileKeyStore:
             raise ConfigError(f"{error.message} {_ELSEWHERE}") from error
 
     def current(self) -> SecretStr | None:
-        """Read the key file, if it exists."""
         return key_file(self.path)() if self.path.exists() else None
 
     def waiting(self) -> SecretStr | None:
@@ -61,7 +58,6 @@ class FileKeyStore:
         return key_file(self._waiting)() if self._waiting.exists() else None
 
     def leftovers(self) -> list[str]:
-        """Return the paths of the file beside it and of drafts that are left."""
         files = [self._waiting, *(draft for draft, _ in drafts_beside(self.path))]
         return [str(each) for each in files if each.exists()]
 
@@ -77,7 +73,6 @@ class FileKeyStore:
             sync_folder(self.path.parent)
 
     def promote(self) -> None:
-        """Rename the file that waits, and sync the folder."""
         with _told(self.path):
             if self.is_new and self.path.exists():
                 raise ConfigError(f"{self.path} exists; the new key is in {self._waiting}.")
@@ -86,7 +81,6 @@ class FileKeyStore:
         settle_drafts(self.path)
 
     def discard(self) -> None:
-        """Delete the file that waits."""
         with _told(self._waiting):
             self._waiting.unlink(missing_ok=True)
 
@@ -113,12 +107,10 @@ class BlockKeyStore:
 
     @property
     def name(self) -> str:
-        """The block's name."""
         return f"the Prefect Secret block {self.block!r}"
 
     @property
     def waiting_name(self) -> str:
-        """The name of the other block."""
         return f"the Prefect Secret block {self._waiting!r}"
 
     def check(self) -> None:
@@ -126,30 +118,24 @@ class BlockKeyStore:
         self.blocks.read(self.block)
 
     def current(self) -> SecretStr | None:
-        """Read the block."""
         return key_block(self.block, self.blocks.read)()
 
     def waiting(self) -> SecretStr | None:
-        """Read the other block, if it exists."""
         with suppress(ConfigError):
             return key_block(self._waiting, self.blocks.read)()
         return None
 
     def leftovers(self) -> list[str]:
-        """Name the other block, if it exists."""
         return [] if self.waiting() is None else [self.waiting_name]
 
     def keep(self, key: SecretStr) -> None:
-        """Write the other block."""
         self.blocks.write(self._waiting, key.get_secret_value())
 
     def promote(self) -> None:
-        """Write the block, then delete the other one."""
         self.blocks.write(self.block, self.blocks.read(self._waiting))
         self.discard()
 
     def discard(self) -> None:
-        """Delete the other block."""
         self.blocks.delete(self._waiting)
 
     @property

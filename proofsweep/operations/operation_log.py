@@ -143,11 +143,9 @@ class RotationLog:
         self._calls: list[Exchange] = []
 
     def note(self, exchange: Exchange) -> None:
-        """Take one HTTP exchange."""
         self._calls.append(exchange)
 
     def is_closed(self, intent: RotationIntent) -> bool:
-        """Return whether a rotation has its receipt."""
         return self._operations.receipt(intent.operation_id) is not None
 
     def close(self, intent: RotationIntent) -> None:

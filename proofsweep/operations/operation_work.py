@@ -99,7 +99,6 @@ class OperationContext:
     clock: Callable[[], datetime]
 
     def new_operation(self, kind: OperationKind) -> Operation:
-        """Name an operation that begins now."""
         now = self.clock()
         return Operation(
             operation_id=new_id(now), kind=kind, environment=self.environment, base_url=self.base_url, started_at=now
@@ -108,8 +107,6 @@ class OperationContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationWork:
-    """What an operation works with."""
-
     context: OperationContext
     partner: Partner  # every call of it is written down as a row of `exchanges`
     log: OperationLog
@@ -117,7 +114,6 @@ class OperationWork:
 
     @property
     def operation_id(self) -> str:
-        """The operation's name."""
         return self.log.operation.operation_id
 
     def call_budget(self, max_calls: int | None = None) -> CallBudget:
@@ -131,7 +127,6 @@ class OperationWork:
         return CallBudget(self.log, given)
 
     def write_unattributed(self) -> None:
-        """Write down the calls that belong to no session."""
         while self.context.unattributed:
             self.log.note(self.context.unattributed.pop(0))
 

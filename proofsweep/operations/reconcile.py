@@ -126,7 +126,6 @@ WHERE is_listed OR accepted
 
 
 def arrow_of(proofs: Sequence[ProofSummary]) -> pa.Table:
-    """Keep a page of the listing compactly."""
     return pa.Table.from_pylist([proof.model_dump() for proof in proofs], schema=_LISTED)
 
 
@@ -177,7 +176,6 @@ def take_inventory(partner: Partner, results: Results, log: OperationLog) -> Inv
 
 
 def inventory_proofs(context: OperationContext) -> Inventory:
-    """List all proofs, and reconcile them with the newest answers of the results store."""
     with operation_begun(context, OperationKind.INVENTORY) as work:
         work.call_budget()
         found = take_inventory(work.partner, context.results, work.log)

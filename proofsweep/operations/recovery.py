@@ -55,7 +55,6 @@ def recover_sidecars(context: OperationContext, wanted: RecoveryRequest, most_by
 
 
 def killed_recoveries(results: Results, files: Files, clock: Callable[[], datetime]) -> KilledOperations:
-    """Return what ends the recoveries of a store whose process was killed."""
     moves = Moves(files)
     return KilledOperations(
         journals=OperationJournals(results.store.within("_recovering"), recoveries.COLUMNS),

@@ -41,8 +41,6 @@ _TRIAL_WAITS = (1.0, 2.0, 4.0, 8.0)
 
 @dataclass(frozen=True, slots=True)
 class Rotated:
-    """A rotation that is finished."""
-
     rotation: Rotation
     location: str
     was_done: bool = False  # whether an earlier command had finished it; then nothing was asked
@@ -50,8 +48,6 @@ class Rotated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RotateKey:
-    """Rotates one key."""
-
     store: Store
     rotations: Rotations
     partner: Partner  # calls with the old key

@@ -80,7 +80,6 @@ def _usual_reading(settings: Settings) -> Reading:
 
 
 def catalog_has_changed(settings: Settings, plan: Plan) -> bool:
-    """Return whether the catalog is not what it was when the run was planned."""
     same_root = Selection(root=plan.catalog_root, allow_outside=plan.catalog_root is None)
     return planning.catalog_has_changed(plan, lambda: catalog_for(settings, plan.catalog, same_root, is_checked=False))
 

@@ -100,13 +100,11 @@ class Engine:
         self.transport.abort()
 
     def close(self) -> None:
-        """Let the workers finish what is in flight, and close all connections."""
         self.workers.shutdown(wait=True, cancel_futures=True)
         self.transport.close()
 
     @property
     def key_fingerprint(self) -> str:
-        """Tell the key in use from others."""
         return fingerprint(self.key.current)
 
 
@@ -193,7 +191,6 @@ def known_good_for(settings: Settings) -> list[WorkItem]:
 
 
 def limits_for(settings: Settings) -> SizeLimits:
-    """Return the largest sizes that are sent."""
     return SizeLimits(is_sidecar_field_known=settings.service.sidecar_field is not None)
 
 

@@ -25,7 +25,6 @@ def remembered_rate(engine: Engine, processes: int = 1) -> float | None:
 
 
 def lane_sharing(engine: Engine, plan: Plan) -> LaneSharing:
-    """Return this process's part in the lane of the key in use: new files go first."""
     settings = engine.settings
     folder = layout.lane_folder(engine.key_fingerprint, settings.service.base_url)
     return LaneSharing(

@@ -140,7 +140,6 @@ def _anywhere(settings: Settings) -> Settings:
 
 
 def build_context(handle: LegHandle, engine: Engine, budget: BudgetGuard, *, is_claimant: bool) -> LegContext:
-    """Make one process's context of a leg, with a journal of its own."""
     say_if_fewer(engine.settings.pace.workers, engine.workers.most)
     results = results_for(engine.settings)
     plan, stop, retry = results.plan(handle.run_id), engine.stop, engine.settings.retry

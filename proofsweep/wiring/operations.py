@@ -57,12 +57,10 @@ def operation_context(settings: Settings, read_block: ReadBlock | None = None) -
 
 
 def inventory_proofs(settings: Settings, read_block: ReadBlock | None = None) -> Inventory:
-    """List all proofs, and reconcile them with the newest answers."""
     return reconcile.inventory_proofs(operation_context(settings, read_block))
 
 
 def recover_sidecars(settings: Settings, wanted: RecoveryRequest, read_block: ReadBlock | None = None) -> Recovered:
-    """Write the sealed sidecars of items whose own are missing."""
     if settings.service.sidecar_field is None:
         raise ConfigError("The sidecar's wire name is not set: ask the partner for it and set service.sidecar_field.")
     context = operation_context(settings, read_block)
@@ -72,7 +70,6 @@ def recover_sidecars(settings: Settings, wanted: RecoveryRequest, read_block: Re
 def refresh_interpretations(
     settings: Settings, read_block: ReadBlock | None = None, max_calls: int | None = None
 ) -> NotesRefreshed:
-    """Ask for the notes of accepted proofs that have no ready one."""
     return refresh_notes.refresh_notes(operation_context(settings, read_block), max_calls)
 
 
@@ -82,17 +79,14 @@ def erase_proofs(
     read_block: ReadBlock | None,
     told: Callable[[Erasure], object] = lambda _erasure: None,
 ) -> erasing.ErasureReport:
-    """Erase the proofs of a list for good, and call `told` with each."""
     return erasing.erase_proofs(operation_context(settings, read_block), wanted, told)
 
 
 def names_of(settings: Settings, wanted: ProofList) -> dict[str, str]:
-    """Return the files of proofs, as far as the results store knows them."""
     return erasing.names_of(results_for(settings), settings.service.environment, wanted)
 
 
 def masters_of(settings: Settings, run_id: str) -> tuple[str | None, bool]:
-    """Return how the assets that a run has verified agree with their masters, and whether one differs."""
     return reconcile.masters_of(results_for(settings), run_id)
 
 
@@ -166,15 +160,12 @@ def audited(settings: Settings, run_id: str | None, head: str | None, progress: 
 
 
 def find_prunable(results: Results, days: int, keep: Keep) -> Prunable:
-    """Find what can go of runs that ended at least so many days ago; nothing is deleted."""
     return pruning.find_prunable(results, days, keep, utc_now())
 
 
 def prune(results: Results, found: Prunable) -> list[Pruning]:
-    """Delete what was found."""
     return pruning.prune(results, found, utc_now)
 
 
 def newest_proofs(settings: Settings, read_block: ReadBlock, limit: int) -> tuple[list[ProofSummary], str | None]:
-    """List the newest proofs; return also why the listing may not be whole."""
     return reconcile.newest_proofs(engine_for(settings, read_block).partner.in_new_session(lambda _: None), limit)

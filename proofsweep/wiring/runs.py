@@ -188,7 +188,6 @@ def coverage_for(settings: Settings, catalog: str | None, selection: Selection) 
 
 
 def identity_of(settings: Settings, catalog: Catalog) -> str:
-    """Return what the runs of one catalog have in common."""
     return planning.identity_of(results_for(settings), catalog, settings.catalog.name)
 
 
@@ -263,7 +262,6 @@ def runs_of_catalog(
 def runs_in_turn(
     settings: Settings, resumed: Plan | None, plan: Callable[[Bounds], Plan], bounds: Bounds
 ) -> Iterator[tuple[str, Bounds]]:
-    """Yield each run that is worked on now: an unfinished one, then one of what is due."""
     results = results_for(settings)
     return unfinished.runs_in_turn(
         resumed, plan, bounds, lambda run_id: describe_run(results, run_id).calls_if_done, utc_now
@@ -271,7 +269,6 @@ def runs_in_turn(
 
 
 def resumable_since() -> datetime:
-    """Return since when a run must have been planned to be resumed without being named."""
     return utc_now() - timedelta(days=RESUME_DAYS)
 
 

@@ -11,7 +11,6 @@ from proofsweep.store.store import open_store, probe
 
 
 def results_for(settings: Settings) -> Results:
-    """Open the results store that the settings name."""
     return Results(open_store(settings.results.url))
 
 
@@ -33,7 +32,6 @@ def resolved_here(written: str) -> str:
 
 
 def meant_run(settings: Settings, run_id: str | None, catalog: str | None = None) -> MeantRun:
-    """Return a run that is named; or the newest of a catalog; or of all catalogs the newest."""
     return answers.meant_run(results_for(settings), settings.service.environment, run_id, catalog)
 
 

@@ -29,7 +29,6 @@ _ATTEMPTS = 2  # attempts of the one call of a check
 
 
 def alert_scope(settings: Settings) -> AlertScope:
-    """Return what alerts are about."""
     return AlertScope(
         results=results_for(settings),
         environment=settings.service.environment,
@@ -55,12 +54,10 @@ def tell_of_stop(settings: Settings, stop: RunMustStop, catalog: str | None, rea
 
 
 def tell_of_pass(settings: Settings, watched: str, report: PassReport, read_block: ReadBlock | None) -> list[str]:
-    """Tell of what a pass over a watched folder could not move."""
     return tell(settings, end_of_pass(alert_scope(settings), watched, report), read_block)
 
 
 def check_for(settings: Settings, catalogs: Sequence[str], folder: str, read_block: ReadBlock | None = None) -> Check:
-    """Return what decides now about some catalogs of a folder, or without names about all together."""
     return Check(
         scope=alert_scope(settings),
         catalogs=catalogs,
@@ -138,7 +135,6 @@ def receivers_for(settings: Settings, read_block: ReadBlock | None) -> Receivers
 def watched_folder(
     settings: Settings, location: str, read_block: ReadBlock | None, selection: Selection = ALL_ROWS
 ) -> AbstractContextManager[WatchedFolder]:
-    """Watch a folder or a bucket's prefix, whose files of a selection are taken."""
     ingest = settings.ingest
     context = IngestContext(
         results=results_for(settings),

@@ -51,7 +51,6 @@ def explain_call(search: Search, request_id: str, since: timedelta | None) -> tu
 
 
 def run_or_operation(results: Results, wanted: str) -> Plan | Operation | None:
-    """Return the run or the operation whose ID a text is; None if it is none."""
     try:
         return results.plan(wanted)
     except ResultsError:
@@ -66,7 +65,6 @@ def packet_of_failed_calls(results: Results, named: Plan | Operation) -> str:
 
 
 def packet_of(calls: Iterable[tuple[Plan | Operation, Iterable[Row]]]) -> str:
-    """Write the support packet of calls, each with the run or the operation that made them."""
     packet = SupportPacket()
     for named, rows in calls:
         packet.add(named, rows)
@@ -101,7 +99,6 @@ def lines_of(item_id: str, found: Sequence[Occurrence], erasures: Sequence[Row] 
 
 
 def lines_of_likely(found: LikelyItems) -> Iterator[tuple[str, str]]:
-    """Return of each of several items what people know of it, and its ID."""
     for row in found.rows:
         tags = json.loads(str(row["tags"] or "{}")).items()
         known = "".join(f"  {name}: {value}" for name, value in tags)
@@ -109,13 +106,11 @@ def lines_of_likely(found: LikelyItems) -> Iterator[tuple[str, str]]:
 
 
 def json_of_likely(found: LikelyItems) -> dict[str, object]:
-    """Return the same as one object; the tags are an object."""
     rows = [row | {"tags": json.loads(str(row["tags"] or "{}"))} for row in found.rows]
     return {"items": found.items, "first": [{name: row[name] for name in _LIKELY} for row in rows]}
 
 
 def json_of_item(item_id: str, found: Sequence[Occurrence], erasures: Sequence[Row] = ()) -> dict[str, object]:
-    """Return the same as one object; rows and exchanges are those of the tables."""
     return {
         "item_id": item_id,
         "erasures": list(erasures),
@@ -181,7 +176,6 @@ def _line_of_call(call: Row) -> str:
 
 
 def lines_of_proof(proof_id: str, found: Sequence[tuple[str, datetime, Row]]) -> Iterator[str]:
-    """Write what is known of a proof, the newest first; text that others wrote is as they wrote it."""
     yield f"proof {proof_id}, in {len(found):,} {'row' if len(found) == 1 else 'rows'}"
     for table, moment, row in found:
         line = TABLES[table].proof_line
@@ -193,7 +187,6 @@ def lines_of_proof(proof_id: str, found: Sequence[tuple[str, datetime, Row]]) ->
 
 
 def json_of_proof(proof_id: str, found: Sequence[tuple[str, datetime, Row]]) -> dict[str, object]:
-    """Return the same as one object; the rows are those of the tables."""
     return {
         "proof_id": proof_id,
         "found": [{"table": table, "at": moment.isoformat(), "row": row} for table, moment, row in found],

@@ -71,7 +71,6 @@ class LikelyItems:
 
     @property
     def only(self) -> str | None:
-        """The ID of the item, if one alone fits."""
         return str(self.rows[0]["item_id"]) if self.items == 1 else None
 
 

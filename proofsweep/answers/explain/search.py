@@ -27,8 +27,6 @@ from proofsweep.text import printable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Occurrence:
-    """One item in one run."""
-
     plan: Plan
     manifest_row: int
     row: Row | None  # of `verdicts`; None while the row remains
@@ -54,7 +52,6 @@ _CALL = ", ".join(COLUMNS)
 
 @contextmanager
 def searching(results: Results) -> Iterator["Search"]:
-    """Open a store for searches; ResultsError if it cannot be read."""
     with tables_of(results) as connection:
         yield Search(results, connection)
 
@@ -100,7 +97,6 @@ class Search:
             yield from self._in_run(self.results.plan(run_id), found[run_id])
 
     def erasures(self, item_id: str) -> list[Row]:
-        """Return the rows of `erasures` that say that a proof of an item is gone, the newest first."""
         proofs = "(FROM store.verdicts WHERE item_id = ?) AS own USING (environment, proof_id)"
         is_gone = f"outcome IN {GONE}"
         return self._rows(f"{_whole('erasures')} SEMI JOIN {proofs} WHERE {is_gone} ORDER BY asked_at DESC", item_id)
@@ -124,7 +120,6 @@ class Search:
         return None
 
     def failed_calls(self, run_id: str) -> Iterator[Row]:
-        """Yield the calls of a run or an operation that did not succeed, in the order of time."""
         succeeded = "coalesce(failure IS NULL AND status BETWEEN 200 AND 299, false)"
         query = f"SELECT {_CALL} FROM store.exchanges WHERE run_id = {quoted(run_id)} AND NOT {succeeded}"
         for batch in self.connection.sql(f"{query} ORDER BY started_at").to_arrow_reader(_BATCH_ROWS):

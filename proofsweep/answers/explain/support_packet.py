@@ -63,7 +63,6 @@ class SupportPacket:
         self._kinds: dict[_Kind, _Calls] = {}
 
     def add(self, plan: Plan | Operation, exchanges: Iterable[Row]) -> None:
-        """Add rows of `exchanges` of one run or operation."""
         for exchange in exchanges:
             started = exchange["started_at"]
             if isinstance(started, datetime):
@@ -97,7 +96,6 @@ class SupportPacket:
 
 
 def answer_of(exchange: Row) -> str:
-    """Return in a few words what a call brought: its status and code, or why there is no usable answer."""
     words = [exchange["status"], exchange["error_code"]]
     words += [
         {"timeout": "no answer in time", "connection": "connection broken", "bad_answer": "unusable answer"}.get(

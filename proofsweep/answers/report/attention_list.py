@@ -31,14 +31,11 @@ class ReasonCount:
 
     @property
     def plain(self) -> str:
-        """Why, for people who do not know the code."""
         return plain_words_for(self.outcome, self.code)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttentionRow:
-    """One file; `values` are those of the chosen tags, in their order."""
-
     folder: str  # of its name, with the `/` at its end; empty if it has none
     name: str
     code: str
@@ -57,7 +54,6 @@ class Kind:
 
     @property
     def files(self) -> int:
-        """How many there are."""
         return sum(reason.files for reason in self.reasons)
 
     @property
@@ -107,7 +103,6 @@ def spellings_of(connection: duckdb.DuckDBPyConnection, choice: PageChoice) -> d
 
 
 def tag_values(tags: Mapping[str, Sequence[str]]) -> str:
-    """Return the further columns of a query for the values of tags."""
     return "".join(f", {value_of_tag(spellings)}" for spellings in tags.values())
 
 

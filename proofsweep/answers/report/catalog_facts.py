@@ -120,7 +120,6 @@ class CatalogCounts:
 
     @property
     def need_attention(self) -> int:
-        """How many somebody must look at."""
         return self.rejected + self.failed + self.ineligible
 
 
@@ -157,8 +156,6 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turned:
-    """How many files broke, or were mended, and the first of them."""
-
     files: int
     shown: Sequence[ChangedFile]
 
@@ -171,7 +168,6 @@ class CatalogFacts:
         self.tags = spellings_of(connection, choice)
 
     def counts(self) -> CatalogCounts:
-        """Count all files."""
         [row] = self._connection.execute(f"SELECT {_COUNTS} FROM items").fetchall()
         return CatalogCounts(*row)
 
@@ -190,7 +186,6 @@ class CatalogFacts:
         return [100 * files / counts.files if counts.files else None for files in (*known, counts.answered)]
 
     def by_tag(self, tag: str) -> TagTable:
-        """Count the files by the values of a tag."""
         value = value_of_tag(self.tags[tag])
         query = _BY_TAG.format(value=value, key=key_of(value), counts=_COUNTS)
         found = self._connection.execute(query).fetchall()
@@ -201,11 +196,9 @@ class CatalogFacts:
         return TagTable(tag=tag, values=values, left_out=max(len(found) - _MOST_VALUES, 0))
 
     def kinds(self) -> list[Kind]:
-        """Return what needs attention."""
         return kinds_of(self._connection, f"(FROM items WHERE state IN ({_OPEN}))", self.tags)
 
     def turned(self, table: str, change: str) -> Turned:
-        """Return the files of a table that broke (`broken`), or were mended (`fixed`)."""
         [(files,)] = self._connection.execute(
             f"SELECT count(*) FROM {table} WHERE change = {quoted(change)}"
         ).fetchall()

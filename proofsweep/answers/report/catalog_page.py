@@ -53,7 +53,6 @@ def catalog_page(
 
 
 def sentence_of(counts: CatalogCounts) -> str:
-    """Say in one sentence how a catalog stands."""
     parts = [
         (
             f"{counts.answered:,} of {counts.files:,} {'file' if counts.files == 1 else 'files'} "
@@ -72,7 +71,6 @@ _OUTCOMES = {"accepted": "accepted", "rejected": "rejected", "failed": "failed",
 
 
 def trend_of(nights: Sequence[NightResult]) -> list[Chart]:
-    """Draw the trend; of a single night there is none."""
     if len(nights) < 2:  # noqa: PLR2004 - see above
         return []
     charts = [night_bars("Files checked in each night", nights, _OUTCOMES)]

@@ -59,15 +59,12 @@ _THEME = {
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A panel: its title, what a reader hears who does not see it, and the drawing."""
-
     title: str
     spoken: str
     svg: Markup
 
 
 def night_bars(title: str, nights: Sequence[NightResult], columns: Mapping[str, str]) -> Chart:
-    """Draw columns of each night, by their words, on top of one another."""
     names = _names_of(nights)
     values = [
         {"night": name, "what": words, "order": order, "value": getattr(night, column)}
@@ -92,7 +89,6 @@ def night_bars(title: str, nights: Sequence[NightResult], columns: Mapping[str, 
 
 
 def night_line(title: str, nights: Sequence[NightResult], unit: str) -> Chart:
-    """Draw the percentage of files that were answered after each night."""
     names = _names_of(nights)
     values = [
         {"night": name, "value": night.answered_percent}
@@ -164,7 +160,6 @@ def _time_axis(rows: Sequence[Row]) -> alt.Axis:
 
 
 def bars(title: str, rows: Sequence[Row]) -> Chart:
-    """Draw how many `files` each `label` has, the most frequent first."""
     values = [{"label": printable(str(row["label"]))[:_LONGEST_LABEL], "files": row["files"]} for row in rows]
     chart = (
         _panel(values)

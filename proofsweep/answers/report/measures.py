@@ -60,8 +60,6 @@ _RETRIED = "SELECT audio, calls FROM verdicts WHERE calls > 2 ORDER BY calls DES
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measures:
-    """Each is a list of rows."""
-
     # `moment` (UTC), `step` (seconds), `calls`, `throttled` and `failed` (per second), and the median milliseconds of
     # `uploads`, `slot` and `verify`.
     pace: Sequence[Row]
@@ -73,7 +71,6 @@ class Measures:
 
 
 def measures_of(results: Results, plan: Plan) -> Measures:
-    """Work out what the charts of a run show."""
     with tables_of(results) as database:
         database.execute(_OF_RUN.format(run_id=quoted(plan.run_id)))
         return Measures(

@@ -84,7 +84,6 @@ def night_page(
 
 
 def sentence_of_run(run: RunStatus) -> str:
-    """Say in one sentence what a run found."""
     found = [f"{run.rows(outcome):,} {outcome}" for outcome in NEED_ATTENTION if run.rows(outcome)]
     rows = "file was" if run.plan.items == 1 else "files were"
     parts = [f"{run.finished:,} of {run.plan.items:,} {rows} checked in this run: {run.rows('accepted'):,} accepted"]
@@ -107,7 +106,6 @@ def standing_of(results: Results, run: RunStatus) -> Standing | None:
 
 
 def changes_of(results: Results, plan: Plan) -> tuple[Sequence[tuple[str, str, int]], int]:
-    """Return how many files changed in a run, by change and cause in words, and how many are as before."""
     with run_changes(Comparison(results, plan)) as found:
         counts = [(change, words_of_cause(cause), files) for change, cause, files in found.counts()]
         return counts, found.as_before()

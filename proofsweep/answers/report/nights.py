@@ -31,12 +31,10 @@ class NightResult:
 
     @property
     def checked(self) -> int:
-        """How many rows have an outcome by it."""
         return self.accepted + self.rejected + self.failed + self.ineligible
 
     @property
     def minutes(self) -> float:
-        """How long all its legs worked."""
         return self.seconds / 60
 
 

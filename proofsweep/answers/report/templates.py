@@ -17,7 +17,6 @@ _FOLDER = Path(__file__).parent
 
 
 def template(name: str) -> jinja2.Template:
-    """Open a template that lies beside this module."""
     return _environment().get_template(name)
 
 

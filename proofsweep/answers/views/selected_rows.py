@@ -61,7 +61,6 @@ class SelectedRows:
 
     @property
     def pruned_on(self) -> str | None:
-        """The day on which the run was pruned last; None if it never was, and for no run."""
         prunings = [] if self.plan is None else prunings_of(self.results.store, self.plan.run_id)
         return prunings[-1].decided_at[:10] if prunings else None
 

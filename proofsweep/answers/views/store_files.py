@@ -47,7 +47,6 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no typ
         return [name for name in names if fnmatchcase(name.rpartition("/")[2], pattern)]
 
     def info(self, path: str, **_: object) -> dict[str, object]:
-        """Return an object's size."""
         name = self._strip_protocol(path)
         sizes = self._sizes(name.rpartition("/")[0])
         if name not in sizes:
@@ -62,7 +61,6 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no typ
         return _Object(self, self._strip_protocol(path), mode=mode, block_size=_BLOCK_BYTES)
 
     def read_range(self, name: str, start: int, end: int) -> bytes:
-        """Read some bytes of an object."""
         return self._store.read_range(name, start, end)
 
 

@@ -18,14 +18,11 @@ NAMES = (*TABLES, "catalog", "latest_answer", "changes", "rejects", "coverage")
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One view: its name, its meaning in a sentence or two, and its query."""
-
     name: str
     meaning: str
     query: str
 
     def statement(self) -> str:
-        """Return the statement that makes the view, without a semicolon."""
         return f"CREATE OR REPLACE VIEW {self.name} AS\n{self.query}"
 
 
