@@ -25,7 +25,6 @@ class AlertScope:
     no_success_hours: float
     low_quota_percent: float
     clock: Callable[[], datetime]
-    # with what reads secret blocks, and the page of the flow run.
     notifier: Callable[[Callable[[str], str] | None, str | None], Notifier | None]
 
 
@@ -48,10 +47,7 @@ def end_of_flow(
     away: str | None = None,
     tries_left: bool = False,
 ) -> Gather:
-    """Tell of a flow run that ended in a state with a message; its work with a catalog may not have begun.
-
-    A catalog that is `away` is a cause of its own, and shows no other one to be over.
-    """
+    """Tell of a flow run's end; a catalog that is `away` is a cause of its own, and shows no other one to be over."""
     about, title = replace(_here(scope), catalog=away), None if away is None else "the catalog cannot be read"
 
     def gather() -> tuple[list[Alert], list[str]]:

@@ -17,7 +17,6 @@ FLOW_OF_OPERATION: Mapping[str, str] = MappingProxyType(
         OperationKind.ERASURE: "erase-proofs",
     }
 )
-"""Which flow does an operation of a kind."""
 
 COMPLETED, FAILED, CRASHED = (each.ending.state for each in (EndedBy.COMPLETE, EndedBy.ERROR, EndedBy.KILLED))
 ALREADY_ACTIVE = "AlreadyActive"

@@ -31,8 +31,7 @@ from proofsweep.store.run_index import RunIndex
 from proofsweep.store.watches import ingest_store, watched_ids
 from proofsweep.text import minute_of
 
-# A month's quota is spent over at most 31 nights.
-LOOK_BACK = timedelta(days=35)
+LOOK_BACK = timedelta(days=35)  # a month's quota is spent over at most 31 nights
 
 
 def with_its_key(results: Results, environment: str, state: str, now: datetime, own: str | None) -> list[str]:
@@ -111,10 +110,8 @@ def _was_killed(lease: Lease) -> bool:
     return last > 0 and lease.receipt(last) is None and not lease.is_alive(last)
 
 
-# Passes that are looked at, and their greatest age.
 _MOST_PASSES = 12
-_GREATEST_AGE = timedelta(hours=12)
-
+_GREATEST_AGE = timedelta(hours=12)  # of these passes
 _FACTS = [field.name for field in fields(ProbeFacts)]
 
 

@@ -6,11 +6,8 @@ from dataclasses import dataclass, replace
 from proofsweep.alerts.events import EVENTS, AlertKind
 from proofsweep.text import printable
 
-# Bounds a message, whatever a catalog or the service writes.
-_LONGEST_TEXT = 300
-
-# Bounds the list in a message.
-_MOST_LINES = 10
+_LONGEST_TEXT = 300  # letters, whatever a catalog or the service writes
+_MOST_LINES = 10  # of the list in a message
 
 # Look-alikes: chat programs read the originals as a mention, a link or the end of the code span, each in its own way.
 LOOK_ALIKES = {
@@ -87,10 +84,7 @@ _NOTHING_MORE = About()
 def made_alert(
     kind: AlertKind, environment: str, title: str, lines: Sequence[str], *cause: str, about: About = _NOTHING_MORE
 ) -> Alert:
-    """Make a message: what happened and to what, what comes if nobody acts, what to do, and where the tables are.
-
-    `cause` is what distinguishes its cause from others of its kind and environment.
-    """
+    """Make a message; `cause` is what distinguishes its cause from others of its kind and environment."""
     event = EVENTS[kind]
     where = [] if about.results_url is None else [f"Tables: {quoted(about.results_url)}"]
     acts = [f"If nobody acts: {event.unattended}", f"To do: {event.advice}"]
@@ -108,4 +102,3 @@ TEST_ALERT = Alert(
     subject="proofsweep: a test message",
     body="Alerts of proofsweep arrive here. There is nothing to do.",
 )
-"""What `proofsweep alerts test` sends."""

@@ -34,11 +34,7 @@ class ProbeBatch:
 
 
 def probe_service(partner: Partner) -> ProbeBatch:
-    """Ask GET /health and GET /partner/usage?days=1 once; what is throttled, fails or is refused is a row too.
-
-    Nothing is repeated: the next pass comes soon, and what failed is what is to be seen. No other thread may use the
-    partner.
-    """
+    """Ask /health and /partner/usage once; a failure is a row too. No other thread may use the partner."""
     seen: list[Exchange] = []
     once = partner.in_new_session(seen.append).asking_once()
     health, usage = HealthResponse(), list[Row]()

@@ -12,8 +12,6 @@ from proofsweep.text import minute_of
 
 _WHOLE = {COMPLETED, "SomeFailed", "AllFailed", "FoundDifferences"}
 """States in which no work remains: then other ends of the same work are over."""
-
-
 KEY_REFUSED, QUOTA_SPENT = (each.ending.state for each in (EndedBy.KEY_REFUSED, EndedBy.QUOTA))
 """States whose cause is the key's: it stops the runs of all its catalogs, and is told once for them together."""
 
@@ -122,10 +120,7 @@ def key_expires(environment: str, expires_at: datetime | None, now: datetime) ->
 
 
 def rotated_key_ends(rotation: Rotation, key_in_use: str | None, now: datetime) -> Alert | None:
-    """Tell that the old key of a recorded rotation ends within 24 hours, or has ended and is in use here all the same.
-
-    `key_in_use` is the fingerprint of the key in use here; None if it is not known.
-    """
+    """Tell that a rotation's old key ends within 24 hours, or has ended and is in use here (`key_in_use`)."""
     ends_at, is_in_use = rotation.old_key_ends_at, key_in_use == rotation.key_fingerprint
     if now < ends_at - timedelta(hours=_GRACE_HOURS) or (ends_at <= now and not is_in_use):
         return None

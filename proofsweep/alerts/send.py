@@ -17,8 +17,7 @@ from proofsweep.errors import ConfigError, ProofsweepError
 from proofsweep.store.store import Store
 from proofsweep.text import text_of_file
 
-# Bounds what a wrong path can fill the memory with: hundreds of receivers.
-_MOST_URL_BYTES = 65_536
+_MOST_URL_BYTES = 65_536  # bounds what a wrong path can fill the memory with
 
 # How long all receivers together can keep a run from ending; apprise waits 4 s for each step of HTTP, 15 s for SMTP.
 _LONGEST_SEND_SECONDS = 30.0
@@ -42,10 +41,7 @@ class Receivers:
 
     @classmethod
     def read(cls, text: str, *, where: str) -> "Receivers":
-        """Read the URLs, one a line; an empty line and one that begins with `#` are ignored. ConfigError without any.
-
-        A line that apprise cannot use is a receiver that takes nothing.
-        """
+        """Read one URL a line, without `#` comments; ConfigError if none. One that apprise cannot use takes nothing."""
         _silence_libraries()
         lines = {number: line.strip() for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), start=1)}
         urls = {number: SecretStr(line) for number, line in lines.items() if line and not line.startswith("#")}
@@ -58,10 +54,7 @@ class Receivers:
         return self._urls.keys()
 
     def send(self, alerts: Sequence[Alert], taken: Sequence[Collection[str]] = ()) -> list[list[str]]:
-        """Send alerts at once to all who have not taken them; for each alert, name those that did not take it in time.
-
-        All together have 30 seconds: a receiver that hangs keeps neither another one nor the run.
-        """
+        """Send alerts at once; for each, name who did not take it in 30 seconds: one that hangs keeps nobody."""
         got = {name: {each for each, names in enumerate(taken) if name in names} for name in self._urls}
         threads = [
             threading.Thread(target=_send, args=(url, alerts, got[name]), daemon=True, name="alert")
@@ -126,22 +119,16 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notifier:
-    """Sends each alert to all who have not taken it in the last `repeat_days`; the store remembers who has.
-
-    Each message ends with the address of the flow run's page, if there is one.
-    """
+    """Sends each alert to all who have not taken it in the last `repeat_days`; the store remembers who has."""
 
     store: Store
     receivers: Receivers
     clock: Callable[[], datetime]
     repeat_days: float
-    page: str | None = None
+    page: str | None = None  # of the flow run, at the end of each message
 
     def notify(self, hold: Sequence[Alert], over: Iterable[str] = ()) -> Delivery:
-        """Forget the causes that are over, send what holds, and what an earlier process could not tell.
-
-        ConfigError if nobody can be told; then the next process tells it.
-        """
+        """Forget what is over, send what holds and what others could not; ConfigError if nobody can be told."""
         together: dict[str, Alert] = {}
         for alert in hold:
             together[alert.cause] = alert.beside(together.get(alert.cause, alert))

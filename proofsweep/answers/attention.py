@@ -17,13 +17,9 @@ from proofsweep.store.plans_and_parts import Results
 if TYPE_CHECKING:
     from proofsweep.answers.views.selected_rows import SelectedRows
 
-# Parts that are read to name a few files of a run.
-_FEW_PARTS = 6
-
+_FEW_PARTS = 6  # that are read to name a few files of a run
+_MOST_NAMED = 10  # files of a summary
 _NAMED = ("outcome", "reason", "manifest_row", "item_id")
-
-# Files of a summary.
-_MOST_NAMED = 10
 
 
 @dataclass(slots=True, kw_only=True)
@@ -52,10 +48,7 @@ class AttentionGroup:
 def attention_groups(
     selected: "SelectedRows", most_files: int, tag: str | None = None, given_up: Collection[str] = ()
 ) -> list[AttentionGroup]:
-    """Count rows by kind, and by the values of a tag; name the first files of each. The largest kinds come first.
-
-    `given_up` are the items that no pass over a watched folder tries again. UsageError if no row has the tag.
-    """
+    """Count rows by kind and a tag's values, the largest first, with some names; UsageError if no row has the tag."""
     groups: dict[tuple[str | None, str, str, bool, bool], AttentionGroup] = {}
     spellings: dict[str, str] = {}
     columns = ["audio", "sidecar", "relative_path", "manifest_line", "outcome", "reason", "item_id"]

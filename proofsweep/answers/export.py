@@ -20,14 +20,9 @@ from proofsweep.model.tags import key_of_value, known_tag, tag_named, tag_of, ta
 from proofsweep.text import printable
 
 LETTER = "letter"
-
 ENDINGS: Mapping[str, str] = {"csv": ".csv", "xlsx": ".xlsx", LETTER: ".txt"}
-"""The formats, and how the names of their files end."""
-
 _READ = [*CELLS, "tags"]
-
-# File systems allow 255 bytes, and a name has an ending and a prefix.
-_LONGEST_BYTES = 120
+_LONGEST_BYTES = 120  # file systems allow 255, and a name has an ending and a prefix
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +34,8 @@ class WrittenReport:
 @dataclass(frozen=True, slots=True)
 class Exported:
     reports: Sequence[WrittenReport]
-    # location and root of each; a root is a URL, or None if the files may lie anywhere.
-    catalogs: frozenset[tuple[str, str | None]]
-    # the file of each value of the tag; of all rows, and of rows without the tag, under the empty text.
-    paths: Mapping[str, Path]
+    catalogs: frozenset[tuple[str, str | None]]  # location and root; a root is a URL, or None if files lie anywhere
+    paths: Mapping[str, Path]  # by value of the tag; of all rows, and of rows without the tag, under the empty text
 
     @property
     def root(self) -> str | None:
@@ -61,11 +54,7 @@ def export(
 ) -> Exported:
     """Write the rows to a file whose ending says its format; with a tag, to one for each of its values beside it.
 
-    The totals of a workbook count by the tag that names the supplier, if the rows have it. Letters name only the files
-    of which a supplier hears.
-
-    UsageError if a file exists already, or no row has the tag; nothing was written. ResultsError if the files cannot be
-    written.
+    UsageError, and nothing is written, if a file exists or no row has the tag; ResultsError if one cannot be written.
     """
     texts = texts or letter_texts()
     is_letter = path.suffix.lower() == ENDINGS[LETTER]
@@ -109,10 +98,7 @@ def _write(path: Path, value: str, groups: GroupedRows, texts: LetterTexts, supp
 
 
 def file_name_of(value: str) -> str:
-    """Name a file after a value; one with other characters gets a digest, so that no two are the same.
-
-    Letters, marks and digits of every script stay: a supplier is found by its name.
-    """
+    """Name a file after a value, in letters of every script; others get a digest, so that no two are the same."""
     kept = "".join(
         each if each in "._-" or category(each)[0] in "LMN" else "_" for each in normalize("NFC", value)
     ).lstrip(".")

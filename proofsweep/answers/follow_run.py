@@ -13,14 +13,9 @@ from proofsweep.store.active_legs import ask_to_stop, open_leg
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 
-# How often the store is asked for a new heartbeat.
-_LOOK_SECONDS = 2.0
-
-# How long a store may fail before the following ends.
-_STORE_SECONDS = 60.0
-
-# How long a run may take to start once it is planned: a Prefect server needs some seconds, on a busy machine many.
-_START_SECONDS = 60.0
+_LOOK_SECONDS = 2.0  # between two looks for a new heartbeat
+_STORE_SECONDS = 60.0  # for which a store may fail before the following ends
+_START_SECONDS = 60.0  # from the plan to the start of a run: a Prefect server needs some, on a busy machine many
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,9 +19,7 @@ from proofsweep.model.tables.columns import Row
 from proofsweep.model.tags import tag_of
 from proofsweep.text import did_you_mean, printable, text_of_file
 
-TOLD_OUTCOMES = ("rejected", "ineligible")
-"""Outcomes of files that a supplier may hear of: a file that failed at the service is none of theirs."""
-
+TOLD_OUTCOMES = ("rejected", "ineligible")  # a file that failed at the service is none of a supplier's
 _PLACEHOLDERS = ("supplier", "problems")
 _PLACEHOLDER = re.compile(r"\{([^{}\n]*)\}")
 _LINE_LETTERS = 78
@@ -65,10 +63,7 @@ class LetterTexts(_Texts):
         return self.about(told_reason(row)).sentences if tells_supplier(row, tags) else None
 
     def letter_to(self, supplier: str, told: Iterable[tuple[str, Mapping[str, str], str]]) -> str:
-        """Write the letter about some files, of each its name, its tags and its reason.
-
-        The files are grouped by what is asked for, and then by what is wrong.
-        """
+        """Write the letter about files (name, tags and reason), by what is asked for and then by what is wrong."""
         by_request: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
         for name, tags, reason in told:
             problem = self.about(reason)
@@ -95,20 +90,14 @@ def told_reason(row: Row) -> str:
 
 
 def tells_supplier(row: Row, tags: Mapping[str, str]) -> bool:
-    """Whether a supplier hears of a row of `verdicts`: of what is wrong with the file, and of nothing else.
-
-    A file that is not there is the supplier's only if a message of a delivery names it.
-    """
+    """Whether a supplier hears of a row: if the file is wrong, or absent though a message of a delivery names it."""
     is_told = about(str(row["reason"])).tells_supplier
     is_absent = row["reason"] == Reason.MISSING_AUDIO and "message_id" in tags
     return row["outcome"] in TOLD_OUTCOMES and (is_told or is_absent)
 
 
 def name_for_supplier(row: Row, root: str | None) -> str:
-    """Name the file of a row as its supplier knows it: below the catalog's root; of others, the last part.
-
-    It is empty for a file that is known by its proof.
-    """
+    """Name a file as its supplier knows it, below the catalog's root; empty for one that is known by its proof."""
     audio, relative = str(row["audio"] or ""), str(row["relative_path"] or "")
     if relative and not relative.startswith(("/", "../", PROOF_PREFIX)) and "://" not in relative:
         return relative

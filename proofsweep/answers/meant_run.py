@@ -18,11 +18,7 @@ class MeantRun:
 
 
 def meant_run(results: Results, environment: str, run_id: str | None, catalog: str | None = None) -> MeantRun:
-    """Return a run that is named; or the newest of a catalog; or of all catalogs the newest.
-
-    A pass over a watched folder is a part of its catalog, and taken only if there is nothing else. Runs that were
-    superseded are never taken. ResultsError if there is no such run, or it is not clear which environment is meant.
-    """
+    """Return a run that is named, else the newest whole one; ResultsError if there is none, or several environments."""
     if run_id is not None:
         return MeantRun(results=results, plan=results.plan(run_id))
     environment = environment_in(results, environment)

@@ -9,9 +9,7 @@ from proofsweep.model.reasons import remedy_for
 from proofsweep.model.tables.columns import Row
 from proofsweep.text import markdown, minute_of, printable
 
-# Files that are named on a screen: a person reads them at once, and the table names all.
-_NAMED_FILES = 20
-
+_NAMED_FILES = 20  # on a screen; the table names all
 _WAITING = {
     Decision.SETTLING: "not settled yet",
     Decision.INCOMPLETE: "waiting for a sidecar or for their end",

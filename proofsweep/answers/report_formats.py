@@ -37,16 +37,13 @@ class CompletionReport:
 
 
 class GroupedRows:
-    """Takes rows in any order, and gives those of one group in the order in which they came.
-
-    Attributes:
-        counts: rows by group.
-        tag_names: of each group the names of its tags, in the order in which they came, each in one spelling.
-    """
+    """Takes rows in any order, and gives those of one group in the order in which they came."""
 
     def __init__(self, folder: Path) -> None:
         self.counts: Counter[str] = Counter()
-        self.tag_names: dict[str, dict[str, None]] = defaultdict(dict)
+        self.tag_names: dict[str, dict[str, None]] = defaultdict(
+            dict
+        )  # in the order in which they came, in one spelling
         self._spellings: dict[str, str] = {}
         self._folder = folder
         self._numbers: dict[str, int] = {}
@@ -84,15 +81,11 @@ def _plain_text_of(value: object) -> str:
     return value.isoformat(timespec="seconds") if isinstance(value, datetime) else str(value)
 
 
-# A cell with one of these is quoted: some spreadsheets cut at semicolons, tabs and bars too.
-_CUTS = re.compile(r'[",;|\t\r\n]')
+_CUTS = re.compile(r'[",;|\t\r\n]')  # quoted: some spreadsheets cut at semicolons, tabs and bars too
 
 
 def write_csv(path: Path, report: CompletionReport) -> None:
-    """Write a manifest with the rows' exact locations; what a spreadsheet would run as a formula is defused.
-
-    The mark at its start tells spreadsheets that it is UTF-8.
-    """
+    """Write a manifest with exact locations, marked as UTF-8; what a spreadsheet would run as a formula is defused."""
     with path.open("x", encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
         for cells in chain([list[object](report.header)], (report.cells(row) for row in report.rows)):
             file.write(",".join(map(_text_of, cells)) + "\r\n")

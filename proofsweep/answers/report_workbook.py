@@ -23,17 +23,12 @@ from proofsweep.model.tags import key_of_value
 from proofsweep.text import printable
 
 _SHEET_ROWS = 1_048_576  # a spreadsheet has no more, the header included
-# Letters that a column shows.
-_LEAST_LETTERS, _MOST_LETTERS = 8, 60
+_LEAST_LETTERS, _MOST_LETTERS = 8, 60  # that a column shows
 _ARROW_LETTERS = 3  # The arrow of a filter covers so many letters of a header
 
 
 def write_xlsx(path: Path, report: CompletionReport) -> None:
-    """Write a workbook: frozen headers, filters, real dates in UTC, and text that is never a formula.
-
-    Its second sheet is the one with the rows. UsageError if there are more rows than a sheet holds; OSError if it
-    cannot be written.
-    """
+    """Write a workbook: frozen headers, filters, dates in UTC, no formulas; UsageError if a sheet is too small."""
     options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
     with (
         TemporaryDirectory(prefix="proofsweep-") as folder,

@@ -16,13 +16,10 @@ from proofsweep.store.run_index import RunIndex
 
 CHANGES_IN_ORDER = ("broken", "fixed", "changed", "new", "gone")
 """A `broken` file was accepted before and is not now, a `fixed` one the reverse."""
-
 COLUMNS = (
     *("change", "cause", "item_id", "file", "before_outcome", "before_reason", "now_outcome", "now_reason"),
     *("before_run_id", "run_id"),
 )
-"""Those of the view."""
-
 _RUBRICS = ("before_grade_rubric_version", "now_grade_rubric_version")
 _FETCHED = 5_000  # rows in memory at once
 
@@ -117,10 +114,7 @@ SINCE = "since"
 
 
 def compare_since(connection: duckdb.DuckDBPyConnection, day: date) -> None:
-    """Let the view `changes` compare how each file stands now with how it stood when a day (UTC) began, as one run.
-
-    It is that of `SINCE`, of all catalogs; it knows of nothing that is gone or new.
-    """
+    """Let `changes` compare now with when a day (UTC) began, as the run `SINCE`; it knows of nothing gone or new."""
     connection.execute(_SINCE.format(first=quoted(f"{day:%Y%m%d}T")))
     connection.execute("CREATE OR REPLACE VIEW store.comparisons AS FROM comparisons_since")
 

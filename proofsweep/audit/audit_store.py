@@ -64,8 +64,7 @@ def _audit_outside_runs(results: Results, run_ids: Sequence[str], findings: Find
         check_snapshot(results, findings)  # (4)
 
 
-def _was_planned(store: Store, run_id: str) -> bool:
-    # Whoever has shards alone was never planned to the end.
+def _was_planned(store: Store, run_id: str) -> bool:  # one that has shards alone was not planned to the end
     return bool(store.read(layout.plan_name(run_id)) or store.folders(layout.legs_folder(run_id)))
 
 
@@ -128,8 +127,7 @@ def _parts_of(receipt: Mapping[str, Any], operation_id: str) -> list[Part]:
     return parts
 
 
-# Rows that are compared at once.
-_STEP_ROWS = 5_000
+_STEP_ROWS = 5_000  # that are compared at once
 
 
 def check_snapshot(results: Results, findings: Findings) -> None:

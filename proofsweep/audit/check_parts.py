@@ -12,8 +12,7 @@ from proofsweep.model.tables.schemas import SCHEMAS, conformed
 from proofsweep.store.receipts import Part
 from proofsweep.store.store import Store, sha256_hex
 
-UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError, IndexError)
-"""What is raised for bytes that are no part of a table."""
+UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError, IndexError)  # for bytes that are no part of a table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,10 +23,7 @@ class PartAuditor:
     checked: Checked
 
     def check(self, part: Part, cells: Mapping[str, object], of: str) -> pa.Table | None:
-        """Check a part that a receipt names; give its rows, None if they are gone or cannot be read.
-
-        `cells` are what each row has in these columns. `of` is what the receipt ends: a leg or an operation.
-        """
+        """Check a part; give its rows, None if they are gone or unreadable. `cells` are what each row has there."""
         content = self.store.read(part.name)
         self.checked.parts += 1
         if (pruned := self.pruned.get(part.name)) is not None:

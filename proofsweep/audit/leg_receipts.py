@@ -130,8 +130,7 @@ def read_prunings(store: Store, run_id: str, findings: Findings) -> Sequence[Pru
     return prunings
 
 
-# A clock of another machine may be ahead by so much.
-_TOLERANCE = timedelta(days=1)
+_TOLERANCE = timedelta(days=1)  # a clock of another machine may be ahead by so much
 
 
 def check_claims(  # noqa: PLR0917 - the two sides that are compared

@@ -89,10 +89,7 @@ class ErasureReport:
 
 
 def read_proof_list(proof_ids: Sequence[str], file: Path | None) -> ProofList:
-    """Read the IDs that are named, and those in a file: one a line, or the column `proof_id` of a CSV file.
-
-    UsageError if the file cannot be read, an ID cannot be one, or there is none.
-    """
+    """Read named IDs, and those of a file, one a line or a CSV's `proof_id`; UsageError if one is bad or none there."""
     named = [(f"ID {number} of the command", proof_id) for number, proof_id in enumerate(proof_ids, start=1)]
     if file is None:
         return proof_list(named)

@@ -143,9 +143,7 @@ class BlockKeyStore:
         return f"{self.block}-new"
 
 
-KeyStore = FileKeyStore | BlockKeyStore
-"""Keeps a new key, which waits beside it until it is tested; `name` and `waiting_name` are for a person."""
-
+KeyStore = FileKeyStore | BlockKeyStore  # keeps a new key, which waits beside it until it is tested
 _ELSEWHERE = "Give --new-key-file with a path for the new key; nothing was rotated."
 
 

@@ -20,9 +20,7 @@ from proofsweep.store.lease import sole_process
 from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.receipts import Part
 
-# Rows in memory, and their longest time there: what a killed process may lose.
-_MOST_ROWS = 5_000
-_LONGEST_HOLD = timedelta(seconds=60)
+_MOST_ROWS, _LONGEST_HOLD = 5_000, timedelta(seconds=60)  # in memory: what a killed process may lose
 _TAIL_BYTES = 3  # random bytes of an ID
 
 

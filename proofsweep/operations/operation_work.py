@@ -79,20 +79,15 @@ class OutageGuard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationContext:
-    """What operations of one store and one key are given.
-
-    Attributes:
-        unattributed: calls that were made on behalf of all sessions, such as checks of the headroom.
-        usable_service: examines the service, and sees that its quota leaves calls above a reserve.
-    """
+    """What operations of one store and one key are given."""
 
     results: Results
     environment: str
     base_url: str
     partner: Partner
     key_fingerprint: Callable[[], str]
-    unattributed: list[Exchange]
-    usable_service: Callable[[int], ServiceStatus]
+    unattributed: list[Exchange]  # on behalf of all sessions, such as checks of the headroom
+    usable_service: Callable[[int], ServiceStatus]  # whose quota leaves calls above a reserve; else it raises
     files: Files
     reserve: int
     max_calls: int | None

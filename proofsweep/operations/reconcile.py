@@ -34,15 +34,11 @@ class ProofListing:
 
     The list may change while it is read, so a proof may be on two pages. The end is a page without a cursor, not one
     that is short or empty.
-
-    Attributes:
-        problem: why the listing may not be whole; None if it is.
-        unnamed: items that had no proof ID.
     """
 
     def __init__(self, partner: Partner) -> None:
-        self.problem: str | None = None
-        self.unnamed = 0
+        self.problem: str | None = None  # why the listing may not be whole
+        self.unnamed = 0  # items that had no proof ID
         self._partner = partner
         self._seen: set[str] = set()
 
@@ -141,10 +137,7 @@ _TAG = "sha256"  # The column of the list, in any case, that holds the hex sha25
 
 
 def compared_masters(results: Results, plan: Plan) -> Iterator[tuple[str, bool]]:
-    """Yield the ID of each item that was sent and whose list gave a digest of its master, and whether the asset has it.
-
-    ResultsError if a part cannot be read.
-    """
+    """Yield each item that was sent and whose list gave a digest of its master, and whether the asset has it."""
     columns = ["item_id", "audio_sha256", "tags"]
     for table in results.tables(results.parts_of("verdicts", plan), columns):
         for row in table.to_pylist():
@@ -154,12 +147,7 @@ def compared_masters(results: Results, plan: Plan) -> Iterator[tuple[str, bool]]
 
 
 def take_inventory(partner: Partner, results: Results, log: OperationLog) -> Inventory:
-    """Take the inventory of the log's environment.
-
-    (1) the whole listing, compactly in memory, (2) its comparison with the answers, row by row into the log.
-
-    CallFailed or RunMustStop if the listing cannot be had; no row is written.
-    """
+    """Take the inventory: (1) list all, compactly in memory, (2) compare into the log; no row if (1) fails."""
     listing, operation = ProofListing(partner), log.operation
     try:
         pages = [arrow_of(page) for page in listing.pages() if page]  # (1)
@@ -184,10 +172,7 @@ def inventory_proofs(context: OperationContext) -> Inventory:
 
 
 def masters_of(results: Results, run_id: str) -> tuple[str | None, bool]:
-    """Return how the assets that a run has verified agree with their masters, and whether one differs.
-
-    Without a digest of a master, there is nothing to say.
-    """
+    """Return how a run's assets agree with their masters, if there are digests of them, and whether one differs."""
     masters = list(compared_masters(results, results.plan(run_id)))
     other = [item_id for item_id, is_same in masters if not is_same]
     named = f": {', '.join(other[:_MOST_NAMED])}" if other else ""

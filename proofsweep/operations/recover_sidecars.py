@@ -86,8 +86,7 @@ def proven_items(results: Results, environment: str, below: str = "", *, with_on
 
 _WAVE = 64  # items whose sealed sidecars are in memory at once, and whose rows are written together
 
-_Asked = tuple[Row, bytes]
-"""The row of an item that was asked for, which names the file to write, and what is to be written there, if any."""
+_Asked = tuple[Row, bytes]  # the row of an item, which names the file to write, and what is to be written there, if any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,14 +99,12 @@ class SidecarRecovery:
     budget: CallBudget
     outage: OutageGuard
     files: Files  # where local sidecars are read
-    # whether a location lies in a folder to which others deliver; nothing is written there.
-    is_watched: Callable[[str], bool]
+    is_watched: Callable[[str], bool]  # whether others deliver to the folder of a location; nothing is written there
     clock: Callable[[], datetime]
     prefix: str | None = None  # the folder or bucket prefix to write below; None writes beside the audio
     most_bytes: int  # the largest sidecar that is read
     compares_all: bool = False  # ask also for sidecars that are as they were when the service accepted them
-    # how many items ended how; intact, absent and watched ones cost no call and have no row.
-    outcomes: Counter[str] = field(default_factory=Counter)
+    outcomes: Counter[str] = field(default_factory=Counter)  # intact, absent and watched ones cost no call, have no row
 
     def run(self, items: Iterable[ProvenItem]) -> None:
         """Recover what is missing; RunMustStop if calls, quota or service end. Each that was asked for has its row."""
@@ -187,10 +184,7 @@ class SidecarRecovery:
         return "watched" if self.is_watched(item.current_sidecar or item.current_audio) else None
 
     def _sealed(self, item: ProvenItem) -> tuple[bytes, Row]:
-        """Ask for the sealed sidecar (contract, GetProofResponse: base64, identical to what issuance produced).
-
-        Return its bytes, empty if there is none, and what the row says of the answer.
-        """
+        """Return the bytes (contract, GetProofResponse: base64), empty if none, and what the row says of the answer."""
         seen: list[Exchange] = []
 
         def note(exchange: Exchange) -> None:

@@ -23,10 +23,7 @@ from proofsweep.store.watches import ingest_store, is_watched, watched_ids
 
 
 def recover_sidecars(context: OperationContext, wanted: RecoveryRequest, most_bytes: int) -> Recovered:
-    """Compare the sidecars of items with a proof with the sealed ones, and write those that are missing.
-
-    `most_bytes` is the size of the largest sidecar that is read.
-    """
+    """Write the missing sidecars of items with a proof; `most_bytes` is the size of the largest one that is read."""
     lies_in_watched = _lies_in_watched(context)
     target = _target_of(wanted, lies_in_watched)
     outcomes: Counter[str] = Counter()

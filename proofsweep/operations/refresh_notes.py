@@ -86,10 +86,7 @@ class NoteRefresh:
     _pending: dict[str, Note] = field(default_factory=dict)
 
     def run(self, wanted: Iterable[Note]) -> None:
-        """Ask for all notes, and again for those that are pending, when they say; two minutes for each at most.
-
-        RunMustStop if the calls, the quota or the service end before the notes; those that were asked for have rows.
-        """
+        """Ask for all notes, two minutes each at most; RunMustStop keeps the rows of those that were asked for."""
         new = iter(wanted)
         try:
             while notes := self._due() or list(islice(new, _WAVE)) or self._awaited():

@@ -35,8 +35,7 @@ from proofsweep.store.key_bindings import bind_key
 from proofsweep.store.rotations import Rotations
 from proofsweep.store.store import Store
 
-# Waits before a new key that is refused is tried again: a service may need time to know it.
-_TRIAL_WAITS = (1.0, 2.0, 4.0, 8.0)
+_TRIAL_WAITS = (1.0, 2.0, 4.0, 8.0)  # before a refused new key is tried again: a service may need time to know it
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,10 +54,7 @@ def away_is_outage(settings: Settings) -> Iterator[None]:
 
 
 def credential_check(settings: Settings, catalog: Catalog, selection: Selection) -> CredentialCheck | None:
-    """Return the check that leaves out WAVs without a credential, if a selection or the settings ask for it.
-
-    The settings are about whole catalogs: passes over watched folders ask for each file.
-    """
+    """Return what leaves out WAVs without a credential, if that is wanted; passes over folders ask for each file."""
     is_usual = settings.catalog.skip_without_credential and catalog.kind != INGEST
     if not is_usual and not selection.skip_without_credential:
         return None

@@ -47,12 +47,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True)
 class Engine:
-    """What one process shares between all it does with one service.
-
-    Attributes:
-        unattributed: exchanges that belong to no row and are not written down yet.
-        leg: the one that this process holds and works on; None before and after.
-    """
+    """What one process shares between all it does with one service."""
 
     settings: Settings
     partner: Partner
@@ -63,8 +58,8 @@ class Engine:
     limits: SizeLimits
     files: Files
     workers: Workers
-    unattributed: list[Exchange] = field(default_factory=list)
-    leg: "LegContext | None" = None
+    unattributed: list[Exchange] = field(default_factory=list)  # belong to no row, and are not written down yet
+    leg: "LegContext | None" = None  # that this process holds and works on
     _service: ServiceStatus | None = None
 
     def service(self) -> ServiceStatus:
@@ -78,18 +73,12 @@ class Engine:
         return service
 
     def usable_service(self, reserve: int = 0) -> ServiceStatus:
-        """Examine the service, and see that its quota leaves calls above a reserve.
-
-        ConfigError or RunMustStop if it cannot be worked with.
-        """
+        """Examine the service; ConfigError or RunMustStop if it cannot be worked with, or only the reserve is left."""
         refuse_without_quota(self.service(), reserve, utc_now())
         return self.service()
 
     def awaited_service(self, reserve: int = 0) -> ServiceStatus:
-        """Do the same for a run, which waits for a service that is down as long as for one that fails later.
-
-        ConfigError or RunMustStop if it cannot be worked with, or the run was asked to stop.
-        """
+        """Do the same for a run, which waits while the service is down for at most `breaker_seconds`."""
         if self._service is None:
             self._kept(await_service(self.partner, self.settings.retry.breaker_seconds))
         return self.usable_service(reserve)
@@ -199,10 +188,7 @@ utc_now = partial(datetime.now, UTC)
 
 
 def build_engine(settings: Settings, read_block: ReadBlock | None, *, key: KeySource | None = None) -> Engine:
-    """Make an engine that nothing else shares; `engine_for` gives the process's own.
-
-    `key` is used instead of the one of the settings.
-    """
+    """Make an engine that nothing else shares; `key` is used instead of the one of the settings."""
     stop = StopSwitch()
     unattributed: list[Exchange] = []
     retry, read_seconds = settings.retry, settings.timeouts.read_seconds

@@ -58,23 +58,15 @@ CONTROL_WAIT_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegHandle:
-    """What a worker process needs to open a leg that was claimed. Holds no secret.
+    """What a worker process needs to open a leg that was claimed. Holds no secret."""
 
-    Attributes:
-        settings: of the process that holds the leg, whatever the environment of the worker process is.
-        bounds: of the leg.
-        dedupe: whether the same bytes are verified only once.
-        processes: how many worker processes share the lane and the items in flight.
-        version: of the program that claimed the leg.
-    """
-
-    settings: Settings
+    settings: Settings  # of the process that holds the leg, whatever the worker's environment is
     run_id: str
     leg: int
     bounds: Bounds = field(default_factory=Bounds)
     dedupe: bool = True
-    processes: int = field(default=1, compare=False)
-    version: str = __version__
+    processes: int = field(default=1, compare=False)  # share the lane and the items in flight
+    version: str = __version__  # of the program that claimed the leg
 
 
 @contextmanager
@@ -88,9 +80,7 @@ def claimed_next_leg(
 ) -> Iterator[tuple[LegHandle, LegContext]]:
     """Claim the next leg of a run, and settle it however the work inside ends; by default as the settings have it.
 
-    Raises:
-        RunIsActive: another leg is alive.
-        ConfigError, ResultsError, RunMustStop: it cannot be begun; nothing was claimed.
+    RunIsActive if another leg is alive. ConfigError, ResultsError or RunMustStop if nothing was claimed.
     """
     settings, service = engine.settings, engine.settings.service
     results, bounds = results_for(settings), bounds or bounds_for(settings)
@@ -230,10 +220,7 @@ _processes = WorkerProcesses()
 def verify_granted(
     handle: LegHandle, granted: GrantedSlice, link: Callable[[], IsOver], read_block: ReadBlock | None = None
 ) -> SliceResult:
-    """Verify a slice in this process, for a leg that another one holds; the first slice begins this process's part.
-
-    ConfigError or ResultsError if this process cannot work for the leg; the message names the machine.
-    """
+    """Verify a slice of a leg that another process holds; ConfigError or ResultsError, with the machine, if not."""
     return _processes.of(handle, lambda: _begin(handle, link(), read_block)).verify(granted)
 
 

@@ -105,10 +105,7 @@ def key_store_for(settings: Settings, blocks: SecretBlocks, new_key_file: Path |
 def rotate_key(
     settings: Settings, blocks: SecretBlocks, *, new_key_file: Path | None = None, again: bool = False
 ) -> Rotated:
-    """Rotate the key of the settings, or go on with a rotation that was begun.
-
-    The new key goes to `new_key_file`, which must not exist, else to the old place; `again` rotates a recent key too.
-    """
+    """Rotate the key, or go on with it; the new one goes to `new_key_file`, which must not exist, or the old place."""
     key_store = key_store_for(settings, blocks, new_key_file)
     engine, results = engine_for(settings, blocks.read), results_for(settings)
     new_operation = partial(operation_context(settings, blocks.read).new_operation, OperationKind.ROTATION)

@@ -56,11 +56,7 @@ def bounds_for(
     until: str | None = None,
     max_duration: str | None = None,
 ) -> Bounds:
-    """Return the bounds of a leg that begins now: what is not given is as in the settings; UsageError for a bad time.
-
-    A given time, `until` or `max_duration`, replaces both times of the settings. So a window that is printed once and
-    given on as `until` stays the same.
-    """
+    """Return the bounds of a leg that begins now, as given or as set; a given time replaces both that are set."""
     usual = settings.bounds
     if until is None and max_duration is None:
         until, max_duration = usual.until, usual.max_duration
@@ -81,15 +77,10 @@ def plan_catalog(
     after: Plan | None = None,
     beside: Plan | None = None,
 ) -> Plan:
-    """Plan a run of a catalog, or of chosen rows: its shards and its plan are written, if it can be begun.
+    """Plan a run of a catalog or of chosen rows, and write it if it can be begun; else nothing was written.
 
     Neither what a run that has just ended had planned is due (`after`), nor what remains of an unfinished one
-    (`beside`). `bounds` are those of the leg that begins then.
-
-    Raises:
-        RunIsActive: a run of the catalog is worked on.
-        NothingDue: no row is due; nothing was written.
-        CatalogError, ConfigError, ResultsError, RunMustStop, UsageError: it cannot be planned; nothing was written.
+    (`beside`). RunIsActive if a run of the catalog is worked on, NothingDue if no row is due.
     """
     bounds = bounds or bounds_for(settings)
     selection.refuse_contradictions(bounds.max_calls)
@@ -215,11 +206,7 @@ def unsent(settings: Settings, catalog: str, selection: Selection) -> Iterator[U
 
 
 def run_to_resume(settings: Settings, catalog: str | None = None, selection: Selection = ALL_ROWS) -> Plan | None:
-    """Return the newest unfinished run of a catalog, or of all; None if there is none.
-
-    Of a catalog, runs count that were planned at most 35 days ago, and not those of a part of it.
-    RunIsActive if the run is worked on.
-    """
+    """Return the newest unfinished run, of a catalog only a whole one of 35 days; RunIsActive if it is worked on."""
     results = results_for(settings)
     environment = settings.service.environment
     plans = (plan for plan in unfinished_runs(results) if plan.environment == environment)

@@ -43,10 +43,7 @@ def occurrences_of(search: Search, item_id: str, since: timedelta | None) -> lis
 
 
 def explain_call(search: Search, request_id: str, since: timedelta | None) -> tuple[Operation, Row] | None:
-    """Return the call of an operation that has a request ID, and the operation; None if there is none.
-
-    Without a span only the last weeks are searched, since monitoring makes many calls.
-    """
+    """Find the call of an operation by its request ID; by default in the last weeks, since monitoring makes many."""
     return search.call(request_id, new_run_id(datetime.now(UTC) - (since or _CALLS_LOOK_BACK), ""))
 
 

@@ -32,9 +32,7 @@ class Occurrence:
     row: Row | None  # of `verdicts`; None while the row remains
     line: str | None = None  # the manifest and the line; None if it is of none
     answered_by: str | None = None  # the same, or the file, of the row whose answer was used
-    # rows of `exchanges`, in the order in which they began; also those of the row with the same bytes whose answer was
-    # used.
-    exchanges: Sequence[Row]
+    exchanges: Sequence[Row]  # in the order in which they began; also those of the row whose answer was used
 
 
 def rows_of_calls(manifest_row: int, row: Row | None) -> set[int]:
@@ -44,9 +42,7 @@ def rows_of_calls(manifest_row: int, row: Row | None) -> set[int]:
 
 
 _MOST_NAMED = 10
-# Calls that are in memory at once.
-_BATCH_ROWS = 5_000
-
+_BATCH_ROWS = 5_000  # calls that are in memory at once
 _CALL = ", ".join(COLUMNS)
 
 
@@ -64,11 +60,7 @@ class Search:
     connection: duckdb.DuckDBPyConnection
 
     def item(self, wanted: str, location: str, oldest: str = "") -> str:
-        """Return the ID of the item that a person means; what fits exactly goes before the end of a location.
-
-        It is meant by a location, its end, an item ID or a request ID. `location` is the same, read as a location.
-        ResultsError if there is no such run, nothing fits, or several items do.
-        """
+        """Return the ID of the item that is meant, exactly or by its location's end; ResultsError unless one fits."""
         if not self._rows("FROM store.plans WHERE run_id >= ? LIMIT 1", oldest):
             raise ResultsError(f"There is no run in {self.results.store.url}{' that began since' if oldest else ''}.")
         since = f"store.verdicts WHERE run_id >= {quoted(oldest)}"

@@ -33,9 +33,7 @@ ENDPOINTS: Mapping[str, str] = {
     Call.DOWNLOAD: "GET of an asset's URL",
 }
 """The contract's name of each call (Endpoints)."""
-
 COLUMNS = ["call", "started_at", "elapsed_ms", "status", "error_code", "failure", "request_id", "bytes_sent"]
-"""The columns of `exchanges` that a packet needs."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

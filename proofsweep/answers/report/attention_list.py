@@ -15,10 +15,8 @@ from proofsweep.model.reasons import about, plain_words_for, remedy_for
 from proofsweep.model.tags import key_of_tag, known_tag, spellings_by_key, tag_named
 from proofsweep.text import printable
 
-# Of one reason.
-MOST_OF_A_REASON = 200
-# Of a name or a value.
-_LONGEST_NAME, _LONGEST_VALUE = 120, 60
+MOST_OF_A_REASON = 200  # files
+_LONGEST_NAME, _LONGEST_VALUE = 120, 60  # letters
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +86,7 @@ def kinds_of(connection: duckdb.DuckDBPyConnection, relation: str, tags: Mapping
 
 
 def spellings_of(connection: duckdb.DuckDBPyConnection, choice: PageChoice) -> dict[str, Sequence[str]]:
-    """Return the chosen tags by their names, each with its spellings in the column `tags` of the table `items`.
-
-    UsageError if no row has one of them.
-    """
+    """Return the chosen tags of the table `items`, each with its spellings; UsageError if no row has one of them."""
     if not choice.tags and choice.usual_tag is None:
         return {}
     query = "SELECT DISTINCT unnest(json_keys(tags)) FROM items WHERE json_valid(tags) ORDER BY ALL"

@@ -17,10 +17,8 @@ from proofsweep.answers.views.views import key_of, quoted, value_of_tag
 from proofsweep.model.reasons import plain_words_for
 from proofsweep.store.plans_and_parts import Results
 
-# Values of a tag in its table.
-_MOST_VALUES = 100
-# Files named that broke, and that were mended.
-_MOST_CHANGED = 50
+_MOST_VALUES = 100  # of a tag in its table
+_MOST_CHANGED = 50  # files that broke, and that were mended
 _OPEN = ", ".join(map(quoted, NEED_ATTENTION))
 _ITEMS = """
     CREATE TEMP TABLE items AS
@@ -177,10 +175,7 @@ class CatalogFacts:
         return [(catalog, CatalogCounts(*row)) for catalog, *row in found.fetchall()]
 
     def shares_by(self, runs: Sequence[str]) -> list[float | None]:
-        """Return how many percent of the files of today were answered after each run; None if there is no file.
-
-        The runs come in their order; the last share is that of today.
-        """
+        """Return how many percent of today's files were answered after each run, in order; None if there is no file."""
         counts, first = self.counts(), self._connection.execute(_FIRST_ANSWERS).fetchall()
         known = [sum(files for first_run, files in first if first_run <= run_id) for run_id in runs[:-1]]
         return [100 * files / counts.files if counts.files else None for files in (*known, counts.answered)]
@@ -222,9 +217,7 @@ class CatalogFacts:
 def catalog_facts(
     results: Results, environment: str, choice: PageChoice, newest_runs: Sequence[str]
 ) -> Iterator[CatalogFacts]:
-    """Read the catalog's state for the work inside; `newest_runs` are those whose changes are the last night's.
-
-    Their changes are in the table `changed`, those since the chosen day in `changed_since`.
+    """Read the state; `changed` and `changed_since` are tables of what changed in these runs, and since the chosen day.
 
     UsageError if no file has one of the tags; ResultsError if the store cannot be read.
     """

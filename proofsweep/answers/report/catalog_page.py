@@ -21,10 +21,7 @@ def catalog_page(
     made_at: datetime,
     choice: PageChoice = PageChoice(),  # noqa: B008 - it is frozen
 ) -> str:
-    """Write the page of the catalogs of an environment, or of the one that is chosen, as they stand now.
-
-    UsageError if no file has a chosen tag; ResultsError if the store has no run of the environment, or of the catalog.
-    """
+    """Write the page of the catalogs as they stand; UsageError for an unknown tag, ResultsError if there is no run."""
     label = environment_in(results, environment)
     nights = nights_of(results, label, choice.catalog)
     if not nights and choice.catalog is not None:

@@ -20,16 +20,13 @@ try:
 except ImportError as error:
     raise missing_extra("A page with charts", "report") from error
 
-# A phone's screen is 390 pixels wide; the rest are axes.
-_WIDTH, _HEIGHT = 300, 130
+_WIDTH, _HEIGHT = 300, 130  # a phone's screen is 390 pixels wide; the rest are axes
 # Each is told from white and from near-black (3 to 1), and one from the other by its lightness too.
 _COLOURS = ["#3b82d6", "#d9513c", "#a87b06", "#7d8590"]
 _GOOD = "#2a9461"
 _LONGEST_LABEL = 40
-# Names of nights below a chart.
-_MOST_NAMES = 5
-# As many names of seconds fit below a chart.
-_SHORT_SECONDS = 20
+_MOST_NAMES = 5  # of nights below a chart
+_SHORT_SECONDS = 20  # as many names of seconds fit below a chart
 
 _THEME = {
     "background": None,

@@ -11,8 +11,7 @@ from proofsweep.model.runs import Plan
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.plans_and_parts import Results
 
-# Points of a line.
-_POINTS = 120
+_POINTS = 120  # of a line
 _MOST_ROWS = 10
 _OF_RUN = """
     CREATE TEMP VIEW verdicts AS FROM store.verdicts WHERE run_id = {run_id};
@@ -60,9 +59,7 @@ _RETRIED = "SELECT audio, calls FROM verdicts WHERE calls > 2 ORDER BY calls DES
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measures:
-    # `moment` (UTC), `step` (seconds), `calls`, `throttled` and `failed` (per second), and the median milliseconds of
-    # `uploads`, `slot` and `verify`.
-    pace: Sequence[Row]
+    pace: Sequence[Row]  # `moment` (UTC), `step` (s), counts a second, and median milliseconds of the kinds of calls
     grades: Sequence[Row]  # `grade` (human, ai, unknown), `tenth` (0.0 to 0.9), `files`
     classifications: Sequence[Row]  # `label`, `files`; the most frequent first
     risks: Sequence[Row]  # the same for the grade's risk category

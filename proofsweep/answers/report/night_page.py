@@ -35,8 +35,7 @@ _BY_TAG = """
 """
 _OPEN = ", ".join(map(quoted, NEED_ATTENTION))
 
-Standing = tuple[int, int, int]
-"""Of a catalog: files accepted, all files, files that need attention."""
+Standing = tuple[int, int, int]  # files of a catalog: accepted, all, that need attention
 
 
 def night_page(
@@ -47,10 +46,7 @@ def night_page(
     *,
     packet: str = "",
 ) -> str:
-    """Write the page of a run; `packet` is what the partner's support needs of it, empty if every call succeeded.
-
-    UsageError if no file of the run that needs attention has a chosen tag; ResultsError if there is no such run.
-    """
+    """Write the page of a run; UsageError for an unknown tag, ResultsError for an unknown run."""
     run = describe_run(results, run_id)
     measures, standing = measures_of(results, run.plan), standing_of(results, run)
     with tables_of(results) as connection:

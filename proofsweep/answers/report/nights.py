@@ -8,8 +8,7 @@ from proofsweep.answers.run_status import RunStatus
 from proofsweep.answers.summary import ending_of
 from proofsweep.store.plans_and_parts import Results
 
-# Nights of a trend.
-MOST_NIGHTS = 31
+MOST_NIGHTS = 31  # of a trend
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

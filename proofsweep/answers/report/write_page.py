@@ -12,10 +12,7 @@ _BEGINNING = b"<!doctype html>"
 
 
 def write_page(place: str, page: str) -> int:
-    """Put a page at a path or a bucket's URL, whole; return its bytes. A page that is there is replaced: it is derived.
-
-    UsageError if another file is there; it stays. ResultsError if it cannot be written.
-    """
+    """Put a page in its place, whole; return its bytes. UsageError if a file that is no page is there; it stays."""
     content = page.encode()
     if is_bucket(place):
         _put(place, content)

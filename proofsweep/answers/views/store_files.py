@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from proofsweep.store.bucket_store import BucketStore
 
 STORE_SCHEME = "proofsweep"
-# Bytes that are asked for at least.
-_BLOCK_BYTES = 1024 * 1024
+_BLOCK_BYTES = 1024 * 1024  # that are asked for at least
 
 
 def read_by_us(store: Store) -> "TypeGuard[BucketStore | FolderStore]":
