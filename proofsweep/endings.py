@@ -9,8 +9,6 @@ from typing import Self
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """All about one ending."""
-
     word: str  # as in the column `ended_by`
     meaning: str  # when a leg ends so, in a clause
     exit_code: int  # of a command whose run ended so, while rows remain

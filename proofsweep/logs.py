@@ -109,6 +109,5 @@ def json_lines(stream: TextIO) -> Iterator[None]:
 
 
 def log(event: Event, **facts: str | float | None) -> None:
-    """Write one event with its facts."""
     write = _logger.warning if event is Event.MEMBER_UNNAMED else _logger.info
     write(str(event), **facts)

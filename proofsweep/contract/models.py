@@ -19,8 +19,6 @@ class Resource(BaseModel):
 
 
 class ApiError(Resource):
-    """The body of every error."""
-
     error: Text = None
     code: Text = None
 
@@ -82,8 +80,6 @@ class PartnerUsageResponse(Resource):
 
 
 class ProofSummary(Resource):
-    """One item of GET /proofs."""
-
     proof_id: Text = None
     song: Text = None
     issued_at: Instant = None

@@ -44,7 +44,6 @@ def bad_key_of(error: Exception) -> str | None:
 
 
 def bad_key_words(key: str) -> str:
-    """Say what is wrong with a key, and what to do."""
     return (
         f"The key {one_line(key)} has an empty part, a dot part or a control character, and cannot be requested; while "
         "it is there, keys before it in its folder may not be listed: rename it."

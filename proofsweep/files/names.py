@@ -32,7 +32,6 @@ def caseless(name: str) -> str:
 
 
 def is_audio_name(path: str) -> bool:
-    """Return whether the name ends as that of audio does."""
     return posixpath.splitext(path)[1].lower() in _AUDIO_EXTENSIONS
 
 
@@ -49,8 +48,6 @@ def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
 
 
 class ListingRule:
-    """Says which names of a folder or a prefix are left out."""
-
     def __init__(self, exclude: Iterable[str] = (), unfinished: Iterable[str] = ()) -> None:
         """Take patterns of names, or of paths if they hold a slash, and patterns of names that producers give.
 

@@ -25,8 +25,6 @@ _CODE = re.compile(r"<Code>\s*(\w+)\s*</Code>")
 
 
 class FailureKind(StrEnum):
-    """Why a bucket or an object cannot be used."""
-
     MISSING = "there is no such object"
     NO_BUCKET = "there is no such bucket"
     FORBIDDEN = "the credentials in use give no access"
@@ -142,7 +140,6 @@ class AwsCredentials:
         self.region: str | None = provider.config.get("region")
 
     def __call__(self) -> "S3Credential":
-        """Return the credentials to sign with now."""
         return self._provider()
 
 

@@ -14,8 +14,6 @@ _DURATION = re.compile(r"(?:(\d+)d)?\s*(?:(\d+)h)?\s*(?:(\d+)m(?:in)?)?\s*(?:(\d
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """The limits of one leg."""
-
     max_calls: int | None = None  # keyed calls of the leg, its probes of the quota included; None for any number
     closes_at: datetime | None = None  # the instant from which no new item begins; None for never
     reserve: int = 0  # calls of the quota that are left to other users of the key

@@ -7,8 +7,6 @@ from proofsweep.model.bounds import duration_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """The coverage of a catalog as it is listed now."""
-
     rows: int  # of the whole catalog; those that can never be sent count too
     answered: int  # of these, the rows whose files, as they are now, have an answer younger than `max_age`
     max_age: str  # a span like `30d`

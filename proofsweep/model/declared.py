@@ -69,7 +69,6 @@ def hex_digest(algorithm: str, written: str) -> str | None:
 
 
 def declared_json(declared: Declared | None) -> str | None:
-    """Write what is declared as the plan keeps it; None if nothing is."""
     if not declared:
         return None
     size = {} if declared.size_bytes is None else {"size_bytes": declared.size_bytes}

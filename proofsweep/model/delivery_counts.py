@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 @dataclass(slots=True, kw_only=True)
 class DeliveryCounts:
-    """What a scan found of deliveries."""
-
     batches: int = 0
     releases: int = 0
     senders: int = 0  # of messages that can be read

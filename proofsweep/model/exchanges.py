@@ -45,8 +45,6 @@ class Failure(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """One request and its result."""
-
     call: Call
     attempt: int  # from 1, of this call for this row
     started_at: datetime

@@ -31,8 +31,6 @@ class Quota:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """Calls, quota and time of a run."""
-
     calls: int  # keyed calls without any retry
     calls_expected: int  # keyed calls with as many retries as in earlier legs, and with probes of the quota
     cost_of_row: float | None  # what a row took from the headroom in earlier legs; None until measured on enough rows

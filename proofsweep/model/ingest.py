@@ -66,7 +66,6 @@ class IngestRules:
         return now - answer.verified_at < _ASK_AGAIN
 
     def given_up(self, sightings: Mapping[str, "Sighting"]) -> set[str]:
-        """Return the items that are not tried again."""
         return {item_id for item_id, sighting in sightings.items() if sighting.tries >= self.tries}
 
 
@@ -99,8 +98,6 @@ class PastAnswer:
 
 @dataclass(slots=True)
 class PassReport:
-    """What a pass did."""
-
     decisions: Counter[Decision] = field(default_factory=Counter)  # listed files by what was done with them
     rows: list[Row] = field(default_factory=list)
     # rows of files that should have been moved; those of earlier passes are not written again.
@@ -203,17 +200,14 @@ def is_finding(outcome: str, reason: str | None) -> bool:
 
 
 def is_not_moved(row: Row) -> bool:
-    """Whether a verified file lies where it was delivered, although it should have been moved."""
     return row["disposition"] == Disposition.LEFT and row["detail"] is not None
 
 
 def version_of(row: ManifestRow) -> str:
-    """Return one text for the versions of a row's audio and sidecar."""
     return text_of_versions(row.audio_version, row.sidecar_version)
 
 
 def text_of_versions(audio: str | None, sidecar: str | None) -> str:
-    """Join the versions of an audio and its sidecar."""
     return f"{audio}|{sidecar}"
 
 

@@ -62,7 +62,6 @@ class ManifestRow:
 
     @property
     def audio_version(self) -> str | None:
-        """The version of the audio that the listing showed; None if it showed none."""
         return self.audio_facts.version if isinstance(self.audio_facts, FileFacts) else None
 
     @property
@@ -120,7 +119,6 @@ NO_PROOF_IDS = frozenset({"", ".", ".."})
 
 
 def proof_id_of(location: str) -> str | None:
-    """Return the proof ID of such a location; None for a file's."""
     return location.removeprefix(PROOF_PREFIX) if location.startswith(PROOF_PREFIX) else None
 
 

@@ -27,7 +27,6 @@ class RotationIntent:
 
     @classmethod
     def of(cls, operation: Operation, idempotency_key: str, key_fingerprint: str, location: str) -> "RotationIntent":
-        """Intend a rotation that is an operation of its own."""
         return cls(
             operation_id=operation.operation_id,
             idempotency_key=idempotency_key,
@@ -40,7 +39,6 @@ class RotationIntent:
 
     @property
     def requested_at(self) -> datetime:
-        """The instant before the first call."""
         return datetime.fromisoformat(self.created_at)
 
     @property
@@ -119,8 +117,6 @@ class SecretBlocks:
 
 @dataclass(frozen=True, slots=True)
 class ListedKey:
-    """One key as the service lists it."""
-
     record: KeyRecord
     is_in_use: bool | None = None  # whether it is the key of this call; None if no recorded rotation tells
     rotation: Rotation | None = None  # the recorded rotation that made it, if there is one

@@ -105,7 +105,6 @@ def receipt_name(run_id: str, leg: int) -> str:
 
 
 def journals_folder(run_id: str) -> str:
-    """Where the journals of a run's legs lie."""
     return f"{run_folder(run_id)}/journal"
 
 
@@ -167,7 +166,6 @@ def hour_name(hour: str, day: date, number: int) -> str:
 
 
 def hour_in(name: str) -> str:
-    """Read the hour from the name of a part of probes, or of the object of a pass."""
     return name.rpartition("/")[2][: len("20261120T10")]
 
 
@@ -186,12 +184,10 @@ def operation_part_name(table: str, operation_id: str, run_date: date, seq: int)
 
 
 def run_of(part_name: str) -> str:
-    """Read the run, or the operation, from the name of a part of any table."""
     return part_name.rpartition("/")[2].partition("-")[0]
 
 
 def catalog_folder(environment: str, identity: str) -> str:
-    """Where the claims on a catalog lie."""
     return f"_catalogs/{hashlib.sha256(f'{environment} {identity}'.encode()).hexdigest()[:16]}"
 
 

@@ -32,8 +32,6 @@ class Bind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """What one leg took."""
-
     rows: int
     seconds: float  # from its begin to its end
     calls: int  # keyed calls, probes of the quota included
@@ -67,8 +65,6 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Means:
-    """What a leg works with."""
-
     rate: float | None = None  # calls per second that this key is known to get; None if nobody has learned it
     first_rate: float = 6.0  # calls per second with which a search for it begins
     workers: int = 128
@@ -110,7 +106,6 @@ class LegSpeed:
         return fitting
 
     def doubled(self) -> "LegSpeed":
-        """Return the speed with twice of what binds."""
         binds = self.binds
         return replace(self, limits={**self.limits, binds: 2 * self.limits[binds]} if self.limits else {})
 

@@ -10,8 +10,6 @@ from proofsweep.model.items import WorkItem
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileMove:
-    """One file and where it goes."""
-
     source: str
     target: str
     sha256: str  # of its bytes, in hex; a file with others is not moved

@@ -49,8 +49,6 @@ def operation_of(document: Mapping[str, object]) -> Operation:
 
 @dataclass(slots=True)
 class CallCounts:
-    """What the calls of an operation cost."""
-
     throttled: int = 0
     bytes_sent: int = 0
     # keyed calls that were sent, by UTC day; GET /partner/usage counts so too.

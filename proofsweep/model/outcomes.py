@@ -62,8 +62,6 @@ class AudioRead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """One item with its outcome and everything that was done for it."""
-
     item: WorkItem
     outcome: Outcome
     started_at: datetime

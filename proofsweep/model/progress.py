@@ -39,8 +39,6 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegProgress:
-    """How far a leg is at one instant."""
-
     rows: int  # of the whole plan
     finished_before: int | None = None  # rows that earlier legs have finished; None until that is known
     counts: Mapping[str, int]  # rows that this leg has finished, by outcome

@@ -32,8 +32,6 @@ class Inventory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotesRefreshed:
-    """The process notes that were asked for."""
-
     operation_id: str | None  # None if no note was wanted, so that nothing was asked
     wanted: int  # accepted proofs without a ready note
     states: Mapping[str, int]  # rows of the table `interpretations` by status
@@ -41,8 +39,6 @@ class NotesRefreshed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovered:
-    """The sidecars that were looked at."""
-
     operation_id: str
     # items by outcome; of these, `intact`, `absent` and `watched` ones have no row in `recoveries`.
     outcomes: Mapping[str, int]
@@ -50,8 +46,6 @@ class Recovered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecoveryRequest:
-    """Which sidecars are recovered, and where to."""
-
     # only items whose audio is this file or in this folder, when it was verified or after ingest moved it.
     below: str = ""
     prefix: str | None = None  # a folder or a bucket's prefix to write below; None for beside the audio

@@ -58,7 +58,6 @@ class Pruning:
         return sum(each.size_bytes for each in self.deleted)
 
     def rows_of(self, table: str) -> int:
-        """Count the rows of a table that go, as far as receipts name them."""
         return sum(each.rows or 0 for each in self.deleted if each.name.startswith(f"{table}/"))
 
     def document(self) -> dict[str, object]:

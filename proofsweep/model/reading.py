@@ -54,7 +54,6 @@ class Reading:
 
     @property
     def checksum_columns(self) -> dict[str, str]:
-        """Return the algorithm of each column that holds digests, by the column's name."""
         columns = (each.removeprefix(_COLUMN).rpartition(":") for each in self.checksums if each.startswith(_COLUMN))
         return {name: algorithm for name, _, algorithm in columns}
 
@@ -86,7 +85,6 @@ class Reading:
         return {self.supplier_tag: folders[number - 1]}
 
     def with_supplier(self, tag_names: Iterable[str]) -> list[str]:
-        """Return the names of tags, and that of the supplier if folders give it."""
         names = [*tag_names]
         is_new = self.supplier_from is not None and tag_named(self.supplier_tag, names) is None
         return [*names, self.supplier_tag] if is_new else names

@@ -20,8 +20,6 @@ class Heals(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReasonEntry:
-    """All about one reason."""
-
     word: str
     plain: str  # what is wrong, for people who do not know the column: a clause of at most 60 characters
     meaning: str  # when a row has it, in a sentence

@@ -23,8 +23,6 @@ class LegPace(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegRecord:
-    """A leg that has ended."""
-
     leg: int
     receipt: Mapping[str, object]  # of its receipt, the `RECEIPT_MEMBERS`
     # its rows by outcome, verdict and reason, each with `rows` and an `example`; None if nobody counted.
@@ -53,7 +51,6 @@ class RunRecord:
 
     @property
     def remaining(self) -> int:
-        """How many rows have no outcome, by the last leg that ended."""
         found = self.legs[-1].counts.get("remaining") if self.legs else None
         return found if isinstance(found, int) else self.plan.items
 

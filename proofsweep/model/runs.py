@@ -58,7 +58,6 @@ class Plan:
 
     @property
     def identity(self) -> str:
-        """What the runs of one catalog have in common."""
         return self.catalog_identity or self.catalog
 
     @property

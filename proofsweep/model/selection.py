@@ -56,7 +56,6 @@ class Selection:
 
     @property
     def is_of_all_rows(self) -> bool:
-        """Whether no row of the catalog is left out."""
         return not (self.since_last or self.max_age is not None or self.oldest_first or self.conditions)
 
     @property

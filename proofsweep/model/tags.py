@@ -45,7 +45,6 @@ def unified(tags: Mapping[str, str], spellings: dict[str, str]) -> dict[str, str
 
 
 def spellings_by_key(names: Iterable[str]) -> dict[str, list[str]]:
-    """Return the spellings of each tag by its key, in the order in which they came."""
     found: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
         found.setdefault(key_of_tag(name), []).append(name)

@@ -54,13 +54,11 @@ class DeadlineBackend(httpcore.SyncBackend):
         local_address: str | None = None,
         socket_options: Options | None = None,
     ) -> httpcore.NetworkStream:
-        """Connect as usual, unless all was aborted."""
         self._refuse_when_aborted()
         stream = super().connect_tcp(host, port, timeout, local_address, socket_options)
         return self.limited(stream)
 
     def limited(self, stream: httpcore.NetworkStream) -> "DeadlineStream":
-        """Limit a connection, unless all was aborted."""
         limited = DeadlineStream(stream, self._answer_seconds, self)
         with self._lock:
             self._open.add(limited)

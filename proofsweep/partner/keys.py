@@ -46,7 +46,6 @@ def key_variable(name: str, environ: Mapping[str, str]) -> KeySource:
 
 
 def key_block(name: str, load: Callable[[str], str]) -> KeySource:
-    """Read the key from a secret block of the orchestrator, with its `load`."""
     return lambda: usable_key(load(name), where=f"The secret block {name}")
 
 
@@ -86,7 +85,6 @@ _NO_ACL = frozenset({errno.ENODATA, errno.ENOTSUP})
 
 
 def waiting_file(path: Path) -> Path:
-    """Name the file in which a new key waits for its place."""
     return path.with_name(f"{path.name}.new")
 
 

@@ -24,7 +24,6 @@ class StopSwitch:
         self.is_aborted = self._pulled.is_set()
 
     def check(self) -> None:
-        """Raise RunMustStop if the switch was pulled."""
         why = self.reason
         if why is not None:  # a new error: several threads may raise at once
             raise RunMustStop(why.message, ended_by=why.ended_by, quota_reset=why.quota_reset)

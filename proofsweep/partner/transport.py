@@ -213,7 +213,6 @@ class _ReplyBuilder:
         self._started_at, self._began = datetime.now(UTC), time.perf_counter()
 
     def whole(self, answer: _Answer, content: bytes) -> Reply:
-        """Read an answer that came to its end."""
         call = self._request.call
         expects_json = call.is_keyed or call is Call.HEALTH
         document = json_of(content) if expects_json else None
@@ -225,7 +224,6 @@ class _ReplyBuilder:
         return Reply(exchange, document, hashlib.sha256(content).hexdigest())
 
     def broken(self, answer: _Answer | None, error: Exception) -> Reply:
-        """Return why there is no whole answer."""
         failure = Failure.CONNECTION if answer is None else Failure.BAD_ANSWER
         if isinstance(error, httpcore.TimeoutException):
             failure = Failure.TIMEOUT

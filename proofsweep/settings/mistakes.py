@@ -54,7 +54,6 @@ def _described(where: str, kind: str, message: str, names: Names) -> str:
 
 
 def variable_of(setting: str) -> str:
-    """Return the environment variable of a setting; nothing for nothing."""
     return setting and _PREFIX + setting.replace(".", "__").upper()
 
 

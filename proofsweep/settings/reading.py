@@ -34,7 +34,6 @@ def contradicted(file: Mapping[str, Any], variables: Mapping[str, str]) -> Itera
 
 
 def value_in(file: Mapping[str, Any], setting: str) -> object:
-    """Return a setting's value in a config; None if it does not set it."""
     section, _, name = setting.partition(".")
     return _members(file, section).get(name)
 

@@ -23,7 +23,6 @@ def progress_of(results: Results, run_id: str) -> OpenLeg | None:
 
 
 def open_leg(legs: Legs, leg: int, claim: Claim) -> OpenLeg:
-    """Read the last heartbeat of a leg whose claim is known."""
     content = legs.results.store.read(layout.heartbeat_name(legs.run_id, leg))
     now, beaten = legs.now(), sign_in(content) or claim.claimed
     return OpenLeg(

@@ -45,7 +45,6 @@ class DerivedLog:
     clock: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
 
     def names(self) -> list[str]:
-        """List all entries, also replaced ones; the oldest first."""
         return [name for name in self.store.names(self.folder) if name.endswith(_ENDING)]
 
     def entries(self) -> list[Entry]:

@@ -123,7 +123,6 @@ class Segments:
         return rows if columns is None else rows.select(list(columns))
 
     def tables(self, table: str) -> Iterator[pa.Table]:
-        """Read the segments of one table one by one."""
         return (rows for name in self.names(table) if (rows := self.table(name)) is not None)
 
     def delete(self) -> None:
@@ -147,7 +146,6 @@ def _longest_first(name: str) -> tuple[str, int, int]:
 
 
 def arrow_of(rows: pa.Table) -> bytes:
-    """Encode rows as one segment."""
     sink = pa.BufferOutputStream()
     options = pa.ipc.IpcWriteOptions(compression="zstd")
     with pa.ipc.new_stream(sink, rows.schema, options=options) as writer:

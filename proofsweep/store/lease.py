@@ -43,7 +43,6 @@ class Lease:
     busy: str = "This is being worked on by {holder}."
 
     def last(self) -> int:
-        """Return the number of the last term that was claimed; 0 without one."""
         return last_leg(self.results.store, self.name)
 
     def last_inactive(self) -> int:
@@ -113,12 +112,10 @@ class Lease:
             return None
 
     def who_holds(self, number: int) -> str:
-        """Return a person's words for the process that claimed a term."""
         holder = self.holder(number)
         return "another process" if holder is None else f"process {holder.pid} on {holder.host}"
 
     def active_error(self, number: int) -> RunIsActive:
-        """Return the error for a process that comes while a term lasts."""
         return RunIsActive(self.busy.format(holder=self.who_holds(number)))
 
     def is_alive(self, number: int) -> bool:
@@ -192,7 +189,6 @@ def sign_in(content: bytes | None) -> ClockReading | None:
 
 
 def own_claim(now: ClockReading, facts: Row) -> Claim:
-    """Return which process this is."""
     pid = os.getpid()
     return Claim(
         host=socket.gethostname(),

@@ -38,6 +38,5 @@ class Legs(Lease):
         return epoch if isinstance(epoch, int) else 0
 
     def receipt_digest(self, leg: int) -> str | None:
-        """Return the hex sha256 of a receipt in the store."""
         content = self.results.store.read(layout.receipt_name(self.run_id, leg))
         return None if content is None else sha256_hex(content)

@@ -43,7 +43,6 @@ class Listing:
         self._writer: pq.ParquetWriter | None = None
 
     def add(self, item: WorkItem) -> None:
-        """Add the item of the next row."""
         self.rows += 1
         self._hashes.append(hash(item.item_id))
         self._waiting.append(planned_items.planned_row(item))
@@ -65,7 +64,6 @@ class Listing:
         return HashedItems.of_hashes(self._hashes)
 
     def without(self, item_ids: Iterable[str]) -> Iterator[str]:
-        """Yield those of some items that are not listed."""
         listed = self.items
         return (item_id for item_id in item_ids if item_id not in listed)
 

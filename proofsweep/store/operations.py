@@ -25,7 +25,6 @@ class Operations:
         self.results = results
 
     def lease(self, operation_id: str) -> Lease:
-        """Return the lease of an operation, which its process holds while it works."""
         return Lease(Results(self.results.store.within("_operating")), operation_id, busy=_BUSY)
 
     def ids(self, since: str = "") -> list[str]:
@@ -118,7 +117,6 @@ class OperationJournals:
                 raise damaged(self._store, name) from damage
 
     def delete(self, operation_id: str) -> None:
-        """Delete a journal whose rows are in parts."""
         for name in self._names(operation_id):
             self._store.delete(name)
 

@@ -72,7 +72,6 @@ class Results:
         return self._parts_of(table, plan, {} if table == "runs" else ended_parts(self.store, plan.run_id))
 
     def verdicts_by_shard(self, plan: Plan) -> dict[int, list[Part]]:
-        """Return the verdicts parts of all legs of a run, by shard."""
         ended = ended_parts(self.store, plan.run_id)
         known = {part.name: part for parts in ended.values() for part in parts}
         shards: dict[int, list[Part]] = {}
@@ -86,7 +85,6 @@ class Results:
         return any(part.rows >= rows for part in parts) or len(self.rows_in(parts)) >= rows
 
     def rows_in(self, parts: Iterable[Part]) -> set[int]:
-        """Return the manifest rows that verdicts parts hold."""
         read = self.tables([part.name for part in parts if part.rows], ["manifest_row"])
         return {row for table in read for row in table["manifest_row"].to_pylist() if row is not None}
 

@@ -114,7 +114,6 @@ class RunIndex:
         self._log.add(body, replaced=folded, also=damaged)
 
     def epoch(self) -> int:
-        """Return the epoch of a leg that begins now."""
         return epoch_at(self.refreshed().records.values(), self._clock())
 
     def record_of(self, run_id: str) -> RunRecord | None:

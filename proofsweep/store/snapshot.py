@@ -104,7 +104,6 @@ def files_of(entry: Entry) -> list[SnapshotFile]:
 
 
 def legs_in(entries: Iterable[Entry]) -> dict[str, list[int]]:
-    """Return the legs whose rows are in some entries, by run."""
     found: dict[str, set[int]] = {}
     for entry in entries:
         body: dict[str, Any] = entry.body

@@ -109,7 +109,6 @@ def probe(store: Store) -> None:
 
 
 def damaged(store: Store, name: str, why: str = "") -> ResultsError:
-    """Return the error for an object that is not as it was written."""
     because = f": {why}" if why else ""
     return ResultsError(f"{name} in the results store {store.url} is damaged{because}. Restore it from a backup.")
 
@@ -127,7 +126,6 @@ def read_object(store: Store, name: str) -> dict[str, object] | None:
 
 
 def json_bytes(document: object) -> bytes:
-    """Encode a small document for people and programs."""
     return json.dumps(document, indent=2, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n"
 
 

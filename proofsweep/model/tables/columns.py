@@ -20,8 +20,6 @@ Writer = Literal["leg", "ingest pass", "monitoring", "operation"]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its name, its type as Arrow writes it, and its meaning."""
-
     name: str
     kind: str
     meaning: str
@@ -42,7 +40,6 @@ class Table:
 
 
 def empty_row(columns: Sequence[Column]) -> Row:
-    """Make a row in which every cell is null, in the table's order."""
     return {column.name: None for column in columns}
 
 

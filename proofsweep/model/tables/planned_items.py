@@ -47,7 +47,6 @@ def planned_row(item: WorkItem) -> Row:
 
 
 def planned_item(row: Row) -> WorkItem:
-    """Read an item that `planned_row` wrote."""
     reason, detail = row["reason"], row["detail"]
     sidecar = row["sidecar"]
     return WorkItem(

@@ -75,7 +75,6 @@ def probe_row(exchange: Exchange, health: HealthResponse | None = None) -> Row:
 
 
 def trouble_of(exchange: Exchange, *, ok: bool | None) -> str | None:
-    """Return in a word what is wrong with a probe; None if nothing is."""
     if exchange.is_success:
         return "not_ok" if ok is False else None
     if exchange.status == HTTPStatus.TOO_MANY_REQUESTS:

@@ -24,5 +24,4 @@ TABLES = {module.TABLE.name: module.TABLE for module in _MODULES}
 
 
 def written_by(writer: Writer) -> tuple[str, ...]:
-    """Return the names of the tables whose rows somebody writes."""
     return tuple(name for name, table in TABLES.items() if table.written_by == writer)

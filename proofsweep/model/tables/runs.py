@@ -53,5 +53,4 @@ TABLE = Table(
 
 
 def stored_row(cells: Row) -> Row:
-    """Read a row from a receipt."""
     return with_instants(cells, COLUMNS)

@@ -112,7 +112,6 @@ class RowContext:
 
 
 def words_of_outcome(row: Row) -> str:
-    """Return the outcome of a row with its verdict and its reason."""
     words = [row["outcome"], *dict.fromkeys((row["verdict"], row["reason"]))]
     return " · ".join(str(word) for word in words if word is not None)
 
@@ -182,7 +181,6 @@ def _original_cells(original: Finished) -> Row:
 
 
 def answer_in(row: Row) -> Answer:
-    """Return the answer that the row of an accepted or a rejected item was made of."""
     named = ("good", "verdict", "proof_id", "song", "issued_at", "classification")
     whole = {name: row[f"{name}_json"] for name in ("grade", "interpretation", "embedded_credential")}
     cells: dict[str, Any] = {name: row[name] for name in named}

@@ -89,7 +89,6 @@ class CallQueue:
         return self._uploads.begun
 
     def first(self) -> Ticket | None:
-        """Return the most urgent call, whether it may go or not."""
         return next((queue[0] for queue in self._queues if queue), None)
 
     def head(self, now: float) -> Ticket | None:
@@ -110,7 +109,6 @@ class CallQueue:
         return math.inf if self.head(now) is None else self.pacer.next_at
 
     def take_next(self, now: float) -> Ticket | None:
-        """Let the next call go, if it may go now."""
         if isinstance(self.pacer, KeptPace) and now > self.pacer.share.until:
             self.take_share(None, now)
         ticket, is_due = self.head(now), now >= self.pacer.next_at
@@ -134,7 +132,6 @@ class CallQueue:
         return ticket
 
     def was_answered(self, ticket: Ticket, now: float) -> None:
-        """Take note that a call is over, and was not throttled."""
         self._close(ticket, now)
         self._use.let_in += 1
         if self.limit is not None:
@@ -150,7 +147,6 @@ class CallQueue:
         self.pacer.pause(now, pause_seconds)
 
     def was_throttled(self, ticket: Ticket, now: float, pause_seconds: float) -> None:
-        """Take note of a 429, and pause all calls for so long."""
         self.drop(ticket.holder if ticket.is_for_slot else None, ticket, now)
         self._told_until = max(self._told_until, now + pause_seconds)
         self.refused += 1

@@ -39,7 +39,6 @@ class ConcurrencyLimit:
         return self.most + (self.most < math.inf and now - self._refused_at > _PROBE_AFTER_SECONDS)
 
     def was_admitted(self, in_flight: int) -> None:
-        """Take note of a call that was let through."""
         self._admitted[in_flight] += 1
         self._admitted_since += 1
         if in_flight > self.most and self._admitted[in_flight] >= _PROBE_CALLS:

@@ -117,7 +117,6 @@ class Dispatcher:
 
     @property
     def is_in_doubt(self) -> bool:
-        """Whether some call has."""
         return any(map(self.is_doubtful, Call))
 
     def hold(self, *, is_held: bool) -> None:

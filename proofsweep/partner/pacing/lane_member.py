@@ -29,8 +29,6 @@ _AT_ONCE = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaneReport:
-    """What a process knows itself."""
-
     bucket: TokenBucket | None  # what its pacer takes the whole lane for; None while that is not known
     use: LaneUse  # its calls since the last report
     pause_seconds: float = 0.0  # what is left of a pause that the service has asked it for
@@ -40,8 +38,6 @@ class LaneReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meeting:
-    """What a look at the lane brings."""
-
     share: LaneShare | None  # this process's part; None if it is to find the lane alone
     pause_seconds: float = 0.0  # how long the service has asked another process to wait
     news: Lane | None = None  # what to write; None if nothing is worth telling
@@ -97,7 +93,6 @@ class LaneMember:
         return seconds >= LEASE_SECONDS and (is_enough or seconds >= _LONGEST_SECONDS_OF_NEED)
 
     def meet(self, lane: Lane, now: float, *, epoch_seconds: float = 0.0) -> Meeting:
-        """Return this process's part of a lane, and what to write there."""
         pause_seconds, is_refused = self._hear(lane, now)
         others = {token: lane.members[token] for token in self._heard}
         is_keeper = lane.keeper == self.token or not others
@@ -116,12 +111,10 @@ class LaneMember:
         return replace(met, news=Lane(bucket=bucket, learned_at=learned_at, keeper=keeper, members=members))
 
     def told(self, lane: Lane, now: float) -> None:
-        """Take note that a lane was written."""
         self._told, self._told_at = lane.members[self.token], now
         self._paused_until = now + self._told.pause_seconds
 
     def leave(self, lane: Lane) -> Lane:
-        """Return the lane without this process."""
         members = {token: member for token, member in lane.members.items() if token != self.token}
         bucket = self._known_report.bucket if lane.keeper == self.token else lane.bucket
         return Lane(

@@ -94,7 +94,6 @@ class CycleRecorder:
         return self.last
 
     def until(self, refused: Sent, *, begins_full: bool) -> Cycle:
-        """Return the cycle that a refused call ends."""
         marks = [mark for mark in self._marks if mark.number < refused.number]
         marks.append(Sent(refused.at, max(0, refused.number - 1)))
         stretches = [(after.at - before.at, after.number - before.number) for before, after in pairwise(marks)]
@@ -139,8 +138,6 @@ _MOST_SHRINKING_SHARE = 0.6  # the smallest new size of the bucket, as a share o
 
 
 class RateChange(StrEnum):
-    """What a 429 changed in what is known of the lane."""
-
     FOUND = "found"
     THE_SAME = "the same"
     NARROWER = "narrower"
@@ -149,8 +146,6 @@ class RateChange(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Circumstances:
-    """What was so when a 429 came."""
-
     is_first: bool  # nothing was known before
     is_narrower: bool  # several 429s agree that the lane is narrower than the model
     is_shared: bool  # others seem to use the lane too
@@ -172,7 +167,6 @@ class LaneModel:
     _cycles: deque[Cycle] = field(default_factory=lambda: deque(maxlen=_CYCLES))
 
     def learn(self, cycle: Cycle, seen: Circumstances) -> RateChange:
-        """Learn from a cycle, and find out whether the lane has changed."""
         before = self.bucket
         is_wider = cycle.rate(before.burst) / before.rate > 1.15 + 2 * cycle.uncertainty
         if seen.is_narrower or is_wider:

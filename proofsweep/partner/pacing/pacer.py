@@ -86,7 +86,6 @@ class Pacer:
 
     @property
     def bucket(self) -> TokenBucket:
-        """The token bucket that the lane is taken for."""
         return self._model.bucket
 
     @property

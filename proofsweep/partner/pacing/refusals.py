@@ -132,7 +132,6 @@ class Contention:
 
     @property
     def is_shared(self) -> bool:
-        """Whether others seem to use the lane too."""
         return self._balance > _SHARED and not self.is_chance
 
     @property
@@ -234,7 +233,6 @@ class ChanceTest:
         self._refusals += 1
 
     def refused_too(self, sent_at: float) -> None:
-        """Take note of a 429 that came together with another one."""
         if sent_at in self._next_ones:
             self._weigh(is_through=False)
 

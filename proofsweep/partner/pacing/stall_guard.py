@@ -21,7 +21,6 @@ class StallGuard:
     _quiet_since: float = -math.inf
 
     def began(self, now: float) -> None:
-        """Take note that a call goes while no other is in flight."""
         self._quiet_since = now
 
     def ended(self, now: float) -> None:

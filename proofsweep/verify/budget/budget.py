@@ -131,7 +131,6 @@ class Budget:
         self._owed[row] = set(calls)
 
     def note(self, exchange: Exchange, row: int | None) -> None:
-        """Count an exchange of an item, or of none."""
         if not exchange.is_charged:
             return
         self.spent += 1

@@ -29,8 +29,6 @@ _Answer = TypeVar("_Answer")
 
 @dataclass(frozen=True, slots=True)
 class _LostRoot:
-    """Why a root is away, what shows it, and items of it that could not be read."""
-
     subject: Subject
     why: str
     suspects: Sequence[Finished]

@@ -66,7 +66,6 @@ class Counters:
                 self.audio_bytes += done.read.size_bytes if done.read else 0
 
     def note_call(self, exchange: Exchange) -> None:
-        """Count an exchange if it is a keyed call."""
         with self._lock:
             self.calls += exchange.is_charged
 
@@ -110,7 +109,6 @@ class AuditTrail:
         self.counters.note_call(exchange)
 
     def write_unattributed(self) -> None:
-        """Write down the exchanges that belong to no row, and take them from their list."""
         with suppress(IndexError):  # another thread may take the last one
             while self.unattributed:
                 self.note(None, self.unattributed.pop(0))

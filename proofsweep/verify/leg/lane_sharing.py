@@ -25,8 +25,6 @@ _FIRST_SECONDS, _LAST_SECONDS = 2.0, 5.0
 
 @dataclass(slots=True, kw_only=True)
 class LaneSharing:
-    """One process's part in a lane."""
-
     lane: LaneObject
     dispatcher: Dispatcher
     clock: Callable[[], datetime]

@@ -65,7 +65,6 @@ _LATE_PARTS = 200
 
 
 def note_run(results: Results, plan: Plan) -> None:
-    """Add a run that was planned to the index."""
     _attempt(plan.run_id, "index", lambda: RunIndex(results).add([RunRecord(plan=plan)]))
 
 

@@ -16,10 +16,8 @@ _KEPT = int(_ESTIMATE_SECONDS / _STEP_SECONDS) + 1
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """Rows and calls per second, over a time."""
-
-    rows: float
-    calls: float
+    rows: float  # per second
+    calls: float  # per second
 
 
 @dataclass(slots=True)

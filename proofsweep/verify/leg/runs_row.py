@@ -32,7 +32,6 @@ class LegCounts:
 
 
 def count_leg(results: Results, plan: Plan, leg: int, verdicts: Sequence[Part], exchanges: Sequence[Part]) -> LegCounts:
-    """Count the rows and exchanges of a leg's parts."""
     row: Row = empty_row(runs.COLUMNS)
     row |= {
         "run_id": plan.run_id,

@@ -223,7 +223,6 @@ class WorkerProcesses:
 
 
 def refuse_other_version(version: str) -> None:
-    """Raise ConfigError if a leg was begun by another version of this program."""
     if version != __version__:
         raise ConfigError(f"This is proofsweep {__version__}, but the run was begun by proofsweep {version}.")
 

@@ -116,7 +116,6 @@ def explained(failed: CallFailed, partner: Partner) -> ConfigError | RunMustStop
 
 
 def asked_or_explained(partner: Partner, ask: Callable[[Partner], _Answer]) -> _Answer:
-    """Ask the service something; ConfigError or RunMustStop if it does not answer."""
     try:
         return ask(partner)
     except CallFailed as failed:

@@ -159,7 +159,6 @@ class _Spool:
             self._write()
 
     def tables(self, rows_each: int) -> Iterator[pa.Table]:
-        """Yield all rows that were added, in tables of so many rows."""
         self._write()
         self.close()
         with pa.OSFile(self._path, "rb") as content:

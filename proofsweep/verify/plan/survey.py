@@ -91,7 +91,6 @@ class Survey:
 
 
 def survey_catalog(catalog: Catalog, limits: SizeLimits, check: CredentialCheck | None = None) -> Survey:
-    """Read a catalog once and count."""
     survey = Survey()
     for item in items_of(catalog.rows(), catalog.name, limits, check):
         survey.note(item, limits.one_file)
@@ -107,7 +106,6 @@ class UnsentRow:
 
     @property
     def what_to_do(self) -> str:
-        """Return what a person can do about it."""
         return remedy_for(self.reason)
 
 
@@ -193,8 +191,6 @@ def ending_of(item: WorkItem) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Surveyed:
-    """A catalog that was read once, and what it holds."""
-
     listing: Catalog
     survey: Survey
 
