@@ -43,30 +43,28 @@ TABLE = Table(
 )
 
 
+_OF_EXCHANGE = ("started_at", "elapsed_ms", "status", "error_code")
+_OF_HEADERS = ("retry_after_seconds", "rate_limit", "rate_remaining", "rate_reset", "partner_date", "sunset")
+
+
 def exchange_row(
     exchange: Exchange, *, run_id: str, leg: int, manifest_row: int | None, environment: str | None = None
 ) -> Row:
     """Make the row of an exchange; only an operation gives its environment."""
-    headers = exchange.headers
-    return {
+    return call_cells(exchange) | {
         "run_id": run_id,
         "leg": leg,
         "manifest_row": manifest_row,
-        "call": str(exchange.call),
         "attempt": exchange.attempt,
-        "started_at": exchange.started_at,
-        "elapsed_ms": exchange.elapsed_ms,
-        "status": exchange.status,
-        "error_code": exchange.error_code,
-        "failure": None if exchange.failure is None else str(exchange.failure),
         "request_id": exchange.request_id or exchange.storage_id,
-        "retry_after_seconds": headers.retry_after_seconds,
-        "rate_limit": headers.rate_limit,
-        "rate_remaining": headers.rate_remaining,
-        "rate_reset": headers.rate_reset,
         "bytes_sent": exchange.bytes_sent,
-        "partner_date": headers.partner_date,
-        "sunset": headers.sunset,
         "environment": environment,
         "unnamed": ",".join(exchange.unnamed) or None,
     }
+
+
+def call_cells(exchange: Exchange) -> Row:
+    """Return the cells that rows of `exchanges` and of `probes` share."""
+    cells: Row = {name: getattr(exchange, name) for name in _OF_EXCHANGE}
+    cells |= {name: getattr(exchange.headers, name) for name in _OF_HEADERS}
+    return cells | {"call": str(exchange.call), "failure": None if exchange.failure is None else str(exchange.failure)}

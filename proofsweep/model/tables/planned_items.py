@@ -1,5 +1,7 @@
 """The shards of a plan: work items as Parquet rows, in manifest order."""
 
+from typing import Any
+
 from proofsweep.model.declared import declared_from, declared_json
 from proofsweep.model.items import WorkItem, raw_bytes
 from proofsweep.model.reasons import Ineligible, Reason
@@ -26,54 +28,37 @@ COLUMNS = (
 )
 
 
+# Cells that a work item has under the same name: those that rows of `verdicts` have too, and all.
+OF_ITEM = (
+    *("manifest_row", "item_id", "audio_bytes", "audio_version"),
+    *("sidecar_version", "relative_path", "manifest_line"),
+)
+_AS_PLANNED = (*OF_ITEM, "is_delivered", "is_touched")
+
+
 def planned_row(item: WorkItem) -> Row:
-    return {
-        "manifest_row": item.manifest_row,
-        "item_id": item.item_id,
+    return {name: getattr(item, name) for name in _AS_PLANNED} | {
         "audio": raw_bytes(item.audio),
         "sidecar": None if item.sidecar is None else raw_bytes(item.sidecar),
-        "audio_bytes": item.audio_bytes,
-        "audio_version": item.audio_version,
         "tags": item.tags_json,
         "reason": str(item.ineligible.reason) if item.ineligible else None,
         "detail": item.ineligible.detail if item.ineligible else None,
-        "sidecar_version": item.sidecar_version,
-        "relative_path": item.relative_path,
         "declared": declared_json(item.declared),
-        "is_delivered": item.is_delivered,
-        "is_touched": item.is_touched,
-        "manifest_line": item.manifest_line,
     }
 
 
 def planned_item(row: Row) -> WorkItem:
-    reason, detail = row["reason"], row["detail"]
-    sidecar = row["sidecar"]
+    cells: dict[str, Any] = row
+    reason, declared = cells["reason"], cells["declared"]
     return WorkItem(
-        manifest_row=int(str(row["manifest_row"])),
-        item_id=str(row["item_id"]),
-        audio=_location(row["audio"]),
-        sidecar=None if sidecar is None else _location(sidecar),
-        audio_bytes=_maybe_int(row["audio_bytes"]),
-        audio_version=_maybe_text(row["audio_version"]),
-        tags_json=_maybe_text(row["tags"]),
-        sidecar_version=_maybe_text(row["sidecar_version"]),
-        relative_path=_maybe_text(row["relative_path"]),
-        declared=None if row["declared"] is None else declared_from(str(row["declared"])),
-        is_delivered=bool(row["is_delivered"]),
-        is_touched=bool(row["is_touched"]),
-        manifest_line=_maybe_text(row["manifest_line"]),
-        ineligible=None if reason is None else Ineligible(Reason(str(reason)), str(detail)),
+        **{name: cells[name] for name in _AS_PLANNED},
+        audio=_location(cells["audio"]),
+        sidecar=None if cells["sidecar"] is None else _location(cells["sidecar"]),
+        tags_json=cells["tags"],
+        declared=None if declared is None else declared_from(declared),
+        ineligible=None if reason is None else Ineligible(Reason(reason), cells["detail"]),
     )
 
 
-def _location(cell: object) -> str:
-    return cell.decode("utf-8", "surrogateescape") if isinstance(cell, bytes) else ""
-
-
-def _maybe_int(cell: object) -> int | None:
-    return cell if isinstance(cell, int) else None
-
-
-def _maybe_text(cell: object) -> str | None:
-    return cell if isinstance(cell, str) else None
+def _location(cell: bytes) -> str:
+    return cell.decode("utf-8", "surrogateescape")

@@ -9,6 +9,7 @@ from http import HTTPStatus
 from proofsweep.contract.models import HealthResponse, PartnerUsageResponse
 from proofsweep.model.exchanges import Exchange
 from proofsweep.model.tables.columns import FLAG, INT, REAL, STATUS, TEXT, TIME, Column, Row, Table
+from proofsweep.model.tables.exchanges import call_cells
 
 COLUMNS = (
     Column("operation_id", TEXT, "the pass of monitoring", nullable=False),
@@ -50,27 +51,14 @@ TABLE = Table(
 
 def probe_row(exchange: Exchange, health: HealthResponse | None = None) -> Row:
     """Make the row of a probe; `health` is what GET /health answered."""
-    headers = exchange.headers
     health = health or HealthResponse()
-    return {
-        "call": str(exchange.call),
-        "started_at": exchange.started_at,
-        "elapsed_ms": exchange.elapsed_ms,
-        "status": exchange.status,
-        "error_code": exchange.error_code,
-        "failure": None if exchange.failure is None else str(exchange.failure),
+    return call_cells(exchange) | {
         "trouble": trouble_of(exchange, ok=health.ok),
         "request_id": exchange.request_id,
-        "retry_after_seconds": headers.retry_after_seconds,
-        "rate_limit": headers.rate_limit,
-        "rate_remaining": headers.rate_remaining,
-        "rate_reset": headers.rate_reset,
         "ok": health.ok,
         "service_version": health.version,
         "service_commit": health.commit,
         "service_deployed_at": health.deployed_at,
-        "partner_date": headers.partner_date,
-        "sunset": headers.sunset,
     }
 
 

@@ -14,6 +14,7 @@ from proofsweep.model.items import WorkItem, printable
 from proofsweep.model.outcomes import Accepted, Answer, Failed, Finished, Outcome, Rejected, word_for
 from proofsweep.model.reasons import Ineligible, Reason
 from proofsweep.model.tables.columns import FLAG, INT, REAL, SMALL, STATUS, TEXT, TIME, Column, Row, Table, empty_row
+from proofsweep.model.tables.planned_items import OF_ITEM
 
 COLUMNS = (
     Column("run_id", TEXT, "the run", nullable=False),
@@ -143,19 +144,12 @@ def row_of(finished: Finished, context: RowContext) -> Row:
 def _item_cells(item: WorkItem) -> Row:
     is_ambiguous = item.ineligible is not None and item.ineligible.reason is Reason.AMBIGUOUS_SIDECAR
     has_mode = item.audio and not item.audio.endswith("/") and not is_ambiguous
-    return {
-        "manifest_row": item.manifest_row,
-        "item_id": item.item_id,
+    return {name: getattr(item, name) for name in OF_ITEM} | {
         "audio": printable(item.audio),
         "sidecar": None if item.sidecar is None else printable(item.sidecar),
         "sidecar_source": None if item.sidecar is None else "given",
         "mode": str(item.mode) if has_mode else None,
-        "audio_bytes": item.audio_bytes,
-        "audio_version": item.audio_version,
         "tags": item.tags_json,
-        "sidecar_version": item.sidecar_version,
-        "relative_path": item.relative_path,
-        "manifest_line": item.manifest_line,
     }
 
 
@@ -180,10 +174,13 @@ def _original_cells(original: Finished) -> Row:
     return {name: cells[name] for name in _IDS} | {"answered_by_row": original.item.manifest_row}
 
 
+_AS_ANSWERED = ("good", "proof_id", "song", "issued_at", "classification")
+_AS_JSON = ("grade", "interpretation", "embedded_credential")
+
+
 def answer_in(row: Row) -> Answer:
-    named = ("good", "verdict", "proof_id", "song", "issued_at", "classification")
-    whole = {name: row[f"{name}_json"] for name in ("grade", "interpretation", "embedded_credential")}
-    cells: dict[str, Any] = {name: row[name] for name in named}
+    whole = {name: row[f"{name}_json"] for name in _AS_JSON}
+    cells: dict[str, Any] = {name: row[name] for name in ("verdict", *_AS_ANSWERED)}
     cells |= {name: None if text is None else json.loads(str(text)) for name, text in whole.items()}
     response = VerifyResponse.model_construct(None, **cells)
     return Answer(response, str(row["answer_sha256"]))
@@ -220,21 +217,13 @@ def _outcome_cells(outcome: Outcome) -> Row:
 
 def _answer_cells(answer: Answer) -> Row:
     response, grade = answer.response, object_of(answer.response.grade)
-    return {
+    cells: Row = {name: getattr(response, name) for name in _AS_ANSWERED}
+    cells |= {f"{name}_json": _json(getattr(response, name)) for name in _AS_JSON}
+    cells |= {f"grade_{name}": number_of(grade.get(name)) for name in ("human", "ai", "unknown")}
+    return cells | {
         "verdict": text_of(response.verdict) or "",
-        "good": response.good,
-        "proof_id": response.proof_id,
-        "song": response.song,
-        "issued_at": response.issued_at,
-        "classification": response.classification,
-        "grade_human": number_of(grade.get("human")),
-        "grade_ai": number_of(grade.get("ai")),
-        "grade_unknown": number_of(grade.get("unknown")),
         "grade_risk_category": _word(grade.get("riskCategory")),
         "grade_rubric_version": _word(grade.get("rubricVersion")),
-        "grade_json": _json(response.grade),
-        "interpretation_json": _json(response.interpretation),
-        "embedded_credential_json": _json(response.embedded_credential),
         "publicly_trusted": flag_of(object_of(response.embedded_credential).get("publiclyTrusted")),
         "answer_sha256": answer.body_sha256,
     }

@@ -29,7 +29,7 @@ def test_an_exchange_is_kept_with_all_that_its_headers_said(read_back: Callable[
 
     row = row_of(replace(EXCHANGE, headers=headers, status=429, request_id="rid"), manifest_row=None)
 
-    assert list(row) == SCHEMAS["exchanges"].names
+    assert set(row) == set(SCHEMAS["exchanges"].names)
     assert read_back(row, SCHEMAS["exchanges"]) == row
     assert (row["call"], row["manifest_row"], row["request_id"]) == ("usage", None, "rid")
 
