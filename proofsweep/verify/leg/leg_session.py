@@ -11,6 +11,7 @@ from proofsweep.errors import CallFailed, ConfigError, ResultsError, RunIsActive
 from proofsweep.logs import Event, log
 from proofsweep.model import layout
 from proofsweep.model.bounds import Bounds
+from proofsweep.model.items import Mode
 from proofsweep.model.runs import INGEST, Plan
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.claims import CatalogClaims
@@ -21,7 +22,6 @@ from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
 from proofsweep.verify.item.verify_item import Clock
 from proofsweep.verify.leg.leg_context import LegContext
-from proofsweep.verify.leg.negative_control import send_negative_control
 from proofsweep.verify.leg.note_leg import note_leg
 from proofsweep.verify.leg.publish import publish_exchanges
 from proofsweep.verify.leg.settle import LegEnd, settle_leg, write_runs_row
@@ -30,6 +30,7 @@ from proofsweep.verify.plan.examine_service import ServiceStatus
 
 # Where a leg's claim has its bounds, for a flow run that goes on with what is left of them. No cell of `runs`.
 BOUNDS = "bounds"
+_MANY_FILES = 100  # two calls are at most a hundredth of the calls of such a leg
 _NO_ANSWER = {EndedBy.BREAKER, EndedBy.KEY_REFUSED}
 
 
@@ -106,6 +107,17 @@ def leg_session(request: LegRequest, facts: Row, leg: LegContext) -> Iterator[No
         _settle(leg, facts, request.clock, time.process_time() - cpu_then + leg.counters.cpu_seconds)  # (5)
         note_leg(results, plan)
     bind_key(results.store, request.key_fingerprint(), request.base_url)  # of a key that took over meanwhile
+
+
+def send_negative_control(leg: LegContext) -> None:
+    """Send the probe audio ahead of a leg of many files; one that is accepted ends it before anything is believed."""
+    if leg.remaining.count < _MANY_FILES or leg.stop.reason is not None:
+        return
+    modes = {Mode.LEGACY_PAIR: leg.plan.pairs, Mode.ONE_FILE: leg.plan.eligible - leg.plan.pairs}
+    for mode in (mode for mode, items in modes.items() if items):
+        why = leg.control.calls.false_acceptance(mode)
+        if why is not None:
+            leg.stop.pull(RunMustStop(why, ended_by=EndedBy.BREAKER))
 
 
 def _settle(leg: LegContext, facts: Row, clock: Clock, cpu_seconds: float) -> None:

@@ -7,7 +7,7 @@ import pytest
 from proofsweep.errors import RunMustStop
 from proofsweep.model.exchanges import Call
 from proofsweep.verify.leg.leg_context import LegContext
-from proofsweep.verify.leg.negative_control import send_negative_control
+from proofsweep.verify.leg.leg_session import send_negative_control
 
 from ...conftest import LegBuilder
 from ...left_behind import journal_rows

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from proofsweep.model.progress import WaitsFor
-from proofsweep.verify.leg.progress_meter import ProgressMeter, Speed
+from proofsweep.verify.leg.leg_context import ProgressMeter, Speed
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
