@@ -27,11 +27,9 @@ class Folder:
 class OpenFile(Protocol):
     def facts(self) -> FileFacts:
         """Return the facts of what is read; those of a local file now, since it may change while it is open."""
-        ...
 
     def read_at(self, offset: int, most_bytes: int) -> bytes:
         """Return at least one byte and at most `most_bytes`, none at the end; SourceError if it cannot be read."""
-        ...
 
     def close(self) -> None: ...
 
@@ -55,11 +53,9 @@ class Source(Protocol):
 
     def open(self, location: str, *, is_whole: bool = False) -> OpenFile | None:
         """Open a file for reading, `is_whole` if all of it will be read; never waits for a writer."""
-        ...
 
     def walk(self, location: str) -> Iterator[Folder]:
         """Return a folder and all below it, each before its own subfolders; a folder's names sorted by raw bytes."""
-        ...
 
 
 _BUFFER_BYTES = 1024 * 1024  # as large as a bucket's piece

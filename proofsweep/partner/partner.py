@@ -46,7 +46,6 @@ class AudioBody(Protocol):
 
     def chunks(self) -> Iterator[bytes]:
         """Read from the start; raises SourceError when the source has changed."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,14 +7,11 @@ import hashlib
 import json
 import secrets
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeGuard
+from typing import Protocol
 
 from proofsweep.errors import CatalogError, NameTaken, ResultsError
 from proofsweep.files.locations import BUCKET_SCHEMES, is_bucket, path_of
 from proofsweep.store.folder_store import FolderStore
-
-if TYPE_CHECKING:
-    from proofsweep.store.bucket_store import BucketStore
 
 # Requests of one process that wait for a bucket together.
 REQUESTS_AT_ONCE = 16
@@ -26,37 +23,29 @@ class Store(Protocol):
     @property
     def url(self) -> str:
         """Where it is, for a person; holds no credentials."""
-        ...
 
     def path_of(self, name: str) -> Path | None:
         """Return where an object is a file of this machine, whether it is there or not; None in a bucket."""
-        ...
 
     def create(self, name: str, content: bytes) -> None:
         """Make an object; a reader sees it whole or not at all. NameTaken if an object of that name exists."""
-        ...
 
     def replace(self, name: str, content: bytes) -> None:
         """Make an object or overwrite it; a reader sees the old or the new one, whole."""
-        ...
 
     def read(self, name: str) -> bytes | None: ...
 
     def names(self, folder: str) -> list[str]:
         """List the full names of the objects directly in a folder, sorted; none if it is missing."""
-        ...
 
     def sizes(self, folder: str) -> dict[str, int]:
         """Return the sizes in bytes of the objects directly in a folder, by their full names."""
-        ...
 
     def folders(self, folder: str, after: str = "") -> list[str]:
         """List the folders directly in a folder, by the last part of their names, sorted; those that sort after one."""
-        ...
 
     def delete(self, name: str) -> None:
         """Delete an object; a missing one is no error."""
-        ...
 
     def within(self, folder: str) -> "Store": ...
 
@@ -81,11 +70,6 @@ def open_store(url: str, called: str = "results store") -> Store:
         return BucketStore(location, called=called)
     kinds = ", ".join(f"{each}://" for each in sorted(BUCKET_SCHEMES))
     raise ResultsError(f"A {called} at {scheme}:// is not supported; give a folder, or a URL of {kinds}.")
-
-
-def is_in_bucket(store: Store) -> TypeGuard["BucketStore"]:
-    """Whether a store lies in a bucket; what reads buckets is not loaded for the answer."""
-    return is_bucket(store.url)
 
 
 def probe(store: Store) -> None:
