@@ -6,20 +6,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Protocol
 
 from proofsweep.errors import SourceError
-from proofsweep.files.files import Files
 from proofsweep.files.local_files import FOLDERS_KEPT
 from proofsweep.files.locations import is_bucket, path_within, resolved_location
 from proofsweep.files.names import LeftOut
 from proofsweep.model.delivery_counts import DeliveryCounts
 from proofsweep.model.items import FileFacts, ManifestRow, Unlisted, printable
-from proofsweep.model.reading import USUAL_READING, Reading
 from proofsweep.model.reasons import Ineligible, Reason
 
 
@@ -208,17 +205,6 @@ class Catalog(Protocol):
     def digest(self) -> str:
         """Return a hex SHA-256 that changes when the catalog does: its manifests' bytes, or its folder's listing."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class CatalogOptions:
-    """What `open_catalog` is told, and the files that it looks at."""
-
-    sidecar_names: Sequence[str]
-    base_of: Callable[[str], CatalogBase]
-    files: Files
-    reading: Reading = USUAL_READING
-    is_checked: bool = field(default=True, kw_only=True)
 
 
 class PartOfCatalog:

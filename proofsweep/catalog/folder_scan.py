@@ -1,29 +1,27 @@
 """Read a folder or a bucket prefix as a catalog: each audio file below it is a row, with the sidecar beside it."""
 
 import hashlib
-import os
 import posixpath
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import replace
-from itertools import count, islice
+from itertools import count
 from tempfile import TemporaryFile
-from typing import Self
 
-from proofsweep.catalog.catalog import UNFINISHED, CatalogBase, CatalogOptions, Cause, Ignored, row_with_facts
+from proofsweep.catalog.catalog import UNFINISHED, CatalogBase, Cause, Ignored, row_with_facts
 from proofsweep.catalog.checksums.checksums import Checksums
 from proofsweep.catalog.checksums.lists import is_list_name
 from proofsweep.catalog.deliveries.delivered_rows import TAG_NAMES
 from proofsweep.catalog.deliveries.deliveries import Deliveries
-from proofsweep.catalog.deliveries.message_files import Batch, has_message, is_xml_name, refuse_other_xml
+from proofsweep.catalog.deliveries.message_files import Batch, has_message
 from proofsweep.catalog.deliveries.messages import MessageSpool
 from proofsweep.catalog.deliveries.named_files import NOTHING_NAMED, NamedFiles
 from proofsweep.catalog.pairing import SidecarNames, Sidecars
 from proofsweep.catalog.preflight import judge_content
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.files.audio import is_audio, open_audio
-from proofsweep.files.locations import is_bucket, one_line, path_within
+from proofsweep.files.locations import one_line, path_within
 from proofsweep.files.names import is_audio_name
 from proofsweep.files.source import Folder, Source
 from proofsweep.model.delivery_counts import DeliveryCounts
@@ -75,37 +73,6 @@ class FolderScan:
         self._reading = reading
         self._anywhere = anywhere or source
         self._checksums = Checksums(self._base, source, self.ignored)
-
-    @classmethod
-    def found_at(cls, path: str, options: CatalogOptions) -> Self | None:
-        """Open the folder at a path, or the prefix of a URL; None if there is none."""
-        if is_bucket(path):
-            bad: set[str] = set()
-            is_there, path = bool([*islice(options.files.buckets.listed(path, bad=bad), 1)] or bad), path.rstrip("/")
-        elif is_there := posixpath.isdir(path):
-            try:
-                os.scandir(path).close()
-            except OSError as error:
-                why = f"the folder cannot be read: {error.strerror}"
-                raise CatalogError(f"{one_line(path)}: {why}", catalog=printable(path)) from error
-        return cls._opened(path, options) if is_there else None
-
-    @classmethod
-    def of_message(cls, path: str, options: CatalogOptions) -> Self | None:
-        """Open the files that a message at a path or a URL names; None if there is none, or other XML."""
-        if not is_xml_name(path) or (not is_bucket(path) and posixpath.isdir(path)):
-            return None
-        if (file := options.files.open(path)) is None:
-            return None
-        with file:
-            is_message = refuse_other_xml(path, file)
-        return cls._opened(posixpath.dirname(path), options, path) if is_message else None
-
-    @classmethod
-    def _opened(cls, path: str, options: CatalogOptions, message: str | None = None) -> Self:
-        base, names = options.base_of(path), SidecarNames(options.sidecar_names)
-        files = options.files.within(base.boundary)
-        return cls(path, files, names, base, reading=options.reading, message=message, anywhere=options.files)
 
     def rows(self) -> Iterator[ManifestRow]:
         """Walk the folder and give its audio; `ignored` is complete after the last row.

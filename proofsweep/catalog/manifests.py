@@ -26,17 +26,20 @@ from proofsweep.catalog.manifest_formats import (
     refuse_unknown_columns,
 )
 from proofsweep.catalog.pairing import SidecarNames
-from proofsweep.catalog.repeated_ids import RepeatedIds, SuspectIds
+from proofsweep.catalog.repeated_ids import RepeatedIds
 from proofsweep.errors import CatalogError, EmptyCatalog
 from proofsweep.files.files import Files
 from proofsweep.files.local_files import FOLDERS_KEPT
 from proofsweep.files.locations import one_line
+from proofsweep.files.names import composed
 from proofsweep.model.completion_report import restored
 from proofsweep.model.declared import Declared
 from proofsweep.model.items import PROOF_PREFIX, FileFacts, ManifestRow, id_without_audio, printable, proof_id_of
 from proofsweep.model.reading import NO_COLUMN, USUAL_READING, Reading
 from proofsweep.model.reasons import Ineligible, Reason
 from proofsweep.model.tags import key_of_value, tag_named
+
+_SUSPECTS = 1_000  # rows that seem to repeat an id, and are read again
 
 
 class Manifests:
@@ -88,7 +91,7 @@ class Manifests:
         digest, self._digest, self.ignored = hashlib.sha256(), None, Ignored()
         numbers, ids = count(), RepeatedIds()
         lookup = FileLookup(self._files, self._base.root, self._wanted, self.location)
-        in_several_pairs = self._in_several_pairs(lookup)
+        in_several_pairs = self._in_several_pairs()
         with closing(Checksums(self._base, self._files, self.ignored)) as checksums:
             checksums.read_named(self._reading.checksum_lists, self._manifest_files)
             beside = ListsBeside(checksums, self._files, self._base.root)
@@ -97,7 +100,7 @@ class Manifests:
                     self.ignored[Cause.EMPTY_ROWS] += 1
                     continue
                 row = self._row(next(numbers), named, lookup)
-                if hash(row.named_audio) in in_several_pairs:
+                if named.audio and hash(composed(named.audio[0])) in in_several_pairs:
                     row = replace(row, is_told_by_sidecar=True)
                 if named.item_id is not None:
                     ids.add(named.item_id, row.named_audio or named.where)
@@ -108,7 +111,7 @@ class Manifests:
                 yield checksums.with_declared(row)
         if next(numbers) == 0:
             raise EmptyCatalog(f"{one_line(self.location)}: there is no row in it", catalog=self.location)
-        for suspects in ids.suspects():
+        if suspects := ids.hashes(_SUSPECTS):
             self._refuse_repeated(suspects, lookup)
         self._digest = digest.hexdigest()
 
@@ -152,25 +155,29 @@ class Manifests:
         because = f"{named.where}: There is no {role} at this location{one_line(hint)}."
         return replace(row, refused=Ineligible(reason, because))
 
-    def _refuse_repeated(self, suspects: SuspectIds, lookup: FileLookup) -> None:
+    def _refuse_repeated(self, suspects: frozenset[int], lookup: FileLookup) -> None:
+        """Read the rows of these ids again, given as hashes: only the text shows whether two have one id."""
+        first: dict[str, tuple[str, str]] = {}
         for named in self._named_files():
+            if named.item_id is None or hash(named.item_id) not in suspects:
+                continue
             audio = self._base.named(named.located(lookup)[0]) or named.where
-            earlier = None if named.item_id is None else suspects.earlier(named.item_id, audio, named.where)
-            if earlier is not None:
+            known, earlier = first.setdefault(named.item_id, (audio, named.where))
+            if known != audio:
                 raise CatalogError(
                     f"{one_line(self.location)}: {earlier}, and {named.where}, have the same id "
-                    f"{one_line(named.item_id or '')!r} and different audio, so one answer would hide the other: give "
+                    f"{one_line(named.item_id)!r} and different audio, so one answer would hide the other: give "
                     "--id-column none, or --id-column NAME with the column that names each file (in a config: "
                     "catalog.columns)"
                 )
 
-    def _in_several_pairs(self, lookup: FileLookup) -> frozenset[int]:
-        """Return the hashes of the audio that rows without an id name with different sidecars."""
+    def _in_several_pairs(self) -> frozenset[int]:
+        """Return the hashes of the audio, as it is written, that rows without an id name with different sidecars."""
         pairs = RepeatedIds()
         if any(columns.sidecar is not None for path in self._paths for columns in self._headers(path)):
             for named in self._named_files():
                 if named.item_id is None and named.audio:
-                    pairs.add(*map(self._base.named, named.located(lookup)))
+                    pairs.add(composed(named.audio[0]), composed("".join(named.sidecar[:1])))
         return pairs.hashes()
 
     def digest(self) -> str:

@@ -3,17 +3,19 @@
 import glob
 import os
 import posixpath
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from proofsweep.catalog.catalog import Catalog, CatalogBase, CatalogOptions
+from proofsweep.catalog.catalog import Catalog, CatalogBase
+from proofsweep.catalog.deliveries.message_files import is_xml_name, refuse_other_xml
 from proofsweep.catalog.folder_scan import FolderScan
 from proofsweep.catalog.manifest_formats import is_manifest_name
 from proofsweep.catalog.manifests import Manifests
 from proofsweep.catalog.other_files import HEADER_BYTES, is_list, words_for
+from proofsweep.catalog.pairing import SidecarNames
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.files.audio import is_audio
 from proofsweep.files.files import Files
@@ -38,42 +40,58 @@ if TYPE_CHECKING:
 _OPEN_IN_EXCEL = "~$"  # begins the name of a file that Excel keeps beside a workbook while it is open
 
 
-def manifest_at(path: str, options: CatalogOptions) -> Manifests | None:
-    """Open the one manifest at a path or a URL; None if there is no file or object."""
-    if is_bucket(path):
-        is_there = not path.endswith("/") and _is_object(path, options.files)
-    else:
-        is_there = posixpath.lexists(path) and not posixpath.isdir(path)
-    return _opened(path, posixpath.dirname(path), [path], options) if is_there else None
+def _found_at(path: str, files: Files) -> tuple[str, Sequence[str], str | None] | None:
+    """Return the folder of what is at a location, its manifests if it is of them, and the message if it is one.
 
-
-def manifests_matching(path: str, options: CatalogOptions) -> Manifests | None:
-    """Open all manifests that match a pattern; None if the path is no pattern."""
+    What exists goes before a pattern; None if nothing is there. CatalogError if it cannot be used, SourceError if a
+    file or bucket cannot be read.
+    """
+    folder = posixpath.dirname(path)
+    if _is_message(path, files):
+        return folder, (), path
+    if _is_file(path, files):
+        return folder, (path,), None
+    if _is_folder(path, files):
+        return path.rstrip("/") or path, (), None
     if not glob.has_magic(root_and_key(path)[1] if is_bucket(path) else path):
         return None
-    folder, paths = matches_of(path, options.files.buckets) if is_bucket(path) else _local_matches(path)
+    folder, paths = matches_of(path, files.buckets) if is_bucket(path) else _local_matches(path)
     paths = [each for each in paths if not posixpath.basename(each).startswith(_OPEN_IN_EXCEL)]
     if not paths:
         raise CatalogError(f"{one_line(path)}: no manifest matches", catalog=printable(path))
-    return _opened(path, folder, paths, options)
+    return folder, paths, None
 
 
-def _opened(location: str, folder: str, paths: Sequence[str], options: CatalogOptions) -> Manifests:
-    for path in paths:
-        _must_be_manifest(path, options.files)
-    base = options.base_of(_folder_of_files(folder, options.reading))
-    manifests = Manifests(
-        location,
-        folder,
-        paths,
-        options.files.within(base.boundary),
-        base,
-        reading=options.reading,
-        sidecar_names=options.sidecar_names if options.reading.sidecars_beside else (),
-    )
-    if options.is_checked:
-        manifests.check()
-    return manifests
+def _is_message(path: str, files: Files) -> bool:
+    is_no_file = not is_xml_name(path) or (not is_bucket(path) and posixpath.isdir(path))
+    if is_no_file or (file := files.open(path)) is None:
+        return False
+    with file:
+        return refuse_other_xml(path, file)
+
+
+def _is_file(path: str, files: Files) -> bool:
+    if not is_bucket(path):
+        return posixpath.lexists(path) and not posixpath.isdir(path)
+    # With GET: a store explains an error in the body, and the answer to HEAD has none.
+    if path.endswith("/") or (file := files.open(path)) is None:
+        return False
+    file.close()
+    return True
+
+
+def _is_folder(path: str, files: Files) -> bool:
+    if is_bucket(path):
+        bad: set[str] = set()
+        return bool([*islice(files.buckets.listed(path, bad=bad), 1)] or bad)
+    if not posixpath.isdir(path):
+        return False
+    try:
+        os.scandir(path).close()
+    except OSError as error:
+        why = f"the folder cannot be read: {error.strerror}"
+        raise CatalogError(f"{one_line(path)}: {why}", catalog=printable(path)) from error
+    return True
 
 
 def _folder_of_files(folder: str, reading: Reading) -> str:
@@ -114,13 +132,6 @@ def _is_match(parts: Sequence[str], patterns: Sequence[str]) -> bool:
     return _is_match(parts[1:], patterns if pattern == "**" else more) if fnmatchcase(parts[0], pattern) else False
 
 
-def _is_object(url: str, files: Files) -> bool:
-    """Ask with GET: a store explains an error in the body, and the answer to HEAD has none."""
-    if (file := files.open(url)) is not None:
-        file.close()
-    return file is not None
-
-
 def _must_be_manifest(path: str, files: Files) -> None:
     try:
         file = files.open(path)
@@ -139,21 +150,6 @@ def _must_be_manifest(path: str, files: Files) -> None:
         raise CatalogError(f"{one_line(path)}: this is {other}")
     endings = ".csv, .tsv, .txt (with columns), .xlsx, .jsonl, .ndjson or .parquet, or .gz of these"
     raise CatalogError(f"{one_line(path)}: no manifest; these end in {endings}")
-
-
-CatalogKind = Callable[[str, CatalogOptions], Catalog | None]
-"""Opens the catalog at an absolute path or a bucket URL; gives None if this is another kind, or nothing is there.
-
-CatalogError if it is of this kind and cannot be used, SourceError if a file or bucket cannot be read.
-"""
-
-KINDS: Final[Sequence[CatalogKind]] = (
-    FolderScan.of_message,
-    manifest_at,
-    FolderScan.found_at,
-    manifests_matching,
-)
-"""All kinds that a location may name; one that exists goes before a pattern."""
 
 
 def open_catalog(
@@ -189,15 +185,27 @@ def open_catalog(
     root = None if root is None else path_of(root, here)
     if root is not None and not is_bucket(root) and not posixpath.isdir(root):
         raise CatalogError(f"{one_line(root)}: the catalog's root is no folder", catalog=printable(path))
-    base_of = partial(CatalogBase, root=root, name=name, is_confined=is_confined)
-    options = CatalogOptions(sidecar_names, base_of, Files(rule=rule), reading, is_checked=is_checked)
+    files = Files(rule=rule)
     try:
-        found = next((each for kind in KINDS if (each := kind(path, options)) is not None), None)
+        found = _found_at(path, files)
     except SourceError as error:
         raise CatalogError(f"{one_line(path)}: {error.message}", catalog=printable(path)) from error
-    if found is not None:
-        return found
-    kind, what = CatalogError, f"file or folder{hint_for(location)}"
-    if is_bucket(path):
-        kind, what = EmptyCatalog, "object, and none below it"
-    raise kind(f"{shown(location, path)}: there is no such {what}", catalog=printable(path.rstrip("/")))
+    if found is None:
+        kind, what = CatalogError, f"file or folder{hint_for(location)}"
+        if is_bucket(path):
+            kind, what = EmptyCatalog, "object, and none below it"
+        raise kind(f"{shown(location, path)}: there is no such {what}", catalog=printable(path.rstrip("/")))
+    folder, paths, message = found
+    for each in paths:
+        _must_be_manifest(each, files)
+    home = _folder_of_files(folder, reading) if paths else folder
+    base = CatalogBase(home, root=root, name=name, is_confined=is_confined)
+    within = files.within(base.boundary)
+    if not paths:
+        names = SidecarNames(sidecar_names)
+        return FolderScan(folder, within, names, base, reading=reading, message=message, anywhere=files)
+    beside = sidecar_names if reading.sidecars_beside else ()
+    manifests = Manifests(path, folder, paths, within, base, reading=reading, sidecar_names=beside)
+    if is_checked:
+        manifests.check()
+    return manifests

@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 from xlsxwriter import Workbook
 
-from proofsweep.catalog import repeated_ids
 from proofsweep.catalog.manifests import Manifests
 from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.catalog.preflight import SizeLimits, work_item_of
-from proofsweep.catalog.repeated_ids import RepeatedIds, SuspectIds
+from proofsweep.catalog.repeated_ids import RepeatedIds
 from proofsweep.errors import CatalogError
 from proofsweep.files.files import Files
 from proofsweep.model.items import ManifestRow, Mode
@@ -351,25 +350,17 @@ def test_the_column_that_looks_like_the_audio_is_named(tmp_path: Path) -> None:
         open_catalog(str(tmp_path / "m.csv"), sidecar_names=())
 
 
-def test_the_first_rows_are_suspected_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A catalog may repeat each of a million ids; only a few are looked at at once."""
-    monkeypatch.setattr(repeated_ids, "_SUSPECTS", 1)
+def test_the_first_rows_are_suspected_first() -> None:
+    """A catalog may repeat each of a million ids; only a few are looked at again."""
     ids = RepeatedIds()
     for item_id, audio in [("z", "1"), ("y", "1"), ("y", "2"), ("z", "2")]:
         ids.add(item_id, audio)
 
-    first, second = ids.suspects()
-
-    assert first.earlier("y", "1", "line 2") is None
-    assert first.earlier("z", "1", "line 1") is None
-    assert first.earlier("z", "2", "line 4") is None
-    assert (first.earlier("y", "2", "line 3"), second.earlier("z", "1", "line 1")) == ("line 2", None)
-    assert second.earlier("z", "2", "line 4") == "line 1"
+    assert (ids.hashes(1), ids.hashes()) == ({hash("y")}, {hash("y"), hash("z")})
 
 
-def test_two_ids_that_share_a_hash_are_no_finding() -> None:
+def test_two_ids_that_share_a_hash_are_no_finding(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The text decides: a right catalog is never refused by chance."""
-    suspects = SuspectIds([hash("a"), hash("b")])
+    monkeypatch.setattr(RepeatedIds, "hashes", lambda *_: frozenset({hash("a"), hash("b")}))
 
-    assert suspects.earlier("a", "1", "line 1") is None
-    assert suspects.earlier("b", "2", "line 2") is None
+    assert len(rows_of(tmp_path, "audio,id\n1.wav,a\n2.wav,b\n")) == 2
