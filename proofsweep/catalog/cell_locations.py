@@ -1,23 +1,75 @@
-"""The location that a cell of a manifest names, and what may be wrong with a cell that names no file."""
+r"""The location that a cell of a manifest names, also one of another machine, such as `D:\Musik\song.wav`."""
 
 import os
-from collections.abc import Sequence
+import posixpath
+from collections import Counter
+from collections.abc import Callable, Sequence
 
 from proofsweep.catalog.catalog import CatalogBase
-from proofsweep.catalog.path_maps import MapHints, PathMaps
 from proofsweep.errors import CatalogError
-from proofsweep.files.files import Files
-from proofsweep.files.locations import hint_for, is_windows, path_of, without_secrets
+from proofsweep.files.locations import hint_for, is_bucket, is_windows, one_line, path_of, without_secrets
+from proofsweep.files.names import caseless
 from proofsweep.model.items import NO_PROOF_IDS, printable, proof_id_of
+
+# Rows whose files are looked for below the root before no more is guessed about the paths of one drive.
+_GUESSES = 20
+
+
+class PathMaps:
+    """Beginnings of written locations, and the folders that they stand for; the longest beginning counts."""
+
+    def __init__(self, maps: Sequence[tuple[str, str]]) -> None:
+        """Compare beginnings part by part without regard to case, to the form of Unicode and to the slash."""
+        cut = ((caseless(_forward(written).rstrip("/")).split("/"), folder) for written, folder in maps)
+        self._maps = sorted(cut, key=lambda each: -len(each[0]))
+
+    def mapped(self, written: str) -> str:
+        """Return where a written location leads; as it is if no beginning fits."""
+        slashed = written if written.startswith("/") else _forward(written)  # POSIX names may have backslashes
+        parts = slashed.split("/") if self._maps else []
+        for beginning, folder in self._maps:
+            if [*map(caseless, parts[: len(beginning)])] == beginning:
+                rest = "/".join(parts[len(beginning) :]).lstrip("/")
+                return posixpath.join(folder, rest) if rest else folder
+        return written
+
+
+class MapHints:
+    """Says which map would help, by looking for the files below the catalog's root."""
+
+    def __init__(self, root: str, is_there: Callable[[str], object] = posixpath.isfile) -> None:
+        self._is_there = is_there
+        self._root = root
+        self._found: dict[str, str] = {}
+        self._tried = Counter[str]()
+
+    def hint(self, written: str) -> str:
+        """Return what a row with a path of Windows needs, in brackets."""
+        parts = _forward(written).split("/")
+        head = 4 if written.startswith("\\\\") else 1  # a server and its share, or a drive
+        drive = _backward(parts[:head])
+        if drive not in self._found and self._tried[drive] < _GUESSES and not is_bucket(self._root):
+            self._tried[drive] += 1
+            below = (at for at in range(head, len(parts)) if self._is_there(posixpath.join(self._root, *parts[at:])))
+            if (at := next(below, None)) is not None:
+                self._found[drive] = f"{_backward(parts[:at])}={self._root}"
+        given = self._found.get(drive) or f"{_backward(parts[: min(head + 1, len(parts) - 1)])}=FOLDER"
+        return f" (this looks like a Windows path: give --path-map '{one_line(given)}')"
+
+
+def _backward(parts: Sequence[str]) -> str:
+    return "\\".join(parts)
+
+
+def _forward(written: str) -> str:
+    return written.replace("\\", "/")
 
 
 class CellLocations:
     """Reads the cells of one catalog."""
 
-    def __init__(self, files: Files, base: CatalogBase, path_maps: Sequence[tuple[str, str]]) -> None:
-        """Take the files that a cell may name, the catalog's base, and what beginnings of cells stand for."""
+    def __init__(self, base: CatalogBase, path_maps: Sequence[tuple[str, str]]) -> None:
         self._base = base
-        self._files = files
         self._maps = PathMaps(path_maps)
         self._hints = MapHints(base.root)
 
@@ -55,5 +107,5 @@ class CellLocations:
 
 def _other_spellings(written: str, guess: str | None) -> list[str]:
     """Return how a cell may be meant too: with slashes, or in the manifest's own bytes."""
-    others = [written.replace("\\", "/")] if "\\" in written else []
+    others = [_forward(written)] if "\\" in written else []
     return others if guess is None or written.isascii() else [*others, os.fsdecode(written.encode(guess, "replace"))]

@@ -74,7 +74,7 @@ class Manifests:
         self._reading = reading
         self.delimiters: set[str] = set()
         self._encodings: dict[str, Encoding | None] = {}
-        self._cells = CellLocations(files, self._base, reading.path_maps)
+        self._cells = CellLocations(self._base, reading.path_maps)
         self._manifest_files = files.within(None)
         self._digest: str | None = None
         self._suppliers: dict[str, str] = {}

@@ -4,6 +4,7 @@ DuckDB works a condition out over the rows alone: no file, no network, no variab
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from itertools import islice
@@ -44,13 +45,9 @@ class RowChoice:
         catalog_name: str,
         tag_names: Callable[[], list[str]] = list,
     ) -> None:
-        """Check the condition.
+        """Check an SQL condition on the columns of the manifest and on what is known of the files; None for any row.
 
-        Args:
-            where: an SQL condition on the columns of the manifest and on what is known of the files; None for any row.
-            newer_than: when the audio or the sidecar was modified last, at the earliest; None for any time.
-            catalog_name: a part of the IDs of items.
-            tag_names: names the tags that rows may have.
+        Audio or sidecar must be modified later than `newer_than`, if that is given.
 
         Raises:
             UsageError: it is no condition, or names a column that is not there.
@@ -70,36 +67,41 @@ class RowChoice:
             yield from ((row, self._is_new(row)) for row in rows)
             return
         waiting = iter(rows)
-        with _locked_database() as database:
+        with self._locked_database() as database:
             while batch := list(islice(waiting, _BATCH_ROWS)):
-                met = self._met(database, self._where, batch)
+                table, condition = self._asked(database, self._where, batch)
+                met = {index for (index,) in table.filter(condition).project(f'"{_INDEX}"').fetchall()}
                 yield from ((row, index in met and self._is_new(row)) for index, row in enumerate(batch))
 
     def _check(self, where: str) -> None:
-        with _locked_database() as database:
-            import duckdb  # noqa: PLC0415 - loaded with the flow it complains at the end
-
-            try:
-                rows, condition = database.from_arrow(self._table([])), duckdb.SQLExpression(where)
-                kinds = list(map(str, rows.select(condition).types))
-                rows.filter(condition)
-            except duckdb.Error as error:
-                raise self._refusal(_reason_of(error)) from error
+        with self._locked_database() as database:
+            table, condition = self._asked(database, where, [])
+            kinds = list(map(str, table.select(condition).types))
+            table.filter(condition)
         if kinds != ["BOOLEAN"]:
             raise self._refusal("write a condition that is true or false")
 
-    def _met(self, database: "duckdb.DuckDBPyConnection", where: str, rows: list[ManifestRow]) -> set[int]:
-        import duckdb  # noqa: PLC0415 - as above
+    @contextmanager
+    def _locked_database(self) -> Iterator["duckdb.DuckDBPyConnection"]:
+        import duckdb  # noqa: PLC0415 - loaded with the flow it complains at the end
 
         try:
-            met = database.from_arrow(self._table(rows)).filter(duckdb.SQLExpression(where))
-            return {index for (index,) in met.select(duckdb.ColumnExpression(_INDEX)).fetchall()}
+            with duckdb.connect(config=_LOCKED) as database:
+                database.execute("SET python_enable_replacements = false")
+                database.execute("SET TimeZone = 'UTC'")
+                database.execute("SET lock_configuration = true")
+                yield database
         except duckdb.Error as error:
-            raise self._refusal(_reason_of(error)) from error
+            raise self._refusal(str(error).partition("\n")[0].rstrip("!. ")) from error
 
-    def _table(self, rows: list[ManifestRow]) -> pa.Table:
+    def _asked(
+        self, database: "duckdb.DuckDBPyConnection", where: str, rows: list[ManifestRow]
+    ) -> tuple["duckdb.DuckDBPyRelation", "duckdb.Expression"]:
+        import duckdb  # noqa: PLC0415 - as above
+
         cells = {name: pa.array(map(value, rows), kind) for name, (kind, value) in self._known.items()}
-        return pa.table(cells | {_INDEX: pa.array(range(len(rows)), pa.int64())})
+        table = pa.table(cells | {_INDEX: pa.array(range(len(rows)), pa.int64())})
+        return database.from_arrow(table), duckdb.SQLExpression(where)
 
     def _is_new(self, row: ManifestRow) -> bool:
         modified = modified_of(row)
@@ -109,20 +111,6 @@ class RowChoice:
         there_are = one_line(", ".join(self._known))
         because = one_line(" ".join(because.split()))
         return UsageError(f"--where {one_line(self._where or '')}: {because}. The columns are: {there_are}.")
-
-
-def _locked_database() -> "duckdb.DuckDBPyConnection":
-    import duckdb  # noqa: PLC0415 - as above
-
-    database = duckdb.connect(config=_LOCKED)
-    database.execute("SET python_enable_replacements = false")
-    database.execute("SET TimeZone = 'UTC'")
-    database.execute("SET lock_configuration = true")
-    return database
-
-
-def _reason_of(error: Exception) -> str:
-    return str(error).partition("\n")[0].rstrip("!. ")
 
 
 def _facts_of(catalog_name: str) -> dict[str, _Column]:

@@ -5,10 +5,9 @@ import struct
 import textwrap
 import zlib
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import IO, Self
+from typing import IO
 from xml.etree.ElementTree import Element
 from zipfile import BadZipFile
 
@@ -71,7 +70,7 @@ def _rows(archive: WorkbookArchive, sheet: str | None) -> Iterator[tuple[int, li
     name = _chosen(reader, sheet)
     targets = {kind.rpartition("/")[2]: each.target for each in reader.parser.rels.values() if (kind := each.Type)}
     texts = _texts(archive, targets.get("sharedStrings"))
-    formats = NumberFormats.of(archive, targets.get("styles"), reader.wb.epoch)
+    formats = _NumberFormats(archive, targets.get("styles"), reader.wb.epoch)
     with archive.part(name) as part:
         merged = _MergedCells(part.merged())
     with archive.part(name) as part:
@@ -155,51 +154,37 @@ def _texts(archive: WorkbookArchive, name: str | None) -> list[str]:
     return texts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NumberFormats:
-    """How numbers are shown, by the style of their cells.
+class _NumberFormats:
+    """How numbers are shown, by the style of their cells: dates and times, and codes with leading zeros."""
 
-    Attributes:
-        dates: the styles of dates and times.
-        digits: with how many digits a number is shown at least, as a code with leading zeros is.
-        epoch: the day that dates count from.
-    """
-
-    dates: frozenset[int]
-    digits: Mapping[int, int]
-    epoch: datetime
-
-    @classmethod
-    def of(cls, archive: WorkbookArchive, name: str | None, epoch: datetime) -> Self:
-        """Read them."""
+    def __init__(self, archive: WorkbookArchive, name: str | None, epoch: datetime) -> None:
+        self._epoch = epoch  # the day that dates count from
+        self._dates: set[int] = set()
+        self._digits: dict[int, int] = {}  # with so many a number is shown at least
         if name is None:
-            return cls(dates=frozenset(), digits={}, epoch=epoch)
+            return
         tree = fromstring(archive.read(name))
         for each in [each for each in tree if localname(each) not in {"numFmts", "cellXfs"}]:
             tree.remove(each)
         sheet = Stylesheet.from_tree(tree)
         codes = dict(enumerate(sheet.number_formats, BUILTIN_FORMATS_MAX_SIZE))
-        styles = [(style, each.numFmtId) for style, each in enumerate(sheet.cell_styles)]
-        return cls(
-            dates=sheet.date_formats | {style for style, number in styles if number in _EAST_ASIAN_DATES},
-            digits={
-                style: len(code) for style, number in styles if (code := codes.get(number)) and not code.strip("0")
-            },
-            epoch=epoch,
-        )
+        self._dates.update(sheet.date_formats)
+        for style, each in enumerate(sheet.cell_styles):
+            if each.numFmtId in _EAST_ASIAN_DATES:
+                self._dates.add(style)
+            if (code := codes.get(each.numFmtId)) and not code.strip("0"):
+                self._digits[style] = len(code)
 
     def text(self, value: object, style: int) -> str:
         """Return the text of a cell: a whole number without a point, a date in ISO, an ID with its leading zeros."""
-        match value:
-            case None | bool():
-                return cell_text(value)
-            case int() | float() if style in self.dates:
-                return _date_text(value, self.epoch)
-            case int() | float():
-                text = cell_text(value)
-                return text.zfill(self.digits.get(style, 0)) if text.isdigit() else text
-            case _:
-                return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), _short(str(value)))
+        if value is None or isinstance(value, bool):
+            return cell_text(value)
+        if not isinstance(value, int | float):
+            return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), _short(str(value)))
+        if style in self._dates:
+            return _date_text(value, self._epoch)
+        text = cell_text(value)
+        return text.zfill(self._digits.get(style, 0)) if text.isdigit() else text
 
 
 def _date_text(days: float, epoch: datetime) -> str:
@@ -211,7 +196,7 @@ def _date_text(days: float, epoch: datetime) -> str:
 
 
 def _cells(
-    number: int, parser: WorkSheetParser, row: Element, formats: NumberFormats, shared: dict[str | None, str]
+    number: int, parser: WorkSheetParser, row: Element, formats: _NumberFormats, shared: dict[str | None, str]
 ) -> list[str]:
     cells: list[str] = []
     try:

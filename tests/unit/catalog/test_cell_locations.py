@@ -14,7 +14,7 @@ def test_a_name_in_the_manifests_own_bytes_is_found(tmp_path: Path) -> None:
     folder = os.fsencode(tmp_path)
     for name in ("ä.wav".encode(), b"\xf6.wav"):
         Path(os.fsdecode(folder + b"/" + name)).write_bytes(b"abc")
-    cells = CellLocations(Files(), CatalogBase(str(tmp_path)), ())
+    cells = CellLocations(CatalogBase(str(tmp_path)), ())
     lookup = FileLookup(Files(), str(tmp_path), list, "")
 
     found = [lookup.found(cells.located(cell, str(tmp_path), "cp1252")[0]) for cell in ("ä.wav", "ö.wav", "ü.wav")]
@@ -29,7 +29,7 @@ def test_a_location_has_no_dots(tmp_path: Path) -> None:
     (tmp_path / "lists").mkdir()
     (tmp_path / "far" / "x").mkdir(parents=True)
     (tmp_path / "lists" / "link").symlink_to(tmp_path / "far" / "x")
-    cells = CellLocations(Files(), CatalogBase(str(tmp_path)), ())
+    cells = CellLocations(CatalogBase(str(tmp_path)), ())
     written = ("../audio/a.wav", "link/../a.wav", "a..b.wav", "..", "s3://bucket/../a.wav")
 
     found = [cells.located(cell, str(tmp_path / "lists"), None)[0][0] for cell in written]
