@@ -47,8 +47,9 @@ class Cause(StrEnum):
     ACKNOWLEDGEMENTS = "acknowledgements"  # files in folders for answers to senders, which are never scanned
 
 
-_STILL_WRITTEN = "This file, or its sidecar, is still being written: a file beside it says so."
-UNFINISHED = Ineligible(Reason.SOURCE_CHANGED, _STILL_WRITTEN)
+UNFINISHED = Ineligible(
+    Reason.SOURCE_CHANGED, "This file, or its sidecar, is still being written: a file beside it says so."
+)
 
 _ALWAYS_TOLD = frozenset(
     {Cause.NOT_AUDIO, Cause.ORPHAN_SIDECARS, Cause.UNREADABLE, Cause.OUTSIDE, Cause.REPEATED_FOLDERS}

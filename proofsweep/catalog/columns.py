@@ -21,23 +21,16 @@ _FLOAT = re.compile(r"^(\d{4,})\.0$")
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The position of each column; names match in any case and with spaces around them.
-
-    Attributes:
-        is_of_proofs: whether the audio's column holds bare proof IDs.
-        run: names the run of a row in a completion report of ours, whose own columns are no tags.
-        digests: the positions of columns that hold a digest of the audio, each with its algorithm; they are no tags.
-        unknown: names that a person gave, and that the header does not have.
-    """
+    """The position of each column; names match in any case and with spaces around them."""
 
     audio: int | None
     sidecar: int | None
     item_id: int | None
     tags: Mapping[str, int]
-    run: int | None = None
-    is_of_proofs: bool = False
-    unknown: Sequence[str] = ()
-    digests: Mapping[int, str] = field(default_factory=dict)
+    run: int | None = None  # of a row in a completion report of ours, whose own columns are no tags
+    is_of_proofs: bool = False  # the audio's column holds bare proof IDs
+    unknown: Sequence[str] = ()  # names that a person gave, and that the header does not have
+    digests: Mapping[int, str] = field(default_factory=dict)  # of the audio, each with its algorithm; they are no tags
 
     @classmethod
     def of(cls, header: Sequence[str], reading: Reading = USUAL_READING) -> "Columns":

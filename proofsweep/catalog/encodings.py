@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from io import BufferedIOBase
 from itertools import chain
 from typing import Final
@@ -21,17 +22,11 @@ _OTHER_LETTER = re.compile("[\x80-\udc7f\udd00-\U0010ffff]")
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """How text is read.
+    """How text is read."""
 
-    Attributes:
-        name: the codec's.
-        is_guess: whether only the letters speak for it; then names of files may stand in their own bytes.
-        has_raw_bytes: whether some bytes are not of it, which are kept as the names of files have them.
-    """
-
-    name: str
-    is_guess: bool = False
-    has_raw_bytes: bool = False
+    name: str  # the codec's
+    is_guess: bool = False  # only the letters speak for it; then names of files may stand in their own bytes
+    has_raw_bytes: bool = False  # some bytes are not of it, which are kept as the names of files have them
 
     @property
     def words(self) -> str:
@@ -63,7 +58,9 @@ def encoding_of(file: BufferedIOBase) -> Encoding:
     try:
         start = file.read(4)
         name = marked_codec(start)
-        return _by_letters(_pieces(file, start)) if name in {None, "utf-8-sig"} else Encoding(str(name))
+        if name not in {None, "utf-8-sig"}:
+            return Encoding(str(name))
+        return _by_letters(chain([start], iter(partial(file.read, _PIECE_BYTES), b"")))
     finally:
         file.seek(0)
 
@@ -83,9 +80,3 @@ def _by_letters(pieces: Iterator[bytes]) -> Encoding:
     letters = sum(count for byte, count in raw.items() if byte in _LETTER_BYTES)
     is_windows = not has_letters and not _UNDEFINED_BYTES & raw.keys() and 2 * letters >= raw.total()
     return Encoding("cp1252", is_guess=True) if is_windows else Encoding("utf-8", has_raw_bytes=True)
-
-
-def _pieces(file: BufferedIOBase, start: bytes) -> Iterator[bytes]:
-    yield start
-    while piece := file.read(_PIECE_BYTES):
-        yield piece

@@ -1,22 +1,58 @@
-"""Look up the files that rows name: those of this machine one by one, objects of a bucket in listings."""
+"""Look up the files that rows name: of this machine one by one, part by part in folders, objects in listings."""
 
 import posixpath
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
-from proofsweep.catalog.folder_scan import needs_sidecar
-from proofsweep.catalog.name_lookup import NameLookup, other_case
-from proofsweep.catalog.pairing import SidecarNames, Sidecars
 from proofsweep.errors import CatalogError, SourceError
 from proofsweep.files.files import Files
-from proofsweep.files.locations import is_bucket, one_line
-from proofsweep.files.names import caseless, composed, is_audio_name
+from proofsweep.files.locations import is_bucket, is_within, one_line, path_within
+from proofsweep.files.names import caseless, composed
 from proofsweep.model.items import FileFacts, Unlisted, proof_id_of
 
 if TYPE_CHECKING:
     from proofsweep.catalog.object_lookup import ObjectLookup
+
+
+_KEPT = 64  # folders whose names are kept
+
+
+class NameLookup:
+    """Looks names up in folders, whose names it is given; those above the top are taken as they are written."""
+
+    def __init__(self, names_in: Callable[[str], Iterable[str]], top: str) -> None:
+        self._top = top
+        self._names_in = names_in
+        self._names = lru_cache(_KEPT)(self._by_caseless)
+
+    def found(self, location: str, form: Callable[[str], str] = composed) -> str | None:
+        """Return the location of what has a name, or the same one in that form; None if nothing has."""
+        return next(self._alike(location, form), None)
+
+    def _alike(self, location: str, form: Callable[[str], str]) -> Iterator[str]:
+        folder, name = posixpath.split(location)
+        for above in self._folders_alike(folder, form):
+            same = [each for each in self._names(above).get(caseless(name), ()) if form(each) == form(name)]
+            yield from (posixpath.join(above, each) for each in sorted(same, key=lambda each: (each != name, each)))
+
+    def _folders_alike(self, folder: str, form: Callable[[str], str]) -> Iterator[str]:
+        yield folder
+        if folder != self._top and is_within(folder, self._top):
+            yield from (each for each in self._alike(folder, form) if each != folder)
+
+    def _by_caseless(self, folder: str) -> Mapping[str, Sequence[str]]:
+        found: dict[str, list[str]] = defaultdict(list)
+        for name in self._names_in(folder):
+            found[caseless(name)].append(name)
+        return found
+
+
+def other_case(location: str | None, root: str) -> str:
+    """Say in brackets that a file is there whose name differs only in case; nothing if there is none."""
+    return "" if location is None else f" (in other upper and lower case there is {path_within(location, root)})"
 
 
 class FileLookup:
@@ -82,16 +118,3 @@ class FileLookup:
             with suppress(SourceError):
                 self._files.refuse_outside(location)
                 yield location
-
-
-def sidecars_in(folder: str, names: SidecarNames, files: Files) -> Mapping[str, tuple[str, FileFacts | None]]:
-    """Return the one sidecar of each audio file in a folder with what its listing says, by the audio's location."""
-    known = files.in_folder(folder) if names.patterns and folder else {}
-    sidecars = Sidecars(
-        names,
-        filter(names.covers, known),
-        (name for name in known if is_audio_name(name) and not names.covers(name)),
-        lambda name: needs_sidecar(posixpath.join(folder, name), files),
-    )
-    paired = ((posixpath.join(folder, audio), sidecar) for audio, sidecar in sidecars.of_audio.items())
-    return {audio: (posixpath.join(folder, sidecar), known[sidecar]) for audio, sidecar in paired}

@@ -12,15 +12,15 @@ from tempfile import TemporaryFile
 from proofsweep.catalog.catalog import UNFINISHED, CatalogBase, Cause, Ignored, row_with_facts
 from proofsweep.catalog.checksums.checksums import Checksums
 from proofsweep.catalog.checksums.lists import is_list_name
-from proofsweep.catalog.deliveries.delivered_rows import TAG_NAMES
 from proofsweep.catalog.deliveries.deliveries import Deliveries
 from proofsweep.catalog.deliveries.message_files import Batch, has_message
 from proofsweep.catalog.deliveries.messages import MessageSpool
-from proofsweep.catalog.deliveries.named_files import NOTHING_NAMED, NamedFiles
+from proofsweep.catalog.deliveries.named_files import NOTHING_NAMED, TAG_NAMES, NamedFiles
 from proofsweep.catalog.pairing import SidecarNames, Sidecars
 from proofsweep.catalog.preflight import judge_content
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.files.audio import is_audio, open_audio
+from proofsweep.files.files import Files
 from proofsweep.files.locations import one_line, path_within
 from proofsweep.files.names import is_audio_name
 from proofsweep.files.source import Folder, Source
@@ -264,3 +264,16 @@ def needs_sidecar(location: str, source: Source) -> bool:
             return can_be_pair and not audio.has_credential()
     except SourceError as error:
         return error.reason != Reason.OUTSIDE_CATALOG
+
+
+def sidecars_in(folder: str, names: SidecarNames, files: Files) -> Mapping[str, tuple[str, FileFacts | None]]:
+    """Return the one sidecar of each audio file in a folder with what its listing says, by the audio's location."""
+    known = files.in_folder(folder) if names.patterns and folder else {}
+    sidecars = Sidecars(
+        names,
+        filter(names.covers, known),
+        (name for name in known if is_audio_name(name) and not names.covers(name)),
+        lambda name: needs_sidecar(posixpath.join(folder, name), files),
+    )
+    paired = ((posixpath.join(folder, audio), sidecar) for audio, sidecar in sidecars.of_audio.items())
+    return {audio: (posixpath.join(folder, sidecar), known[sidecar]) for audio, sidecar in paired}

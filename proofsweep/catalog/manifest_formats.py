@@ -32,11 +32,7 @@ from proofsweep.model.items import FileFacts
 from proofsweep.model.reasons import Reason
 
 Record = tuple[int, tuple[str, ...], Sequence[str]]
-"""The line, column names, and as many cells; an absent or null value is an empty text.
-
-The line is counted from 1; of a record of several lines it is the first, and of Parquet and workbooks the row's
-number.
-"""
+"""The first line, or the row's number in Parquet and workbooks, column names, and as many cells; null is empty."""
 
 Note = Callable[[bytes], object]
 """Takes bytes, as `update` of hashlib's objects does."""
@@ -51,22 +47,17 @@ _BROKEN = (OSError, EOFError, zlib.error, ValueError, OverflowError, RecursionEr
 
 @dataclass(frozen=True, slots=True)
 class ReadAs:
-    """How a manifest is to be read; None stands for what it shows itself.
-
-    `is_header` says whether cells are the names of the columns; `remark` takes what a person should know of a line,
-    and `told` the delimiter.
-    """
+    """How a manifest is to be read; None stands for what it shows itself."""
 
     encoding: Encoding | None = None
     sheet: str | None = None
     header_row: int | None = None
-    is_header: Callable[[Sequence[str]], bool] = bool
-    remark: Callable[[str], object] = str
-    told: Callable[[str], object] = str
+    is_header: Callable[[Sequence[str]], bool] = bool  # says whether cells are the names of the columns
+    remark: Callable[[str], object] = str  # takes what a person should know of a line
+    told: Callable[[str], object] = str  # takes the delimiter
 
 
 def is_manifest_name(path: str) -> bool:
-    """Return whether the name ends as that of a manifest does."""
     return _suffix_of(path) in _READERS
 
 
@@ -103,10 +94,7 @@ def encoding_of_manifest(path: str, source: Source = _LOCAL, given: Encoding | N
 
 
 def records_of(
-    path: str,
-    source: Source = _LOCAL,
-    note: Note | None = None,
-    read_as: ReadAs | None = None,
+    path: str, source: Source = _LOCAL, note: Note | None = None, read_as: ReadAs | None = None
 ) -> Iterator[Record]:
     """Read a manifest from its start, compressed with gzip or not.
 
@@ -214,19 +202,15 @@ def _below_header(rows: Iterator[Row], read_as: ReadAs, word: str) -> Iterator[R
 def _json_lines(file: _PackedOrPlain, read_as: ReadAs) -> Iterator[Record]:
     with _text(file, read_as.encoding) as text:
         for number, line in enumerate(text, start=1):
-            if line.strip():
-                record = _json_object(line, number)
-                yield number, tuple(record), [cell_text(value) for value in record.values()]
-
-
-def _json_object(line: str, number: int) -> dict[str, object]:
-    try:
-        record = json.loads(line)
-    except ValueError as error:
-        raise ValueError(f"line {number} is no JSON: {error}") from error
-    if not isinstance(record, dict):
-        raise ValueError(f"line {number} is no JSON object")  # noqa: TRY004 -- the file is wrong, not the call
-    return record
+            if not line.strip():
+                continue
+            try:
+                record = json.loads(line)
+            except ValueError as error:
+                raise ValueError(f"line {number} is no JSON: {error}") from error
+            if not isinstance(record, dict):
+                raise ValueError(f"line {number} is no JSON object")  # noqa: TRY004 -- the file is wrong, not the call
+            yield number, tuple(record), [cell_text(value) for value in record.values()]
 
 
 @contextmanager

@@ -13,7 +13,8 @@ from proofsweep.catalog.cell_locations import CellLocations
 from proofsweep.catalog.checksums.checksums import Checksums, ListsBeside
 from proofsweep.catalog.columns import Columns
 from proofsweep.catalog.encodings import Encoding
-from proofsweep.catalog.file_lookup import FileLookup, sidecars_in
+from proofsweep.catalog.file_lookup import FileLookup
+from proofsweep.catalog.folder_scan import sidecars_in
 from proofsweep.catalog.manifest_formats import (
     Note,
     ReadAs,
@@ -199,7 +200,7 @@ class Manifests:
         return (columns for _, columns, _ in (islice(records, 1) if has_one_header(path) else records))
 
     def check(self) -> None:
-        """Read the first row of each manifest; CatalogError if that fails or if there is no audio column."""
+        """Read the first row of each manifest; CatalogError if it fails, or if there is no audio column."""
         for path in self._paths:
             for _, columns, cells in islice(self._table(path), 1):
                 self.reported_run = _cell(cells, columns.run) or self.reported_run
@@ -207,15 +208,13 @@ class Manifests:
     @property
     def encodings(self) -> list[str]:
         """Return how the manifests of text are encoded, for a person: each that occurs."""
-        found = map(self._encoding, self._paths)
-        return [*dict.fromkeys(each.words for each in found if each is not None)]
+        return [*dict.fromkeys(each.words for each in map(self._encoding, self._paths) if each is not None)]
 
     @property
     def columns(self) -> list[tuple[str, str]]:
         """Return the columns of the first manifest, each with its role, its algorithm, or `tag`."""
-        for _, header, _ in self._records(self._paths[0]):
-            return Columns.of(header, self._reading).roles(header)
-        return []
+        first = islice(self._records(self._paths[0]), 1)
+        return [each for _, header, _ in first for each in Columns.of(header, self._reading).roles(header)]
 
     def _records(self, path: str, note: Note | None = None) -> Iterator[Record]:
         read_as = ReadAs(
@@ -230,10 +229,8 @@ class Manifests:
 
     def _encoding(self, path: str) -> Encoding | None:
         if path not in self._encodings:
-            given = self._reading.encoding
-            self._encodings[path] = encoding_of_manifest(
-                path, self._manifest_files, None if given is None else Encoding(given)
-            )
+            given = None if self._reading.encoding is None else Encoding(self._reading.encoding)
+            self._encodings[path] = encoding_of_manifest(path, self._manifest_files, given)
         return self._encodings[path]
 
     def _table(self, path: str, note: Note | None = None) -> Iterator[tuple[int, Columns, Sequence[str]]]:
@@ -250,7 +247,9 @@ class Manifests:
             folder, words, encoding = posixpath.dirname(path), manifest_words(path), self._encoding(path)
             guess = encoding.name if encoding is not None and encoding.is_guess else None
             for line, columns, cells in self._table(path, note):
-                audio, bad_audio = self._cells.located(_audio_of(cells, columns), folder, guess)
+                cell = _cell(cells, columns.audio)
+                cell = f"{PROOF_PREFIX}{cell.strip()}" if cell is not None and columns.is_of_proofs else cell
+                audio, bad_audio = self._cells.located(cell, folder, guess)
                 sidecar, bad_sidecar = self._cells.located(_cell(cells, columns.sidecar), folder, guess)
                 if sidecar and audio and proof_id_of(audio[0]) is not None:
                     bad_sidecar = "a proof is verified by the service's own asset, and takes no sidecar."
@@ -267,10 +266,8 @@ class Manifests:
                 yield _NamedFiles(audio, sidecar, item_id, refused, columns, cells, where, is_empty)
 
     def _wanted(self) -> Iterator[str]:
-        """Yield all locations that the rows may mean."""
         for named in self._named_files():
-            if named.refused is None:
-                yield from (*named.audio, *named.sidecar)
+            yield from (*named.audio, *named.sidecar) if named.refused is None else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,11 +288,6 @@ class _NamedFiles:
         if self.refused is None:
             return lookup.found(self.audio), lookup.found(self.sidecar)
         return next(iter(self.audio), None), next(iter(self.sidecar), None)
-
-
-def _audio_of(cells: Sequence[str], columns: Columns) -> str | None:
-    cell = _cell(cells, columns.audio)
-    return f"{PROOF_PREFIX}{cell.strip()}" if cell is not None and columns.is_of_proofs else cell
 
 
 def _cell(cells: Sequence[str], index: int | None) -> str | None:

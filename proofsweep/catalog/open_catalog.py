@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 _OPEN_IN_EXCEL = "~$"  # begins the name of a file that Excel keeps beside a workbook while it is open
 
 
-def _found_at(path: str, files: Files) -> tuple[str, Sequence[str], str | None] | None:
-    """Return the folder of what is at a location, its manifests if it is of them, and the message if it is one.
+def _found_at(path: str, location: str, files: Files) -> tuple[str, Sequence[str], str | None]:
+    """Return the folder of what is at a path, its manifests if it is of them, and the message if it is one.
 
-    What exists goes before a pattern; None if nothing is there. CatalogError if it cannot be used, SourceError if a
-    file or bucket cannot be read.
+    What exists goes before a pattern. CatalogError if it cannot be used, as `location` if nothing is there; SourceError
+    if a file or bucket cannot be read.
     """
     folder = posixpath.dirname(path)
     if _is_message(path, files):
@@ -54,7 +54,10 @@ def _found_at(path: str, files: Files) -> tuple[str, Sequence[str], str | None] 
     if _is_folder(path, files):
         return path.rstrip("/") or path, (), None
     if not glob.has_magic(root_and_key(path)[1] if is_bucket(path) else path):
-        return None
+        kind, what = CatalogError, f"file or folder{hint_for(location)}"
+        if is_bucket(path):
+            kind, what = EmptyCatalog, "object, and none below it"
+        raise kind(f"{shown(location, path)}: there is no such {what}", catalog=printable(path.rstrip("/")))
     folder, paths = matches_of(path, files.buckets) if is_bucket(path) else _local_matches(path)
     paths = [each for each in paths if not posixpath.basename(each).startswith(_OPEN_IN_EXCEL)]
     if not paths:
@@ -156,27 +159,16 @@ def open_catalog(
     location: str,
     *,
     sidecar_names: Sequence[str],
-    root: str | None = None,
-    is_confined: bool = True,
-    name: str | None = None,
+    root: str | None = None,  # by which files are named; by default the catalog's own, or the manifest's folder
+    is_confined: bool = True,  # rows that lead out of the root are ineligible
+    name: str | None = None,  # stands for the catalog in item IDs; by default the last part of the root
     reading: Reading = USUAL_READING,
     rule: ListingRule = USUAL_RULE,
-    is_checked: bool = True,
+    is_checked: bool = True,  # a manifest must have a first row with its columns; its digest needs none
 ) -> Catalog:
     """Open a catalog: a path or URL of a manifest, a DDEX message, a folder or prefix, or a glob of manifests.
 
-    Args:
-        location: relative to the working folder. a path that exists is not read as a glob.
-        sidecar_names: the patterns by which sidecars are found, unless a manifest has a column for them.
-        root: the folder or prefix by which files are named; by default the catalog's own, or the manifest's folder.
-        is_confined: whether rows that lead out of the root are ineligible.
-        name: stands for the catalog in item IDs; by default the last part of the root.
-        reading: what a person says of its manifests.
-        rule: what a folder or a prefix leaves out.
-        is_checked: whether a manifest must have a first row with its columns; its digest needs none.
-
-    Raises:
-        CatalogError: it cannot be read as a catalog; one line, which says what to do.
+    It is relative to the working folder. CatalogError, in one line that says what to do, if it cannot be read.
     """
     if not location:
         raise CatalogError("the catalog's location is empty")
@@ -187,15 +179,9 @@ def open_catalog(
         raise CatalogError(f"{one_line(root)}: the catalog's root is no folder", catalog=printable(path))
     files = Files(rule=rule)
     try:
-        found = _found_at(path, files)
+        folder, paths, message = _found_at(path, location, files)
     except SourceError as error:
         raise CatalogError(f"{one_line(path)}: {error.message}", catalog=printable(path)) from error
-    if found is None:
-        kind, what = CatalogError, f"file or folder{hint_for(location)}"
-        if is_bucket(path):
-            kind, what = EmptyCatalog, "object, and none below it"
-        raise kind(f"{shown(location, path)}: there is no such {what}", catalog=printable(path.rstrip("/")))
-    folder, paths, message = found
     for each in paths:
         _must_be_manifest(each, files)
     home = _folder_of_files(folder, reading) if paths else folder

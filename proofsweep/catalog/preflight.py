@@ -43,16 +43,12 @@ _FORMAT_BY_ENDING = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizeLimits:
-    """Largest sizes in bytes that are sent. The contract states only that of one file.
-
-    Attributes:
-        is_sidecar_field_known: False while no pair is sent, of any size (contract, Naming note).
-    """
+    """Largest sizes in bytes that are sent. The contract states only that of one file."""
 
     one_file: int = SLOT_BYTES
     pair: int = SLOT_BYTES
     sidecar: int = SIDECAR_BYTES
-    is_sidecar_field_known: bool = True
+    is_sidecar_field_known: bool = True  # while it is not, no pair is sent, of any size (contract, Naming note)
 
     def audio(self, mode: Mode) -> int:
         """Return the largest audio size for a mode."""
@@ -61,6 +57,7 @@ class SizeLimits:
 
 def work_item_of(row: ManifestRow, catalog_name: str, limits: SizeLimits) -> WorkItem:
     """Turn a manifest row into a work item, eligible or not."""
+    tags = {printable(name): printable(value) for name, value in row.tags.items()}
     return WorkItem(
         manifest_row=row.number,
         item_id=item_id_of(row, catalog_name),
@@ -69,7 +66,7 @@ def work_item_of(row: ManifestRow, catalog_name: str, limits: SizeLimits) -> Wor
         audio_bytes=row.audio_facts.size_bytes if isinstance(row.audio_facts, FileFacts) else None,
         audio_version=row.audio_version,
         sidecar_version=row.sidecar_version,
-        tags_json=_tags_json(row),
+        tags_json=json.dumps(tags, ensure_ascii=False) if tags else None,
         relative_path=relative_path_of(row),
         manifest_line=row.where or None,
         declared=row.declared,
@@ -81,7 +78,25 @@ def work_item_of(row: ManifestRow, catalog_name: str, limits: SizeLimits) -> Wor
 
 def judge_listing(row: ManifestRow, limits: SizeLimits) -> Ineligible | None:
     """Return why a row cannot be sent, from the listing alone; None if it can."""
-    return _judge_audio(row) or _judge_pairing(row, limits) or _judge_sizes(row, limits)
+    if row.refused is not None:
+        return row.refused
+    if row.audio_facts is None:
+        return Ineligible(Reason.MISSING_AUDIO, "There is no audio at this location.")
+    if row.contested_sidecar is not None:
+        claimed = f"Several audio files claim the sidecar {printable(row.contested_sidecar)}"
+        return Ineligible(Reason.AMBIGUOUS_SIDECAR, f"{claimed}: name it after its audio's full name.")
+    if row.sidecar is not None and not limits.is_sidecar_field_known:
+        return Ineligible(
+            Reason.SIDECAR_FIELD_UNKNOWN,
+            "The sidecar's wire name is not set. The service ignores a field that it does not know, and would verify "
+            "the audio alone.",
+        )
+    unfit, mode = None, Mode.ONE_FILE if row.sidecar is None else Mode.LEGACY_PAIR
+    if isinstance(row.audio_facts, FileFacts):
+        unfit = judge_size(row.audio_facts, limits.audio(mode)) or judge_declared_size(row.audio_facts, row.declared)
+    if unfit is not None or row.sidecar is None or isinstance(row.sidecar_facts, Unlisted):
+        return unfit
+    return _judge_sidecar(row.sidecar_facts, limits)
 
 
 def judge_size(facts: FileFacts, most_bytes: int) -> Ineligible | None:
@@ -116,12 +131,7 @@ def judge_content(audio_format: AudioFormat, mode: Mode, unlisted: str | None = 
 
     Contract, What the service does: one-file delivery is WAV/BWF only; AIFF, CAF, MP3 and M4A use the legacy pair.
     RF64 and BW64 are large WAV files, and the service decides about them. It also decides about a pair whose format is
-    not known, because the sidecar may have been made for these exact bytes.
-
-    Args:
-        audio_format: recognised from the content.
-        mode: how the credential is delivered.
-        unlisted: the name of audio of unknown format, if it is audio that the contract does not list.
+    not known, because the sidecar may have been made for these exact bytes, unless it is audio of an `unlisted` name.
     """
     is_unknown = audio_format is AudioFormat.UNKNOWN
     named = (unlisted or "not a known audio format") if is_unknown else audio_format.upper()
@@ -156,39 +166,6 @@ def _not_a_wav(audio_format: AudioFormat, named: str) -> Ineligible:
     )
 
 
-def _judge_audio(row: ManifestRow) -> Ineligible | None:
-    if row.refused is not None:
-        return row.refused
-    if not row.audio:
-        return Ineligible(Reason.MISSING_AUDIO, "The manifest names no audio in this row.")
-    if row.audio_facts is None:
-        return Ineligible(Reason.MISSING_AUDIO, "There is no audio at this location.")
-    return None
-
-
-def _judge_pairing(row: ManifestRow, limits: SizeLimits) -> Ineligible | None:
-    if row.contested_sidecar is not None:
-        claimed = f"Several audio files claim the sidecar {printable(row.contested_sidecar)}"
-        return Ineligible(Reason.AMBIGUOUS_SIDECAR, f"{claimed}: name it after its audio's full name.")
-    if row.sidecar is not None and not limits.is_sidecar_field_known:
-        return Ineligible(
-            Reason.SIDECAR_FIELD_UNKNOWN,
-            "The sidecar's wire name is not set. The service ignores a field that it does not know, and would verify "
-            "the audio alone.",
-        )
-    return None
-
-
-def _judge_sizes(row: ManifestRow, limits: SizeLimits) -> Ineligible | None:
-    mode = Mode.ONE_FILE if row.sidecar is None else Mode.LEGACY_PAIR
-    unfit = None
-    if isinstance(row.audio_facts, FileFacts):
-        unfit = judge_size(row.audio_facts, limits.audio(mode)) or judge_declared_size(row.audio_facts, row.declared)
-    if unfit is not None or row.sidecar is None or isinstance(row.sidecar_facts, Unlisted):
-        return unfit
-    return _judge_sidecar(row.sidecar_facts, limits)
-
-
 def _judge_sidecar(facts: FileFacts | None, limits: SizeLimits) -> Ineligible | None:
     if facts is None:
         return Ineligible(Reason.MISSING_SIDECAR, "There is no sidecar at this location.")
@@ -200,8 +177,3 @@ def _judge_sidecar(facts: FileFacts | None, limits: SizeLimits) -> Ineligible | 
             f"The sidecar has {facts.size_bytes:,} bytes, and at most {limits.sidecar:,} are allowed.",
         )
     return None
-
-
-def _tags_json(row: ManifestRow) -> str | None:
-    tags = {printable(name): printable(value) for name, value in row.tags.items()}
-    return json.dumps(tags, ensure_ascii=False) if tags else None

@@ -79,12 +79,12 @@ def _rows(archive: WorkbookArchive, sheet: str | None) -> Iterator[tuple[int, li
         number = seen = 0
         for row in part.elements(_tag("sheetData"), _tag("row")):
             number = max(number + 1, _number(row))
-            seen += len(row) + merged.begin(number)
+            seen += len(row)
             row.attrib.clear()  # the parser would keep the height of each row
+            cells = _cells(number, parser, row, formats, shared)
+            seen += merged.begin(number, cells)
             if seen > _MOST_CELLS or number > _MOST_ROWS:
                 raise ValueError(f"it has more than {_MOST_CELLS:,} cells or {_MOST_ROWS:,} rows: {EXPORT}")
-            cells = _cells(number, parser, row, formats, shared)
-            merged.keep(number, cells)
             if not Columns.is_empty(cells):
                 yield number, merged.filled(cells)
 
@@ -94,31 +94,24 @@ class _MergedCells:
 
     def __init__(self, ranges: Iterable[str]) -> None:
         bounds = sorted(map(range_boundaries, ranges), key=lambda each: each[1])
-        self._waiting = deque((first, top, last, bottom) for first, top, last, bottom in bounds)
+        self._waiting: deque[tuple[int, int, int, int]] = deque(bounds)
         self._active: list[tuple[tuple[int, int, int, int], str]] = []
         self._width = 0
 
-    def begin(self, number: int) -> int:
-        """Go on to a row; return how many of its cells are merged."""
+    def begin(self, number: int, cells: Sequence[str]) -> int:
+        """Go on to a row, and keep the values of ranges that begin in it; return how many of its cells are merged."""
+        self._width = max(self._width, len(cells))
         self._active = [each for each in self._active if each[0][3] >= number]
         while self._waiting and self._waiting[0][1] <= number:
-            self._active.append((self._waiting.popleft(), ""))
-        return sum(
-            min(last, self._width) - first + 1 for (first, _, last, _), _ in self._active if first <= self._width
-        )
-
-    def keep(self, number: int, cells: Sequence[str]) -> None:
-        """Keep the values of the ranges that begin in this row."""
-        self._width = max(self._width, len(cells))
-        self._active = [
-            (each, "".join(cells[each[0] - 1 : each[0]]) if each[1] == number else value)
-            for each, value in self._active
-        ]
+            first, top, *_ = bounds = self._waiting.popleft()
+            if top == number and (value := "".join(cells[first - 1 : first])):
+                self._active.append((bounds, value))
+        return sum(min(last, self._width) - first + 1 for (first, _, last, _), _ in self._active)
 
     def filled(self, cells: list[str]) -> list[str]:
         """Return the cells of a row, those of ranges too."""
         for (first, _, last, _), value in self._active:
-            for column in range(first, min(last, self._width) + 1) if value else ():
+            for column in range(first, min(last, self._width) + 1):
                 cells += [""] * (column - len(cells))
                 cells[column - 1] = cells[column - 1] or value
         return cells
@@ -131,10 +124,10 @@ def _chosen(reader: ExcelReader, sheet: str | None) -> str:
     kinds = [(each, reader.parser.rels[each.id]) for each in reader.parser.sheets]
     sheets = [(each, kind.target) for each, kind in kinds if kind.Type.endswith("/worksheet")]
     if sheet is not None:
-        named = [target for each, target in sheets if each.name.strip().lower() == sheet.strip().lower()]
-        if not named:
-            raise ValueError(f"it has no sheet {sheet!r}; there are: {', '.join(each.name for each, _ in sheets)}")
-        return str(named[0])
+        for each, target in sheets:
+            if each.name.strip().lower() == sheet.strip().lower():
+                return str(target)
+        raise ValueError(f"it has no sheet {sheet!r}; there are: {', '.join(each.name for each, _ in sheets)}")
     seen = [(each.name, target) for each, target in sheets if each.state == "visible"]
     seen = seen or [(each.name, target) for each, target in sheets]
     if not seen:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from proofsweep.catalog.deliveries.delivered_rows import Naming, finding
 from proofsweep.catalog.deliveries.message_files import (
     Batch,
     Release,
@@ -16,8 +15,8 @@ from proofsweep.catalog.deliveries.message_files import (
     is_completion_name,
     is_xml_name,
 )
-from proofsweep.catalog.deliveries.messages import MessageSpool, Threads, header_of
-from proofsweep.catalog.deliveries.named_files import NamedFiles, ReleaseFolder, folders_meant, named_files
+from proofsweep.catalog.deliveries.messages import Header, MessageSpool, Threads, header_of
+from proofsweep.catalog.deliveries.named_files import NamedFiles, Naming, ReleaseFolder, folders_meant, named_files
 from proofsweep.catalog.deliveries.named_locations import ListedFolders, below, candidates
 from proofsweep.files.locations import is_within, one_line, path_within
 from proofsweep.files.source import Folder, Source
@@ -161,9 +160,9 @@ class Deliveries:
 
     def _named(self, row: ManifestRow, naming: Naming, release: ReleaseFolder, *, is_link: bool = False) -> ManifestRow:
         self.counts.files += 1
-        refused = row.refused or self._finding(naming)
-        if refused is None and is_link:
-            refused = self._leads_out(row.audio or "", release)
+        refused, batch = row.refused or self._finding(naming.header), self._batch_of[release.location]
+        if refused is None and is_link and not is_within(os.path.realpath(row.audio or ""), os.path.realpath(batch)):
+            refused = Ineligible(Reason.OUTSIDE_CATALOG, f"This link leads out of the batch {one_line(batch)}.")
         return self._placed(row, refused, release, naming)
 
     def _unnamed(self, row: ManifestRow, release: ReleaseFolder) -> ManifestRow:
@@ -184,7 +183,7 @@ class Deliveries:
         hint = self._listed.hint(row.audio or "") if is_absent else ""
         because = f"{one_line(where)} names this file, and it is not in the delivery{one_line(hint)}."
         absent = Ineligible(Reason.MISSING_AUDIO, because)
-        refused = self._finding(naming) or refused or row.refused or (absent if is_absent else None)
+        refused = self._finding(naming.header) or refused or row.refused or (absent if is_absent else None)
         return self._placed(row, refused, release, naming)
 
     def _placed(
@@ -200,14 +199,13 @@ class Deliveries:
             tags = {**naming.tags, **tags}
         return replace(row, tags=tags, refused=refused, batch=batch, release=release.location)
 
-    def _finding(self, naming: Naming) -> Ineligible | None:
-        return finding(naming.header, is_withdrawn=self._threads.is_withdrawn(naming.header))
-
-    def _leads_out(self, location: str, release: ReleaseFolder) -> Ineligible | None:
-        batch = self._batch_of[release.location]
-        if is_within(os.path.realpath(location), os.path.realpath(batch)):
-            return None
-        return Ineligible(Reason.OUTSIDE_CATALOG, f"This link leads out of the batch {one_line(batch)}.")
+    def _finding(self, header: Header) -> Ineligible | None:
+        """Return why a file that a message names is not sent, whatever it holds; None if it is."""
+        if header.is_test:
+            return Ineligible(Reason.TEST_MESSAGE, f"Message {header.message_id or header.location} is a TestMessage.")
+        if self._threads.is_withdrawn(header):
+            return Ineligible(Reason.WITHDRAWN, f"{header.sender} withdrew the release {header.release_id} later.")
+        return None
 
     def _release_of(self, folder: ReleaseFolder) -> Release:
         newest = folder.newest

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import unquote
 
-from proofsweep.catalog.name_lookup import NameLookup, other_case
+from proofsweep.catalog.file_lookup import NameLookup, other_case
 from proofsweep.errors import SourceError
 from proofsweep.files.locations import is_bucket, is_windows, root_and_key
 from proofsweep.files.names import caseless
