@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from proofsweep.errors import RunMustStop
+from proofsweep.errors import NothingDue, RunMustStop
 from proofsweep.settings import Settings
 from proofsweep.wiring.catalogs import away_is_outage
-from proofsweep.wiring.watching import tell_of_stop
+from proofsweep.wiring.watching import tell_of_return, tell_of_stop
 from proofsweep_cli.key_block import read_block
 from proofsweep_cli.screen import print_error
 
@@ -17,6 +17,10 @@ def stop_told(settings: Settings, catalog: str | None) -> Iterator[None]:
     try:
         with away_is_outage(settings):
             yield
+    except NothingDue:
+        for line in tell_of_return(settings, catalog or "", read_block):
+            print_error(line)
+        raise
     except RunMustStop as stop:
         for line in tell_of_stop(settings, stop, catalog, read_block):
             print_error(line)

@@ -8,7 +8,7 @@ from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from proofsweep.alerts.ends import end_of_leg
+from proofsweep.alerts.ends import catalog_is_back, end_of_leg
 from proofsweep.alerts.facts import head_after
 from proofsweep.answers.describe_run import describe_run
 from proofsweep.errors import NothingDue
@@ -20,6 +20,7 @@ from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import claimed_next_leg
 from proofsweep.wiring.retries import run_of_retry
 from proofsweep.wiring.runs import bounds_for, coverage_for, runs_of_catalog
+from proofsweep.wiring.stores import path_here
 from proofsweep.wiring.watching import alert_scope
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_tasks.coverage import with_coverage
@@ -85,18 +86,22 @@ def verify_catalog(
         selection = Selection(max_age=max_age, where=where, newer_than=newer_than)
         again, bounds = run_of_retry(settings, retried_flow_run(), bounds)
         runs = runs_of_catalog(settings, run_id or again, catalog or "", bounds, read_block, selection=selection)  # (1)
-        state = _verified_in_turn(settings, runs, dedupe)  # (2)
+        state = _verified_in_turn(settings, catalog or "", runs, dedupe)  # (2)
         return with_coverage(state, partial(coverage_for, settings, catalog, selection))  # (3)
 
     return ended_flow(config, results, work, tells_itself=True)
 
 
-def _verified_in_turn(settings: Settings, runs: Iterable[tuple[str, Bounds]], dedupe: bool | None) -> State[str]:
+def _verified_in_turn(
+    settings: Settings, catalog: str, runs: Iterable[tuple[str, Bounds]], dedupe: bool | None
+) -> State[str]:
     """Verify each run before the next is asked for, and return the state of the last one."""
     try:
         for run_id, bounds in runs:
             state = _verified(settings, run_id, bounds, dedupe)
     except NothingDue as nothing:
+        scope = alert_scope(settings)
+        tell_alerts(scope, catalog_is_back(scope, path_here(catalog)))
         return state_of_nothing_due(nothing)
     return state
 

@@ -6,14 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from proofsweep.alerts.events import ALERTED_STATES, state_of_ending
 from proofsweep.alerts.facts import alerts_of_run, end_of_run, with_its_key
-from proofsweep.alerts.messages import About, Alert, quoted, shortened
+from proofsweep.alerts.messages import About, Alert, cause_of, quoted, shortened
 from proofsweep.alerts.rules import FlowEnd, alerts_of_end, key_expires, over_after_end, rotated_key_ends
 from proofsweep.alerts.send import Gather, Notifier
 from proofsweep.answers.run_status import RunStatus
+from proofsweep.endings import EndedBy
 from proofsweep.model.ingest import PassReport
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.rotations import Rotations
+
+OUTAGE = state_of_ending(EndedBy.BREAKER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +63,11 @@ def end_of_flow(
         return alerts, over_after_end(end) if away is None else []
 
     return gather
+
+
+def catalog_is_back(scope: AlertScope, catalog: str) -> Gather:
+    """Show that a catalog can be read, of which nothing is due: it is not away any more."""
+    return lambda: ([], [cause_of(ALERTED_STATES[OUTAGE], scope.environment, catalog, OUTAGE)])
 
 
 def end_of_pass(scope: AlertScope, watched: str, report: PassReport, *, tries_left: bool = False) -> Gather:

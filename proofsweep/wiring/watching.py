@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 
 from proofsweep.alerts.check import Check
-from proofsweep.alerts.ends import AlertScope, end_of_flow, end_of_pass
+from proofsweep.alerts.ends import AlertScope, catalog_is_back, end_of_flow, end_of_pass
 from proofsweep.alerts.events import state_of_ending
 from proofsweep.alerts.messages import TEST_ALERT
 from proofsweep.alerts.monitor import Monitored, ProbeBatch, monitor, probe_service
@@ -51,6 +51,11 @@ def tell_of_stop(settings: Settings, stop: RunMustStop, catalog: str | None, rea
     scope, state = alert_scope(settings), state_of_ending(stop.ended_by)
     end = end_of_flow(scope, "verify-catalog", state, stop.message, catalog=catalog, away=stop.catalog)
     return tell(settings, end, read_block)
+
+
+def tell_of_return(settings: Settings, catalog: str, read_block: ReadBlock | None) -> list[str]:
+    """Keep in mind that a catalog can be read, though nothing of it is due: its next absence is told again."""
+    return tell(settings, catalog_is_back(alert_scope(settings), catalog), read_block)
 
 
 def tell_of_pass(settings: Settings, watched: str, report: PassReport, read_block: ReadBlock | None) -> list[str]:
