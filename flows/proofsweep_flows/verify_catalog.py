@@ -86,15 +86,13 @@ def verify_catalog(
         selection = Selection(max_age=max_age, where=where, newer_than=newer_than)
         again, bounds = run_of_retry(settings, retried_flow_run(), bounds)
         runs = runs_of_catalog(settings, run_id or again, catalog or "", bounds, read_block, selection=selection)  # (1)
-        state = _verified_in_turn(settings, catalog or "", runs, dedupe)  # (2)
+        state = _in_turn(settings, catalog or "", runs, dedupe)  # (2)
         return with_coverage(state, partial(coverage_for, settings, catalog, selection))  # (3)
 
     return ended_flow(config, results, work, tells_itself=True)
 
 
-def _verified_in_turn(
-    settings: Settings, catalog: str, runs: Iterable[tuple[str, Bounds]], dedupe: bool | None
-) -> State[str]:
+def _in_turn(settings: Settings, catalog: str, runs: Iterable[tuple[str, Bounds]], dedupe: bool | None) -> State[str]:
     """Verify each run before the next is asked for, and return the state of the last one."""
     try:
         for run_id, bounds in runs:

@@ -1,13 +1,13 @@
 """Catalogs, from the settings and from what a command says beside them."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 
 from proofsweep.catalog.catalog import Catalog
 from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.endings import EndedBy
-from proofsweep.errors import CatalogError, RunMustStop
+from proofsweep.errors import CatalogError, ProofsweepError, RunMustStop
 from proofsweep.files.files import Files
 from proofsweep.files.names import ListingRule
 from proofsweep.model.reading import Reading, checksums_of, path_maps_of
@@ -46,11 +46,16 @@ def away_is_outage(settings: Settings) -> Iterator[None]:
     try:
         yield
     except CatalogError as error:
-        catalog, environment = error.catalog, settings.service.environment
-        if catalog is None or not RunIndex(results_for(settings)).refreshed().plans(environment, catalog):
+        if error.catalog is None or not _was_verified(settings, error.catalog):
             raise
         message = f"{error.message}; earlier runs found files there: is it mounted?"
-        raise RunMustStop(message, ended_by=EndedBy.BREAKER, catalog=catalog) from error
+        raise RunMustStop(message, ended_by=EndedBy.BREAKER, catalog=error.catalog) from error
+
+
+def _was_verified(settings: Settings, catalog: str) -> bool:
+    with suppress(ProofsweepError):  # a store that cannot be read must not hide what is wrong with the catalog
+        return bool(RunIndex(results_for(settings)).refreshed().plans(settings.service.environment, catalog))
+    return False
 
 
 def credential_check(settings: Settings, catalog: Catalog, selection: Selection) -> CredentialCheck | None:

@@ -69,7 +69,7 @@ def test_starting_again_changes_nothing(composed: ComposedSystem) -> None:
     assert composed.parts.run("deployments") == 0
     assert composed.deployment("nightly")["id"] == before
     automations = composed.api.post("/automations/filter", json={}).raise_for_status().json()
-    assert len(automations) == len({each["name"] for each in automations}) == 4
+    assert len(automations) == len({each["name"] for each in automations}) == 5
 
 
 def test_no_service_prints_a_secret(composed: ComposedSystem, made_secrets: Path) -> None:
