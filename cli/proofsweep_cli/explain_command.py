@@ -1,22 +1,19 @@
 """`proofsweep explain`: everything that is known about one file, and what to send to the partner's support."""
 
 from collections.abc import Callable, Iterable
-from datetime import timedelta
+from datetime import UTC, datetime
 from functools import partial
 
 import typer
 
 from proofsweep.answers.explain.explain import (
     explain_call,
-    item_of_history,
-    items_meant,
     json_of_item,
     json_of_likely,
     json_of_proof,
     lines_of,
     lines_of_likely,
     lines_of_proof,
-    occurrences_of,
     packet_of,
     packet_of_failed_calls,
     run_or_operation,
@@ -25,7 +22,7 @@ from proofsweep.answers.explain.likely_items import LikelyItems
 from proofsweep.answers.explain.search import Search, searching
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.model.bounds import duration_of
-from proofsweep.model.runs import Plan
+from proofsweep.model.runs import Plan, new_run_id
 from proofsweep.settings import load_settings
 from proofsweep.text import printable
 from proofsweep.wiring.stores import results_for
@@ -66,14 +63,14 @@ def explain(
     if (named := run_or_operation(store, what)) is not None:
         kind = "run" if isinstance(named, Plan) else "operation"
         return _explain_whole(kind, what, packet_of_failed_calls(store, named), as_json=as_json)
-    span = None if since is None else duration_of(since)
-    with searching(store) as search:
-        likely = items_meant(search, what, span)
+    oldest = "" if since is None else new_run_id(datetime.now(UTC) - duration_of(since), "")
+    with searching(store, oldest) as search:
+        likely = search.likely(what)
         if likely.items > 1:
             _print_likely(likely, partial(next_command, config=config, results=results), as_json=as_json)
             listed = "" if likely.items == len(likely.rows) else f"; the first {len(likely.rows)} are listed"
             raise UsageError(f"{likely.items:,} items fit {printable(what)!r}{listed}. Explain one by its item_id.")
-        return _explain_part(search, what, likely, span, packet=packet, as_json=as_json)
+        return _explain_part(search, what, likely, packet=packet, as_json=as_json)
 
 
 def _explain_whole(kind: str, its_id: str, text: str, *, as_json: bool) -> int:
@@ -86,16 +83,14 @@ def _explain_whole(kind: str, its_id: str, text: str, *, as_json: bool) -> int:
     return ExitCode.ACCEPTED
 
 
-def _explain_part(
-    search: Search, what: str, likely: LikelyItems, since: timedelta | None, *, packet: bool, as_json: bool
-) -> int:
+def _explain_part(search: Search, what: str, likely: LikelyItems, *, packet: bool, as_json: bool) -> int:
     try:
-        item_id = likely.only or item_of_history(search, what, since)
+        item_id = likely.only or search.item(what)
     except ResultsError:
-        if _explain_call(search, what, since, as_json=as_json) or _explain_proof(search, what, as_json=as_json):
+        if _explain_call(search, what, as_json=as_json) or _explain_proof(search, what, as_json=as_json):
             return ExitCode.ACCEPTED
         raise
-    found = occurrences_of(search, item_id, since)
+    found = list(search.occurrences(item_id))
     text, erasures = packet_of((each.plan, each.exchanges) for each in found), search.erasures(item_id)
     if as_json:
         print_json(json_of_item(item_id, found, erasures) | {"support_packet": text})
@@ -114,9 +109,9 @@ def _print_likely(likely: LikelyItems, command: Callable[..., str], *, as_json: 
         _print_lines([line, f"  {command('explain', item_id)}"])
 
 
-def _explain_call(search: Search, request_id: str, since: timedelta | None, *, as_json: bool) -> bool:
+def _explain_call(search: Search, request_id: str, *, as_json: bool) -> bool:
     """Explain a call that an operation made; say whether there is one."""
-    found = explain_call(search, request_id, since)
+    found = explain_call(search, request_id)
     if found is None:
         return False
     operation, call = found

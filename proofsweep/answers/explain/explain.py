@@ -3,16 +3,14 @@
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 from proofsweep import __version__
-from proofsweep.answers.explain.likely_items import LikelyItems, likely_items
+from proofsweep.answers.explain.likely_items import LikelyItems
 from proofsweep.answers.explain.search import Occurrence, Search, searching
 from proofsweep.answers.explain.support_packet import SupportPacket, answer_of
 from proofsweep.contract import CONTRACT_VERSION
 from proofsweep.contract.verdicts import Verdict
-from proofsweep.errors import CatalogError, ResultsError
-from proofsweep.files.locations import path_of
+from proofsweep.errors import ResultsError
 from proofsweep.model.operations import Operation
 from proofsweep.model.reasons import advice_for_outcome
 from proofsweep.model.runs import Plan, new_run_id
@@ -27,24 +25,9 @@ _LIKELY = ("item_id", "file", "outcome", "verdict", "reason", "tags")
 _CALLS_LOOK_BACK = timedelta(days=35)
 
 
-def items_meant(search: Search, wanted: str, since: timedelta | None) -> LikelyItems:
-    """Return the items that a person may mean among those with a row of this span."""
-    return likely_items(search.connection, wanted, _location(wanted), _oldest(since))
-
-
-def item_of_history(search: Search, wanted: str, since: timedelta | None) -> str:
-    """Return the ID of the item that was meant by what older rows and calls have; ResultsError unless one fits."""
-    return search.item(wanted, _location(wanted), _oldest(since))
-
-
-def occurrences_of(search: Search, item_id: str, since: timedelta | None) -> list[Occurrence]:
-    """Return what happened to an item in runs of this span, newest first."""
-    return list(search.occurrences(item_id, _oldest(since)))
-
-
-def explain_call(search: Search, request_id: str, since: timedelta | None) -> tuple[Operation, Row] | None:
+def explain_call(search: Search, request_id: str) -> tuple[Operation, Row] | None:
     """Find the call of an operation by its request ID; by default in the last weeks, since monitoring makes many."""
-    return search.call(request_id, new_run_id(datetime.now(UTC) - (since or _CALLS_LOOK_BACK), ""))
+    return search.call(request_id, search.oldest or new_run_id(datetime.now(UTC) - _CALLS_LOOK_BACK, ""))
 
 
 def run_or_operation(results: Results, wanted: str) -> Plan | Operation | None:
@@ -66,17 +49,6 @@ def packet_of(calls: Iterable[tuple[Plan | Operation, Iterable[Row]]]) -> str:
     for named, rows in calls:
         packet.add(named, rows)
     return packet.text(CONTRACT_VERSION, f"proofsweep {__version__}")
-
-
-def _oldest(since: timedelta | None) -> str:
-    return "" if since is None else new_run_id(datetime.now(UTC) - since, "")
-
-
-def _location(wanted: str) -> str:
-    try:
-        return path_of(wanted, str(Path.cwd()))
-    except CatalogError:
-        return wanted
 
 
 def lines_of(item_id: str, found: Sequence[Occurrence], erasures: Sequence[Row] = ()) -> Iterator[str]:

@@ -6,13 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 import duckdb
 
+from proofsweep.answers.explain.likely_items import LikelyItems, likely_items
 from proofsweep.answers.explain.support_packet import COLUMNS
 from proofsweep.answers.views.connection import tables_of
 from proofsweep.answers.views.views import quoted
-from proofsweep.errors import ResultsError
+from proofsweep.errors import CatalogError, ResultsError
+from proofsweep.files.locations import path_of
 from proofsweep.model.items import PROOF_PREFIX, WorkItem
 from proofsweep.model.operations import Operation
 from proofsweep.model.proofs import GONE
@@ -47,26 +50,33 @@ _CALL = ", ".join(COLUMNS)
 
 
 @contextmanager
-def searching(results: Results) -> Iterator["Search"]:
+def searching(results: Results, oldest: str = "") -> Iterator["Search"]:
     with tables_of(results) as connection:
-        yield Search(results, connection)
+        yield Search(results, connection, oldest)
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Searches one store. `oldest` leaves out runs and operations whose IDs sort before it."""
+    """Searches one store."""
 
     results: Results
     connection: duckdb.DuckDBPyConnection
+    oldest: str  # runs and operations whose IDs sort before it are left out
 
-    def item(self, wanted: str, location: str, oldest: str = "") -> str:
+    def likely(self, wanted: str) -> LikelyItems:
+        return likely_items(self.connection, wanted, _location(wanted), self.oldest)
+
+    def item(self, wanted: str) -> str:
         """Return the ID of the item that is meant, exactly or by its location's end; ResultsError unless one fits."""
-        if not self._rows("FROM store.plans WHERE run_id >= ? LIMIT 1", oldest):
-            raise ResultsError(f"There is no run in {self.results.store.url}{' that began since' if oldest else ''}.")
-        since = f"store.verdicts WHERE run_id >= {quoted(oldest)}"
+        if not self._rows("FROM store.plans WHERE run_id >= ? LIMIT 1", self.oldest):
+            began = " that began since" if self.oldest else ""
+            raise ResultsError(f"There is no run in {self.results.store.url}{began}.")
+        since = f"store.verdicts WHERE run_id >= {quoted(self.oldest)}"
         request_ids = "uploads_request_id, verify_request_id, storage_request_id"
         fits = f"(audio = ? OR ? IN (item_id, {request_ids}))"
-        exact = self._rows(f"SELECT item_id FROM {since} AND {fits} ORDER BY run_id DESC LIMIT 1", location, wanted)
+        exact = self._rows(
+            f"SELECT item_id FROM {since} AND {fits} ORDER BY run_id DESC LIMIT 1", _location(wanted), wanted
+        )
         by_end = exact or self._rows(
             f"SELECT item_id, any_value(audio) AS audio FROM {since} AND ends_with(audio, ?) GROUP BY item_id",
             f"/{wanted}",
@@ -75,15 +85,15 @@ class Search:
             named = "; ".join(sorted(printable(str(row["audio"])) for row in by_end)[:_MOST_NAMED])
             several = f"{len(by_end):,} items end in {printable(wanted)}"
             raise ResultsError(f"{several}; give the whole location of one: {named}")
-        return str(by_end[0]["item_id"]) if by_end else self._item_of_call(wanted, oldest)
+        return str(by_end[0]["item_id"]) if by_end else self._item_of_call(wanted)
 
-    def occurrences(self, item_id: str, oldest: str = "") -> Iterator[Occurrence]:
+    def occurrences(self, item_id: str) -> Iterator[Occurrence]:
         """Yield what happened to an item in each run, newest first; what an active leg has not published is missing."""
         found: defaultdict[str, dict[int, Row | None]] = defaultdict(dict)
         unfinished = "SELECT run_id FROM store.plans WHERE remaining > 0 AND run_id >= ?"
-        for run_id in (str(row["run_id"]) for row in self._rows(unfinished, oldest)):
+        for run_id in (str(row["run_id"]) for row in self._rows(unfinished, self.oldest)):
             found[run_id] = dict.fromkeys(self._planned_rows(run_id, item_id))
-        for row in self._rows(f"{_whole('verdicts')} WHERE item_id = ? AND run_id >= {quoted(oldest)}", item_id):
+        for row in self._rows(f"{_whole('verdicts')} WHERE item_id = ? AND run_id >= {quoted(self.oldest)}", item_id):
             found[str(row["run_id"])][int(str(row["manifest_row"]))] = row
         for run_id in sorted((run_id for run_id, rows in found.items() if rows), reverse=True):
             yield from self._in_run(self.results.plan(run_id), found[run_id])
@@ -94,7 +104,6 @@ class Search:
         return self._rows(f"{_whole('erasures')} SEMI JOIN {proofs} WHERE {is_gone} ORDER BY asked_at DESC", item_id)
 
     def call(self, request_id: str, oldest: str) -> tuple[Operation, Row] | None:
-        """Return the call of an operation, or of a pass of monitoring, that has a request ID; None without one."""
         of_operations = f"store.exchanges ANTI JOIN store.plans USING (run_id) WHERE run_id >= {quoted(oldest)}"
         for row in self._rows(f"SELECT run_id, {_CALL} FROM {of_operations} AND request_id = ?", request_id):
             operation = Operations(self.results).operation(str(row["run_id"]))
@@ -131,9 +140,9 @@ class Search:
     def _rows(self, query: str, *values: str) -> list[Row]:
         return list(self.connection.sql(query, params=values).to_arrow_table().to_pylist())
 
-    def _item_of_call(self, request_id: str, oldest: str) -> str:
+    def _item_of_call(self, request_id: str) -> str:
         """Find a request that did not lead to an outcome: a retried one, or one for an item that remains."""
-        of_runs = f"store.exchanges SEMI JOIN store.plans USING (run_id) WHERE run_id >= {quoted(oldest)}"
+        of_runs = f"store.exchanges SEMI JOIN store.plans USING (run_id) WHERE run_id >= {quoted(self.oldest)}"
         query = f"SELECT run_id, manifest_row FROM {of_runs} AND request_id = ? ORDER BY run_id DESC LIMIT 1"
         for run_id, row in (each.values() for each in self._rows(query, request_id)):
             if not isinstance(row, int):
@@ -182,6 +191,13 @@ class Search:
                 line=None if line is None else str(line),
                 answered_by=None if row is None else names.get(row["answered_by_row"]),
             )
+
+
+def _location(wanted: str) -> str:
+    try:
+        return path_of(wanted, str(Path.cwd()))
+    except CatalogError:
+        return wanted
 
 
 def _whole(table: str) -> str:

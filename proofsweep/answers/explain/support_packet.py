@@ -16,6 +16,7 @@ from proofsweep.model.tables.columns import Row
 from proofsweep.text import printable
 
 _MOST_CALLS = 10
+_FAILURES = {"timeout": "no answer in time", "connection": "connection broken", "bad_answer": "unusable answer"}
 
 ENDPOINTS: Mapping[str, str] = {
     Call.HEALTH: "GET /health",
@@ -94,12 +95,7 @@ class SupportPacket:
 
 
 def answer_of(exchange: Row) -> str:
-    words = [exchange["status"], exchange["error_code"]]
-    words += [
-        {"timeout": "no answer in time", "connection": "connection broken", "bad_answer": "unusable answer"}.get(
-            str(exchange["failure"])
-        )
-    ]
+    words = [exchange["status"], exchange["error_code"], _FAILURES.get(str(exchange["failure"]))]
     return printable(" ".join(str(word) for word in words if word is not None)) or "no answer"
 
 

@@ -7,12 +7,9 @@ import pytest
 
 from proofsweep.answers.explain.explain import (
     explain_call,
-    item_of_history,
-    items_meant,
     json_of_item,
     lines_of,
     lines_of_proof,
-    occurrences_of,
     packet_of,
     packet_of_failed_calls,
     run_or_operation,
@@ -52,9 +49,9 @@ def test_a_file_is_explained_with_all_its_calls(store: Results, monkeypatch: pyt
     monkeypatch.chdir(Path("/"))
 
     with searching(store) as search:
-        likely = items_meant(search, "music/a song.wav", None)
-        item_id = item_of_history(search, "music/a song.wav", None)
-        found = occurrences_of(search, item_id, None)
+        likely = search.likely("music/a song.wav")
+        item_id = search.item("music/a song.wav")
+        found = list(search.occurrences(item_id))
 
     packet = packet_of((each.plan, each.exchanges) for each in found)
     assert likely.only == item_id == "a"
@@ -73,8 +70,9 @@ def test_a_run_is_explained_by_its_failed_calls(store: Results) -> None:
 
 def test_only_younger_runs_are_searched(store: Results) -> None:
     """The run is a year old."""
-    with searching(store) as search, pytest.raises(ResultsError, match=r"There is no run in .* that began since"):
-        item_of_history(search, "a", timedelta(days=1))
+    oldest, said = new_run_id(datetime.now(UTC) - timedelta(days=1), ""), r"There is no run in .* that began since"
+    with searching(store, oldest) as search, pytest.raises(ResultsError, match=said):
+        search.item("a")
 
 
 def test_a_run_is_told_from_a_file(store: Results) -> None:
@@ -91,8 +89,8 @@ def test_a_call_of_an_operation_is_explained(tmp_path: Path) -> None:
     leave_operation(results, operation, [call_of(operation, "r-1"), call_of(operation, "r-2", status=500)])
 
     with searching(results) as search:
-        found = explain_call(search, "r-1", None)
-        assert explain_call(search, "r-3", None) is None
+        found = explain_call(search, "r-1")
+        assert explain_call(search, "r-3") is None
 
     packet = packet_of_failed_calls(results, operation)
     assert found is not None

@@ -47,8 +47,8 @@ def leave_planned(results: Results, item_id: str, row: int, run_id: str) -> None
 
 def item_in(results: Results, wanted: str, oldest: str = "") -> str:
     """Search for an item."""
-    with searching(results) as search:
-        return search.item(wanted, wanted, oldest)
+    with searching(results, oldest) as search:
+        return search.item(wanted)
 
 
 def occurrences_in(results: Results, item_id: str) -> list[Occurrence]:
