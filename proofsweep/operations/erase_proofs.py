@@ -13,8 +13,6 @@ from io import StringIO
 from pathlib import Path
 
 from proofsweep.answers.views.connection import opened
-from proofsweep.contract.headers import AnswerHeaders
-from proofsweep.contract.models import EraseProofResponse
 from proofsweep.endings import EndedBy
 from proofsweep.errors import CallFailed, ResultsError, RunMustStop, UsageError
 from proofsweep.model.operations import OperationKind
@@ -58,16 +56,10 @@ def _erased(partner: Partner, proof_id: str, clock: Callable[[], datetime]) -> E
     except CallFailed as failed:
         facts = {"http_status": failed.status, "reason": failed.reason, "request_id": failed.request_id}
         return replace(blank, answered_at=clock(), **facts)  # type: ignore[arg-type]  # facts of their types
-    return _answered(replace(blank, answered_at=clock()), answer, headers)
-
-
-def _answered(blank: Erasure, answer: EraseProofResponse, headers: AnswerHeaders) -> Erasure:
-    """Keep what was received; an answer about another proof, or with another word, is no receipt."""
-    is_of_another = answer.proof_id not in {None, blank.proof_id}
+    is_of_another = answer.proof_id not in {None, proof_id}  # it is no receipt, nor is one with another word
     reason = "bad_answer" if is_of_another else None if answer.outcome in GONE else "unknown_outcome"
-    return replace(
-        blank, outcome=answer.outcome, erased_at=answer.erased_at, request_id=headers.request_id, reason=reason
-    )
+    received = {"outcome": answer.outcome, "erased_at": answer.erased_at, "request_id": headers.request_id}
+    return replace(blank, answered_at=clock(), reason=reason, **received)  # type: ignore[arg-type]  # of their types
 
 
 def _is_outage(erasure: Erasure) -> bool:
@@ -102,7 +94,6 @@ def read_proof_list(proof_ids: Sequence[str], file: Path | None) -> ProofList:
 
 
 def names_of(results: Results, environment: str, wanted: ProofList) -> dict[str, str]:
-    """Return the files of proofs, as the newest row of `verdicts` that names a proof says it."""
     query = (
         "SELECT proof_id, arg_max(coalesce(relative_path, audio), finished_at) FROM verdicts "
         "SEMI JOIN (SELECT unnest(?) AS proof_id) USING (proof_id) GROUP BY proof_id"

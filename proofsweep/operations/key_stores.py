@@ -153,20 +153,3 @@ def _told(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise ConfigError(f"The key's place {path} cannot be written ({error.strerror}).") from error
-
-
-def key_store_of(
-    blocks: SecretBlocks, new_key_file: Path | None, file: Path | None, block: str | None, variable: str | None
-) -> KeyStore:
-    """Return where a new key goes: a named file, else where the old one is; ConfigError if that is a variable."""
-    if new_key_file is not None:
-        return FileKeyStore.of(new_key_file, is_new=True)
-    if file is not None:
-        return FileKeyStore.of(file)
-    if block is not None:
-        return BlockKeyStore(block, blocks)
-    where = "no place" if variable is None else f"the environment variable {variable}"
-    raise ConfigError(
-        f"The settings keep the key in {where}, where it cannot be replaced: give --new-key-file with a path for the "
-        "new key. Nothing was rotated."
-    )

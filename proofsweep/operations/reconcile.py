@@ -181,6 +181,5 @@ def masters_of(results: Results, run_id: str) -> tuple[str | None, bool]:
 
 
 def newest_proofs(partner: Partner, limit: int) -> tuple[list[ProofSummary], str | None]:
-    """List the newest proofs, and say why the listing may not be whole; nothing is stored."""
     listing = ProofListing(partner)
     return list(islice(chain.from_iterable(listing.pages()), limit)), listing.problem

@@ -129,10 +129,7 @@ class SidecarRecovery:
         with self.budget.promised():
             content, said = self._sealed(item)
         row: Row = {
-            "proof_id": item.proof_id,
-            "item_id": item.item_id,
-            "audio": item.audio,
-            "sidecar": item.sidecar,
+            **{name: getattr(item, name) for name in ("proof_id", "item_id", "audio", "sidecar")},
             "recovered_to": None,
             "sidecar_bytes": len(content) or None,
             "sidecar_sha256": sha256(content).hexdigest() if content else None,
@@ -164,14 +161,10 @@ class SidecarRecovery:
             self.journals.delete(operation_id)
 
     def _local(self, item: ProvenItem) -> bytes | None:
-        try:
-            return (
-                None
-                if item.current_sidecar is None
-                else read_sidecar(item.current_sidecar, self.most_bytes, self.files)
-            )
-        except SourceError:
-            return None
+        with suppress(SourceError):
+            if item.current_sidecar is not None:
+                return read_sidecar(item.current_sidecar, self.most_bytes, self.files)
+        return None
 
     def _skipped(self, item: ProvenItem) -> str | None:
         """Return why nothing may be written beside an audio: its sidecar would be taken for that of another file."""

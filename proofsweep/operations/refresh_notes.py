@@ -154,7 +154,6 @@ class NoteRefresh:
 
 
 def refresh_notes(context: OperationContext, max_calls: int | None = None) -> NotesRefreshed:
-    """Ask for the notes of accepted proofs that have no ready one, with as many calls as bound and quota allow."""
     wanted = wanted_notes(context.results, context.environment, context.clock())
     if not wanted:
         return NotesRefreshed(operation_id=None, wanted=0, states={})

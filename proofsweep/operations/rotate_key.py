@@ -14,7 +14,7 @@ same command goes on wherever an earlier one ended; two at once do the same thin
 """
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,10 +23,10 @@ from http import HTTPStatus
 from pydantic import SecretStr
 
 from proofsweep.contract.headers import AnswerHeaders
-from proofsweep.contract.models import RotatedKeyResponse
+from proofsweep.contract.models import KeyRecord, RotatedKeyResponse
 from proofsweep.endings import EndedBy
 from proofsweep.errors import CallFailed, ConfigError, ProofsweepError, ResultsError, RotationUnfinished, RunMustStop
-from proofsweep.model.key_rotation import REPLAY_WINDOW, Rotation, RotationIntent, is_recent, why_conflict
+from proofsweep.model.key_rotation import REPLAY_WINDOW, ListedKey, Rotation, RotationIntent, is_recent, why_conflict
 from proofsweep.operations.key_stores import KeyStore
 from proofsweep.operations.operation_log import RotationLog
 from proofsweep.partner.keys import fingerprint, usable_key
@@ -238,10 +238,28 @@ def new_idempotency_key() -> str:
     return secrets.token_hex(16)
 
 
-def unfinished_rotation(begun: RotationIntent | None, left: Sequence[str]) -> str | None:
-    """Return which rotation was not finished, and where its new key is left; None if there is neither."""
-    if begun is None and not left:
-        return None
-    since = "" if begun is None else f" began at {begun.requested_at:%Y-%m-%d %H:%M} UTC and"
-    where = f"; its new key is in {' and '.join(left)}" if left else ""
-    return f"a rotation of this key{since} was not finished{where}: run `proofsweep keys rotate` again"
+def list_keys(partner: Partner, rotations: Iterable[Rotation], key_fingerprint: str) -> list[ListedKey]:
+    """Ask for all pages, and add to each key what the recorded rotations tell of it."""
+    rotations = list(rotations)
+    made: dict[str | None, Rotation] = {each.new_key_id: each for each in rotations if each.new_key_id is not None}
+    replaced: dict[str | None, Rotation] = {each.key_id: each for each in rotations if each.key_id is not None}
+    in_use = next((key_id for key_id, each in made.items() if each.new_key_fingerprint == key_fingerprint), None)
+
+    def listed(record: KeyRecord) -> ListedKey:
+        is_in_use = None if in_use is None else record.key_id == in_use
+        return ListedKey(record, is_in_use, made.get(record.key_id), replaced.get(record.key_id))
+
+    return [listed(record) for record in _all_keys(partner)]
+
+
+def _all_keys(partner: Partner) -> Iterator[KeyRecord]:
+    """Follow the pages; the contract gives the whole inventory without `limit`, and allows a cursor all the same."""
+    cursor, seen = None, set[str | None]()
+    while cursor not in seen:
+        seen.add(cursor)
+        page = partner.keys(cursor=cursor)
+        yield from page.keys
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+    raise CallFailed("The list of keys does not end: a cursor came twice.", stage="keys", reason="bad_answer")

@@ -22,12 +22,10 @@ from proofsweep.model.pruning import Keep, Prunable, Pruning
 from proofsweep.operations import erase_proofs as erasing
 from proofsweep.operations import reconcile, recovery, refresh_notes
 from proofsweep.operations.erase_proofs import read_proof_list as read_proof_list  # noqa: PLC0414 - commands name it
-from proofsweep.operations.key_stores import KeyStore, key_store_of
-from proofsweep.operations.list_keys import list_keys
+from proofsweep.operations.key_stores import BlockKeyStore, FileKeyStore, KeyStore
 from proofsweep.operations.operation_log import RotationLog
 from proofsweep.operations.operation_work import OperationContext
-from proofsweep.operations.rotate_key import Rotated, RotateKey, new_idempotency_key
-from proofsweep.operations.rotate_key import unfinished_rotation as told_of_rotation
+from proofsweep.operations.rotate_key import Rotated, RotateKey, list_keys, new_idempotency_key
 from proofsweep.partner.keys import fingerprint
 from proofsweep.settings import Settings
 from proofsweep.store.operations import Operations
@@ -91,7 +89,6 @@ def masters_of(settings: Settings, run_id: str) -> tuple[str | None, bool]:
 
 
 def listed_keys(settings: Settings, read_block: ReadBlock | None) -> list[ListedKey]:
-    """Ask for all keys of the partner; one keyed call for each page. Nothing is written."""
     engine, rotations = engine_for(settings, read_block), Rotations(results_for(settings))
     return list_keys(engine.partner, rotations.answered(), engine.key_fingerprint)
 
@@ -99,7 +96,17 @@ def listed_keys(settings: Settings, read_block: ReadBlock | None) -> list[Listed
 def key_store_for(settings: Settings, blocks: SecretBlocks, new_key_file: Path | None) -> KeyStore:
     """Return where a new key goes: a named file, else where the old one is; ConfigError if that is a variable."""
     kept = settings.service
-    return key_store_of(blocks, new_key_file, kept.api_key_file, kept.api_key_block, kept.api_key_env)
+    if new_key_file is not None:
+        return FileKeyStore.of(new_key_file, is_new=True)
+    if kept.api_key_file is not None:
+        return FileKeyStore.of(kept.api_key_file)
+    if kept.api_key_block is not None:
+        return BlockKeyStore(kept.api_key_block, blocks)
+    where = "no place" if kept.api_key_env is None else f"the environment variable {kept.api_key_env}"
+    raise ConfigError(
+        f"The settings keep the key in {where}, where it cannot be replaced: give --new-key-file with a path for the "
+        "new key. Nothing was rotated."
+    )
 
 
 def rotate_key(
@@ -133,7 +140,11 @@ def unfinished_rotation(settings: Settings, blocks: SecretBlocks) -> str | None:
     left: list[str] = []
     with suppress(ConfigError):  # the key is in a variable, and nobody has named a file
         left = key_store_for(settings, blocks, named).leftovers()
-    return told_of_rotation(begun, left)
+    if begun is None and not left:
+        return None
+    since = "" if begun is None else f" began at {begun.requested_at:%Y-%m-%d %H:%M} UTC and"
+    where = f"; its new key is in {' and '.join(left)}" if left else ""
+    return f"a rotation of this key{since} was not finished{where}: run `proofsweep keys rotate` again"
 
 
 def _try_key(settings: Settings, log: RotationLog, key: SecretStr) -> None:

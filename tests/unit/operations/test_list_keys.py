@@ -7,7 +7,7 @@ import pytest
 from proofsweep.errors import CallFailed
 from proofsweep.model.exchanges import Call
 from proofsweep.model.key_rotation import Rotation
-from proofsweep.operations.list_keys import list_keys
+from proofsweep.operations.rotate_key import list_keys
 from proofsweep.partner.partner import Partner
 
 from ..scripted_service import NOW, Scripted, ScriptedService
