@@ -17,8 +17,7 @@ from proofsweep.model.selection import Selection
 from proofsweep.settings import Settings
 from proofsweep.text import printable
 from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.legs import claimed_next_leg
-from proofsweep.wiring.retries import run_of_retry
+from proofsweep.wiring.legs import claimed_next_leg, run_of_retry
 from proofsweep.wiring.runs import bounds_for, coverage_for, runs_of_catalog
 from proofsweep.wiring.stores import path_here
 from proofsweep.wiring.watching import alert_scope

@@ -104,10 +104,7 @@ _stopped: list[Engine] = []
 
 
 def engine_for(settings: Settings, read_block: ReadBlock | None = None) -> Engine:
-    """Return this process's engine for these settings; one whose leg was stopped is made anew.
-
-    ConfigError if the key cannot be had, ResultsError if it was used with another service.
-    """
+    """Return this process's engine, anew after a stop; ConfigError or ResultsError if the key cannot be used."""
     name = settings.model_dump_json()
     with _lock:
         if name in _engines and _engines[name].stop.reason is not None:
@@ -132,7 +129,6 @@ def active_leg() -> "LegContext | None":
 
 
 def leg_progress() -> LegProgress | None:
-    """Return what a display beside the work shows of this process's leg; None before and after it."""
     leg = active_leg()
     return None if leg is None else leg.progress
 
@@ -162,7 +158,6 @@ def service_or_trouble(
 def asked(
     settings: Settings, read_block: ReadBlock, ask: Callable[[Partner], _Answer]
 ) -> tuple[_Answer, Exchange, str]:
-    """Ask the service something; return the answer, its last exchange and the base URL."""
     seen: list[Exchange] = []
     partner = engine_for(settings, read_block).partner.in_new_session(seen.append)
     return asked_or_explained(partner, ask), seen[-1], partner.base_url

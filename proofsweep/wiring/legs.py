@@ -1,4 +1,4 @@
-"""Legs, from the settings: what the process that holds one works with, and what its worker processes do."""
+"""Legs, from the settings: what the process that holds one works with, its worker processes, and what retries do."""
 
 import math
 import os
@@ -8,7 +8,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from pydantic import TypeAdapter
+
 from proofsweep import __version__
+from proofsweep.answers.describe_run import run_worked_on_by
+from proofsweep.endings import EndedBy
 from proofsweep.files.locations import path_of
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.items import Mode
@@ -34,7 +38,14 @@ from proofsweep.verify.item.verify_item import VerifyContext
 from proofsweep.verify.leg.audit_trail import AuditTrail
 from proofsweep.verify.leg.heartbeat import Heartbeat
 from proofsweep.verify.leg.leg_context import LegContext, RemainingItems
-from proofsweep.verify.leg.leg_session import LegRequest, claimed_leg, leg_session, plan_to_work_on, settle_last_leg
+from proofsweep.verify.leg.leg_session import (
+    BOUNDS,
+    LegRequest,
+    claimed_leg,
+    leg_session,
+    plan_to_work_on,
+    settle_last_leg,
+)
 from proofsweep.verify.leg.worker_process import (
     Close,
     GrantedBudget,
@@ -49,7 +60,7 @@ from proofsweep.verify.leg.worker_process import (
 from proofsweep.wiring.engines import Engine, build_engine, close_engines, known_good_for, say_if_fewer, utc_now
 from proofsweep.wiring.key_sources import ReadBlock
 from proofsweep.wiring.lanes import lane_sharing, remembered_rate
-from proofsweep.wiring.runs import QUOTA_PROBE_SECONDS, bounds_for
+from proofsweep.wiring.runs import QUOTA_PROBE_SECONDS, bounds_for, resumable_since
 from proofsweep.wiring.stores import path_here, results_for
 
 CONTROL_WAIT_SECONDS = 10.0
@@ -247,3 +258,34 @@ def settle_dead_leg(settings: Settings, run_id: str) -> None:
     """Settle the last leg of a run if its process is gone; RunIsActive if it is alive."""
     results = results_for(settings)
     settle_last_leg(results, results.plan(run_id), utc_now)
+
+
+_BOUNDS = TypeAdapter(Bounds)
+
+
+def run_of_retry(settings: Settings, flow_run_id: str | None, bounds: Bounds) -> tuple[str | None, Bounds]:
+    """Return the run that a flow run goes on with, and what its leg may spend; None if it begins as for the first time.
+
+    A person's retry goes on with the run that it worked on, and may spend what the flow run might. One that was killed
+    has what is left of its bounds. If it had only resumed an older run, it may still plan one of its own.
+    RunIsActive if the process that was thought dead is alive.
+    """
+    results = results_for(settings)
+    run_id = None if flow_run_id is None else run_worked_on_by(results, flow_run_id, resumable_since())
+    if run_id is None:
+        return None, bounds
+    settle_last_leg(results, results.plan(run_id), utc_now)
+    legs = Legs(results, run_id)
+    last, first = legs.holder(legs.last()), legs.holder(1)
+    receipt = legs.receipt(legs.last()) or {}
+    was_killed = receipt.get("ended_by") == EndedBy.KILLED
+    if last is None or not was_killed or last.facts.get("flow_run_id") != flow_run_id:
+        return run_id, bounds
+    has_planned = first is not None and first.facts.get("flow_run_id") == flow_run_id
+    return run_id if has_planned else None, _left_of(last.facts[BOUNDS], receipt)
+
+
+def _left_of(claimed: object, receipt: dict[str, object]) -> Bounds:
+    bounds, counts = _BOUNDS.validate_python(claimed), receipt.get("counts")
+    spent = int(counts["calls"]) if isinstance(counts, dict) else 0
+    return bounds if bounds.max_calls is None else replace(bounds, max_calls=max(0, bounds.max_calls - spent))

@@ -219,7 +219,6 @@ def run_to_resume(settings: Settings, catalog: str | None = None, selection: Sel
 
 
 def supersede_older(settings: Settings, new: Plan) -> None:
-    """Mark the unfinished runs of a catalog that are older than a new one, which takes their place."""
     results = results_for(settings)
     unfinished.supersede_older(results, unfinished_runs(results), new, utc_now)
 

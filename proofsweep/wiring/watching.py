@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from dataclasses import fields
 from functools import partial
 
 from proofsweep.alerts.check import Check
@@ -47,7 +48,6 @@ def tell(settings: Settings, gather: Gather, read_block: ReadBlock | None = None
 
 
 def tell_of_stop(settings: Settings, stop: RunMustStop, catalog: str | None, read_block: ReadBlock | None) -> list[str]:
-    """Tell of a run that could not begin, with the location of its catalog if it has one."""
     scope, state = alert_scope(settings), state_of_ending(stop.ended_by)
     end = end_of_flow(scope, "verify-catalog", state, stop.message, catalog=catalog, away=stop.catalog)
     return tell(settings, end, read_block)
@@ -90,11 +90,10 @@ def deliver_test(settings: Settings, read_block: ReadBlock | None) -> tuple[Deli
 
 
 def monitor_and_tell(settings: Settings, read_block: ReadBlock | None) -> tuple[Monitored, Delivery]:
-    """Make one pass of monitoring, and tell those whom the settings name, if they do."""
     monitored, notifier = monitor_service(settings, read_block), notifier_for(settings, read_block)
     if notifier is None:
         return monitored, Delivery(monitored.alerts, untold=[each.cause for each in monitored.alerts])
-    return monitored, notifier.notify(*monitored.gather())
+    return monitored, notifier.notify(monitored.alerts, monitored.over)
 
 
 def monitor_service(settings: Settings, read_block: ReadBlock | None = None) -> Monitored:
@@ -111,7 +110,6 @@ def monitor_service(settings: Settings, read_block: ReadBlock | None = None) -> 
 
 
 def notifier_for(settings: Settings, read_block: ReadBlock | None, flow_page: str | None = None) -> Notifier | None:
-    """Return what notifies those whom the settings name; None if that is nobody."""
     try:
         receivers = receivers_for(settings, read_block)
     except ConfigError as trouble:
@@ -160,15 +158,8 @@ def watched_folder(
 
 
 def given_up_items(settings: Settings) -> set[str]:
-    """Return the items of all watched folders that no pass tries again; ResultsError if the store cannot be read."""
     return folders.given_up_items(ingest_store(settings.results.url), _rules(settings))
 
 
 def _rules(settings: Settings) -> IngestRules:
-    ingest = settings.ingest
-    return IngestRules(
-        settle_seconds=ingest.settle_seconds,
-        pair_seconds=ingest.pair_seconds,
-        tries=ingest.tries,
-        batch_wait_seconds=ingest.batch_wait_seconds,
-    )
+    return IngestRules(**settings.ingest.model_dump(include={each.name for each in fields(IngestRules)}))

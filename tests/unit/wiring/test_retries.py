@@ -11,8 +11,7 @@ from proofsweep.model.runs import Plan
 from proofsweep.settings import Settings
 from proofsweep.store.legs import Legs
 from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.legs import claimed_next_leg
-from proofsweep.wiring.retries import run_of_retry
+from proofsweep.wiring.legs import claimed_next_leg, run_of_retry
 from proofsweep.wiring.runs import plan_catalog
 from proofsweep.wiring.stores import results_for
 
