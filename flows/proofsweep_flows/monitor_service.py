@@ -29,7 +29,7 @@ def monitor_service(config: str | None = None, results: str | None = None) -> St
 
     def work(settings: Settings) -> State[Any]:
         monitored = watching.monitor_service(settings, read_block)  # (1)
-        tell_alerts(watching.alert_scope(settings), monitored.gather)  # (2)
+        tell_alerts(watching.alert_scope(settings), lambda: (monitored.alerts, monitored.over))  # (2)
         line = line_of_round(monitored.batch.probes)
         if any(alert.kind is AlertKind.KEY_REFUSED for alert in monitored.alerts):
             return Failed(name="KeyRefused", message=line)

@@ -91,7 +91,6 @@ def _here(scope: AlertScope) -> About:
 
 
 def alerts_of_key(scope: AlertScope, key_in_use: str | None, now: datetime) -> list[Alert]:
-    """Tell of a key that ends: by what a person has set, and by the rotations that the store has of the environment."""
     own = (each for each in Rotations(scope.results).answered() if each.environment == scope.environment)
     found = [rotated_key_ends(rotation, key_in_use, now) for rotation in own]
     found.append(key_expires(scope.environment, scope.key_expires_at, now))

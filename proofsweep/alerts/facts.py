@@ -82,7 +82,6 @@ def _instant(text: object) -> datetime | None:
 
 
 def killed_work(results: Results, environment: str, since: datetime) -> Iterator[FlowEnd]:
-    """Return the newest operations of each kind, and the last pass over each folder, that were killed."""
     operations, url = Operations(results), results.store.url
     read = map(operations.operation, operations.ids(new_run_id(since, "")))
     newest = {each.kind: each for each in read if each is not None and each.environment == environment}
@@ -132,7 +131,6 @@ def head_after(results: Results, run: RunStatus) -> str | None:
 
 
 def end_of_run(results: Results, run: RunStatus, now: datetime, *, tries_left: bool = False) -> FlowEnd:
-    """Put the end of a leg into words, with the counts and reasons of its run; its last leg has ended."""
     items, remaining, failed, head = run.plan.items, run.remaining, run.rows("failed"), head_after(results, run)
     holder = Legs(results, run.plan.run_id).holder(run.legs[-1].leg)
     but = "" if run.answered else ", and none was answered"

@@ -65,9 +65,6 @@ class Monitored:
     alerts: Sequence[Alert]  # that hold now, told before or not
     over: Sequence[str]  # the begins of causes that are over
 
-    def gather(self) -> tuple[Sequence[Alert], Sequence[str]]:
-        return self.alerts, self.over
-
 
 def monitor(scope: AlertScope, probe: Callable[[], ProbeBatch]) -> Monitored:
     """Make one pass: (1) probe, (2) write what was found, (3) decide."""

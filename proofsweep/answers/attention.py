@@ -83,7 +83,6 @@ def attention_groups(
 
 
 def named_files(results: Results, run: RunStatus) -> list[NamedFile]:
-    """Name the first files of a run that need attention, by its first parts."""
     plan, found = run.plan, list[NamedFile]()
     root = "" if plan.catalog_root is None else path_of(plan.catalog_root, "/")
     names = results.parts_of("verdicts", plan) if any(map(run.rows, NEED_ATTENTION)) else []

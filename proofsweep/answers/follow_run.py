@@ -77,10 +77,7 @@ def heartbeats_of(results: Results, leg: OpenLeg, waiting: Waiting = Waiting()) 
 
 
 def stop_run(results: Results, run_id: str, wait_seconds: float, waiting: Waiting = Waiting()) -> StopReport:
-    """Ask the process that works on a run to stop in good order, and wait until its leg has ended, but not for longer.
-
-    A process that seems dead is asked too: another machine's clock may be wrong. ResultsError if there is no such run.
-    """
+    """Ask a run's process to stop in good order, even one that seems dead (clocks differ), and wait for its end."""
     run = describe_run(results, run_id)
     leg = run.open_leg
     if leg is None or leg.is_gone:

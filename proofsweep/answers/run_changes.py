@@ -140,11 +140,9 @@ PREVIOUS = "previous"
 
 
 def comparison_of(results: Results, now: Plan, against: str) -> Comparison:
-    """Choose what to compare a run with.
+    """Choose what to compare with: `previous` (how each file stood), `baseline` (the first whole run), or a named run.
 
-    `previous` is how each file stood before. `baseline` is the first finished whole run of the catalog. Anything else
-    names a run. ResultsError if there is no such run, or nothing to compare it with; UsageError if the runs are of two
-    environments.
+    ResultsError if there is no such run, or nothing to compare with; UsageError if the runs are of two environments.
     """
     if against not in {PREVIOUS, "baseline"}:
         before = results.plan(against)

@@ -74,7 +74,6 @@ def _pruned_note(pruned: Pruned) -> str:
 
 
 def unsent_pairs_note(reasons: Mapping[str, int]) -> list[str]:
-    """Return how many pairs of a catalog are not sent, because the sidecar's wire name is not set; nothing if none."""
     pairs = reasons.get(Reason.SIDECAR_FIELD_UNKNOWN, 0)
     note = (
         f"{pairs:,} of the rows are legacy pairs and NOT SENT: the sidecar's wire name is not set. Ask the partner for "
@@ -154,13 +153,8 @@ def json_of(run: RunStatus, results_url: str) -> dict[str, object]:
         "results": results_url,
         "pruned": None if run.pruned is None else asdict(run.pruned),
         "groups": [
-            {
-                "outcome": group.outcome,
-                "verdict": group.verdict,
-                "reason": group.reason,
-                "rows": group.rows,
-                "what_to_do": advice_for(group),
-            }
+            {name: getattr(group, name) for name in ("outcome", "verdict", "reason", "rows")}
+            | {"what_to_do": advice_for(group)}
             for group in run.groups
         ],
         "this_leg": last.counts if last else {},

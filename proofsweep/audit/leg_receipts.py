@@ -115,7 +115,6 @@ def _receipt_of(name: str, content: bytes) -> LegReceipt | None:
 
 
 def read_prunings(store: Store, run_id: str, findings: Findings) -> Sequence[Pruning]:
-    """Read the prunings of a run, the oldest first; an interrupted one is a note."""
     try:
         prunings = prunings_of(store, run_id)
         open_ones = [pruning for pruning in prunings if completed_at(store, pruning) is None]

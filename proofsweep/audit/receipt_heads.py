@@ -28,7 +28,6 @@ class ReceiptGraph:
         return "+".join(sorted({digest for name, digest in self.digests.items() if name not in named}))
 
     def held_by(self, head: str) -> tuple[set[str], list[str]]:
-        """Name the receipts that a head holds, and the digests in it that no receipt has."""
         by_digest = {digest: name for name, digest in self.digests.items()}
         digests = head.split("+")
         held: set[str] = set()
@@ -50,7 +49,6 @@ def checked_head(text: str) -> str:
 
 
 def read_graph(store: Store, run_ids: Iterable[str], findings: Findings) -> ReceiptGraph:
-    """Read all receipts, and see that each names the others as they are."""
     graph = ReceiptGraph()
     with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
         for receipts in pool.map(lambda run_id: read_receipts(store, run_id, Findings()), run_ids):

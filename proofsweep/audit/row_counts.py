@@ -64,7 +64,6 @@ def check_counts(
 
 
 def check_shard(store: Store, plan: Plan, shard: int, parts: Sequence[pa.Table], findings: Findings) -> None:
-    """Hold the rows of one shard's parts, of all legs, against each other and against the planned items."""
     first, count = shard * plan.shard_items, rows_of_shard(plan, shard)
     name = layout.shard_name(plan.run_id, shard)
     planned = _items(store.read(name))

@@ -61,11 +61,7 @@ class Kind:
 
 
 def kinds_of(connection: duckdb.DuckDBPyConnection, relation: str, tags: Mapping[str, Sequence[str]]) -> list[Kind]:
-    """Read the kinds of a relation, the largest first.
-
-    It has the columns `file`, `audio`, `item_id`, `outcome`, `reason`, `verify_request_id`, `since` and `tags`. Of each
-    tag the spellings are given.
-    """
+    """Read the kinds of a relation with the columns of `items`, the largest first; `tags` are spellings by tag."""
     counted = connection.execute(
         f"SELECT outcome, coalesce(reason, ''), count(*) FROM {relation} GROUP BY ALL ORDER BY 3 DESC, 1, 2"
     )

@@ -159,8 +159,6 @@ class Turned:
 
 
 class CatalogFacts:
-    """Answers about one state of the catalog; valid until its context ends."""
-
     def __init__(self, connection: duckdb.DuckDBPyConnection, choice: PageChoice) -> None:
         self._connection = connection
         self.tags = spellings_of(connection, choice)
@@ -170,7 +168,6 @@ class CatalogFacts:
         return CatalogCounts(*row)
 
     def by_catalog(self) -> list[tuple[str, CatalogCounts]]:
-        """Count the files of each catalog; one that several catalogs list counts in each."""
         found = self._connection.execute(_BY_CATALOG.format(counts=_COUNTS))
         return [(catalog, CatalogCounts(*row)) for catalog, *row in found.fetchall()]
 

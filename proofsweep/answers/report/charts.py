@@ -96,10 +96,7 @@ def night_line(title: str, nights: Sequence[NightResult], unit: str) -> Chart:
     chart = (
         _panel(values)
         .mark_line(strokeWidth=2, color=_COLOURS[0], point=alt.OverlayMarkDef(color=_COLOURS[0], size=30))
-        .encode(
-            x=_night_axis(names),
-            y=alt.Y("value:Q", title=unit, scale=alt.Scale(domain=[min(lowest, 99), 100])),
-        )
+        .encode(x=_night_axis(names), y=alt.Y("value:Q", title=unit, scale=alt.Scale(domain=[min(lowest, 99), 100])))
     )
     first, last = (f"{value['value']:.1f} {unit} on {value['night']}" for value in (values[0], values[-1]))
     return Chart(title, f"{title}: {first}, {last}.", _svg(chart))

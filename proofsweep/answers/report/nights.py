@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from proofsweep.answers.describe_run import newest_runs
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.answers.summary import ending_of
+from proofsweep.model.run_records import OUTCOMES
 from proofsweep.store.plans_and_parts import Results
 
 MOST_NIGHTS = 31  # of a trend
@@ -48,18 +49,12 @@ def nights_of(results: Results, environment: str, catalog: str | None) -> list[N
 
 
 def _night_of(run: RunStatus) -> NightResult:
-    accepted, rejected, failed, ineligible = (
-        run.rows(outcome) for outcome in ("accepted", "rejected", "failed", "ineligible")
-    )
     return NightResult(
         run_id=run.plan.run_id,
         identity=run.plan.identity,
         began=datetime.fromisoformat(run.plan.created_at).astimezone(UTC),
         ending=ending_of(run),
-        accepted=accepted,
-        rejected=rejected,
-        failed=failed,
-        ineligible=ineligible,
+        **{outcome: run.rows(outcome) for outcome in OUTCOMES},
         remaining=run.remaining,
         calls=run.total("calls"),
         seconds=run.seconds,

@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,11 +55,7 @@ class OpenStore:
 
 
 def opened(
-    results: Results,
-    environment: str | None = None,
-    *,
-    preferred: str | None = None,
-    asked: str = "",
+    results: Results, environment: str | None = None, *, preferred: str | None = None, asked: str = ""
 ) -> OpenStore:
     """Open a results store in DuckDB.
 
@@ -71,7 +67,8 @@ def opened(
     try:
         plans = _prepare(connection, results)
         chosen, others = _chosen(connection, results, environment, preferred)
-        tags = _tags_of(plans, chosen)
+        shown = (plan for plan in plans if plan.environment in chosen)
+        tags = list(dict.fromkeys(name for plan in shown for name in plan.tag_names))
         known = views(tags)
         _create_views(connection, chosen, read_by([asked.lower()], known) or known)
         return OpenStore(connection, chosen, others, tags)
@@ -125,10 +122,6 @@ def _create_views(connection: duckdb.DuckDBPyConnection, chosen: Sequence[str], 
     connection.execute(f"SET VARIABLE environments = [{', '.join(map(quoted, chosen))}]")
     for view in wanted:
         connection.execute(view.statement())
-
-
-def _tags_of(plans: Iterable[Plan], environments: Collection[str]) -> list[str]:
-    return list(dict.fromkeys(name for plan in plans if plan.environment in environments for name in plan.tag_names))
 
 
 def _of_operations(connection: duckdb.DuckDBPyConnection) -> list[str]:

@@ -43,17 +43,10 @@ class SelectedRows:
     has_gone: bool = False  # whether items that their catalog lists no more are among them
 
     @classmethod
-    def of(
-        cls,
-        results: Results,
-        run_id: str | None,
-        environment: str,
-        outcomes: Sequence[str] = OUTCOMES,
-    ) -> Self:
-        """Choose rows of a run; without one, of how each file stands now in an environment.
+    def of(cls, results: Results, run_id: str | None, environment: str, outcomes: Sequence[str] = OUTCOMES) -> Self:
+        """Choose rows of a run; without one, of how each file stands now in an environment, or the only one.
 
-        If the store has no run of that environment, but runs of one other, it is that one. ResultsError if there is no
-        such run, or no run at all, or it is not clear which environment is meant.
+        ResultsError if there is no such run, or no run at all, or it is not clear which environment is meant.
         """
         plan = None if run_id is None else results.plan(run_id)
         label = environment_in(results, environment) if plan is None else plan.environment

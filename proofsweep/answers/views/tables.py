@@ -47,13 +47,11 @@ VERDICTS_FILES = PARTS.format("verdicts")
 LISTINGS = ("run_id", "environment", "identity", "catalog")
 """Of each catalog the newest run that listed the whole of it."""
 PRUNED = ("run_id", "environment", "identity")
-_PLAN_COLUMNS = {
-    **dict.fromkeys(
-        ("run_id", "environment", "catalog", "identity", "catalog_kind", "created_at", "deployment"), "VARCHAR"
-    ),
-    "is_partial": "BOOLEAN",
-    **dict.fromkeys(("items", "skipped", "remaining", "failed"), "BIGINT"),
+_OF_PLAN = {
+    **dict.fromkeys(("run_id", "environment", "catalog", "identity", "catalog_kind", "created_at"), "VARCHAR"),
+    **dict.fromkeys(("items", "skipped"), "BIGINT"),
 }
+_PLAN_COLUMNS = _OF_PLAN | {"deployment": "VARCHAR", "is_partial": "BOOLEAN", "remaining": "BIGINT", "failed": "BIGINT"}
 _ITEM = "(item_id, environment)"
 NEWEST_KEY = "(item_id, environment, outcome IN ('accepted', 'rejected'))"
 """Of rows with the same key the newest is kept, as in the snapshot."""
@@ -70,10 +68,7 @@ NEWEST_FIRST = "epoch DESC, finished_at DESC, run_id DESC, leg DESC, manifest_ro
 
 
 def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> list[Plan]:
-    """Make the schema `store` over a results store, or make it anew; each query reads the parts that are there then.
-
-    The plans of its runs are returned, the newest first.
-    """
+    """Make or remake the schema `store`, and return the plans, the newest first; queries read what is there then."""
     index = RunIndex(results).refreshed()
     runs = list(index.newest_first())
     connection.execute("CREATE SCHEMA IF NOT EXISTS store")
@@ -179,16 +174,9 @@ def _pruned(results: Results, index: IndexedRuns) -> Iterator[Mapping[str, objec
 
 def _plan_row(run: RunRecord) -> Mapping[str, object]:
     return {
-        "run_id": run.plan.run_id,
-        "environment": run.plan.environment,
-        "catalog": run.plan.catalog,
-        "identity": run.plan.identity,
-        "catalog_kind": run.plan.catalog_kind,
-        "created_at": run.plan.created_at,
+        **{name: getattr(run.plan, name) for name in _OF_PLAN},
         "deployment": " ".join(_deployment(run)) or None,
         "is_partial": run.plan.catalog_kind == INGEST,
-        "items": run.plan.items,
-        "skipped": run.plan.skipped,
         "remaining": run.remaining,
         "failed": sum(rows for leg in run.legs if isinstance(rows := leg.counts.get("failed"), int)),
     }
