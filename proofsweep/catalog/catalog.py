@@ -67,7 +67,6 @@ class Ignored(Counter[Cause]):
         self.notes: list[str] = []
 
     def note(self, words: str) -> None:
-        """Count a cell over lines."""
         self[Cause.CELLS_OVER_LINES] += 1
         self.notes += [words] if len(self.notes) < _MOST_NOTES else []
 
@@ -226,7 +225,6 @@ class PartOfCatalog:
 
     @property
     def delimiters(self) -> AbstractSet[str]:
-        """Return what cuts the lines of the whole catalog."""
         return self._whole.delimiters
 
     @property

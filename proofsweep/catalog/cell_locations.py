@@ -66,8 +66,6 @@ def _forward(written: str) -> str:
 
 
 class CellLocations:
-    """Reads the cells of one catalog."""
-
     def __init__(self, base: CatalogBase, path_maps: Sequence[tuple[str, str]]) -> None:
         self._base = base
         self._maps = PathMaps(path_maps)

@@ -63,7 +63,6 @@ class Columns:
         return cls(audio, sidecar, item_id, tags, run, is_of_proofs, unknown, placed)
 
     def roles(self, header: Sequence[str]) -> list[tuple[str, str]]:
-        """Return each column of the header with what it is taken for."""
         named = self._roles
         return [(name, self.digests.get(index) or named.get(index, "tag")) for index, name in enumerate(header)]
 
@@ -73,7 +72,6 @@ class Columns:
 
     @property
     def is_header(self) -> bool:
-        """Whether the header has what a person asks for, and the audio."""
         return self.audio is not None and not self.unknown
 
     @staticmethod
@@ -82,14 +80,10 @@ class Columns:
         return not any(cell.strip() or isinstance(cell, Formula) for cell in cells)
 
     def tags_in(self, cells: Sequence[str]) -> dict[str, str]:
-        """Return a row's tags, without the empty ones."""
         return {name: value for name, at in self.tags.items() if (value := self.value(cells[at]))}
 
     def value(self, cell: str) -> str:
-        """Return a tag or an ID without outer blanks, and without the `.0` that other programs give to long numbers.
-
-        In a report of ours it is as it was.
-        """
+        """Return a tag or an ID without blanks, and without the `.0` that programs give to long numbers."""
         return cell if self.run is not None else _FLOAT.sub(r"\1", cell.strip())
 
     def formula_in(self, cells: Sequence[str]) -> str | None:

@@ -22,15 +22,12 @@ _OTHER_LETTER = re.compile("[\x80-\udc7f\udd00-\U0010ffff]")
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """How text is read."""
-
     name: str  # the codec's
     is_guess: bool = False  # only the letters speak for it; then names of files may stand in their own bytes
     has_raw_bytes: bool = False  # some bytes are not of it, which are kept as the names of files have them
 
     @property
     def words(self) -> str:
-        """Name it for a person."""
         names = {"cp1252": "Windows-1252", "utf-8": "UTF-8"}
         named = names.get(self.name, self.name.upper() if self.name.startswith("utf") else self.name)
         return f"{named} with bytes that are not" if self.has_raw_bytes else named

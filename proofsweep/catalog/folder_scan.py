@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from tempfile import TemporaryFile
 
@@ -75,11 +76,7 @@ class FolderScan:
         self._checksums = Checksums(self._base, source, self.ignored)
 
     def rows(self) -> Iterator[ManifestRow]:
-        """Walk the folder and give its audio; `ignored` is complete after the last row.
-
-        Raises:
-            CatalogError: the folder cannot be listed; or, at the end, it holds no audio.
-        """
+        """Walk the folder and give its audio; CatalogError if it cannot be listed or, at the end, holds none."""
         self.ignored, self._listing, self._walked = Ignored(dict.fromkeys(Cause, 0)), hashlib.sha256(), False
         self._numbers, self.batches, self.deliveries, self.orphans = count(), {}, None, []
         self._unfinished = set()
@@ -103,10 +100,7 @@ class FolderScan:
         self._walked = True
 
     def tag_names(self) -> list[str]:
-        """Return the supplier's, if a folder is one, and those of deliveries, if the folder holds one.
-
-        Before the first walk, that is found out by a look at its XML files.
-        """
+        """Return the names of all tags; before the first walk, XML files are looked at for those of deliveries."""
         if self._walked:
             are_there = self.deliveries is not None
         else:
@@ -140,12 +134,8 @@ class FolderScan:
                 self.ignored[cause] += 1
         self._checksums.read_folder(folder.location, lists, folder.files)
         found = filter(is_sidecar, (*folder.files, *folder.unfinished))
-        sidecars = Sidecars(
-            self._sidecar_names,
-            found,
-            audio,
-            lambda name: needs_sidecar(posixpath.join(folder.location, name), self._source),
-        )
+        may_need = partial(needs_sidecar, self._source, folder.location)
+        sidecars = Sidecars(self._sidecar_names, found, audio, may_need)
         self._unfinished |= {posixpath.join(folder.location, name) for name in folder.unfinished}
         for name in audio:
             if sidecars.of_audio.get(name) in folder.unfinished:
@@ -169,7 +159,6 @@ class FolderScan:
         return None
 
     def row_at(self, location: str) -> ManifestRow:
-        """Return the row of one file, whatever it is, and whether it is there or not."""
         return row_with_facts(
             self._source.facts,
             self._base,
@@ -256,10 +245,10 @@ class FolderScan:
         )
 
 
-def needs_sidecar(location: str, source: Source) -> bool:
+def needs_sidecar(source: Source, folder: str, name: str) -> bool:
     """Look into a file that shares a sidecar's name with others; one that cannot be read may need it."""
     try:
-        with open_audio(location, source) as audio:
+        with open_audio(posixpath.join(folder, name), source) as audio:
             can_be_pair = judge_content(audio.audio_format, Mode.LEGACY_PAIR, audio.unlisted) is None
             return can_be_pair and not audio.has_credential()
     except SourceError as error:
@@ -273,7 +262,7 @@ def sidecars_in(folder: str, names: SidecarNames, files: Files) -> Mapping[str, 
         names,
         filter(names.covers, known),
         (name for name in known if is_audio_name(name) and not names.covers(name)),
-        lambda name: needs_sidecar(posixpath.join(folder, name), files),
+        partial(needs_sidecar, files, folder),
     )
     paired = ((posixpath.join(folder, audio), sidecar) for audio, sidecar in sidecars.of_audio.items())
     return {audio: (posixpath.join(folder, sidecar), known[sidecar]) for audio, sidecar in paired}

@@ -62,7 +62,6 @@ def is_manifest_name(path: str) -> bool:
 
 
 def has_one_header(path: str) -> bool:
-    """Return whether all records of a manifest have the same columns."""
     return _READERS.get(_suffix_of(path)) is not _json_lines
 
 
@@ -96,13 +95,9 @@ def encoding_of_manifest(path: str, source: Source = _LOCAL, given: Encoding | N
 def records_of(
     path: str, source: Source = _LOCAL, note: Note | None = None, read_as: ReadAs | None = None
 ) -> Iterator[Record]:
-    """Read a manifest from its start, compressed with gzip or not.
+    """Read a manifest, compressed with gzip or not; `note` takes its bytes before the first record is given.
 
-    `note` takes the bytes of the very file that is read, before its first record is given.
-
-    Raises:
-        CatalogError: one line that names the line of the file if there is one, or says that the file changed while it
-            was read; possibly after many good records.
+    CatalogError, possibly after many good records, names the line if there is one, or says that the file changed.
     """
     with _opened(path, source) as (file, plain):
         before = file.facts()

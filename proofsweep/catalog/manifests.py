@@ -83,11 +83,10 @@ class Manifests:
         self._beside = lru_cache(FOLDERS_KEPT)(lambda folder: sidecars_in(folder, names, files))
 
     def rows(self) -> Iterator[ManifestRow]:
-        """Read the manifests from the start, with the facts of each file; objects are listed once, not requested.
+        """Read the manifests, with the facts of each file; objects are listed once, not requested.
 
-        Raises:
-            CatalogError: a manifest cannot be read further, or changed meanwhile; or, at the end, there was no row, or
-                two rows have one id and different audio.
+        CatalogError if one cannot be read further, or changed; or, at the end, if there was no row, or one id has
+        different audio.
         """
         digest, self._digest, self.ignored = hashlib.sha256(), None, Ignored()
         numbers, ids = count(), RepeatedIds()
@@ -272,8 +271,6 @@ class Manifests:
 
 @dataclass(frozen=True, slots=True)
 class _NamedFiles:
-    """The files that one record names."""
-
     audio: Sequence[str]  # how the location may be meant, the likeliest first; none if the cell is empty
     sidecar: Sequence[str]
     item_id: str | None

@@ -3,7 +3,6 @@
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 from unicodedata import normalize
 
@@ -16,31 +15,23 @@ from proofsweep.model.items import FileFacts, Unlisted
 from proofsweep.model.reasons import Reason
 
 
-@dataclass(slots=True)
-class Prefixes:
-    """Folders of keys; when there are more than `most`, all are shortened to a common depth."""
+def prefixes_of(folders: Iterable[str], most: int) -> list[str]:
+    """Return the prefixes to list for some folders of keys, sorted, none within another.
 
-    most: int
-    _depth: int | None = None
-    _folders: set[str] = field(default_factory=set)
-
-    def add(self, folder: str) -> None:
-        """Take the folder of one key; empty for the bucket itself."""
-        self._folders.add(self._shortened(folder))
-        while len(self._folders) > self.most:
-            self._depth = max(each.count("/") for each in self._folders)
-            self._folders = {self._shortened(each) for each in self._folders}
-
-    def chosen(self) -> list[str]:
-        """Return the prefixes to list, sorted; none lies within another."""
-        chosen: list[str] = []
-        for folder in sorted(self._folders, key=lambda each: each.split("/") if each else []):
-            if not chosen or not f"{folder}/".startswith(f"{chosen[-1]}/" if chosen[-1] else ""):
-                chosen.append(folder)
-        return chosen
-
-    def _shortened(self, folder: str) -> str:
-        return folder if self._depth is None else "/".join(folder.split("/")[: self._depth])
+    When there are more than `most`, all are shortened to a common depth; the empty one is the bucket itself.
+    """
+    depth: int | None = None
+    shortened: set[str] = set()
+    for folder in folders:
+        shortened.add("/".join(folder.split("/")[:depth]))
+        while len(shortened) > most:
+            depth = max(each.count("/") for each in shortened)
+            shortened = {"/".join(each.split("/")[:depth]) for each in shortened}
+    chosen: list[str] = []
+    for prefix in sorted(shortened, key=lambda each: each.split("/") if each else []):
+        if not chosen or not f"{prefix}/".startswith(f"{chosen[-1]}/" if chosen[-1] else ""):
+            chosen.append(prefix)
+    return chosen
 
 
 # Rows in more folders of a bucket are looked up in the folders above, among keys that nobody wants.
@@ -48,7 +39,6 @@ MOST_LISTINGS = 100
 # A listing ends after so many keys, and so many more for each wanted row; then sizes stay unknown until the items run.
 _SPARE_KEYS = 200_000
 _KEYS_PER_ROW = 100
-_BATCH_ROWS = 1_000
 # `real` is the key of an object that is there instead of a missing one, in another form of Unicode or another case.
 _TABLE = """
     CREATE TABLE object (root TEXT, key TEXT, size INTEGER, version TEXT, modified REAL, is_listed INTEGER DEFAULT 0,
@@ -82,8 +72,12 @@ class ObjectLookup:
         for each in (composed, caseless):
             self._table.create_function(each.__name__, 1, each, deterministic=True)
         self._table.execute(_TABLE)
-        for root, prefixes in self._note(locations).items():
-            for prefix in prefixes.chosen():
+        for root, key in map(root_and_key, locations):
+            with suppress(UnicodeEncodeError):
+                self._table.execute("INSERT OR IGNORE INTO object (root, key) VALUES (?, ?)", (root, key))
+        for (root,) in self._table.execute("SELECT DISTINCT root FROM object").fetchall():
+            keys = self._table.execute("SELECT key FROM object WHERE root = ?", (root,))
+            for prefix in prefixes_of((key.rpartition("/")[0] for (key,) in keys), MOST_LISTINGS):
                 self._list(root, prefix)
         self._look_for_others(top)
 
@@ -116,14 +110,6 @@ class ObjectLookup:
         found: tuple[Any, ...] | None = self._table.execute(_ROW.format(column), root_and_key(location)).fetchone()
         return found
 
-    def _note(self, locations: Iterable[str]) -> dict[str, Prefixes]:
-        prefixes: dict[str, Prefixes] = {}
-        for root, key in map(root_and_key, locations):
-            with suppress(UnicodeEncodeError):
-                self._table.execute("INSERT OR IGNORE INTO object (root, key) VALUES (?, ?)", (root, key))
-                prefixes.setdefault(root, Prefixes(MOST_LISTINGS)).add(key.rpartition("/")[0])
-        return prefixes
-
     def _list(self, root: str, prefix: str) -> None:
         """List from the first wanted key to the last one, up to a number of keys in proportion to the wanted rows."""
         start = f"{prefix}/" if prefix else ""
@@ -138,8 +124,10 @@ class ObjectLookup:
         except SourceError as error:
             if isinstance(error.__cause__, Exception) and failure_of(error.__cause__).kind is FailureKind.NO_BUCKET:
                 self._missing_buckets.add(root)
-            else:
-                self._raise_unless_readable(error, f"{root}/{first}")
+            elif error.reason == Reason.SOURCE_FORBIDDEN:
+                self._must_be_readable(f"{root}/{first}")
+            elif error.reason != Reason.UNREADABLE_FILE:  # one odd key breaks it
+                raise
             return
         if not bad:  # else what is not listed may be there
             self._table.execute(_COVER, (root, start, end or start + _LAST))
@@ -159,12 +147,8 @@ class ObjectLookup:
                 listed = self._files.listed(place, _before(min(forms)), bad=set())
                 self._take(_SET_REAL, root, listed, max(forms), _SPARE_KEYS)
 
-    def _raise_unless_readable(self, listing: SourceError, location: str) -> None:
-        """Leave sizes unknown if listing is forbidden or one odd key breaks it, as long as an object can be read."""
-        if listing.reason == Reason.UNREADABLE_FILE:
-            return
-        if listing.reason != Reason.SOURCE_FORBIDDEN:
-            raise listing
+    def _must_be_readable(self, location: str) -> None:
+        """Leave sizes unknown if listing is forbidden, as long as an object can be read."""
         try:
             self._files.facts(location)
         except SourceError as error:
@@ -175,22 +159,22 @@ class ObjectLookup:
         self, update: str, root: str, listed: Iterator[tuple[str, FileFacts]], last: str, most_keys: int
     ) -> str | None:
         """Store what is listed up to the last wanted key; give the key where the listing ended early, else None."""
-        waiting: list[tuple[int, str, float | None, str, str]] = []
-        is_sorted, before, end = True, "", None
-        for number, (key, facts) in enumerate(listed):
-            is_sorted = is_sorted and before <= key
-            before = key
-            if is_sorted and key > last:
-                break
-            if number >= most_keys:
-                end = key if is_sorted else ""
-                break
-            waiting.append((facts.size_bytes, facts.version, facts.modified, key, root))
-            if len(waiting) == _BATCH_ROWS:
-                self._table.executemany(update, waiting)
-                waiting = []
-        self._table.executemany(update, waiting)
-        return end
+        ends: list[str] = []
+
+        def cells() -> Iterator[tuple[int, str, float | None, str, str]]:
+            is_sorted, before = True, ""
+            for number, (key, facts) in enumerate(listed):
+                is_sorted = is_sorted and before <= key
+                before = key
+                if is_sorted and key > last:
+                    return
+                if number >= most_keys:
+                    ends.append(key if is_sorted else "")
+                    return
+                yield facts.size_bytes, facts.version, facts.modified, key, root
+
+        self._table.executemany(update, cells())
+        return ends[0] if ends else None
 
 
 def _forms(key: str, prefix: str) -> list[str]:

@@ -69,7 +69,6 @@ class Sidecars:
                     waiting -= self._settle(self._claims(pattern, waiting, form, sidecars), needs_one)
 
     def orphans(self) -> list[str]:
-        """Return the sidecars that no audio claimed, sorted."""
         return sorted(self._found - {*self.of_audio.values(), *self.contested.values()})
 
     def _claims(

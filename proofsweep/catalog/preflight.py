@@ -28,16 +28,8 @@ SIDECAR_BYTES = 1024 * 1024
 _ONE_FILE_FORMATS = frozenset({AudioFormat.WAV, AudioFormat.RF64, AudioFormat.BW64})
 _PAIR_FORMATS = _ONE_FILE_FORMATS | {AudioFormat.AIFF, AudioFormat.CAF, AudioFormat.MP3, AudioFormat.M4A}
 
-_FORMAT_BY_ENDING = {
-    "mp3": AudioFormat.MP3,
-    "aif": AudioFormat.AIFF,
-    "aiff": AudioFormat.AIFF,
-    "caf": AudioFormat.CAF,
-    "m4a": AudioFormat.M4A,
-    "flac": AudioFormat.FLAC,
-    "ogg": AudioFormat.OGG,
-    "oga": AudioFormat.OGG,
-}
+_NO_WAV = _PAIR_FORMATS - _ONE_FILE_FORMATS | {AudioFormat.FLAC, AudioFormat.OGG}
+_FORMAT_BY_ENDING = {each.value: each for each in _NO_WAV} | {"aif": AudioFormat.AIFF, "oga": AudioFormat.OGG}
 """Endings that leave no doubt; a file named `.wav` may hold anything."""
 
 
@@ -51,7 +43,6 @@ class SizeLimits:
     is_sidecar_field_known: bool = True  # while it is not, no pair is sent, of any size (contract, Naming note)
 
     def audio(self, mode: Mode) -> int:
-        """Return the largest audio size for a mode."""
         return self.one_file if mode is Mode.ONE_FILE else self.pair
 
 
@@ -136,7 +127,19 @@ def judge_content(audio_format: AudioFormat, mode: Mode, unlisted: str | None = 
     is_unknown = audio_format is AudioFormat.UNKNOWN
     named = (unlisted or "not a known audio format") if is_unknown else audio_format.upper()
     if mode is Mode.ONE_FILE:
-        return None if audio_format in _ONE_FILE_FORMATS else _not_a_wav(audio_format, named)
+        if audio_format in _ONE_FILE_FORMATS:
+            return None
+        if audio_format in _PAIR_FORMATS:
+            return Ineligible(
+                Reason.NOT_WAV,
+                f"The content is {named}, and only WAV/BWF can be verified without a sidecar: ask the supplier for a "
+                "credentialed WAV, or for this file's sidecar.",
+            )
+        return Ineligible(
+            Reason.UNLISTED_FORMAT,
+            f"The content is {named}: ask the supplier for the credentialed WAV as it was issued, or for AIFF, CAF, "
+            "MP3 or M4A with its sidecar.",
+        )
     if audio_format in _PAIR_FORMATS or (is_unknown and unlisted is None):
         return None
     return Ineligible(
@@ -150,20 +153,6 @@ def judge_name(ending: str, mode: Mode) -> Ineligible | None:
     """Say why a file will probably not be sent, by its name's ending alone; its content decides when the item runs."""
     named = _FORMAT_BY_ENDING.get(ending)
     return None if named is None else judge_content(named, mode)
-
-
-def _not_a_wav(audio_format: AudioFormat, named: str) -> Ineligible:
-    if audio_format in _PAIR_FORMATS:
-        return Ineligible(
-            Reason.NOT_WAV,
-            f"The content is {named}, and only WAV/BWF can be verified without a sidecar: ask the supplier for a "
-            "credentialed WAV, or for this file's sidecar.",
-        )
-    return Ineligible(
-        Reason.UNLISTED_FORMAT,
-        f"The content is {named}: ask the supplier for the credentialed WAV as it was issued, or for AIFF, CAF, MP3 or "
-        "M4A with its sidecar.",
-    )
 
 
 def _judge_sidecar(facts: FileFacts | None, limits: SizeLimits) -> Ineligible | None:

@@ -47,11 +47,8 @@ class RowChoice:
     ) -> None:
         """Check an SQL condition on the columns of the manifest and on what is known of the files; None for any row.
 
-        Audio or sidecar must be modified later than `newer_than`, if that is given.
-
-        Raises:
-            UsageError: it is no condition, or names a column that is not there.
-            CatalogError: the columns cannot be read.
+        Audio or sidecar must be modified later than `newer_than`, if that is given. UsageError if it is no condition,
+        or names a column that is not there; CatalogError if the columns cannot be read.
         """
         self._where, self._newer_than = where, newer_than
         self._known: Mapping[str, _Column] = {}

@@ -50,11 +50,7 @@ _BROKEN = (
 
 
 def sheet_rows(file: IO[bytes], sheet: str | None = None) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number and the cells of each row that is not empty, of the first visible sheet or of a named one.
-
-    Raises:
-        ValueError: it is no workbook that can be read, it is too large, or it has no such sheet.
-    """
+    """Yield the number and cells of each row of a sheet that is not empty; ValueError if it cannot be read."""
     try:
         with WorkbookArchive(file) as archive:
             yield from _rows(archive, sheet)
@@ -109,7 +105,6 @@ class _MergedCells:
         return sum(min(last, self._width) - first + 1 for (first, _, last, _), _ in self._active)
 
     def filled(self, cells: list[str]) -> list[str]:
-        """Return the cells of a row, those of ranges too."""
         for (first, _, last, _), value in self._active:
             for column in range(first, min(last, self._width) + 1):
                 cells += [""] * (column - len(cells))

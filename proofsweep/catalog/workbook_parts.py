@@ -80,7 +80,10 @@ class WorkbookArchive(ZipFile):
     def part(self, name: str, most_bytes: int = _MOST_BYTES) -> WorkbookPart:
         """Open a part; ValueError if it may not be read, KeyError if there is none."""
         info = self.getinfo(name)
-        _refuse_packing(info)
+        if info.flag_bits & 1:
+            raise ValueError("it has a password: save it without one")
+        if info.compress_type not in {ZIP_STORED, ZIP_DEFLATED}:  # others take memory that the file chooses
+            raise ValueError(f"it is not packed as workbooks are: {EXPORT}")
         if info.file_size > most_bytes:  # no more than stands there is unpacked
             raise ValueError(
                 f"its part {name} has {info.file_size:,} bytes, and at most {most_bytes:,} are read: {EXPORT}"
@@ -88,13 +91,5 @@ class WorkbookArchive(ZipFile):
         return WorkbookPart(name, self.open(info))
 
     def read(self, name: str | ZipInfo, pwd: bytes | None = None) -> bytes:  # noqa: ARG002 - ZipFile has it
-        """Read a part as a whole."""
         with self.part(name.filename if isinstance(name, ZipInfo) else name, _MOST_PIECE_BYTES) as part:
             return part.read()
-
-
-def _refuse_packing(info: ZipInfo) -> None:
-    if info.flag_bits & 1:
-        raise ValueError("it has a password: save it without one")
-    if info.compress_type not in {ZIP_STORED, ZIP_DEFLATED}:  # others take memory that the file chooses
-        raise ValueError(f"it is not packed as workbooks are: {EXPORT}")

@@ -33,10 +33,7 @@ _LINES_IN_VAIN = 1_000
 
 
 class Checksums:
-    """The lists of one reading of a catalog; close it at the end. A catalog without lists pays nothing for it.
-
-    What cannot be compared is counted in `ignored`, and is never damage.
-    """
+    """The lists of one reading of a catalog; what cannot be compared is counted in `ignored`, and is no damage."""
 
     def __init__(self, base: CatalogBase, source: Source, ignored: Ignored) -> None:
         self._base = base
@@ -53,11 +50,7 @@ class Checksums:
             self._files = None
 
     def read_named(self, lists: Sequence[str], source: Source) -> None:
-        """Read the lists that a person names, wherever they lie; relative paths are from the list, or the root.
-
-        Raises:
-            CatalogError: one of them cannot be read, or holds no checksum.
-        """
+        """Read the lists that a person names, wherever they lie; CatalogError if one has no checksum of ours."""
         for location in lists:
             folder = posixpath.dirname(location)
             folder = folder if is_within(folder, self._base.root) else self._base.root
@@ -135,10 +128,7 @@ class Checksums:
     def _in_list(
         self, found: Iterable[ChecksumLine], folder: str, *, checked: str | None = None, is_named: bool = False
     ) -> Iterator[DeclaredFile]:
-        """Yield what a list says, whose paths are relative to a folder.
-
-        `checked` is the file whose checksum this alone is, if it is one: the name without the list's ending.
-        """
+        """Yield what a list says; `checked` is the one file that `song.wav.md5` is the checksum of."""
         for each in found:
             names = self._named_by(each.path, folder, checked, is_named=is_named)
             self._ignored[Cause.UNUSED_CHECKSUMS] += not names
@@ -152,10 +142,7 @@ class Checksums:
         return [named for named in found if named is not None]
 
     def _named(self, path: str, folder: str, *, is_named: bool) -> str | None:
-        """Return a path's name as seen from the root.
-
-        A list that was found names files in its own folder and below: those above it are rows already.
-        """
+        """Return a path as seen from the root; a list that was found names no file above its own folder."""
         leads_up = posixpath.normpath(path).startswith("..") and not is_named
         if not path or leads_up or is_windows(path):
             return None

@@ -3,13 +3,11 @@
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import NamedTuple
 
 from proofsweep.files.names import composed
 from proofsweep.model.items import raw_bytes
 
-_BATCH_LINES = 1_000
 _TABLE = """
     CREATE TABLE declared (
         file BLOB, algorithm TEXT, digest TEXT, is_named INTEGER, bag BLOB, is_seen INTEGER DEFAULT 0,
@@ -30,8 +28,6 @@ _CONTRADICTED = "SELECT count(*) FROM declared WHERE digest = ''"
 
 
 class DeclaredFile(NamedTuple):
-    """One digest of one file."""
-
     named: str  # as seen from the catalog's root
     algorithm: str
     digest: str
@@ -51,12 +47,8 @@ class DeclaredFiles:
 
     def add(self, found: Iterable[DeclaredFile]) -> int:
         """Take what a list says, all of it or nothing if it cannot be read to its end; return how many digests."""
-        waiting, added = iter(found), 0
         with self._table:
-            while batch := list(islice(waiting, _BATCH_LINES)):
-                self._table.executemany(_ADD, map(_cells, batch))
-                added += len(batch)
-        return added
+            return self._table.executemany(_ADD, map(_cells, found)).rowcount
 
     def digests_of(self, named: str) -> dict[str, str]:
         return dict(self._table.execute(_FIND, (_key(named),)))

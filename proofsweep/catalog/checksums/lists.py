@@ -4,6 +4,7 @@ import posixpath
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import partial
 from io import BytesIO, TextIOWrapper
 from typing import Final
 
@@ -30,15 +31,12 @@ _ESCAPES: Final = {r"\\": "\\", r"\n": "\n", r"\r": "\r"}
 
 @dataclass(frozen=True, slots=True)
 class ChecksumLine:
-    """One line that can be compared."""
-
     algorithm: str
     digest: str  # in lower-case hex
     path: str  # as written, without escapes; empty if the line names none
 
 
 def is_list_name(name: str) -> bool:
-    """Return whether a file's name is that of a checksum list, or of a checksum of one file."""
     if _suffix_algorithm(name) is not None:
         return True
     found = _LIST_NAME.fullmatch(name)
@@ -111,19 +109,13 @@ _ESCAPE = re.compile(r"%(0A|0D|25)", re.IGNORECASE)
 
 
 def payload_manifests(names: Collection[str]) -> dict[str, str | None]:
-    """Return the payload manifests among a folder's files, each with its algorithm; none if the folder is no bag.
-
-    An algorithm that is not compared is None.
-    """
+    """Return the payload manifests of a bag, each with its algorithm, or None if that is not compared."""
     found = map(_MANIFEST.fullmatch, names if MARK in names else ())
     return {each[0]: algorithm_named(each[1]) for each in found if each is not None}
 
 
 def path_in_bag(written: str) -> str | None:
-    """Return a payload file's path as seen from the bag's folder; None if it is not of the payload.
-
-    Only line ends and the percent sign are escaped (RFC 8493, 2.1.3).
-    """
+    """Return the path of a file of the payload, or None; line ends and `%` are escaped (RFC 8493, 2.1.3)."""
     path = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), written.removeprefix("./"))
     parts = path.split("/")
     return path if path.startswith(PAYLOAD) and not {"", ".", ".."} & {*parts} else None
@@ -132,7 +124,7 @@ def path_in_bag(written: str) -> str | None:
 def fetched_path(line: str) -> str | None:
     """Return the path of a line of `fetch.txt`, which is an address, a size and a path; None if it is none."""
     parts = line.split(None, 2)
-    return path_in_bag(parts[2]) if len(parts) == len(("address", "size", "path")) else None
+    return path_in_bag(parts[2]) if parts[2:] else None
 
 
 # A million files of 200 letters each: a larger file is no list.
@@ -145,11 +137,7 @@ _JUDGED_BYTES = 4 * 1024 * 1024
 
 
 def lines_of_list(location: str, source: Source) -> Iterator[str]:
-    """Yield the lines of a list without their ends, in the encoding that its bytes show.
-
-    Raises:
-        CatalogError: one line: it is not there, cannot be read, or is too large; possibly after many lines.
-    """
+    """Yield the lines of a list without their ends; CatalogError, of one line, may come after many of them."""
     try:
         yield from _lines_of(source.open(location))
     except (SourceError, OSError, ValueError) as error:
@@ -164,12 +152,11 @@ def _lines_of(file: OpenFile | None) -> Iterator[str]:
         before = file.facts()
         if before.size_bytes > MOST_BYTES:
             raise _too_large(f"{MOST_BYTES:,} bytes")
-        encoding = encoding_of(BytesIO(_whole_lines(plain.read(_JUDGED_BYTES))))
+        judged = plain.read(_JUDGED_BYTES)
+        encoding = encoding_of(BytesIO(judged[: judged.rfind(b"\n") + 1] or judged))  # not of half a letter at its end
         plain.seek(0)
         text = TextIOWrapper(plain, encoding.codec, encoding.errors, newline="\n")
-        number = 0
-        while line := text.readline(MOST_LINE_LETTERS + 1):
-            number += 1
+        for number, line in enumerate(iter(partial(text.readline, MOST_LINE_LETTERS + 1), ""), start=1):
             if number > MOST_LINES:
                 raise _too_large(f"{MOST_LINES:,} lines")
             if len(line) > MOST_LINE_LETTERS:
@@ -177,11 +164,6 @@ def _lines_of(file: OpenFile | None) -> Iterator[str]:
             yield line.rstrip("\r\n")
         if file.facts() != before:
             raise SourceError("It changed while it was read: let its delivery finish.", reason=Reason.SOURCE_CHANGED)
-
-
-def _whole_lines(content: bytes) -> bytes:
-    """Return the beginning of a list up to its last line end: what follows may be half a letter."""
-    return content[: content.rfind(b"\n") + 1] or content
 
 
 def _too_large(bound: str) -> SourceError:

@@ -54,10 +54,7 @@ class Deliveries:
         return ACKNOWLEDGEMENTS in within and ACKNOWLEDGEMENTS in within.split("/")
 
     def take(self, folder: Folder) -> tuple[Folder | None, list[XmlFile]]:
-        """Keep a folder of a delivery, and return any other without XML files that cannot be audio.
-
-        The second value is the messages that were found in it.
-        """
+        """Keep a folder of a delivery, or return it without XML that cannot be audio; and the messages in it."""
         xml = [found for name in folder.files if is_xml_name(name) and (found := self._look_into(folder, name))]
         messages = [each for each in xml if each.is_message]
         self._note_completion(folder, xml)
@@ -208,14 +205,8 @@ class Deliveries:
         return None
 
     def _release_of(self, folder: ReleaseFolder) -> Release:
-        newest = folder.newest
+        newest, at = folder.newest, folder.location
         if newest is None:
-            return Release(location=folder.location)
-        return Release(
-            location=folder.location,
-            release_id=newest.release_id,
-            sender=newest.sender,
-            message_id=newest.message_id,
-            is_test=newest.is_test,
-            is_purged=self._threads.is_withdrawn(newest),
-        )
+            return Release(at)
+        is_withdrawn = self._threads.is_withdrawn(newest)
+        return Release(at, newest.release_id, newest.sender, newest.message_id, newest.is_test, is_withdrawn)

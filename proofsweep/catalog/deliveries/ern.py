@@ -21,10 +21,7 @@ _SHOWN_LETTERS = 80
 
 
 def read_message(file: OpenFile) -> ErnMessage:
-    """Read a message of a release.
-
-    Raises SourceError: `unreadable_message` with the reason in one sentence; or the file cannot be read.
-    """
+    """Read a message of a release; SourceError, `unreadable_message`, gives the reason in one sentence."""
     reader = _Reader()
     for element in elements(file, _NAMES):
         if not reader.version:
@@ -111,7 +108,6 @@ class _Reader:
         self._others: list[str] = []
 
     def take_leaf(self, name: str, element: "_Element") -> None:
-        """Keep the first text of a leaf, until what it stands in ends."""
         parent, text = element.getparent(), (element.text or "").strip()
         if parent is None or not text:
             return

@@ -51,8 +51,6 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class XmlFile:
-    """An XML file of a folder."""
-
     location: str
     facts: FileFacts
     message: ErnMessage | None = None  # None if it is no message of a release, or cannot be read
@@ -74,7 +72,6 @@ def is_xml_name(name: str) -> bool:
 
 
 def has_message(folder: Folder, source: Source) -> bool:
-    """Whether a folder is that of a release."""
     locations = (posixpath.join(folder.location, name) for name in folder.files if is_xml_name(name))
     return any((found := examine(each, source)) is not None and found.is_message for each in locations)
 
@@ -123,11 +120,7 @@ def _manifest(location: str, file: OpenFile) -> XmlFile:
 
 
 def refuse_other_xml(location: str, file: OpenFile) -> bool:
-    """Return whether an XML file is the message of a release.
-
-    Raises:
-        CatalogError: it is another message, or one that cannot be read; one line, which says what to do.
-    """
+    """Return whether an XML file is the message of a release; CatalogError says which other one it is."""
     root = root_of(file.read_at(0, HEAD_BYTES))
     if root is not None and (words := _WORDS.get(root.lower())) is not None:
         raise CatalogError(f"{one_line(location)}: this is {words}")

@@ -47,8 +47,6 @@ class Recording(NamedTuple):
 
 
 class ErnMessage(NamedTuple):
-    """One message."""
-
     is_purge: bool
     message_id: str
     thread_id: str
@@ -97,7 +95,6 @@ class MessageSpool:
         self._ends = [0]
 
     def add(self, message: ErnMessage) -> int:
-        """Keep a message, and return its number, counted from 0."""
         self._file.seek(self._ends[-1])
         self._ends.append(self._ends[-1] + self._file.write(json.dumps(message).encode()))
         return len(self._ends) - 2
@@ -174,7 +171,6 @@ class Threads:
         return len({id(thread) for thread in self._threads.values()})
 
     def is_withdrawn(self, header: Header) -> bool:
-        """Whether the sender withdrew the release after this message."""
         times = (self._withdrawn.get(key, _NEVER) for key in _keys_of(header))
         return header.is_purge or (not header.is_test and max(times, default=_NEVER) > header.order)
 

@@ -22,8 +22,6 @@ TAG_NAMES: Final = (*_OF_RECORDING, *_OF_RELEASE, "resource", "technical", "batc
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Naming:
-    """How messages name one file."""
-
     item_id: str
     file: MessageFile
     tags: Mapping[str, str]  # without those of the batch and the release's folder

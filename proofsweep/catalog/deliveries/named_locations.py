@@ -107,7 +107,10 @@ class ListedFolders:
 
     def top_of(self, location: str) -> str | None:
         """Return the nearest top folder that holds a folder, or is it."""
-        return next((each for each in _upwards(location) if each in self._tops), None)
+        while location and location not in self._tops:
+            above = posixpath.dirname(location)
+            location = "" if above == location else above
+        return location or None
 
     def _names_in(self, location: str) -> list[str]:
         folder = self._folders.get(location)
@@ -115,10 +118,3 @@ class ListedFolders:
             return self._below[location]
         left_out = (name for names in folder.left_out.values() for name in names)
         return [*self._below[location], *folder.files, *folder.unfinished, *left_out]
-
-
-def _upwards(location: str) -> Iterator[str]:
-    before = ""
-    while location and location != before:
-        yield location
-        before, location = location, posixpath.dirname(location)

@@ -100,11 +100,9 @@ def root_of(head: bytes) -> str | None:
 
     It only guesses, so that a message that cannot be read is still known as one.
     """
-    root = _ROOT.search(_COMMENT.sub("", _text_of(head)))
-    return None if root is None else root[1]
-
-
-def _text_of(head: bytes) -> str:
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return head.decode("utf-16", "replace")
-    return head.replace(b"\0", b"").decode("latin-1")
+        text = head.decode("utf-16", "replace")
+    else:
+        text = head.replace(b"\0", b"").decode("latin-1")
+    root = _ROOT.search(_COMMENT.sub("", text))
+    return None if root is None else root[1]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from obstore.store import MemoryStore
 
 from proofsweep.catalog import object_lookup
-from proofsweep.catalog.object_lookup import ObjectLookup, Prefixes
+from proofsweep.catalog.object_lookup import ObjectLookup, prefixes_of
 from proofsweep.errors import SourceError
 from proofsweep.files.bucket_files import BucketFiles
 from proofsweep.model.items import FileFacts, Unlisted
@@ -175,14 +175,6 @@ def test_when_an_object_was_modified_is_as_the_listing_says() -> None:
     assert found.modified == listed.modified
 
 
-def chosen(folders: list[str], most: int) -> list[str]:
-    """Choose prefixes for the folders of some keys."""
-    prefixes = Prefixes(most)
-    for folder in folders:
-        prefixes.add(folder)
-    return prefixes.chosen()
-
-
 @pytest.mark.parametrize(
     ("folders", "expected"),
     [
@@ -198,13 +190,13 @@ def chosen(folders: list[str], most: int) -> list[str]:
 )
 def test_folders_are_listed_by_themselves_until_there_are_too_many(folders: list[str], expected: list[str]) -> None:
     """Then those above them are, and at last the bucket; never one within another."""
-    assert chosen(folders, most=3) == expected
+    assert prefixes_of(folders, 3) == expected
 
 
 @given(st.lists(st.lists(st.sampled_from("ab-"), max_size=4).map("/".join), max_size=30))
 def test_every_folder_lies_in_exactly_one_prefix(folders: list[str]) -> None:
     """Whatever the order in which they come."""
-    prefixes = chosen(folders, most=4)
+    prefixes = prefixes_of(folders, 4)
 
     assert len(prefixes) <= 4
     for folder in folders:
