@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-# chosen: the part of a class's rate that is kept for the less urgent ones, so that none of them stands still.
+# The part of a class's rate that is kept for the less urgent ones, so that none of them stands still.
 _KEPT_SHARE = 0.15
-# chosen: within which time the slots that a less urgent process has in hand should be used. The contract states no
+# Within which time the slots that a less urgent process has in hand should be used. The contract states no
 # lifetime of a slot.
 _SLOT_SECONDS = 15.0
 

@@ -5,7 +5,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 
 from proofsweep.endings import EndedBy
@@ -81,7 +81,7 @@ class OperationLog:
         self.flush()
         document = dict(facts) | self.counts.document()
         document |= {"ended_by": ended_by, "why": why, "finished_at": self._clock().isoformat()}
-        document["parts"] = [part.document() for part in self._parts]
+        document["parts"] = [asdict(part) for part in self._parts]
         self._operations.write_receipt(self.operation, document)
 
     def _hold(self, table: str, row: Row) -> None:

@@ -22,9 +22,6 @@ class Part:
     rows: int
     sha256: str
 
-    def document(self) -> dict[str, object]:
-        return {"name": self.name, "rows": self.rows, "sha256": self.sha256}
-
 
 def receipted_parts(receipt: Mapping[str, Any]) -> list[Part]:
     """Return the parts that a receipt names; KeyError, ValueError or TypeError if it is damaged."""

@@ -86,7 +86,6 @@ class ConcurrencyLimit:
                 del self._refused[number]
 
 
-# All chosen, and checked together in benchmarks/simulation.
 _FEWEST = 8.0  # uploads at the start, and at least
 _STEP = 1.5  # smaller: chance hides what it brings; larger: slots get old while it is tried
 # Until more first bring nothing, each step, and the uploads that show its speed. Less: a fast lane waits at its start.

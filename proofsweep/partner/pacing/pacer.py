@@ -57,19 +57,14 @@ _GIVEN_UP_MARGIN = 0.6  # the margin at which it was no chance
 
 
 class Pacer:
-    """Paces the calls of one lane; times are seconds of one monotonic clock.
-
-    Attributes:
-        pace: calls per second that may go now.
-        learned_rate: calls per second that the lane lets through, by this run or an earlier one; None until a 429.
-        rate_change: what the last 429 changed.
-        opens_at: when the last pause ends.
-    """
+    """Paces the calls of one lane; times are seconds of one monotonic clock."""
 
     def __init__(self, known_rate: float | None = None, first_rate: float = FIRST_RATE) -> None:
         """Search for the rate: from the first rate at once, or from a little below a known one after a short time."""
+        # Calls per second that the lane lets through, by this run or an earlier one; None until a 429.
         self.learned_rate = known_rate
-        self.rate_change: RateChange | None = None
+        self.rate_change: RateChange | None = None  # what the last 429 changed
+        # Calls per second that may go now.
         self.pace = first_rate if known_rate is None else max(_LEAST_FIRST_RATE, _REMEMBERED_SHARE * known_rate)
         self._model = LaneModel(TokenBucket(self.pace, max(1.0, self.pace)))
         self._is_searching = True

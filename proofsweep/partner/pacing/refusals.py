@@ -73,7 +73,6 @@ class Refusals:
         return ()
 
 
-# All chosen, and checked together in benchmarks/simulation.
 FIRST_QUIET_SECONDS = 4.0  # the quiet time of a new lane, which doubles with each calm cycle
 # The quiet time of a known lane: the longest of three, up to the fourth.
 _QUIET_SECONDS = 45.0
@@ -101,7 +100,6 @@ def quiet_seconds(
     return min(full, FIRST_QUIET_SECONDS * math.exp2(min(calm_cycles, 10)))
 
 
-# All chosen, and checked together in benchmarks/simulation.
 _STEP = 0.03  # how much one 429 lowers the pace, as its logarithm
 # Calls that raise it again by as much: the accepted share of 429s is one of so many. More: 1 % at random costs half of
 # a lane. Fewer: many clients are refused more often.
@@ -160,7 +158,6 @@ class Contention:
         self._balance = min(_MOST, self._balance + step)
 
 
-# All chosen, and checked together in benchmarks/simulation.
 # The time between two calls of a group: a part of the time until a 429 comes, so that it stops none of them, and at
 # most.
 _GAPS = 4

@@ -52,19 +52,15 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
     times = (counts.row["finished_at"], end.facts.get("finished_at"))  # a clock may have been put back in the leg
     row["finished_at"] = max((each for each in times if isinstance(each, datetime)), default=None)
     end, row = _as_rows_say(end, row)
-    notes = {
+    receipt = _receipt(results, plan, row, legs) | {
+        "parts": [asdict(part) for part in (*published.of_leg(end.leg), *exchanges)],
+        "duplicates": counts.duplicates,
+        "control_calls": counts.control_calls,
         "why": end.why,
         "cpu_seconds": end.cpu_seconds,
         "quota_reset": end.quota_reset,
         "in_doubt": list(end.in_doubt),
     }
-    parts = [*published.of_leg(end.leg), *exchanges]
-    written = {
-        "parts": [part.document() for part in parts],
-        "duplicates": counts.duplicates,
-        "control_calls": counts.control_calls,
-    }
-    receipt = _receipt(results, plan, row, legs) | written | notes
     try:
         legs.write_receipt(end.leg, receipt)  # (3)
     except NameTaken as taken:

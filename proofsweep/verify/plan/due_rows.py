@@ -23,19 +23,13 @@ TriedAt = Callable[[str, str | None, str | None], datetime | None]
 """Says when an item was tried with this version of its audio and this `sidecar_key`; None if it was not."""
 
 _LAST = datetime.max.replace(tzinfo=UTC)
-# chosen: an answer that is later than that was given by a wrong clock, and may be of any age. The clocks of machines
+# An answer that is later than that was given by a wrong clock, and may be of any age. The clocks of machines
 # differ by minutes.
 _CLOCKS_DIFFER = timedelta(days=1)
 
 
 class DueRows(PartOfCatalog):
-    """A catalog without the rows that are not due; the others are numbered anew.
-
-    Attributes:
-        skipped: rows that were left out; complete after the last row.
-        unmet: of these, the rows that do not meet the conditions, whether they have an answer or not.
-        listing: all items of the whole catalog; complete after the last row.
-    """
+    """A catalog without the rows that are not due; the others are numbered anew."""
 
     def __init__(
         self,
@@ -61,7 +55,8 @@ class DueRows(PartOfCatalog):
             CatalogError: the columns that it may name cannot be read.
         """
         super().__init__(whole)
-        self.unmet, self.listing = 0, Listing()
+        self.unmet = 0  # of the skipped rows, those that do not meet the conditions, whether they have an answer or not
+        self.listing = Listing()  # all items of the whole catalog; complete after the last row, as `skipped` is
         self._limits = limits
         self._conditions = selection.conditions
         self._choice = RowChoice(

@@ -27,7 +27,7 @@ UNSENT_KEY = ["item_id", "audio_version", "sidecar_version", "reason", "outcome"
 _OF_CONTENT = (Reason.NOT_WAV, Reason.UNLISTED_FORMAT)
 _MAY_BE_SENT = ""  # stands for the reason of a row that is sent unless its content says otherwise
 _NAMED_FILES = 6  # files that a person looks at to see what is meant
-# chosen: of more rows to send nobody asks whether each turned out before to be no audio that can be; 8 bytes each.
+# Of more rows to send nobody asks whether each turned out before to be no audio that can be; 8 bytes each.
 _MOST_REPEATED = 100_000
 
 
