@@ -12,9 +12,8 @@ from datetime import datetime, timedelta
 
 from proofsweep.catalog.deliveries.message_files import Batch, Release
 from proofsweep.files.locations import is_within
-from proofsweep.model.ingest import Decision, IngestRules, PastAnswer, reason_at_look
+from proofsweep.model.ingest import Decision, IngestRules, KnownBatches, PastAnswer, reason_at_look
 from proofsweep.model.items import FileFacts, ManifestRow
-from proofsweep.model.known_batches import KnownBatches
 from proofsweep.model.reasons import Reason
 
 # The name of a batch's folder in the standard: YYYYMMDDhhmmssnnn, with a letter for its priority or without.

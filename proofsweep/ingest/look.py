@@ -22,6 +22,7 @@ from proofsweep.ingest.batches import IN_BATCH, BatchRow, DeliveredBatch, Delive
 from proofsweep.model.ingest import (
     Decision,
     IngestRules,
+    KnownBatches,
     PastAnswer,
     Sighting,
     answered_as,
@@ -36,7 +37,6 @@ from proofsweep.model.ingest import (
     version_of,
 )
 from proofsweep.model.items import FileFacts, ManifestRow, Mode, item_id_of, printable, raw_bytes
-from proofsweep.model.known_batches import KnownBatches
 from proofsweep.model.reasons import Reason
 from proofsweep.model.runs import INGEST
 from proofsweep.model.tables.columns import Row

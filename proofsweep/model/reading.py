@@ -3,7 +3,7 @@
 import codecs
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from proofsweep.errors import UsageError
 from proofsweep.model.declared import ALGORITHMS, algorithm_named
@@ -59,16 +59,15 @@ class Reading:
 
     def over(self, usual: "Reading") -> "Reading":
         """Return this reading, and the usual one where this says nothing."""
-        return Reading(
+        return replace(
+            usual,
             columns={**usual.columns, **self.columns},
             path_maps=tuple(dict.fromkeys(self.path_maps + usual.path_maps)),
             encoding=self.encoding or usual.encoding,
             sheet=self.sheet or usual.sheet,
             header_row=self.header_row or usual.header_row,
             supplier_from=self.supplier_from or usual.supplier_from,
-            supplier_tag=usual.supplier_tag,
             checksums=tuple(dict.fromkeys(self.checksums + usual.checksums)),
-            sidecars_beside=usual.sidecars_beside,
         )
 
     def supplier_tags(self, named_audio: str, known: Iterable[str] = ()) -> Mapping[str, str]:

@@ -14,9 +14,8 @@ from typing import Any
 
 from proofsweep.errors import NameTaken, ResultsError
 from proofsweep.files.locations import is_bucket
-from proofsweep.model.ingest import Disposition, PastAnswer, Sighting, watch_id
+from proofsweep.model.ingest import Disposition, KnownBatches, PastAnswer, Sighting, watch_id
 from proofsweep.model.items import WorkItem
-from proofsweep.model.known_batches import KnownBatches
 from proofsweep.model.moves import FileMove, Move, MovedItem
 from proofsweep.store.store import Store, open_store
 

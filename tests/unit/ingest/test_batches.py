@@ -8,9 +8,8 @@ import pytest
 from proofsweep.catalog.deliveries.message_files import Batch, Release
 from proofsweep.ingest.batches import BatchRow, DeliveredBatches
 from proofsweep.model.declared import Declared
-from proofsweep.model.ingest import Decision, IngestRules
+from proofsweep.model.ingest import Decision, IngestRules, KnownBatches
 from proofsweep.model.items import FileFacts, ManifestRow
-from proofsweep.model.known_batches import KnownBatches
 from proofsweep.model.reasons import Ineligible, Reason
 
 NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)

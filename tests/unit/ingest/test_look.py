@@ -9,9 +9,8 @@ import pytest
 
 from proofsweep.catalog.catalog import PartOfCatalog
 from proofsweep.ingest.look import ReadyFiles, past_answers
-from proofsweep.model.ingest import Decision
+from proofsweep.model.ingest import Decision, KnownBatches
 from proofsweep.model.items import ManifestRow
-from proofsweep.model.known_batches import KnownBatches
 from proofsweep.verify.leg.note_leg import note_leg
 
 from ..ended_runs import answered, end_leg, plan_of_run

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from proofsweep.errors import ResultsError
-from proofsweep.model.ingest import Disposition, PastAnswer, Sighting, watch_id
+from proofsweep.model.ingest import Disposition, KnownBatches, PastAnswer, Sighting, watch_id
 from proofsweep.model.items import WorkItem
-from proofsweep.model.known_batches import KnownBatches
 from proofsweep.model.moves import FileMove, Move, MovedItem
 from proofsweep.store.watches import MOST_ANSWERS, Watch, ingest_store, is_watched
 
