@@ -77,7 +77,6 @@ def active_legs(results: Results) -> list[OpenLeg]:
 
 
 def open_legs(results: Results, index: IndexedRuns) -> list[OpenLeg]:
-    """Return the legs without an end: those that are worked on, and those whose process was killed."""
     runs = [run for run in index.newest_first() if not run.is_over]
     with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
         begun = pool.map(lambda run: None if _is_known(results, run) else progress_of(results, run.plan.run_id), runs)

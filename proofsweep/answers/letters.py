@@ -31,8 +31,6 @@ class _Texts(BaseModel):
 
 
 class ProblemText(_Texts):
-    """What a supplier reads of one reason: a heading, an explanation and a request, in sentences."""
-
     what: str = Field(min_length=1)
     why: str = ""
     request: str = Field(min_length=1)

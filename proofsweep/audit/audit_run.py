@@ -30,8 +30,6 @@ from proofsweep.verify.leg.publish import EXCHANGE_IDENTITY, exchange_identities
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What is known of the whole store when a run is checked."""
-
     held: Collection[str]  # the names of all that receipts hold
     now: datetime  # which nothing can be later than
 

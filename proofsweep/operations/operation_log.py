@@ -134,7 +134,6 @@ class RotationLog:
     def __init__(
         self, operations: Operations, new_operation: Callable[[], Operation], clock: Callable[[], datetime]
     ) -> None:
-        """Begin; `new_operation` names one for calls that come after the end of their rotation."""
         self._operations = operations
         self._new_operation = new_operation
         self._clock = clock

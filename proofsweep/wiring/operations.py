@@ -37,7 +37,6 @@ from proofsweep.wiring.stores import results_for
 
 
 def operation_context(settings: Settings, read_block: ReadBlock | None = None) -> OperationContext:
-    """Return what operations are given; ConfigError or ResultsError if the key cannot be had."""
     engine = engine_for(settings, read_block)
     return OperationContext(
         results=results_for(settings),

@@ -142,7 +142,6 @@ def plan_listed(
     reserve: int | None = None,
     run_id: str | None = None,
 ) -> Plan:
-    """Do the same for a catalog that is open already."""
     engine, results, identity = engine_for(settings, read_block), results_for(settings), identity_of(settings, catalog)
     claims = CatalogClaims(results, settings.service.environment, identity)
     claim = None if catalog.kind == INGEST else claims.last_inactive()

@@ -57,8 +57,6 @@ def searching(results: Results, oldest: str = "") -> Iterator["Search"]:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Searches one store."""
-
     results: Results
     connection: duckdb.DuckDBPyConnection
     oldest: str  # runs and operations whose IDs sort before it are left out

@@ -21,8 +21,6 @@ _LONGEST_NAME, _LONGEST_VALUE = 120, 60  # letters
 
 @dataclass(frozen=True, slots=True)
 class ReasonCount:
-    """How many files have one outcome and reason; `code` is the reason as the tables have it."""
-
     outcome: str
     code: str
     files: int
@@ -44,8 +42,6 @@ class AttentionRow:
 
 @dataclass(slots=True)
 class Kind:
-    """The files about which the same is to be done."""
-
     what_to_do: str
     reasons: list[ReasonCount] = field(default_factory=list)
     shown: list[AttentionRow] = field(default_factory=list)

@@ -14,8 +14,6 @@ MOST_NIGHTS = 31  # of a trend
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightResult:
-    """What one run did; its counts are of its own rows."""
-
     run_id: str
     identity: str  # of its catalog
     began: datetime
