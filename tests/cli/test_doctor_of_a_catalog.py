@@ -41,7 +41,9 @@ def test_a_list_of_a_label_is_explained(
     assert found["encoding"] == ["Windows-1252, cut by semicolons; if letters are wrong, give --encoding NAME"]
     assert found["root"] == ["/, and no file outside it"]
     assert found["sidecars"] == ["1 pair"]
-    assert found["rows"][0].startswith("1 not sent · missing_audio: correct the location in the manifest")
+    assert found["rows"][0].startswith(
+        "1 not sent · missing_audio: have the file delivered, or correct its name in the manifest"
+    )
     assert "liste.csv, line 3" in found["rows"][0] or "no audio at this location" in found["rows"][0]
     assert found["left out"] == ["nothing"]
     assert found["zone"][0].startswith(("CET, UTC+0100", "CEST, UTC+0200"))

@@ -219,7 +219,7 @@ def test_a_quote_that_swallows_lines_is_named_by_its_line(
 
     assert refused.returncode == 2
     assert "open.csv: cannot be read as a manifest: line 4: close the quote" in refused.stderr
-    assert counts(found, "items", "ignored") == [3, {"cells_over_lines": 1}]
+    assert counts(found, "items", "ignored") == [3, {"sidecars_beside": 3, "cells_over_lines": 1}]
     assert "l.csv, line 3: a cell spans lines and holds the delimiter: is a quote missing?" in said
     assert "line 5" not in said
 
