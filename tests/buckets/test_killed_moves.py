@@ -12,7 +12,8 @@ from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results
 
 from ..servers.buckets import Bucket, S3Server
-from ..unit.ingest.killed_moves import (
+from ..worlds.bucket_world import export_bucket
+from ..worlds.killed_moves import (
     KilledMove,
     Site,
     check_every_line,
@@ -21,7 +22,6 @@ from ..unit.ingest.killed_moves import (
     take_back,
     take_name,
 )
-from ..worlds.bucket_world import export_bucket
 
 OF_BUCKETS, CHANGING = ("files/bucket_files.py",), (BucketFiles.create.__name__, BucketFiles.remove.__name__)
 """What changes something in a bucket; the rest is as for folders."""

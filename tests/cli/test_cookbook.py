@@ -12,7 +12,7 @@ from proofsweep.model import layout
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results
 
-from ..unit.answers.views.nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, TUESDAY, night
+from ..worlds.ended_nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, TUESDAY, night
 
 PAGE = (Path(__file__).parents[2] / "docs" / "cookbook.md").read_text(encoding="utf-8")
 QUESTIONS = re.findall(r"\*\*(\d+)\. .*?\n```sql\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)

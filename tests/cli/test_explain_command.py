@@ -12,9 +12,9 @@ from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results
 from proofsweep_cli.app import run
 
-from ..unit.ended_operations import leave_operation, operation_named
-from ..unit.ended_runs import answered, end_leg, plan_of_run
-from ..unit.exchange_rows import exchange
+from ..worlds.ended_runs import answered, end_leg, plan_of_run
+from ..worlds.exchange_rows import exchange
+from .ended_operations import leave_operation, operation_named
 
 PLAN = plan_of_run("20261120T020000Z_000aa", items=1)
 SECRET_NAME = "unreleased \x1b[31m\nsong.wav"

@@ -11,8 +11,8 @@ import pytest
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results
 
-from ..unit.answers.report.reported_store import fill
-from ..unit.answers.views.nights import ACCEPTED, MONDAY, REJECTED, TUESDAY, night
+from ..worlds.ended_nights import ACCEPTED, MONDAY, REJECTED, TUESDAY, night
+from ..worlds.reported_store import fill
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "analysis" / "nights.ipynb"

@@ -17,7 +17,7 @@ from proofsweep.store.plans_and_parts import Results
 from proofsweep_cli.app import run
 
 from ..unit.answers.report import five_nights
-from ..unit.answers.report.reported_store import PLAN, fill
+from ..worlds.reported_store import PLAN, fill
 
 CHROMIUM = shutil.which("chromium")
 AXE = Path(__file__).parents[1] / "servers/axe/node_modules/axe-core/axe.min.js"

@@ -14,7 +14,7 @@ from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep_cli.app import run
 
-from ..unit.ended_runs import plan_of_run
+from ..worlds.ended_runs import plan_of_run
 
 RUN, OTHER = "20261120T091500Z_000aaaa", "20261121T091500Z_000bbbb"
 

@@ -1,10 +1,13 @@
 """What all worlds share: one test's folder, its commands, and the tables that they write."""
 
+import io
+import json
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,6 +49,10 @@ class CommandWorld:
         """Run a command in this process; give its exit code."""
         return run([*arguments, "--results", self.results_url])
 
+    def told(self, *arguments: str) -> Any:  # noqa: ANN401 - a document
+        """Run a command in this process; give what it prints as JSON."""
+        return told(*arguments, "--results", self.results_url)
+
     def start(self, *arguments: str) -> "subprocess.Popen[bytes]":
         """Start a command as a process of its own, as a person would."""
         command = [sys.executable, "-m", "proofsweep_cli", *arguments, "--results", self.results_url]
@@ -72,6 +79,13 @@ class CommandWorld:
     def wait_for(self, holds: Callable[[], object]) -> None:
         """Return soon after a condition holds."""
         wait_for(holds, lambda: self.logs)
+
+
+def told(*arguments: str) -> Any:  # noqa: ANN401 - a document
+    """Run a command in this process; give what it prints as JSON."""
+    with redirect_stdout(io.StringIO()) as out:
+        run([*arguments, "--json"])
+    return json.loads(out.getvalue())
 
 
 def export_settings(monkeypatch: pytest.MonkeyPatch, settings: dict[str, str]) -> None:

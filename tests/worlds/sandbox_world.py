@@ -10,10 +10,8 @@ from typing import NamedTuple
 import pytest
 
 import proofsweep_sandbox as sandbox
-from proofsweep.model import runs
-from proofsweep.settings import load_settings
-from proofsweep.wiring.runs import plan_catalog
 
+from . import core
 from .command_world import CommandWorld, export_settings
 
 
@@ -54,9 +52,8 @@ class SandboxWorld(CommandWorld):
 
     def plan_shards(self, catalog: str, items: int, monkeypatch: pytest.MonkeyPatch) -> str:
         """Plan a run whose shards have so many items; give its ID."""
-        monkeypatch.setattr(runs, "MIN_SHARD_ITEMS", items)
-        monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", self.results_url)
-        return plan_catalog(load_settings(), catalog).run_id
+        core.set_chosen(monkeypatch, min_shard_items=items)
+        return core.plan(catalog, self.results_url)
 
     def journalled(self, leg: int) -> bool:
         """Return whether a leg has written finished rows to its journal."""

@@ -25,8 +25,8 @@ from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
 from proofsweep.store.watches import ingest_store
 
+from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ..ended_operations import call_of, leave_operation, operation_named
-from ..ended_runs import answered, end_leg, plan_of_run
 from ..left_behind import let_holder_die
 from ..passes_of_monitoring import leave_pass
 

@@ -4,7 +4,7 @@ import pytest
 
 from proofsweep.model.runs import Plan
 
-from ..ended_runs import plan_of_run
+from ...worlds.ended_runs import plan_of_run
 from ..wired import catalog, change, config, service, settings
 
 __all__ = ["catalog", "change", "config", "service", "settings"]

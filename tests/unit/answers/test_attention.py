@@ -13,7 +13,7 @@ from proofsweep.errors import UsageError
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store
 
-from ..ended_runs import answered, end_leg, plan_of_run
+from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
 PLAN = plan_of_run("20261116T100000Z_a", 6, catalog_root="file:///c")
 

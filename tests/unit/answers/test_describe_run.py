@@ -24,7 +24,7 @@ from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store
 from proofsweep.verify.leg.note_leg import note_leg
 
-from ..ended_runs import answered, end_leg, plan_of_run
+from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ..left_behind import let_holder_die, write_journal, write_part
 
 ACCEPTED = ("accepted", "valid", None)

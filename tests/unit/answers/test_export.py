@@ -18,7 +18,7 @@ from proofsweep.model.tables import planned_items, schemas
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store
 
-from ..ended_runs import answered, end_leg, plan_of_run
+from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
 HOSTILE = [
     *("=1+1", "+49", "-5", "@SUM(A1)", "'=x", "'74", "a,b", 'say "x"', "a\nb", "a\r\nb", "\t=1", " padded "),

@@ -10,7 +10,7 @@ from proofsweep.model.runs import INGEST
 from proofsweep.settings import Settings
 from proofsweep.wiring.stores import meant_run, results_for
 
-from ..ended_runs import answered, end_leg, plan_of_run
+from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
 Change = Callable[..., Settings]
 

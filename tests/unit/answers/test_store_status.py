@@ -19,7 +19,7 @@ from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.probes import add_pass
 
-from ..ended_runs import answered, end_leg, plan_of_run
+from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 KEY = "abcdef012345"

@@ -7,35 +7,50 @@ from pathlib import Path
 import pytest
 
 from proofsweep.answers.describe_run import describe_run, newest_runs, unfinished_runs
-from proofsweep.audit.prune import prune
+from proofsweep.audit.prune import find_prunable, prune
 from proofsweep.errors import ResultsError
 from proofsweep.model.layout import exchanges_name, listed_name
+from proofsweep.model.pruning import Keep, Prunable
+from proofsweep.model.tables.columns import Row
 from proofsweep.results import open_results
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
+from proofsweep.store.snapshot import Snapshot
 from proofsweep.verify.leg.note_leg import complete_snapshot
 
+from ...worlds.ended_runs import plan_of_run
 from ...worlds.year_old_store import (
     NOW,
     PARTLY,
     PLANNED,
     SUPERSEDED,
     finish,
-    found,
     is_killed_at,
-    newest,
-    prune_all,
     year_old_store,
 )
-from ..ended_runs import plan_of_run
 
 
 @pytest.fixture
 def results(tmp_path: Path) -> Results:
     """Such a store in a folder."""
     return year_old_store(Results(FolderStore(tmp_path)))
+
+
+def found(results: Results, days: int = 400) -> Prunable:
+    """Find what can go now."""
+    return find_prunable(results, days, Keep.LATEST, NOW)
+
+
+def prune_all(results: Results) -> list[str]:
+    """Prune; name the runs of which something went."""
+    return [pruning.run_id for pruning in prune(results, found(results), lambda: NOW)]
+
+
+def newest(results: Results) -> list[Row]:
+    """Return the rows of the snapshot."""
+    return [row for table in Snapshot(results.store).rows() for row in table.to_pylist()]
 
 
 def objects(root: Path) -> set[str]:

@@ -15,7 +15,8 @@ from proofsweep.model.ingest import Disposition, PastAnswer
 from proofsweep.model.items import WorkItem
 from proofsweep.model.moves import FileMove, Move, MovedItem
 
-from .killed_moves import ANSWER as DELIVERED
+from ...worlds.core import accepted_answer
+from ...worlds.killed_moves import AUDIO, PROOF
 
 
 @pytest.fixture
@@ -51,7 +52,9 @@ def pair(tmp_path: Path, disposal: Disposal) -> Verified:
     audio, sidecar = tmp_path / "in" / "a.wav", tmp_path / "in" / "a.sidecar"
     audio.write_bytes(b"audio")
     sidecar.write_bytes(b"proof")
-    return Verified(WorkItem(manifest_row=0, item_id="a", audio=str(audio), sidecar=str(sidecar)), DELIVERED)
+    return Verified(
+        WorkItem(manifest_row=0, item_id="a", audio=str(audio), sidecar=str(sidecar)), accepted_answer(AUDIO, PROOF)
+    )
 
 
 def place(disposal: Disposal, file: Verified) -> DisposalResult:

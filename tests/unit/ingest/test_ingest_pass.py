@@ -14,7 +14,7 @@ from proofsweep.model.runs import INGEST
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.watches import Watch
 
-from ..killed_lines import Killed
+from ...worlds.killed_lines import Killed
 from .conftest import WAV, Watched
 
 

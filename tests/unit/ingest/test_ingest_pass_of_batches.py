@@ -16,7 +16,7 @@ from proofsweep.model.tags import tags_of
 from proofsweep.store.watches import Watch
 
 from ...worlds.ddex_messages import SENDER, Sending, batch_manifest, purge
-from ..killed_lines import Killed
+from ...worlds.killed_lines import Killed
 from .conftest import WAV, Watched
 from .test_ingest_pass import names_in
 

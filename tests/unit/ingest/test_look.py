@@ -13,7 +13,7 @@ from proofsweep.model.ingest import Decision, KnownBatches
 from proofsweep.model.items import ManifestRow
 from proofsweep.verify.leg.note_leg import note_leg
 
-from ..ended_runs import answered, end_leg, plan_of_run
+from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from .conftest import WAV, Watched
 
 CREDENTIALED = WAV[:4] + (60).to_bytes(4, "little") + WAV[8:] + bytes(8) + b"C2PA\x08\0\0\0" + bytes(8)

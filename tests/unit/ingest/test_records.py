@@ -10,8 +10,17 @@ from proofsweep.model.tables import ingest
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results
 
+from ...worlds.killed_moves import (
+    KilledMove,
+    LocalSite,
+    Site,
+    check_every_line,
+    deliver_anew,
+    nothing,
+    take_back,
+    take_name,
+)
 from .conftest import Watched
-from .killed_moves import KilledMove, LocalSite, Site, check_every_line, deliver_anew, nothing, take_back, take_name
 
 
 def test_each_row_has_all_columns(watched: Watched) -> None:

@@ -8,7 +8,7 @@ from proofsweep.errors import UsageError
 from proofsweep.model.pruning import days_of, ended_at, old_runs
 from proofsweep.model.run_records import LegRecord, RunRecord
 
-from ..ended_runs import plan_of_run
+from ...worlds.ended_runs import plan_of_run
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

@@ -6,7 +6,7 @@ import pytest
 
 from proofsweep.model.run_records import LegRecord, RunRecord, epoch_at
 
-from ..ended_runs import plan_of_run
+from ...worlds.ended_runs import plan_of_run
 
 PLAN = plan_of_run("20261120T120000Z_000aa", items=9)
 ENDED = LegRecord(leg=1, receipt={"counts": {"remaining": 4}})

@@ -11,7 +11,7 @@ from proofsweep.model.exchanges import Call
 from proofsweep.partner.partner import Partner
 from proofsweep.partner.stop import StopSwitch
 
-from ..killed_lines import is_whole_after
+from ...worlds.killed_lines import is_whole_after
 from ..scripted_service import Scripted, ScriptedService
 from .erasing_service import Eraser, ErasingService
 

@@ -17,8 +17,8 @@ from proofsweep.partner.partner import Partner
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
 
+from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ..ended_operations import operation_named
-from ..ended_runs import answered, end_leg, plan_of_run
 from ..scripted_service import NOW, Scripted, ScriptedService
 
 ISSUED = datetime(2026, 11, 1, tzinfo=UTC)

@@ -9,7 +9,7 @@ from proofsweep.operations.recover_sidecars import proven_items
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results
 
-from ..ended_runs import answered, end_leg, plan_of_run
+from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
 
 def test_only_items_with_a_proof_are_given(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ from proofsweep.store.watches import ingest_store
 from proofsweep.wiring.operations import inventory_proofs, recover_sidecars
 from proofsweep.wiring.stores import results_for
 
+from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ..ended_operations import leave_operation, operation_named
-from ..ended_runs import answered, end_leg, plan_of_run
 from ..scripted_service import Scripted, ScriptedService
 from ..wired import Change
 

@@ -21,8 +21,8 @@ from proofsweep.store.plans_and_parts import Results
 from proofsweep.wiring.operations import refresh_interpretations
 from proofsweep.wiring.stores import results_for
 
+from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ..ended_operations import leave_operation, operation_named
-from ..ended_runs import answered, end_leg, plan_of_run
 from ..scripted_service import NOW, Scripted, ScriptedService
 
 OPERATION = operation_named("20261121T120000Z_000aa", "interpretations")

@@ -10,7 +10,7 @@ from proofsweep.errors import CallFailed, ConfigError, ResultsError, RotationUnf
 from proofsweep.model.exchanges import Call
 from proofsweep.partner.partner import Partner
 
-from ..killed_lines import is_whole_after
+from ...worlds.killed_lines import is_whole_after
 from ..scripted_service import NOW, Scripted, ScriptedService
 from .rotating_service import OLD, Installation, RotatingService
 

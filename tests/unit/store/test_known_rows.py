@@ -19,7 +19,7 @@ from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.snapshot import COLUMNS, Snapshot
 from proofsweep.verify.leg.note_leg import note_leg
 
-from ..ended_runs import answered, end_leg, plan_of_run
+from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
 NOTED, MISSED, KILLED = (plan_of_run(f"20261120T12{minute:02}00Z_000aa", 2) for minute in range(3))
 

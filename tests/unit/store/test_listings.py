@@ -14,8 +14,8 @@ from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
 from proofsweep.verify.leg.note_leg import note_run
 
-from ...worlds.audited_store import list_items, plan_items
-from ..ended_runs import plan_of_run
+from ...worlds.core import StoredRun
+from ...worlds.ended_runs import plan_of_run
 
 FIRST, SECOND, THIRD = (f"202611{day}T020000Z_000aaaaaa" for day in (16, 17, 18))
 
@@ -23,10 +23,11 @@ FIRST, SECOND, THIRD = (f"202611{day}T020000Z_000aaaaaa" for day in (16, 17, 18)
 def planned(results: Results, run_id: str, items: str, listed: str = "", **cells: object) -> Plan:
     """Leave the plan of a run behind, with what it lists."""
     plan = plan_of_run(run_id, len(items), skipped=max(0, len(listed) - len(items)), **cells)
-    plan_items(results, plan, items)
+    run = StoredRun(results, plan)
+    run.write_shards(items)
     if listed:
-        list_items(results, run_id, listed)
-    results.write_plan(plan)
+        run.list_catalog(listed, notes_gone=False)
+    run.write_plan()
     note_run(results, plan)
     return plan
 

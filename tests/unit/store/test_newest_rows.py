@@ -10,7 +10,7 @@ from proofsweep.model.tables.columns import Row
 from proofsweep.store import newest_rows as module
 from proofsweep.store.newest_rows import merged, newest_rows, reduced
 
-from ..ended_runs import answered, plan_of_run
+from ...worlds.ended_runs import answered, plan_of_run
 
 PLAN = plan_of_run("20261120T120000Z_000aa")
 

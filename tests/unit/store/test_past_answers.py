@@ -20,7 +20,7 @@ from proofsweep.store.past_answers import AcceptedItem, PastAnswers
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.verify.leg.note_leg import note_leg
 
-from ..ended_runs import answered, end_leg, plan_of_run
+from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
 NOW = plan_of_run("20261121T120000Z_000aa", 3, environment="sandbox")
 

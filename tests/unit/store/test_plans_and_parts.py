@@ -19,7 +19,7 @@ from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results, parquet_of
 from proofsweep.store.receipts import Part
 
-from ..ended_runs import plan_of_run
+from ...worlds.ended_runs import plan_of_run
 
 PLAN = plan_of_run(
     "20261120T120000Z_ab12", 3, environment="sandbox", catalog="/c/Ж.csv", eligible=2, reasons={"empty": 1}

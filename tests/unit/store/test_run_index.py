@@ -13,7 +13,7 @@ from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import IndexedRuns, RunIndex
 
-from ..ended_runs import answered, end_leg, plan_of_run
+from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
 NOW = datetime(2026, 11, 25, tzinfo=UTC)
 RUNS = [f"202611{day:02}T120000Z_000aa" for day in range(1, 25)]

@@ -16,7 +16,7 @@ from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.newest_rows import reduced
 from proofsweep.store.snapshot import Snapshot, files_of, legs_in, missing_legs
 
-from ..ended_runs import answered, plan_of_run
+from ...worlds.ended_runs import answered, plan_of_run
 
 RUNS = [f"202611{day:02}T120000Z_000aa" for day in range(1, 21)]
 

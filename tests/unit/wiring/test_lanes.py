@@ -9,7 +9,7 @@ from proofsweep.wiring.engines import engine_for, utc_now
 from proofsweep.wiring.lanes import remembered_rate
 from proofsweep.wiring.stores import results_for
 
-from ..ended_runs import end_leg, plan_of_run
+from ...worlds.ended_runs import end_leg, plan_of_run
 
 
 @pytest.mark.parametrize(("days", "rate"), [(6, 500.0), (8, None)])

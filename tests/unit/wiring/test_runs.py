@@ -30,7 +30,7 @@ from proofsweep.wiring.runs import (
 )
 from proofsweep.wiring.stores import results_for
 
-from ..ended_runs import end_leg, plan_of_run
+from ...worlds.ended_runs import end_leg, plan_of_run
 from ..left_behind import let_holder_die, rows_of, verdict, write_journal
 from ..scripted_service import ScriptedService
 from ..wired import WAV, Change

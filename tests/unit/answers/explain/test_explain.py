@@ -24,9 +24,9 @@ from proofsweep.model.tables.verdicts import COLUMNS
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results
 
+from ....worlds.ended_runs import answered, end_leg, plan_of_run
+from ....worlds.exchange_rows import exchange
 from ...ended_operations import call_of, leave_operation, operation_named
-from ...ended_runs import answered, end_leg, plan_of_run
-from ...exchange_rows import exchange
 
 PLAN = plan_of_run("20251120T020000Z_000aa", items=1)
 

@@ -11,7 +11,7 @@ from proofsweep.model.items import WorkItem
 from proofsweep.model.tables import planned_items, schemas
 from proofsweep.store.plans_and_parts import Results
 
-from ...ended_runs import answered, end_leg, plan_of_run
+from ....worlds.ended_runs import answered, end_leg, plan_of_run
 
 OLD, NEW = (plan_of_run(f"202611{day}T020000Z_000aa", items=4) for day in (19, 20))
 TAGS = {

@@ -16,9 +16,9 @@ from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.store.plans_and_parts import Results
 
+from ....worlds.ended_runs import answered, end_leg, plan_of_run
+from ....worlds.exchange_rows import exchange
 from ...ended_operations import call_of, leave_operation, operation_named
-from ...ended_runs import answered, end_leg, plan_of_run
-from ...exchange_rows import exchange
 from ...passes_of_monitoring import leave_pass
 
 OLD, NEW = (plan_of_run(f"202611{day}T020000Z_000aa", items=3) for day in (19, 20))

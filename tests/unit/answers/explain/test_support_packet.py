@@ -4,8 +4,8 @@ import pytest
 
 from proofsweep.answers.explain.support_packet import SupportPacket, answer_of
 
-from ...ended_runs import plan_of_run
-from ...exchange_rows import exchange
+from ....worlds.ended_runs import plan_of_run
+from ....worlds.exchange_rows import exchange
 
 PLAN = plan_of_run("20261120T025900Z_000aa")
 

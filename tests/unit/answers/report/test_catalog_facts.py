@@ -10,8 +10,8 @@ from proofsweep.answers.report.choice import PageChoice
 from proofsweep.answers.views.connection import answering
 from proofsweep.store.plans_and_parts import Results
 
-from ..views.nights import ACCEPTED, FAILED, MONDAY, REJECTED, TUESDAY, WEDNESDAY, night
-from . import five_nights
+from ....worlds import five_nights
+from ....worlds.ended_nights import ACCEPTED, FAILED, MONDAY, REJECTED, TUESDAY, WEDNESDAY, night
 
 LAST = five_nights.NIGHTS[-1].run_id
 

@@ -13,8 +13,8 @@ from proofsweep.answers.report.nights import nights_of
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.store.plans_and_parts import Results
 
-from . import five_nights
-from .reported_store import fill
+from ....worlds import five_nights
+from ....worlds.reported_store import fill
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 NONE = CatalogCounts(files=0, covered=0, accepted=0, rejected=0, failed=0, ineligible=0, not_sent=0, gone=0, moved=0)

@@ -5,7 +5,7 @@ import pytest
 from proofsweep.answers.report.measures import measures_of
 from proofsweep.store.plans_and_parts import Results
 
-from .reported_store import PLAN, fill
+from ....worlds.reported_store import PLAN, fill
 
 
 def test_a_run_is_measured_over_time_and_over_its_rows(results: Results) -> None:

@@ -12,9 +12,9 @@ from proofsweep.answers.report.night_page import changes_of, night_page, standin
 from proofsweep.errors import UsageError
 from proofsweep.store.plans_and_parts import Results
 
-from ....worlds.audited_store import list_items
-from ...ended_runs import answered, end_leg, plan_of_run
-from .reported_store import BEFORE, PLAN, fill
+from ....worlds.core import StoredRun
+from ....worlds.ended_runs import answered, end_leg, plan_of_run
+from ....worlds.reported_store import BEFORE, PLAN, fill
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
@@ -53,7 +53,7 @@ def test_a_night_without_anything_new_says_how_the_catalog_stands(results: Resul
     ]
     kinds += [("failed", {"reason": "timeout"})] * 6
     end_leg(results, first, [answered(first, row, str(row), kind, **cells) for row, (kind, cells) in enumerate(kinds)])
-    list_items(results, second.run_id, map(str, range(40)))
+    StoredRun(results, second).list_catalog(map(str, range(40)))
     end_leg(results, second, [answered(second, row, str(34 + row), "failed", reason="timeout") for row in range(6)])
 
     page = page_of(results, second.run_id)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from proofsweep.answers.report.nights import nights_of
 from proofsweep.store.plans_and_parts import Results
 
-from ...ended_runs import answered, end_leg, plan_of_run
+from ....worlds.ended_runs import answered, end_leg, plan_of_run
 
 TIMES = {"started_at": "2026-11-20T02:00:00+00:00", "finished_at": "2026-11-20T02:03:00+00:00"}
 

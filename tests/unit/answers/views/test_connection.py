@@ -11,9 +11,9 @@ from proofsweep.errors import ResultsError
 from proofsweep.model.exchanges import Call
 from proofsweep.store.plans_and_parts import Results
 
+from ....worlds.ended_nights import ACCEPTED, MONDAY, TUESDAY, night
 from ...ended_operations import call_of, operation_named
 from ...passes_of_monitoring import leave_pass
-from .nights import ACCEPTED, MONDAY, TUESDAY, night
 
 MONITORING = operation_named("20261120T010000Z_000aa", "monitoring")
 

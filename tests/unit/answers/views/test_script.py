@@ -7,7 +7,7 @@ from proofsweep.answers.views.script import script_of
 from proofsweep.answers.views.views import NAMES, views
 from proofsweep.store.plans_and_parts import Results
 
-from .nights import ACCEPTED, FAILED, MONDAY, REJECTED, TUESDAY, night
+from ....worlds.ended_nights import ACCEPTED, FAILED, MONDAY, REJECTED, TUESDAY, night
 
 
 def test_the_script_gives_what_the_program_gives(results: Results) -> None:

@@ -12,7 +12,7 @@ from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store
 from proofsweep.verify.leg.note_leg import note_leg
 
-from ...ended_runs import answered, end_leg, plan_of_run
+from ....worlds.ended_runs import answered, end_leg, plan_of_run
 
 MONDAY, TUESDAY = plan_of_run("20261116T100000Z_a", 6), plan_of_run("20261117T100000Z_b", 6)
 BAD = ("rejected", "failed", "ineligible")

@@ -8,7 +8,7 @@ from proofsweep.answers.views.store_files import StoreFiles
 from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.plans_and_parts import Results
 
-from .nights import ACCEPTED, MONDAY, REJECTED, TUESDAY, night
+from ....worlds.ended_nights import ACCEPTED, MONDAY, REJECTED, TUESDAY, night
 
 
 def test_a_bucket_answers_as_a_folder_does(results: Results) -> None:

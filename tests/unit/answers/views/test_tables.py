@@ -12,7 +12,7 @@ from proofsweep.answers.views.views import views
 from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.store.plans_and_parts import Results, parquet_of
 
-from .nights import ACCEPTED, MONDAY, REJECTED, TUESDAY, night
+from ....worlds.ended_nights import ACCEPTED, MONDAY, REJECTED, TUESDAY, night
 
 
 def test_a_column_that_older_parts_lack_is_null(results: Results) -> None:

@@ -23,7 +23,7 @@ from proofsweep.model.run_records import OUTCOMES
 from proofsweep.results import open_results
 from proofsweep.store.plans_and_parts import Results
 
-from .ten_nights import CATALOG, ENVIRONMENTS, Change, KnownRun, TenNights
+from ....worlds.ten_nights import CATALOG, ENVIRONMENTS, Change, KnownRun, TenNights
 
 SEEDS = int(os.environ.get("PROOFSWEEP_SOAK_NIGHTS", "1"))
 

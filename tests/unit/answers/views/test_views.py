@@ -13,11 +13,11 @@ from proofsweep.model.exchanges import Call
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 
+from ....worlds.ended_runs import answered, plan_of_run
+from ....worlds.exchange_rows import exchange
+from ....worlds.ended_nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, THURSDAY, TUESDAY, WEDNESDAY, night
 from ...ended_operations import call_of, leave_operation, operation_named
-from ...ended_runs import answered, plan_of_run
-from ...exchange_rows import exchange
 from ...passes_of_monitoring import leave_pass
-from .nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, THURSDAY, TUESDAY, WEDNESDAY, night
 
 DAY = datetime(2026, 11, 16, tzinfo=UTC)
 

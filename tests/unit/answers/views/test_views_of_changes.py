@@ -16,8 +16,8 @@ from proofsweep.model.pruning import Keep
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.plans_and_parts import Results
 
+from ....worlds.ended_nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, THURSDAY, TUESDAY, WEDNESDAY, night
 from ...ended_operations import leave_operation, operation_named
-from .nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, THURSDAY, TUESDAY, WEDNESDAY, night
 
 FRIDAY, SATURDAY = ("20261120T020000Z_000aaaaaa", "20261121T020000Z_000aaaaaa")
 

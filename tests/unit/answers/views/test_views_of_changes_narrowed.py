@@ -10,7 +10,7 @@ from proofsweep.answers.views.views import views
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.plans_and_parts import Results
 
-from .nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, THURSDAY, TUESDAY, WEDNESDAY, night
+from ....worlds.ended_nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, THURSDAY, TUESDAY, WEDNESDAY, night
 
 NIGHTS = (MONDAY, TUESDAY, WEDNESDAY, THURSDAY, "20261120T020000Z_000aaaaaa", "20261121T020000Z_000aaaaaa")
 OTHER_CELLS: list[Row] = [

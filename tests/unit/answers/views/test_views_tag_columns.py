@@ -7,7 +7,7 @@ from proofsweep.answers.views.views import views
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.plans_and_parts import Results
 
-from .nights import ACCEPTED, FAILED, MONDAY, REJECTED, TUESDAY, night
+from ....worlds.ended_nights import ACCEPTED, FAILED, MONDAY, REJECTED, TUESDAY, night
 
 TAGGED = ["verdicts", "latest_answer", "catalog", "rejects", "changes"]
 """The views with tags as columns."""

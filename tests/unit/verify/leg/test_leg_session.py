@@ -24,8 +24,8 @@ from proofsweep.verify.leg.leg_session import LegRequest, claimed_leg, leg_sessi
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.verify.plan.examine_service import ServiceStatus
 
+from ....worlds.ended_runs import end_leg, plan_of_run
 from ...conftest import LegBuilder
-from ...ended_runs import end_leg, plan_of_run
 from ...left_behind import exchange, journal_rows, let_holder_die, rows_of
 from ...scripted_service import NOW, Scripted, ScriptedService
 

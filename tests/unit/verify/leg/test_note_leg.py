@@ -13,7 +13,7 @@ from proofsweep.store.snapshot import Snapshot, legs_in
 from proofsweep.verify.leg import note_leg as module
 from proofsweep.verify.leg.note_leg import note_leg, note_run
 
-from ...ended_runs import answered, end_leg, plan_of_run
+from ....worlds.ended_runs import answered, end_leg, plan_of_run
 
 RUNS = [f"202611{day:02}T120000Z_000aa" for day in range(1, 6)]
 

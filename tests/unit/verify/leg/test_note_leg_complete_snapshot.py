@@ -13,7 +13,7 @@ from proofsweep.store.run_index import RunIndex
 from proofsweep.store.snapshot import Snapshot
 from proofsweep.verify.leg.note_leg import complete_snapshot, note_leg
 
-from ...ended_runs import answered, end_leg, plan_of_run
+from ....worlds.ended_runs import answered, end_leg, plan_of_run
 
 PLANS = [plan_of_run(f"202611{day:02}T120000Z_000aa", items=3) for day in (1, 2)]
 

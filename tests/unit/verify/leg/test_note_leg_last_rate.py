@@ -7,7 +7,7 @@ from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store
 from proofsweep.verify.leg.note_leg import last_rate
 
-from ...ended_runs import end_leg, plan_of_run
+from ....worlds.ended_runs import end_leg, plan_of_run
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 WEEK_AGO = NOW - timedelta(days=7)

@@ -11,7 +11,7 @@ from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store
 from proofsweep.verify.plan.history import let_through, measured_legs
 
-from ...ended_runs import end_leg, plan_of_run
+from ....worlds.ended_runs import end_leg, plan_of_run
 
 RUN = "20261120T100000Z_aaaaaa"
 TEN = datetime(2026, 11, 20, 10, tzinfo=UTC)

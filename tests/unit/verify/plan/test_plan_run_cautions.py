@@ -7,7 +7,7 @@ from proofsweep.settings import Settings
 from proofsweep.verify.leg.note_leg import note_run
 from proofsweep.wiring.stores import cautions_for, results_for
 
-from ...ended_runs import end_leg, plan_of_run
+from ....worlds.ended_runs import end_leg, plan_of_run
 
 Change = Callable[..., Settings]
 

@@ -2,8 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from proofsweep.model.runs import Plan
-from proofsweep.model.tables.columns import Row
+from .core import Plan, Row
 
 
 def exchange(plan: Plan, row: int | None, call: str = "verify", second: int = 0, **cells: object) -> Row:

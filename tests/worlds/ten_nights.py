@@ -6,27 +6,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from random import Random
 
-import pyarrow as pa
-
-from proofsweep.audit.prune import find_prunable, prune
-from proofsweep.endings import EndedBy
-from proofsweep.model import layout
-from proofsweep.model.items import WorkItem
-from proofsweep.model.pruning import Keep
-from proofsweep.model.runs import INGEST, Plan
-from proofsweep.model.tables import planned_items, schemas
-from proofsweep.model.tables.columns import Row
-from proofsweep.store.journal import Journal
-from proofsweep.store.legs import Legs
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.verify.leg.note_leg import note_leg, note_run
-from proofsweep.verify.leg.settle import LegEnd, settle_leg
-
-from ....worlds.audited_store import list_items
-from ...ended_operations import leave_operation, operation_named
-from ...ended_runs import answered, plan_of_run
-from ...left_behind import let_holder_die
-from .nights import ACCEPTED, FAILED, INELIGIBLE, REJECTED
+from .core import Plan, Results, Row, StoredRun, leave_operation, prune_old
+from .ended_runs import answered, plan_of_run
+from .ended_nights import ACCEPTED, FAILED, INELIGIBLE, REJECTED
 
 ENVIRONMENTS = ("beta", "production")
 CATALOG = "/c/catalog.csv"
@@ -120,23 +102,17 @@ def _cells(item: str, row: Row) -> Row:
     return cells | ({"proof_id": f"proof of {row['audio_sha256']}"} if row["outcome"] == "accepted" else {})
 
 
-def _work_on(results: Results, plan: Plan, leg: int, rows: Sequence[Row], *, is_killed: bool) -> None:
+def _work_on(run: StoredRun, leg: int, rows: Sequence[Row], *, is_killed: bool) -> None:
     """Finish some rows; a killed leg has published them, and has no receipt."""
-    legs, rows = Legs(results, plan.run_id), [row | {"leg": leg} for row in rows]
-    legs.claim(leg)
+    rows = [row | {"leg": leg} for row in rows]
+    run.claim(leg, is_killed=is_killed)
     if is_killed:
-        let_holder_die(results, plan, leg)
         if rows:
-            results.create_part(layout.verdicts_name(plan.run_id, plan.run_date, 0, leg), "verdicts", rows)
+            run.write_part("verdicts", rows, leg=leg)
         return
-    journal = Journal(results, plan.run_id, leg, "w")
-    for row in rows:
-        journal.add(row, [])
-    journal.flush()
-    ended_by = EndedBy.CANCELLED if leg == 1 else EndedBy.COMPLETE
-    facts: Row = {"environment": plan.environment, "finished_at": rows[-1]["finished_at"] if rows else None}
-    settle_leg(results, plan, LegEnd(leg=leg, ended_by=ended_by, facts=facts), legs)
-    note_leg(results, plan)
+    facts: Row = {"environment": run.plan.environment, "finished_at": rows[-1]["finished_at"] if rows else None}
+    run.end(leg, "cancelled" if leg == 1 else "complete", [(row, []) for row in rows], **facts)
+    run.note()
 
 
 class TenNights:
@@ -185,7 +161,7 @@ class TenNights:
         if lots.random() < 0.5:  # every other day a pass over a watched folder of a file or two
             arrived = {f"arrived {day} {number}": ACCEPTED for number in range(lots.randint(1, 2))}
             arrived = {item: row | {"audio_sha256": f"{environment} {item}"} for item, row in arrived.items()}
-            self._leave(_Night(day, 1, environment, "/in", INGEST), arrived, sorted(arrived))
+            self._leave(_Night(day, 1, environment, "/in", "ingest"), arrived, sorted(arrived))
         if lots.random() < 0.3:  # sometimes two files are verified again
             again = {item: label.files[item] for item in lots.sample(listed, 2)}
             self._leave(_Night(day, 2, environment, CATALOG, "manifest"), again, sorted(again), listed)
@@ -200,19 +176,18 @@ class TenNights:
         is_killed: bool = False,
     ) -> None:
         """Plan a run as the program does, and end its legs: a run of some rows has two, and the last may be killed."""
-        plan, results = night.plan(len(planned), max(0, len(listed) - len(planned))), self._results
+        plan = night.plan(len(planned), max(0, len(listed) - len(planned)))
         order = [*rows, *(item for item in planned if item not in rows)]
-        items = [WorkItem(manifest_row=row, item_id=item, audio=f"/c/{item}") for row, item in enumerate(order)]
-        cells = [planned_items.planned_row(item) for item in items]
+        run = StoredRun(self._results, plan)
         if listed:
-            list_items(results, plan.run_id, listed, plan)
-        results.write_shard(plan.run_id, 0, pa.Table.from_pylist(cells, schema=schemas.ITEMS))
-        results.write_plan(plan)
-        note_run(results, plan)
+            run.list_catalog(listed)
+        run.write_shards(order)
+        run.write_plan()
+        run.note()
         facts = [answered(plan, number, item) | _cells(item, row) for number, (item, row) in enumerate(rows.items())]
         middle = self._lots.randint(0, len(facts))
         for leg, part in enumerate((facts[:middle], facts[middle:]), 1):
-            _work_on(results, plan, leg, part, is_killed=is_killed and leg == 2)
+            _work_on(run, leg, part, is_killed=is_killed and leg == 2)
         self.runs.append(
             KnownRun(
                 run_id=plan.run_id,
@@ -231,17 +206,15 @@ class TenNights:
         """Note the proofs that were erased in the morning, before the night."""
         began = _Night(day, 0, environment, "", "").began - timedelta(hours=1)
         for number, proof_id in enumerate(label.erased):
-            operation = operation_named(f"{began:%Y%m%dT%H%M%SZ}_0000{number:02}", "erasure", environment)
-            row: Row = {"operation_id": operation.operation_id, "environment": environment, "proof_id": proof_id}
+            operation_id = f"{began:%Y%m%dT%H%M%SZ}_0000{number:02}"
+            row: Row = {"operation_id": operation_id, "environment": environment, "proof_id": proof_id}
             row |= {"outcome": "erased", "asked_at": began, "answered_at": began, "request_id": "r"}
-            leave_operation(self._results, operation, rows={"erasures": [row]})
+            leave_operation(self._results, operation_id, "erasure", environment, erasures=[row])
             self._erased[environment, proof_id] = began
         label.erased.clear()
 
     def _prune(self, day: int) -> None:
-        now = _Night(day, 20, "beta", "", "").began
-        pruned = prune(self._results, find_prunable(self._results, 3, Keep.LATEST, now), lambda: now)
-        self.pruned.update(pruning.run_id for pruning in pruned)
+        self.pruned.update(prune_old(self._results, 3, _Night(day, 20, "beta", "", "").began))
 
     def standing(self, environment: str) -> dict[str, Row]:
         """Return of each item the row by which it stands, over all runs so far."""
@@ -278,7 +251,7 @@ class TenNights:
         listed, standing = self._nightly(environment)[-1].listed, self.standing(environment)
         tried_by = {item: run.kind for run in self._of(environment) for item in run.rows}
         states = {item: str(standing[item]["outcome"]) if item in standing else "not_sent" for item in listed}
-        unlisted = {item for item in standing if item not in listed and tried_by[item] != INGEST}
+        unlisted = {item for item in standing if item not in listed and tried_by[item] != "ingest"}
         answers = {item: row for run in self._of(environment) for item, row in _answers_of(run)}
         there = {row["audio_sha256"] for item, row in answers.items() if item not in unlisted}
         for item, row in standing.items():

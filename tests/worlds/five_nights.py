@@ -4,14 +4,9 @@ import json
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from proofsweep.model.layout import exchanges_name
-from proofsweep.model.runs import Plan
-from proofsweep.model.tables.columns import Row
-from proofsweep.store.plans_and_parts import Results
-
-from ....worlds.audited_store import plan_items
-from ...ended_runs import answered, end_leg, plan_of_run
-from ...exchange_rows import exchange
+from .core import Plan, Results, Row, StoredRun
+from .ended_runs import answered, end_leg, plan_of_run
+from .exchange_rows import exchange
 
 FILES = 1_200
 NIGHTS = [plan_of_run(f"202611{day:02}T010000Z_000aa", items=FILES, catalog="/c") for day in (16, 17, 18, 19, 20)]
@@ -26,14 +21,14 @@ def fill(results: Results) -> Results:
         began = datetime.fromisoformat(plan.created_at)
         took = timedelta(minutes=150 + 20 * number)
         times = {"started_at": began.isoformat(), "finished_at": (began + took).isoformat()}
-        plan_items(results, plan, [f"isrc{row:05}" for row in range(FILES)])
+        StoredRun(results, plan).write_shards(f"isrc{row:05}" for row in range(FILES))
         end_leg(results, plan, list(_rows(plan, number)), calls=2_400 - 60 * number, quota_after=90_000, **times)
         calls = [
             exchange(plan, row, call, 30 * row, status=429 if row % 17 == 0 else 200, elapsed_ms=20.0 + row % 40)
             for row in range(300)
             for call in ("uploads", "slot", "verify")
         ]
-        results.create_part(exchanges_name(plan.run_id, plan.run_date, 0, 1), "exchanges", calls)
+        StoredRun(results, plan).write_part("exchanges", calls)
     return results
 
 

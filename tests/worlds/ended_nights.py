@@ -3,14 +3,8 @@
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from proofsweep.model import layout
-from proofsweep.model.runs import Plan
-from proofsweep.model.tables.columns import Row
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.verify.leg.note_leg import note_leg, note_run
-
-from ....worlds.audited_store import list_items, plan_items
-from ...ended_runs import answered, end_leg, plan_of_run, tag_names_of
+from .core import Plan, Results, Row, StoredRun
+from .ended_runs import answered, end_leg, plan_of_run, tag_names_of
 
 MONDAY, TUESDAY, WEDNESDAY, THURSDAY = (f"202611{day}T020000Z_000aaaaaa" for day in (16, 17, 18, 19))
 
@@ -38,9 +32,10 @@ def night(
     """
     remains = remains or [f"{run_id} remains {number}" for number in range(remaining)]
     plan = plan_of_run(run_id, len(rows) + len(remains), tag_names=tag_names_of(rows.values()), **plan_cells)
+    run = StoredRun(results, plan)
     if listed:  # first, as the index takes an old run without a plan for one that never came to be
-        list_items(results, run_id, listed, plan)
-    plan_items(results, plan, [*(str(cells.get("item_id", item)) for item, cells in rows.items()), *remains])
+        run.list_catalog(listed)
+    run.write_shards([*(str(cells.get("item_id", item)) for item, cells in rows.items()), *remains])
     facts = [answered(plan, number, item) | _cells(item, cells) for number, (item, cells) in enumerate(rows.items())]
     end_leg(results, plan, facts, **(leg_cells or {}))
     outcomes = [row["outcome"] for row in facts]
@@ -53,10 +48,9 @@ def night(
         "key_fingerprint": "abcdef012345",
     }
     leg |= {"finished_at": datetime.fromisoformat(plan.created_at).astimezone(UTC)} | (leg_cells or {})
-    results.create_part(layout.runs_name(run_id, plan.run_date, 1), "runs", [leg])
+    run.write_part("runs", [leg])
     if is_noted:
-        note_run(results, plan)
-        note_leg(results, plan)
+        run.note()
     return plan
 
 

@@ -5,11 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from proofsweep.model.layout import verdicts_name
-from proofsweep.model.runs import Plan
-from proofsweep.model.tables.columns import Row
-from proofsweep.store.legs import Legs
-from proofsweep.store.plans_and_parts import Results
+from .core import Plan, Results, Row, StoredRun
 
 
 def plan_of_run(run_id: str, items: int = 1, **otherwise: object) -> Plan:
@@ -57,14 +53,13 @@ def end_leg(
     results: Results, plan: Plan, rows: Sequence[Row] = (), leg: int = 1, ended_by: str = "complete", **counts: object
 ) -> None:
     """Leave a leg behind that ended with these rows in a part; `counts` are further cells of its row in `runs`."""
+    run = StoredRun(results, replace(plan, tag_names=plan.tag_names or tag_names_of(rows)))
     if results.store.read(f"_runs/{plan.run_id}/plan.json") is None:
-        results.write_plan(replace(plan, tag_names=plan.tag_names or tag_names_of(rows)))
-    legs = Legs(results, plan.run_id)
-    legs.claim(leg)
+        run.write_plan()
+    run.claim(leg)
     if rows:
-        rows = [row | {"leg": leg} for row in rows]
-        results.create_part(verdicts_name(plan.run_id, plan.run_date, 0, leg), "verdicts", rows)
+        run.write_part("verdicts", [row | {"leg": leg} for row in rows], leg=leg)
     outcomes = [str(row["outcome"]) for row in rows]
     cells = {word: outcomes.count(word) for word in ("accepted", "rejected", "failed", "ineligible")}
     cells |= {"remaining": plan.items - len(rows), "run_id": plan.run_id, "leg": leg} | counts
-    legs.write_receipt(leg, {"ended_by": ended_by, "counts": cells, "duplicates": 0})
+    run.write_receipt(leg, ended_by, counts=cells, duplicates=0)

@@ -1,11 +1,8 @@
 """A small store with a run that a report is made of."""
 
-from proofsweep.model.layout import exchanges_name
-from proofsweep.store.plans_and_parts import Results
-
-from ....worlds.audited_store import plan_items
-from ...ended_runs import answered, end_leg, plan_of_run
-from ...exchange_rows import exchange
+from .core import Results, StoredRun
+from .ended_runs import answered, end_leg, plan_of_run
+from .exchange_rows import exchange
 
 BEFORE, PLAN = (plan_of_run(f"202611{day}T020000Z_000aa", items=6, catalog="/c") for day in (19, 20))
 HOSTILE = "/c/<script>document.title='hacked'</script>\u202e\"'&\n" + "x" * 10_000
@@ -14,7 +11,7 @@ HOSTILE = "/c/<script>document.title='hacked'</script>\u202e\"'&\n" + "x" * 10_0
 def fill(results: Results) -> Results:
     """Leave two nights behind: five of six files were accepted, then three; one call failed."""
     for plan in (BEFORE, PLAN):
-        plan_items(results, plan, map(str, range(6)))
+        StoredRun(results, plan).write_shards(map(str, range(6)))
     end_leg(results, BEFORE, [answered(BEFORE, row, str(row)) for row in range(5)])
     grade = {"grade_human": 0.95, "grade_ai": 0.05, "classification": "<b>mixed</b>", "grade_risk_category": "low"}
     good = [answered(PLAN, row, str(row), verify_ms=100.0 * row, **grade) for row in range(3)]
@@ -26,5 +23,5 @@ def fill(results: Results) -> Results:
     end_leg(results, PLAN, [*good, *bad], quota_after=100, calls=20)
     calls = [exchange(PLAN, row, "verify", 60 * row, elapsed_ms=10.0) for row in range(3)]
     calls += [exchange(PLAN, 4, "uploads", 200, status=429), exchange(PLAN, 4, "uploads", 201, status=500)]
-    results.create_part(exchanges_name(PLAN.run_id, PLAN.run_date, 0, 1), "exchanges", calls)
+    StoredRun(results, PLAN).write_part("exchanges", calls)
     return results

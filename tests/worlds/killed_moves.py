@@ -1,31 +1,15 @@
 """One verified pair that is moved, by passes that are killed after any line, in a folder or in a bucket."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from hashlib import sha256
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from proofsweep.files.files import Files
-from proofsweep.files.moves import Moves
-from proofsweep.ingest.dispose import Disposal
-from proofsweep.ingest.records import Records
-from proofsweep.model.ingest import IngestRules, PastAnswer
-from proofsweep.model.items import WorkItem
-from proofsweep.model.tables.columns import Row
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.watches import Watch
-
-from ..killed_lines import is_whole_after
-
-OF_MOVES = ("ingest/records.py", "store/watches.py", "files/moves.py", "files/bucket_files.py")
-"""All that changes something."""
+from .core import MOVING, Results, Row, move_accepted_pair
+from .killed_lines import is_whole_after
 
 AUDIO, PROOF, OTHER = b"audio", b"proof", b"another file"
 PAIR = {"a.wav": AUDIO, "a.sidecar": PROOF}
-RULES = IngestRules(settle_seconds=1, pair_seconds=1, tries=1)
-NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
 class Site(Protocol):
@@ -79,16 +63,13 @@ class KilledMove:
 
     site: Site
     results: Results
-    files: tuple[str, ...] = OF_MOVES
+    files: tuple[str, ...] = MOVING
     functions: tuple[str, ...] = ()
-    item: WorkItem = field(init=False)
 
     def __post_init__(self) -> None:
         """Deliver it."""
         for name, content in PAIR.items():
             self.site.put(f"in/{name}", content)
-        named = {"audio": f"{self.site.root}/in/a.wav", "sidecar": f"{self.site.root}/in/a.sidecar"}
-        self.item = WorkItem(manifest_row=0, item_id="a", **named)  # type: ignore[arg-type]  # these are texts
 
     @property
     def rows(self) -> list[Row]:
@@ -105,40 +86,9 @@ class KilledMove:
         self._pass()
 
     def _pass(self) -> None:
-        moves = Moves(Files())
-        root = self.site.root
-        disposal = Disposal(moves=moves, watched=f"{root}/in", accepted=f"{root}/ok", quarantine=None)
-        records = Records(
-            results=self.results,
-            watch=Watch(self.results.store, "watched"),
-            disposal=disposal,
-            rules=RULES,
-            environment="beta",
-            supplier_tag="supplier",
-            clock=lambda: NOW,
+        move_accepted_pair(
+            self.results, self.site.root, AUDIO, PROOF, lambda: self.site.below("in").get("a.wav") == AUDIO
         )
-        moves.put_back(f"{root}/in")
-        records.of_killed_pass()
-        if self.site.below("in").get("a.wav") == AUDIO:  # else nobody knows it again
-            records.of_answered([(self.item, ANSWER)], ())
-
-
-def _digest(content: bytes) -> str:
-    return sha256(content).hexdigest()
-
-
-ANSWER = PastAnswer(
-    run_id="r",
-    leg=1,
-    item_id="a",
-    outcome="accepted",
-    reason=None,
-    audio_bytes=len(AUDIO),
-    audio_version="v",
-    audio_sha256=_digest(AUDIO),
-    sidecar_version="v",
-    sidecar_sha256=_digest(PROOF),
-)
 
 
 def nothing(_site: Site) -> None:

@@ -1,0 +1,321 @@
+"""The program's core in the words of outer tests: outside tests/unit and tests/architecture only this imports it.
+
+When the core's rooms are laid anew, this module is written anew, and no outer test changes. `proofsweep.results` is
+documented for people, so any test may use it.
+"""
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from hashlib import sha256
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from proofsweep.alerts.events import ALERTED_STATES
+from proofsweep.audit.prune import find_prunable, prune
+from proofsweep.catalog import open_catalog, preflight
+from proofsweep.endings import ENDINGS, EndedBy
+from proofsweep.errors import NameTaken, RunIsActive, RunMustStop, SourceError
+from proofsweep.files import moves
+from proofsweep.files.audio import AudioFile, open_audio
+from proofsweep.files.files import Files
+from proofsweep.ingest import dispose, records
+from proofsweep.logs import Event, log, set_up_logs
+from proofsweep.model import ingest, lane, layout, progress, proofs, pruning, selection
+from proofsweep.model.bounds import Bounds
+from proofsweep.model.items import WorkItem
+from proofsweep.model.operations import Operation
+from proofsweep.model.runs import Plan
+from proofsweep.model.tables import planned_items, schemas
+from proofsweep.operations import operation_log, recover_sidecars
+from proofsweep.settings import load_settings
+from proofsweep.store import bucket_store, folder_store, journal, lanes, legs, listings, operations, watches
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.store import Store, open_store
+from proofsweep.verify.leg import note_leg, settle
+from proofsweep.verify.leg.work import verify_slice, work_last
+from proofsweep.wiring import operations as wired_operations
+from proofsweep.wiring.engines import engine_for
+from proofsweep.wiring.legs import claimed_next_leg
+from proofsweep.wiring.runs import plan_catalog, run_to_resume
+from proofsweep.wiring.watching import watched_folder
+
+__all__ = ["AudioFile", "Files", "NameTaken", "Operation", "Plan", "Results", "RunIsActive", "SourceError", "Store"]
+__all__ += ["open_audio", "open_store", "set_up_logs"]
+
+Row = dict[str, object]
+"""One row of a table, or some of its cells."""
+
+CHOSEN = {
+    "control_wait_seconds": "wiring.legs.CONTROL_WAIT_SECONDS",
+    "floor_calls_per_second": "wiring.lanes.FLOOR_CALLS_PER_SECOND",
+    "min_shard_items": "model.runs.MIN_SHARD_ITEMS",
+    "quota_probe_seconds": "wiring.legs.QUOTA_PROBE_SECONDS",
+    "resume_days": "wiring.runs.RESUME_DAYS",
+    "small_run_items": "model.runs.SMALL_RUN_ITEMS",
+    "stale_seconds": "model.runs.STALE_SECONDS",
+}
+MOVING = ("ingest/records.py", "store/watches.py", "files/moves.py", "files/bucket_files.py")
+"""The source files of all that changes something when a delivered file is moved."""
+MOVING_IN_BUCKETS = ("files/bucket_files.py",), ("create", "remove")
+"""What of it is for buckets alone, and its functions."""
+
+
+def plan(catalog: str | Path, results: str | None = None, **chosen: Any) -> str:  # noqa: ANN401 - as options are
+    """Plan a run of a catalog, or of the rows that these options choose; give its ID."""
+    return plan_catalog(load_settings(None, results), str(catalog), selection=selection.Selection(**chosen)).run_id
+
+
+def plan_or_resume(catalog: str) -> str:
+    """Return a catalog's unfinished run, or plan a new one; RunIsActive if another process works on it."""
+    settings = load_settings()
+    return (run_to_resume(settings, catalog) or plan_catalog(settings, catalog)).run_id
+
+
+def work(
+    run_id: str,
+    shards_at_once: int = 1,
+    *,
+    config: str | None = None,
+    results: str | None = None,
+    bounds: Bounds | None = None,
+) -> None:
+    """Work on the next leg of a run without Prefect, until it ends; RunIsActive if another process works on it."""
+    leg = claimed_next_leg(engine_for(load_settings(config, results)), run_id, bounds=bounds)
+    with suppress(RunMustStop), leg as (_, context):
+        with ThreadPoolExecutor(shards_at_once) as pool:
+            list(pool.map(partial(verify_slice, context), context.remaining.slices()))
+        work_last(context)
+
+
+def verified(catalog: str | Path, **chosen: Any) -> str:  # noqa: ANN401 - as options are
+    """Plan a run, and work on its first leg; give its ID."""
+    run_id = plan(catalog, **chosen)
+    work(run_id)
+    return run_id
+
+
+def make_pass(folder: str) -> None:
+    """Make one pass over a watched folder, with its runs; RunIsActive if another process watches it."""
+    with watched_folder(load_settings(), folder, None) as watched:
+        for run_id in watched.one_pass().runs():
+            watched.refuse_if_lost()
+            work(run_id)
+
+
+def use_lane_as_a_pass(over: threading.Event) -> None:
+    """Be a pass over new files that can use all of this key's lane, until it is over."""
+    settings, beats = load_settings(), count(1)
+    folder = layout.lane_folder(engine_for(settings).key_fingerprint, settings.service.base_url)
+    told = lanes.LaneObject(open_store(settings.results.url), folder)
+    while not over.wait(1.0):
+        now = told.latest()
+        own = lane.Member(priority=lane.LanePriority.INGEST, rate=58.0, beat=next(beats))
+        members = {**now.members, "pass": own}
+        told.tell(replace(now, bucket=lane.TokenBucket(60.0, 60.0), keeper="pass", members=members))
+    now = told.latest()
+    told.tell(replace(now, keeper="", members={name: each for name, each in now.members.items() if name != "pass"}))
+
+
+def set_chosen(patch: pytest.MonkeyPatch, **values: float) -> None:
+    """Change numbers that are chosen for real runs, so that a test need not wait long or have many files."""
+    for name, value in values.items():
+        patch.setattr(f"proofsweep.{CHOSEN[name]}", value)
+
+
+def settings_here() -> dict[str, object]:
+    """Return the value of each setting as a command here has it."""
+    return {f"{section}.{name}": value for section, part in load_settings() for name, value in dict(part).items()}
+
+
+def states_of_runs() -> set[str]:
+    """Name the states in which flow runs of a run end."""
+    return {ending.state for ending in ENDINGS.values()}
+
+
+def alerted_states() -> list[str]:
+    """Name the states of which somebody is told."""
+    return list(ALERTED_STATES)
+
+
+def log_events() -> None:
+    """Log what happened to a run, and what the service sent."""
+    log(Event.LEG_TAKEN_OVER, run_id="20261120T091500Z_8c1f04", leg=1)
+    log(Event.MEMBER_UNNAMED, call="health", member="uptime")
+
+
+def let_inventories_find(patch: pytest.MonkeyPatch, *states: dict[str, int]) -> None:
+    """Let the next inventories find so many proofs of each state, without a call."""
+    found = (proofs.Inventory(operation_id="x", states=each) for each in states)
+    patch.setattr(wired_operations, "inventory_proofs", lambda *_: next(found))
+
+
+def before_a_sidecar_is_written(patch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Do something right after the place of a recovered sidecar was found to be free."""
+    patch.setattr(recover_sidecars.SidecarRecovery, "_is_there", lambda *_: bool(act()))
+
+
+def kill_at_write(number: int, when: str) -> None:
+    """Let this process kill itself before or after one of its writes to a results store, or in a folder at half."""
+    writes = count(1)
+
+    def die() -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def write_half(path: Path, content: bytes) -> None:
+        path.write_bytes(content[: len(content) // 2])
+        die()
+
+    def killing(act: Callable[..., None]) -> Callable[..., None]:
+        def write(store: object, name: str, *content: bytes) -> None:
+            is_last = next(writes) == number
+            if is_last and when == "before":
+                die()
+            if is_last and when == "half":
+                folder_store._write_durably = write_half  # the next file is this one's
+            act(store, name, *content)
+            if is_last:
+                die()
+
+        return write
+
+    for kind in (folder_store.FolderStore, bucket_store.BucketStore):
+        for act in ("create", "replace", "delete"):
+            setattr(kind, act, killing(getattr(kind, act)))
+
+
+def listed_rows(location: str) -> tuple[Any, list[tuple[Any, WorkItem]]]:
+    """Open a catalog with both kinds of sidecars' names; give it and its rows, each with the item that it becomes."""
+    catalog = open_catalog.open_catalog(location, sidecar_names=["{name}.sidecar", "{stem}.sidecar"])
+    return catalog, [(row, preflight.work_item_of(row, catalog.name, preflight.SizeLimits())) for row in catalog.rows()]
+
+
+def move_accepted_pair(results: Results, root: str, audio: bytes, sidecar: bytes, is_there: Callable[[], bool]) -> None:
+    """Begin a pass over `in` after a kill; if the pair `a` is still there, move it to `ok`, as it is accepted."""
+    files = moves.Moves(Files())
+    disposal = dispose.Disposal(moves=files, watched=f"{root}/in", accepted=f"{root}/ok", quarantine=None)
+    kept = records.Records(
+        results=results,
+        watch=watches.Watch(results.store, "watched"),
+        disposal=disposal,
+        rules=ingest.IngestRules(settle_seconds=1, pair_seconds=1, tries=1),
+        environment="beta",
+        supplier_tag="supplier",
+        clock=lambda: datetime(2026, 11, 22, 12, tzinfo=UTC),
+    )
+    files.put_back(f"{root}/in")
+    kept.of_killed_pass()
+    if is_there():  # else nobody knows it again
+        item = WorkItem(manifest_row=0, item_id="a", audio=f"{root}/in/a.wav", sidecar=f"{root}/in/a.sidecar")
+        kept.of_answered([(item, accepted_answer(audio, sidecar))], ())
+
+
+def accepted_answer(audio: bytes, sidecar: bytes) -> ingest.PastAnswer:
+    """Return the answer to a pair that was accepted."""
+    facts = {"audio_version": "v", "sidecar_version": "v", "audio_bytes": len(audio), "reason": None}
+    digests = {"audio_sha256": sha256(audio).hexdigest(), "sidecar_sha256": sha256(sidecar).hexdigest()}
+    return ingest.PastAnswer(run_id="r", leg=1, item_id="a", outcome="accepted", **facts, **digests)  # type: ignore[arg-type]
+
+
+def results_at(location: str | Path) -> Results:
+    """Open the results store in a folder or below a bucket's URL, whether there is one or not."""
+    return Results(open_store(str(location)))
+
+
+class StoredRun:
+    """A run in a results store: each method leaves behind what one step of its processes does."""
+
+    def __init__(self, results: Results, plan: Plan) -> None:
+        self.results, self.plan = results, plan
+        self._legs = legs.Legs(results, plan.run_id)
+
+    def list_catalog(self, items: Iterable[str], *, notes_gone: bool = True) -> None:
+        """Write what the whole catalog lists, and what is gone from it, as a plan does that leaves rows out."""
+        listing = listings.Listing()
+        for row, item in enumerate(items):
+            listing.add(WorkItem(manifest_row=row, item_id=item, audio=f"/c/{item}", relative_path=item))
+        if notes_gone:
+            listings.write_gone(self.results, self.plan.run_id, listing, self.plan.environment, self.plan.identity)
+        listing.write(self.results, self.plan.run_id)
+
+    def write_shards(self, items: Iterable[str]) -> None:
+        """Write the planned items."""
+        work = [WorkItem(manifest_row=row, item_id=item, audio=f"/c/{item}") for row, item in enumerate(items)]
+        for shard in range(self.plan.shards):
+            some = work[shard * self.plan.shard_items : (shard + 1) * self.plan.shard_items]
+            table = pa.Table.from_pylist(list(map(planned_items.planned_row, some)), schema=schemas.ITEMS)
+            self.results.write_shard(self.plan.run_id, shard, table)
+
+    def write_plan(self) -> None:
+        """Write the plan, which makes the run exist."""
+        self.results.write_plan(self.plan)
+
+    def claim(self, leg: int | None = None, *, is_killed: bool = False) -> int:
+        """Claim a leg, by default the next one, for this process or for one that is gone; give its number."""
+        leg = leg or self._legs.last() + 1
+        self._legs.claim(leg)
+        if is_killed:
+            name = layout.claim_name(self.plan.run_id, leg)
+            claim = json.loads(self.results.store.read(name) or b"{}")
+            self.results.store.replace(name, json.dumps(claim | {"process_started": "earlier"}).encode())
+        return leg
+
+    def beat(self, leg: int = 1, **facts: Any) -> None:  # noqa: ANN401 - of many types
+        """Write a heartbeat with the progress of a leg."""
+        self._legs.beat(leg, progress.LegProgress(rows=self.plan.items, **facts))
+
+    def write_part(self, table: str, rows: Sequence[Row], *, leg: int = 1, shard: int = 0) -> Row:
+        """Write a part of a table; give what a receipt says of it."""
+        named = {"verdicts": layout.verdicts_name, "exchanges": layout.exchanges_name}
+        start = self.plan.run_id, self.plan.run_date
+        name = layout.runs_name(*start, leg) if table == "runs" else named[table](*start, shard, leg)
+        return self.results.create_part(name, table, rows).document()
+
+    def write_receipt(self, leg: int, ended_by: str, **facts: object) -> None:
+        """Write the receipt of a leg, and nothing else."""
+        self._legs.write_receipt(leg, {"ended_by": ended_by, **facts})
+
+    def end(self, leg: int, ended_by: str, rows: Iterable[tuple[Row, list[Row]]], **facts: object) -> None:
+        """Journal finished rows with their calls, and settle the leg: its parts, its receipt and its row in `runs`."""
+        journaled = journal.Journal(self.results, self.plan.run_id, leg, "w")
+        for row, calls in rows:
+            journaled.add(row, calls)
+        journaled.flush()
+        settle.settle_leg(
+            self.results, self.plan, settle.LegEnd(leg=leg, ended_by=EndedBy(ended_by), facts=facts), self._legs
+        )
+
+    def note(self) -> None:
+        """Add the run and its legs to all that is derived from runs."""
+        note_leg.note_run(self.results, self.plan)
+        note_leg.note_leg(self.results, self.plan)
+
+
+def leave_operation(results: Results, operation_id: str, kind: str, environment: str, **rows: list[Row]) -> None:
+    """Leave an operation behind that has these rows of tables; it began when its ID says."""
+    began = datetime.strptime(operation_id[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    url = "https://partner.example/v1"
+    operation = Operation(operation_id=operation_id, kind=kind, environment=environment, base_url=url, started_at=began)
+    kept = operations.Operations(results)
+    written = operation_log.OperationLog(operation, kept, lambda: began + timedelta(seconds=9))
+    kept.write_intent(operation, {})
+    for table, its_rows in rows.items():
+        written.add(table, its_rows)
+    written.end("complete", {})
+
+
+def prune_old(results: Results, days: int, now: datetime) -> list[str]:
+    """Prune what is so old, but the newest answers; name the runs of which something went."""
+    found = find_prunable(results, days, pruning.Keep.LATEST, now)
+    return [pruned.run_id for pruned in prune(results, found, lambda: now)]
