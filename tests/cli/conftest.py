@@ -11,12 +11,9 @@ from threading import Thread
 import pytest
 
 import proofsweep_sandbox as sandbox
-from proofsweep.settings import load_settings
-from proofsweep.verify.leg.work import verify_slice
-from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.legs import claimed_next_leg
-from proofsweep.wiring.runs import plan_catalog
 from proofsweep_cli.app import run
+
+from ..worlds import core
 
 Command = Callable[..., CompletedProcess[str]]
 
@@ -77,11 +74,7 @@ def verified(running: sandbox.Running, catalog: Path, tmp_path_factory: pytest.T
     """A results store with a run of the catalog, verified without Prefect, and the run's id; nobody changes it."""
     with pytest.MonkeyPatch.context() as patch:
         folder = settle_in(running, tmp_path_factory.mktemp("verified"), patch)
-        plan = plan_catalog(load_settings(), str(catalog))
-        with claimed_next_leg(engine_for(load_settings()), plan.run_id) as (_, leg):
-            for piece in leg.remaining.slices():
-                verify_slice(leg, piece)
-    return folder / "results", plan.run_id
+        return folder / "results", core.verified(catalog)
 
 
 @pytest.fixture

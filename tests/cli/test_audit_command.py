@@ -8,10 +8,8 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.store import open_store
-
 from ..worlds.audited_store import NEWEST, audited_store
+from ..worlds.core import results_at
 
 Command = Callable[..., CompletedProcess[str]]
 
@@ -20,7 +18,7 @@ Command = Callable[..., CompletedProcess[str]]
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A results store, made once; nobody changes it."""
     folder = tmp_path_factory.mktemp("built")
-    audited_store(Results(open_store(str(folder))))
+    audited_store(results_at(folder))
     return folder
 
 

@@ -1,17 +1,14 @@
 """Each question of the cookbook is asked as it stands, and has an answer."""
 
 import re
-from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from proofsweep.answers.views.connection import OpenStore, opened
-from proofsweep.model import layout
-from proofsweep.store.folder_store import FolderStore
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.results import ResultsStore, open_results
 
+from ..worlds.core import StoredRun, results_at
+from ..worlds.exchange_rows import exchange
 from ..worlds.ended_nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, TUESDAY, night
 
 PAGE = (Path(__file__).parents[2] / "docs" / "cookbook.md").read_text(encoding="utf-8")
@@ -20,9 +17,9 @@ FINALE = "04 Finale.wav"
 
 
 @pytest.fixture(scope="module")
-def label(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenStore]:
+def label(tmp_path_factory: pytest.TempPathFactory) -> ResultsStore:
     """Two nights of a label: each question has something to find in them."""
-    results = Results(FolderStore(tmp_path_factory.mktemp("store")))
+    results = results_at(tmp_path_factory.mktemp("store"))
     graded = ACCEPTED | {"classification": "human", "grade_human": 0.9, "grade_rubric_version": "1"}
     tags = {"tags": '{"supplier": "North"}'}
     copied = ACCEPTED | {"audio_sha256": "sha of b"}
@@ -31,13 +28,8 @@ def label(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenStore]:
     monday = night(results, MONDAY, rows)
     rows = {FINALE: ACCEPTED | {"audio_sha256": "new"}, "b": REJECTED | tags, "e": INELIGIBLE | tags}
     night(results, TUESDAY, {**rows, "c": graded | {"grade_rubric_version": "2"}, "copy of b": copied})
-    exchange = {"run_id": MONDAY, "leg": 1, "manifest_row": 0, "call": "verify", "attempt": 1, "elapsed_ms": 9.0}
-    began = datetime.fromisoformat(monday.created_at)
-    exchange |= {"status": 200, "request_id": "req-04-verify", "started_at": began}
-    name = layout.exchanges_name(MONDAY, monday.run_date, 0, 1)
-    results.create_part(name, "exchanges", [exchange])
-    with opened(results) as store:
-        yield store
+    StoredRun(results, monday).write_part("exchanges", [exchange(monday, 0, request_id="req-04-verify")])
+    return open_results(results.store.url)
 
 
 def test_there_are_twenty_questions() -> None:
@@ -46,9 +38,9 @@ def test_there_are_twenty_questions() -> None:
 
 
 @pytest.mark.parametrize(("number", "query"), QUESTIONS)
-def test_a_question_has_an_answer(label: OpenStore, number: str, query: str) -> None:
+def test_a_question_has_an_answer(label: ResultsStore, number: str, query: str) -> None:
     """No answer is empty, and question 9 counts each file once."""
-    answer = label.connection.execute(query).fetchall()
+    answer = label.sql(query).fetchall()
 
     assert answer
     if number == "9":

@@ -7,14 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.model.layout import exchanges_name
-from proofsweep.store.folder_store import FolderStore
-from proofsweep.store.plans_and_parts import Results
 from proofsweep_cli.app import run
 
+from ..worlds.core import Row, StoredRun, leave_operation, results_at
 from ..worlds.ended_runs import answered, end_leg, plan_of_run
 from ..worlds.exchange_rows import exchange
-from .ended_operations import leave_operation, operation_named
 
 PLAN = plan_of_run("20261120T020000Z_000aa", items=1)
 SECRET_NAME = "unreleased \x1b[31m\nsong.wav"
@@ -23,11 +20,11 @@ SECRET_NAME = "unreleased \x1b[31m\nsong.wav"
 @pytest.fixture
 def store(tmp_path: Path) -> str:
     """A store with one rejected file, whose name others chose, and one failed call."""
-    results = Results(FolderStore(tmp_path))
+    results = results_at(tmp_path)
     row = answered(PLAN, 0, "a", "rejected", audio=f"/m/{SECRET_NAME}", verdict="tampered", reason="tampered")
     end_leg(results, PLAN, [row])
     calls = [exchange(PLAN, 0, "uploads", 1, status=500, request_id="r-1"), exchange(PLAN, 0, request_id="r-2")]
-    results.create_part(exchanges_name(PLAN.run_id, PLAN.run_date, 0, 1), "exchanges", calls)
+    StoredRun(results, PLAN).write_part("exchanges", calls)
     return str(tmp_path)
 
 
@@ -65,7 +62,7 @@ def test_json_is_one_object(store: str, capsys: pytest.CaptureFixture[str]) -> N
 
 def test_several_files_that_fit_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each with the command that explains it; what others wrote stays on its line."""
-    results, plan = Results(FolderStore(tmp_path)), replace(PLAN, items=2)
+    results, plan = results_at(tmp_path), replace(PLAN, items=2)
     tags = json.dumps({"title": "D\u00e9j\u00e0 \x1b[31m", "isrc": "QZNUL2600017"})
     rows = [answered(plan, row, item, audio=f"/m/{item}/x.wav", tags=tags) for row, item in enumerate(("it's", "b"))]
     end_leg(results, plan, rows)
@@ -92,16 +89,15 @@ def test_a_proof_is_explained_by_every_table_that_names_it(
     store: str, capsys: pytest.CaptureFixture[str], named: str
 ) -> None:
     """The newest first; rows of other proofs are left out."""
-    results = Results(FolderStore(Path(store)))
-    recovery, at = operation_named("20261121T020000Z_000bb", "recovery"), datetime(2026, 11, 21, 3, tzinfo=UTC)
-    rows = [
+    results, at = results_at(store), datetime(2026, 11, 21, 3, tzinfo=UTC)
+    rows: list[Row] = [
         dict.fromkeys(("proof_id", "item_id", "audio"), proof_id)
         | {"outcome": "recovered", "recovered_to": "/m/s", "request_id": "r-9", "acted_at": at}
         for proof_id in ("p1", "p2")
     ]
-    leave_operation(results, recovery, rows={"recoveries": rows})
-    inventory = operation_named("20261122T020000Z_000cc", "inventory")
-    leave_operation(results, inventory, rows={"proofs": [{"proof_id": "p1", "state": "no_file"}]})
+    leave_operation(results, "20261121T020000Z_000bb", "recovery", "beta", recoveries=rows)
+    proofs: list[Row] = [{"proof_id": "p1", "state": "no_file"}]
+    leave_operation(results, "20261122T020000Z_000cc", "inventory", "beta", proofs=proofs)
 
     assert run(["explain", named, "--results", store]) == 0
     lines = capsys.readouterr().out.splitlines()

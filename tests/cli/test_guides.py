@@ -11,15 +11,11 @@ from pathlib import Path
 import pytest
 
 import proofsweep_sandbox as sandbox
-from proofsweep.answers.run_status import RunStatus
-from proofsweep.settings import load_settings
-from proofsweep.verify.leg.work import verify_slice
-from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.legs import claimed_next_leg
 from proofsweep_cli import run_flow, work_on_runs
 from proofsweep_cli.app import run
-from proofsweep_cli.embedded_server import EmbeddedServer
 from proofsweep_cli.run_request import RunRequest
+
+from ..worlds import core
 
 DOCS = Path(__file__).parents[2] / "docs"
 GUIDES = ("first-night", "operators", "analysts")
@@ -80,14 +76,9 @@ def missing_lines(step: Step, said: str, folder: str) -> list[str]:
 def without_prefect(monkeypatch: pytest.MonkeyPatch) -> None:
     """Verify in this process: tests/flows has Prefect."""
 
-    def verify_here(run_id: str, request: RunRequest, before: RunStatus, server: EmbeddedServer | None) -> None:
+    def verify_here(run_id: str, request: RunRequest, before: object, server: object) -> None:
         del before, server
-        held = claimed_next_leg(
-            engine_for(load_settings(request.config, request.results_url)), run_id, bounds=request.bounds
-        )
-        with held as (_, leg):
-            for piece in leg.remaining.slices():
-                verify_slice(leg, piece)
+        core.work(run_id, config=request.config, results=request.results_url, bounds=request.bounds)
 
     monkeypatch.setattr(run_flow, "_run", verify_here)
     monkeypatch.setattr(work_on_runs, "prefect_api", nullcontext)

@@ -1,7 +1,6 @@
 """`--help` of every command, and the docs that are made from it."""
 
 import importlib.util
-import json
 import os
 import re
 import subprocess
@@ -13,11 +12,8 @@ from typing import Any
 
 import pytest
 import typer
-from pydantic import BaseModel
-from pydantic.fields import FieldInfo
 
 from proofsweep import __version__
-from proofsweep.settings import Settings
 from proofsweep_cli.app import app_for, whole_app
 from proofsweep_cli.exit_codes import ExitCode
 
@@ -121,32 +117,6 @@ def test_an_empty_block_is_filled_once() -> None:
 
     assert (filled.count("`service_deployed_at`"), filled.count("and more")) == (1, 1)
     assert render.rendered(filled) == filled
-
-
-def test_the_docs_list_every_setting() -> None:
-    """Each setting is listed with its environment variable and default, in the order of the settings."""
-    rows = re.findall(r"^\| `([\w.]+)` \| `(PROOFSWEEP_\w+)` \| `?(.*?)`? \|", PAGE.read_text(), re.MULTILINE)
-
-    assert rows == [
-        (name, f"PROOFSWEEP_{name.replace('.', '__')}".upper(), default_of(field))
-        for name, field in settings_by_name(Settings)
-    ]
-
-
-def settings_by_name(part: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
-    """Yield each setting with its section."""
-    for name, field in part.model_fields.items():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            yield from settings_by_name(field.annotation, f"{name}.")
-        else:
-            yield prefix + name, field
-
-
-def default_of(field: FieldInfo) -> str:
-    """Write a default as the docs do."""
-    if field.is_required():
-        return "required"
-    return "none" if field.default is None else json.dumps(field.default)
 
 
 def test_the_docs_list_every_exit_code() -> None:

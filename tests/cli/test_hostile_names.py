@@ -11,12 +11,8 @@ from subprocess import CompletedProcess
 import pytest
 
 import proofsweep_sandbox as sandbox
-from proofsweep.settings import load_settings
-from proofsweep.verify.leg.work import verify_slice
-from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.legs import claimed_next_leg
-from proofsweep.wiring.runs import plan_catalog
 
+from ..worlds import core
 from ..worlds.hostile_names import HOSTILE, assert_shows_no_command, write_hostile_files
 
 Command = Callable[..., CompletedProcess[str]]
@@ -96,13 +92,10 @@ def test_check_of_an_accepted_file(shown: Callable[..., str], running: sandbox.R
 @pytest.mark.usefixtures("hostile_partner")
 def test_a_run_that_is_shown_later(shown: Callable[..., str], folder: Path, proofsweep: Command) -> None:
     """Its plan, its rows and its store have such names; `resume` shows it as `verify` does."""
-    plan = plan_catalog(load_settings(), str(folder))
-    with claimed_next_leg(engine_for(load_settings()), plan.run_id) as (_, leg):
-        for piece in leg.remaining.slices():
-            verify_slice(leg, piece)
+    run_id = core.verified(folder)
 
     assert r"a\naccepted · forged" in shown("status", "--runs")
-    for command in (["status"], ["status", "--runs"], ["status", plan.run_id], ["resume", plan.run_id]):
+    for command in (["status"], ["status", "--runs"], ["status", run_id], ["resume", run_id]):
         assert json.loads(proofsweep(*command, "--json").stdout)
         shown(*command, "--json")
 

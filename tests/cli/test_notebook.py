@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from proofsweep.store.folder_store import FolderStore
-from proofsweep.store.plans_and_parts import Results
-
+from ..worlds.core import results_at
 from ..worlds.ended_nights import ACCEPTED, MONDAY, REJECTED, TUESDAY, night
 from ..worlds.reported_store import fill
 
@@ -26,7 +24,7 @@ def outputs(notebook: dict[str, Any]) -> list[set[str]]:
 
 def test_each_cell_runs_and_shows_what_the_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Over two nights that changed, and one with calls and grades; without Jupyter."""
-    results = Results(FolderStore(tmp_path / "results"))
+    results = results_at(tmp_path / "results")
     fill(results)
     night(results, MONDAY, {"a": ACCEPTED | {"grade_human": 0.9}, "b": REJECTED | {"tags": '{"supplier": "North"}'}})
     night(results, TUESDAY, {"a": REJECTED, "b": REJECTED})

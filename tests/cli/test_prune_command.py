@@ -9,9 +9,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.store import open_store
-
+from ..worlds.core import results_at
 from ..worlds.year_old_store import PARTLY, SUPERSEDED, year_old_store
 
 Command = Callable[..., CompletedProcess[str]]
@@ -30,7 +28,7 @@ class _Terminal(io.StringIO):
 @pytest.fixture
 def parts(workdir: Path) -> Callable[[], int]:
     """Fill `results`; give what counts the parts of `verdicts`."""
-    year_old_store(Results(open_store(str(workdir / "results"))))
+    year_old_store(results_at(workdir / "results"))
     return lambda: len(list((workdir / "results" / "verdicts").rglob("*.parquet")))
 
 

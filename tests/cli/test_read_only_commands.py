@@ -11,12 +11,8 @@ from subprocess import CompletedProcess
 import pytest
 
 import proofsweep_sandbox as sandbox
-from proofsweep.logs import Event, log
-from proofsweep.settings import load_settings
-from proofsweep.store.legs import Legs
-from proofsweep.wiring import engines
-from proofsweep.wiring.runs import plan_catalog
-from proofsweep.wiring.stores import results_for
+
+from ..worlds.core import log_events, plan, stored_run
 
 Command = Callable[..., CompletedProcess[str]]
 
@@ -310,7 +306,7 @@ def test_runs_lists_a_finished_run(proofsweep: Command, finished_run: str) -> No
 def test_runs_shows_the_newest_first(proofsweep: Command, finished_run: str, catalog: Path, workdir: Path) -> None:
     """With a limit, the oldest are not shown."""
     assert (workdir / "results").is_dir()
-    again = plan_catalog(load_settings(), str(catalog)).run_id
+    again = plan(catalog)
 
     all_runs = json.loads(proofsweep("status", "--runs", "--json").stdout)["runs"]
     newest = json.loads(proofsweep("status", "--runs", "--json", "--limit", "1").stdout)["runs"]
@@ -352,21 +348,21 @@ def test_status_gives_one_json_object(proofsweep: Command, finished_run: str) ->
 
 def test_status_reports_an_active_leg(proofsweep: Command, workdir: Path, catalog: Path) -> None:
     """While a leg is active the exit code is 9, and the output names its process."""
-    plan = plan_catalog(load_settings(), str(catalog))
-    Legs(results_for(load_settings()), plan.run_id, engines.utc_now).claim(1)
+    run_id = plan(catalog)
+    stored_run(run_id).claim()
 
-    status, listed = proofsweep("status", plan.run_id), proofsweep("status", "--runs")
+    status, listed = proofsweep("status", run_id), proofsweep("status", "--runs")
 
     assert (workdir / "results").is_dir()
     assert status.returncode == 9
     assert f"leg 1: process {os.getpid()} on " in status.stdout
-    assert f"stop: proofsweep stop {plan.run_id}\n" in status.stdout
+    assert f"stop: proofsweep stop {run_id}\n" in status.stdout
     assert f" active on {socket.gethostname()}, since " in listed.stdout
 
 
 def test_a_run_without_a_leg_is_shown_as_planned_only(proofsweep: Command, workdir: Path, catalog: Path) -> None:
     """All of its rows remain, so the exit code is 6."""
-    run_id = plan_catalog(load_settings(), str(catalog)).run_id
+    run_id = plan(catalog)
 
     listed, status = proofsweep("status", "--runs"), proofsweep("status", run_id)
 
@@ -378,7 +374,7 @@ def test_a_run_without_a_leg_is_shown_as_planned_only(proofsweep: Command, workd
 
 def test_the_printed_resume_command_names_the_same_store(proofsweep: Command, workdir: Path, catalog: Path) -> None:
     """It can be copied, even if the store's name has a space."""
-    run_id = plan_catalog(load_settings(None, "my proofs"), str(catalog)).run_id
+    run_id = plan(catalog, "my proofs")
 
     status = proofsweep("status", run_id, "--results", "my proofs")
 
@@ -390,8 +386,7 @@ def test_events_stay_off_the_terminal(proofsweep: Command, capsys: pytest.Captur
     """They belong in Prefect's log; on stdout they would break the object of `--json`."""
     proofsweep("resume", "--json")
 
-    log(Event.LEG_TAKEN_OVER, run_id="20261120T091500Z_8c1f04", leg=1)
-    log(Event.MEMBER_UNNAMED, call="health", member="uptime")
+    log_events()
 
     assert capsys.readouterr() == ("", "")
 

@@ -9,25 +9,11 @@ from subprocess import CompletedProcess
 import pytest
 
 import proofsweep_sandbox as sandbox
-from proofsweep.answers.letters import shipped_template
-from proofsweep.model.runs import Plan
-from proofsweep.model.selection import Selection
 from proofsweep.results import open_results
-from proofsweep.settings import load_settings
-from proofsweep.verify.leg.work import verify_slice
-from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.legs import claimed_next_leg
-from proofsweep.wiring.runs import plan_catalog
+
+from ..worlds.core import verified
 
 Command = Callable[..., CompletedProcess[str]]
-
-
-def verified(plan: Plan) -> str:
-    """Verify a planned run without Prefect; give its id."""
-    with claimed_next_leg(engine_for(load_settings()), plan.run_id) as (_, leg):
-        for piece in leg.remaining.slices():
-            verify_slice(leg, piece)
-    return plan.run_id
 
 
 @pytest.fixture
@@ -51,13 +37,13 @@ def delivery(workdir: Path, running: sandbox.Running, catalog: Path) -> Path:
 
 def test_a_morning_without_sql(proofsweep: Command, delivery: Path, workdir: Path) -> None:
     """Verify, list by supplier, export for each, verify the list again: every item keeps its id and its tags."""
-    first = verified(plan_catalog(load_settings(), str(delivery)))
+    first = verified(delivery)
 
     listed = proofsweep("rejects", "--by", "Supplier")
     exported = proofsweep("export", "--only", "rejected", "--by", "supplier", "--file", "out/bad.csv", "--json")
     files = [Path(each["file"]) for each in json.loads(exported.stdout)["files"]]
-    again = verified(plan_catalog(load_settings(), str(files[0]), selection=Selection(root=str(delivery.parent))))
-    only = verified(plan_catalog(load_settings(), str(delivery), selection=Selection(only=("unreadable",))))
+    again = verified(files[0], root=str(delivery.parent))
+    only = verified(delivery, only=("unreadable",))
 
     assert (listed.returncode, exported.returncode) == (0, 0)
     assert "2 files need attention (sandbox, newest answers of all runs)\n\n=Nord — 1 file\n" in listed.stdout
@@ -131,13 +117,14 @@ def test_a_summary_names_files_that_need_attention(proofsweep: Command, finished
 
 def test_each_supplier_gets_a_letter(proofsweep: Command, delivery: Path, workdir: Path) -> None:
     """In words of one's own, if a template has them; a letter that is there is never overwritten."""
-    run = verified(plan_catalog(load_settings(), str(delivery)))
+    run = verified(delivery)
     (workdir / "own.toml").write_text('letter = "An {supplier}\\n\\n{problems}"')
     letter = ("export", run, "--by", "supplier", "--format", "letter")
 
     done, again = proofsweep(*letter), proofsweep(*letter)
     own = proofsweep(*letter, "--template", "own.toml", "--file", "own.txt")
-    template = proofsweep("export", "--print-template")
+    (workdir / "shipped.toml").write_text(proofsweep("export", "--print-template").stdout)
+    shipped = proofsweep(*letter, "--template", "shipped.toml", "--file", "shipped.txt")
 
     letters = sorted(workdir.glob("letter-*.txt"))
     assert (done.returncode, len(letters), done.stdout.count(": 1 row\n")) == (0, 2, 2)
@@ -145,4 +132,7 @@ def test_each_supplier_gets_a_letter(proofsweep: Command, delivery: Path, workdi
     assert (again.returncode, again.stdout, again.stderr.count("\n")) == (2, "", 1)
     assert own.returncode == 0
     assert sorted(path.read_text().splitlines()[0] for path in workdir.glob("own-*.txt")) == ["An =Nord", "An Süd & Co"]
-    assert template.stdout == shipped_template()
+    assert shipped.returncode == 0
+    assert [path.read_text() for path in sorted(workdir.glob("shipped-*.txt"))] == [
+        each.read_text() for each in letters
+    ]

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from proofsweep.store.folder_store import FolderStore
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.results import open_results
 from proofsweep_cli.app import run
 
-from ..unit.answers.report import five_nights
+from ..worlds import five_nights
+from ..worlds.core import results_at
 from ..worlds.reported_store import PLAN, fill
 
 CHROMIUM = shutil.which("chromium")
@@ -64,12 +64,12 @@ NEEDS_AXE = pytest.mark.skipif(
 )
 
 
-def pages_of(results: Results, folder: Path) -> tuple[Path, Path]:
+def pages_of(folder: Path) -> tuple[Path, Path]:
     """Write the catalog's page and a night's, as people do."""
     catalog, night = folder / "catalog.html", folder / "night.html"
-    newest = max(results.store.folders("_runs"))
-    assert run(["report", "--file", str(catalog), "--results", results.store.url]) == 0
-    assert run(["report", newest, "--file", str(night), "--results", results.store.url]) == 0
+    results = str(folder / "results")
+    assert run(["report", "--file", str(catalog), "--results", results]) == 0
+    assert run(["report", open_results(results).latest_run(), "--file", str(night), "--results", results]) == 0
     return catalog, night
 
 
@@ -104,7 +104,8 @@ def visited(page: Path, scripts: list[str], answer: str, width: int) -> Any:  # 
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The pages of a store with hostile names."""
     folder = tmp_path_factory.mktemp("hostile")
-    return pages_of(fill(Results(FolderStore(folder / "results"))), folder)
+    fill(results_at(folder / "results"))
+    return pages_of(folder)
 
 
 def test_the_pages_are_small_and_name_no_other_place(hostile: tuple[Path, Path]) -> None:
@@ -135,8 +136,8 @@ def test_the_pages_work_on_a_phone(hostile: tuple[Path, Path]) -> None:
 @NEEDS_AXE
 def test_the_pages_hinder_nobody(tmp_path: Path) -> None:
     """No serious finding of axe-core, in light and in dark; a row is two lines on a phone."""
-    results = five_nights.fill(Results(FolderStore(tmp_path / "results")))
-    for page in pages_of(results, tmp_path):
+    five_nights.fill(results_at(tmp_path / "results"))
+    for page in pages_of(tmp_path):
         found = visited(page, [AXE.read_text("utf-8"), EXAMINE], "found", 390)
         seen = visited(page, [ACT], "seen", 390)
 
@@ -147,10 +148,10 @@ def test_the_pages_hinder_nobody(tmp_path: Path) -> None:
 @NEEDS_CHROMIUM
 def test_a_hundred_files_fit_on_eight_printed_pages(tmp_path: Path) -> None:
     """With trend, suppliers and labels."""
-    results = five_nights.fill(Results(FolderStore(tmp_path / "results")))
+    five_nights.fill(results_at(tmp_path / "results"))
     page, printed = tmp_path / "catalog.html", tmp_path / "catalog.pdf"
     by = ["--by", "supplier", "--by", "label"]
-    assert run(["report", *by, "--file", str(page), "--results", results.store.url]) == 0
+    assert run(["report", *by, "--file", str(page), "--results", str(tmp_path / "results")]) == 0
 
     command = [str(CHROMIUM), "--headless", *QUIET.split(), f"--user-data-dir={tmp_path / 'home'}"]
     command += [f"--print-to-pdf={printed}", page.as_uri()]
@@ -162,7 +163,7 @@ def test_a_hundred_files_fit_on_eight_printed_pages(tmp_path: Path) -> None:
 def test_a_run_that_is_not_there_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing is written; nor if an option is of the other page."""
     results = ["--results", str(tmp_path / "results")]
-    fill(Results(FolderStore(tmp_path / "results")))
+    fill(results_at(tmp_path / "results"))
 
     assert run(["report", "nothing", "--file", str(tmp_path / "x.html"), *results]) == 2
     assert "There is no run 'nothing'" in capsys.readouterr().err

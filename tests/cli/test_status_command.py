@@ -2,21 +2,14 @@
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
 
-from proofsweep.answers.store_status import store_status
-from proofsweep.model.progress import LegProgress
-from proofsweep.settings import load_settings
-from proofsweep.store.legs import Legs
-from proofsweep.wiring.engines import utc_now
-from proofsweep.wiring.runs import plan_catalog
-from proofsweep.wiring.stores import results_for
-from proofsweep_cli.screen import console
-from proofsweep_cli.store_screen import print_store
+from proofsweep_cli import screen
+
+from ..worlds.core import plan, stored_run
 
 Command = Callable[..., CompletedProcess[str]]
 
@@ -44,7 +37,7 @@ def test_an_empty_store_says_how_to_begin(proofsweep: Command, workdir: Path) ->
 
 def test_each_catalog_has_a_line(proofsweep: Command, finished_run: str, catalog: Path, delivery: Path) -> None:
     """What was found, what remains, and how the last run ended; then the quota. No key is read."""
-    planned = plan_catalog(load_settings(), str(delivery)).run_id
+    planned = plan(delivery)
     (Path("..") / "key").unlink()
 
     done, document = proofsweep("status"), json.loads(proofsweep("status", "--json").stdout)
@@ -69,19 +62,18 @@ def test_each_catalog_has_a_line(proofsweep: Command, finished_run: str, catalog
 def test_an_active_run_has_its_progress(proofsweep: Command, workdir: Path, delivery: Path) -> None:
     """As `status RUN` shows it; the exit code is 0, since nobody asked for the run."""
     assert workdir.is_dir()
-    plan = plan_catalog(load_settings(), str(delivery))
-    legs = Legs(results_for(load_settings()), plan.run_id, utc_now)
-    legs.claim(1)
-    legs.beat(1, LegProgress(rows=20, finished_before=0, counts={"accepted": 7}, rate=2.0, quota_left=90))
+    active = stored_run(plan(delivery))
+    active.claim()
+    active.beat(rows=20, finished_before=0, counts={"accepted": 7}, rate=2.0, quota_left=90)
 
     done, document = proofsweep("status"), json.loads(proofsweep("status", "--json").stdout)
 
     assert done.returncode == 0
-    assert f"Run {plan.run_id} — {delivery}\n  7 of 20 rows · 35 % · 7 accepted\n" in done.stdout
+    assert f"Run {active.plan.run_id} — {delivery}\n  7 of 20 rows · 35 % · 7 accepted\n" in done.stdout
     assert "quota: 90 calls left at " in done.stdout
-    (active,) = document["active"]
-    assert (active["run_id"], active["catalog"], active["progress"]["counts"]) == (
-        plan.run_id,
+    (told,) = document["active"]
+    assert (told["run_id"], told["catalog"], told["progress"]["counts"]) == (
+        active.plan.run_id,
         str(delivery),
         {"accepted": 7},
     )
@@ -90,16 +82,20 @@ def test_an_active_run_has_its_progress(proofsweep: Command, workdir: Path, deli
 
 @pytest.mark.parametrize(("columns", "is_table"), [(160, True), (80, False)])
 def test_a_narrow_terminal_gets_lines_that_fit(
-    finished_run: str, catalog: Path, capsys: pytest.CaptureFixture[str], columns: int, *, is_table: bool
+    finished_run: str,
+    catalog: Path,
+    proofsweep: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    columns: int,
+    *,
+    is_table: bool,
 ) -> None:
     """In place of a table."""
     assert finished_run
-    store, out = results_for(load_settings()), console()
-    out.width = columns
+    monkeypatch.setattr(screen, "_PLAIN_COLUMNS", columns)
 
-    print_store(out, store_status(store, datetime.now(UTC)), store.store.url)
+    lines = proofsweep("status").stdout.splitlines()
 
-    lines = capsys.readouterr().out.splitlines()
     assert ("remaining" in lines[0]) is is_table
     assert is_table or lines[0].startswith(str(catalog))
     assert all(len(line) <= columns for line in lines if str(catalog) not in line)

@@ -8,111 +8,108 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.model.progress import LegProgress
-from proofsweep.store.folder_store import FolderStore
-from proofsweep.store.legs import Legs
-from proofsweep.store.plans_and_parts import Results
 from proofsweep_cli.app import run
 
+from ..worlds.core import StoredRun, results_at
 from ..worlds.ended_runs import plan_of_run
 
 RUN, OTHER = "20261120T091500Z_000aaaa", "20261121T091500Z_000bbbb"
 
 
 @pytest.fixture
-def legs(tmp_path: Path) -> Legs:
+def planned(tmp_path: Path) -> StoredRun:
     """A planned run of five rows."""
-    results = Results(FolderStore(tmp_path))
-    results.write_plan(plan_of_run(RUN, 5))
-    return Legs(results, RUN)
+    run = StoredRun(results_at(tmp_path), plan_of_run(RUN, 5))
+    run.write_plan()
+    return run
 
 
-def stop(legs: Legs, *arguments: str) -> int:
+def stop(planned: StoredRun, *arguments: str) -> int:
     """Give the exit code of a stop."""
-    return run(["stop", *arguments, "--results", legs.results.store.url])
+    return run(["stop", *arguments, "--results", planned.results.store.url])
 
 
-def requests(legs: Legs) -> list[str]:
+def requests(planned: StoredRun) -> list[str]:
     """Name the requests that the store holds for the first leg."""
-    return [name for name in legs.results.store.names(f"_runs/{RUN}/legs/001") if "stop-" in name]
+    return [name for name in planned.results.store.names(f"_runs/{RUN}/legs/001") if "stop-" in name]
 
 
-def test_without_an_active_run_there_is_nothing_to_stop(legs: Legs, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_an_active_run_there_is_nothing_to_stop(planned: StoredRun, capsys: pytest.CaptureFixture[str]) -> None:
     """One line says so, with the code of a usage error."""
-    assert stop(legs) == 2
+    assert stop(planned) == 2
 
     assert capsys.readouterr() == (
         "",
-        f"proofsweep: No run is active in {legs.results.store.url}: there is nothing to stop.\n",
+        f"proofsweep: No run is active in {planned.results.store.url}: there is nothing to stop.\n",
     )
 
 
-def test_of_several_active_runs_one_must_be_named(legs: Legs, capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_several_active_runs_one_must_be_named(planned: StoredRun, capsys: pytest.CaptureFixture[str]) -> None:
     """The line names them, and where they are worked on; none is stopped."""
-    legs.claim(1)
-    legs.results.write_plan(replace(legs.results.plan(RUN), run_id=OTHER))
-    Legs(legs.results, OTHER).claim(1)
+    planned.claim()
+    other = StoredRun(planned.results, replace(planned.plan, run_id=OTHER))
+    other.write_plan()
+    other.claim()
 
-    assert stop(legs) == 2
+    assert stop(planned) == 2
 
     out, err = capsys.readouterr()
     where = f"process {os.getpid()} on {socket.gethostname()}"
     assert (out, err.count("\n")) == ("", 1)
     assert f"so name one of them: {OTHER} ({where}); {RUN} ({where})" in err
-    assert requests(legs) == []
+    assert requests(planned) == []
 
 
-def test_a_run_that_does_not_exist_cannot_be_stopped(legs: Legs, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_does_not_exist_cannot_be_stopped(planned: StoredRun, capsys: pytest.CaptureFixture[str]) -> None:
     """Nor can a text that is no run ID lead out of the store."""
-    assert [stop(legs, "20261122T000000Z_000cccc"), stop(legs, "../../etc")] == [2, 2]
+    assert [stop(planned, "20261122T000000Z_000cccc"), stop(planned, "../../etc")] == [2, 2]
 
     assert capsys.readouterr().err.count("\n") == 2
 
 
-def test_a_leg_may_be_asked_without_waiting(legs: Legs, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_leg_may_be_asked_without_waiting(planned: StoredRun, capsys: pytest.CaptureFixture[str]) -> None:
     """It goes on until it sees the request: the exit code says so. The second request changes nothing."""
-    legs.claim(1)
-    legs.beat(1, LegProgress(rows=5, finished_before=0, counts={"accepted": 2}))
+    planned.claim()
+    planned.beat(finished_before=0, counts={"accepted": 2})
 
-    codes = stop(legs, "--no-wait"), stop(legs, RUN, "--no-wait")
+    codes = stop(planned, "--no-wait"), stop(planned, RUN, "--no-wait")
 
     lines = capsys.readouterr().out.splitlines()
     assert codes == (9, 9)
     assert "; it was asked to stop. See: proofsweep status --follow " in lines[0]
     assert "; it had been asked to stop before. See: " in lines[1]
-    assert len(requests(legs)) == 1
+    assert len(requests(planned)) == 1
 
 
-def test_a_run_that_has_ended_needs_no_stop(legs: Legs, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_has_ended_needs_no_stop(planned: StoredRun, capsys: pytest.CaptureFixture[str]) -> None:
     """What remains is said, with the command for it."""
-    legs.claim(1)
-    legs.write_receipt(1, {"ended_by": "window", "counts": {"remaining": 5}})
+    planned.claim()
+    planned.write_receipt(1, "window", counts={"remaining": 5})
 
-    assert stop(legs, RUN) == 0
+    assert stop(planned, RUN) == 0
 
     printed = capsys.readouterr().out
     assert printed.startswith(f"Nothing to stop: no process works on run {RUN} (window). 5 of 5 rows remain: ")
     assert f"proofsweep resume {RUN}" in printed
 
 
-def test_a_killed_leg_is_named(legs: Legs, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_leg_is_named(planned: StoredRun, capsys: pytest.CaptureFixture[str]) -> None:
     """Its process is gone, and `resume` goes on."""
-    legs.claim(1)
-    monkeypatch.setattr("proofsweep.store.lease.is_gone", lambda _claim: True)
+    planned.claim(is_killed=True)
 
-    assert stop(legs, RUN) == 0
+    assert stop(planned, RUN) == 0
 
     printed = capsys.readouterr().out
     assert f"Nothing to stop: process {os.getpid()} on {socket.gethostname()} is gone, last sign" in printed
     assert f"proofsweep resume {RUN}" in printed
-    assert requests(legs) == []
+    assert requests(planned) == []
 
 
-def test_a_program_reads_what_became_of_the_request(legs: Legs, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_program_reads_what_became_of_the_request(planned: StoredRun, capsys: pytest.CaptureFixture[str]) -> None:
     """One object, as `status --json` gives it, and the request beside it."""
-    legs.claim(1)
+    planned.claim()
 
-    assert stop(legs, RUN, "--no-wait", "--json") == 9
+    assert stop(planned, RUN, "--no-wait", "--json") == 9
 
     document = json.loads(capsys.readouterr().out)
     assert document["stop"] == {"asked": True, "asked_before": False, "ended": False}

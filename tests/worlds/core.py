@@ -233,6 +233,12 @@ def results_at(location: str | Path) -> Results:
     return Results(open_store(str(location)))
 
 
+def stored_run(run_id: str) -> "StoredRun":
+    """Return a run of the store that the settings name."""
+    results = results_at(load_settings().results.url)
+    return StoredRun(results, results.plan(run_id))
+
+
 class StoredRun:
     """A run in a results store: each method leaves behind what one step of its processes does."""
 
@@ -273,7 +279,7 @@ class StoredRun:
 
     def beat(self, leg: int = 1, **facts: Any) -> None:  # noqa: ANN401 - of many types
         """Write a heartbeat with the progress of a leg."""
-        self._legs.beat(leg, progress.LegProgress(rows=self.plan.items, **facts))
+        self._legs.beat(leg, progress.LegProgress(**{"rows": self.plan.items} | facts))
 
     def write_part(self, table: str, rows: Sequence[Row], *, leg: int = 1, shard: int = 0) -> Row:
         """Write a part of a table; give what a receipt says of it."""
