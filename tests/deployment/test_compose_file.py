@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ..worlds.core import settings_here
+from ..worlds.core import setting
 from .native_compose import PORTS, REAL, ROOT, S3, TRIAL, read_compose
 
 SECRETS = {"SECRETS_FOLDER": "deploy/secrets"}
@@ -150,12 +150,10 @@ def test_a_real_run_has_nothing_of_the_sandbox(monkeypatch: pytest.MonkeyPatch) 
             monkeypatch.setenv(name, value)
     monkeypatch.setenv("PROOFSWEEP_SERVICE__ENVIRONMENT", "production")
 
-    settings = settings_here()
-
     assert {"sandbox", "samples"} & set(real["services"]) == set()
     assert real["secrets"]["partner-key"]["file"] == "deploy/secrets/partner-key"
-    assert (settings["service.sidecar_field"], settings["service.allow_plain_http"]) == (None, False)
-    assert str(settings["pace.first_rate"]) == DEFAULTS["PROOFSWEEP_PACE__FIRST_RATE"]
+    assert (setting("service.sidecar_field"), setting("service.allow_plain_http")) == (None, False)
+    assert str(setting("pace.first_rate")) == DEFAULTS["PROOFSWEEP_PACE__FIRST_RATE"]
 
 
 @pytest.mark.parametrize("files", [REAL, TRIAL], ids=["real", "trial"])

@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from hashlib import sha256
 from itertools import count
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -134,9 +135,9 @@ def set_chosen(patch: pytest.MonkeyPatch, **values: float) -> None:
         patch.setattr(f"proofsweep.{CHOSEN[name]}", value)
 
 
-def settings_here() -> dict[str, object]:
-    """Return the value of each setting as a command here has it."""
-    return {f"{section}.{name}": value for section, part in load_settings() for name, value in dict(part).items()}
+def setting(name: str) -> object:
+    """Return the value of a setting as a command here has it."""
+    return attrgetter(name)(load_settings())
 
 
 def states_of_runs() -> set[str]:

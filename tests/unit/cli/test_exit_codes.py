@@ -8,7 +8,7 @@ from proofsweep.endings import EndedBy
 from proofsweep.errors import RunMustStop
 from proofsweep_cli.exit_codes import ExitCode, code_of_error, epilog, exit_codes_table
 
-PAGE = Path(__file__).parents[2] / "docs" / "command-line.md"
+PAGE = Path(__file__).parents[3] / "docs" / "command-line.md"
 
 
 @pytest.mark.parametrize("ended_by", EndedBy)
