@@ -8,8 +8,8 @@ import pytest
 from proofsweep.results import ResultsStore, open_results
 
 from ..worlds.core import StoredRun, results_at
-from ..worlds.exchange_rows import exchange
 from ..worlds.ended_nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, TUESDAY, night
+from ..worlds.exchange_rows import exchange
 
 PAGE = (Path(__file__).parents[2] / "docs" / "cookbook.md").read_text(encoding="utf-8")
 QUESTIONS = re.findall(r"\*\*(\d+)\. .*?\n```sql\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)

@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from ..worlds.core import states_of_runs
+from ..worlds.core import STATES_OF_RUNS
 from .native_compose import ROOT
 
 TRIGGERS: list[dict[str, Any]] = [
@@ -27,6 +27,6 @@ def test_every_flow_is_seen_and_those_that_may_are_run_again() -> None:
 
 def test_every_end_of_a_run_shows_that_it_lives() -> None:
     """A run that ended after all is neither crashed nor given up."""
-    states = {f"prefect.flow-run.{state}" for state in states_of_runs()} - {"prefect.flow-run.Crashed"}
+    states = {f"prefect.flow-run.{state}" for state in STATES_OF_RUNS} - {"prefect.flow-run.Crashed"}
 
     assert [states - set(trigger["expect"]) for trigger in TRIGGERS if trigger["posture"] == "Proactive"] == [set()] * 4

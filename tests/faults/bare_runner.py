@@ -12,25 +12,13 @@ error.
 import os
 import signal
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from proofsweep.answers.describe_run import describe_run
-from proofsweep.errors import RunIsActive, RunMustStop
-from proofsweep.logs import set_up_logs
-from proofsweep.model import runs
-from proofsweep.settings import load_settings
-from proofsweep.store import folder_store
-from proofsweep.store.bucket_store import BucketStore
-from proofsweep.verify.leg.work import verify_slice, work_last
-from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.legs import claimed_next_leg
-from proofsweep.wiring.runs import plan_catalog, run_to_resume
-from proofsweep.wiring.stores import results_for
+import pytest
 
+from ..worlds import core
 from .job_server import serve
 
 SHARDS_AT_ONCE = 2
@@ -56,7 +44,7 @@ class KillAtWrite:
             if is_last and self.when == "before":
                 die()
             if is_last and self.when == "half":
-                folder_store._write_durably = write_half  # the next file is this one's
+                core.write_files_by(write_half)  # the next file is this one's
             act(store, name, *content)
             if is_last:
                 die()
@@ -77,42 +65,33 @@ def write_half(path: Path, content: bytes) -> None:
 
 def plan(catalog: str) -> int:
     """Plan a run."""
-    plan_catalog(load_settings(), catalog)
+    core.plan(catalog)
     return 0
 
 
 def work(run_id: str, write: str = "0", when: str = "never") -> int:
     """Work on one leg, perhaps only until one of its writes."""
     numbers = count(1)
-    kill = KillAtWrite(int(write), when, lambda: next(numbers))
-    for kind in (folder_store.FolderStore, BucketStore):
-        kind.create = kill.wrapped(kind.create)  # type: ignore[method-assign]
-        kind.replace = kill.wrapped(kind.replace)  # type: ignore[method-assign]
-        kind.delete = kill.wrapped(kind.delete)  # type: ignore[method-assign]
-    leg = claimed_next_leg(engine_for(load_settings()), run_id)
+    core.wrap_writes(KillAtWrite(int(write), when, lambda: next(numbers)).wrapped)
     try:
-        with suppress(RunMustStop), leg as (_, context):
-            with ThreadPoolExecutor(SHARDS_AT_ONCE) as pool:
-                list(pool.map(lambda piece: verify_slice(context, piece), context.remaining.slices()))
-            work_last(context)
-    except RunIsActive:
+        core.work(run_id, SHARDS_AT_ONCE)
+    except core.RunIsActive:
         return ANOTHER_IS_ACTIVE
-    return ROWS_REMAIN if describe_run(results_for(load_settings()), run_id).remaining else 0
+    return ROWS_REMAIN if core.remaining(run_id) else 0
 
 
 def sweep(catalog: str) -> int:
     """Work on a leg of the catalog's unfinished run, or of a new one."""
-    settings = load_settings()
     try:
-        run = run_to_resume(settings, catalog) or plan_catalog(settings, catalog)
-    except RunIsActive:
+        run_id = core.plan(catalog, resumes=True)
+    except core.RunIsActive:
         return ANOTHER_IS_ACTIVE
-    return work(run.run_id)
+    return work(run_id)
 
 
 def seize(run_id: str) -> int:
     """Work on one leg, even while another one is active."""
-    runs.STALE_SECONDS = -1
+    core.set_chosen(pytest.MonkeyPatch(), stale_seconds=-1)
     return work(run_id)
 
 
@@ -123,6 +102,6 @@ def do(job: str, *arguments: str) -> int:
 
 
 if __name__ == "__main__":
-    set_up_logs()
-    runs.MIN_SHARD_ITEMS, runs.SMALL_RUN_ITEMS = SHARD_ITEMS, 0
+    core.set_up_logs()
+    core.set_chosen(pytest.MonkeyPatch(), min_shard_items=SHARD_ITEMS, small_run_items=0)
     serve(do)

@@ -5,20 +5,16 @@ import hashlib
 import json
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
 
-from proofsweep.answers.describe_run import describe_run
-from proofsweep.files import local_files
-from proofsweep.settings import load_settings
-from proofsweep.wiring.runs import plan_catalog
-from proofsweep.wiring.stores import results_for
-
 from ..servers.foreign_service import Answer
+from ..worlds.core import plan, set_chosen, work
 from ..worlds.foreign_world import ForeignWorld
-from .bare_leg import work_on_leg
 from .test_whose_fault import for_poison, late
 
 FILES = 40
@@ -28,13 +24,8 @@ FILES = 40
 def world(bare_world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> ForeignWorld:
     """Everything that runs need, with little time between controls."""
     monkeypatch.setenv("PROOFSWEEP_RETRY__ATTEMPTS", "2")
-    monkeypatch.setattr("proofsweep.wiring.legs.CONTROL_WAIT_SECONDS", 0.2)
+    set_chosen(monkeypatch, control_wait_seconds=0.2)
     return bare_world
-
-
-def planned(world: ForeignWorld, *verdicts: str) -> str:
-    """Plan a run of a catalog with these verdicts."""
-    return plan_catalog(load_settings(), world.catalog(*verdicts)).run_id
 
 
 def endings(world: ForeignWorld) -> list[str]:
@@ -44,17 +35,17 @@ def endings(world: ForeignWorld) -> list[str]:
 
 def test_a_mount_that_goes_between_two_legs_makes_no_file_missing(world: ForeignWorld) -> None:
     """The leg ends, no row is written; when the folder is back, `resume` verifies all that remain."""
-    run_id = planned(world, *["valid"] * FILES)
+    run_id = plan(world.catalog(*["valid"] * FILES))
     fail_after(world, 20)
-    work_on_leg(run_id)
+    work(run_id)
     world.service.changes.clear()
     away = [shutil.move(path, world.folder / "away" / path.name) for path in _files_of(world)]
 
-    work_on_leg(run_id)
+    work(run_id)
     rows_then = world.rows()
     for path in away:
         shutil.move(path, world.folder / Path(path).name)
-    work_on_leg(run_id)
+    work(run_id)
 
     assert 0 < len(rows_then) < FILES
     assert {row["outcome"] for row in rows_then} == {"accepted"}
@@ -75,12 +66,12 @@ def _files_of(world: ForeignWorld) -> list[Path]:
 
 def test_a_key_that_is_refused_ends_the_leg_and_blames_no_file(world: ForeignWorld) -> None:
     """Every call gets an ApiError 403: the control gets one too, so it is the key."""
-    run_id = planned(world, *["valid"] * FILES)
+    run_id = plan(world.catalog(*["valid"] * FILES))
     world.service.changes["uploads"] = lambda number, usual: (
         usual if number < 10 else Answer(403, {"error": "no", "code": "forbidden"})
     )
 
-    work_on_leg(run_id)
+    work(run_id)
 
     assert endings(world) == ["key_refused"]
     assert {row["outcome"] for row in world.rows()} == {"accepted"}
@@ -88,21 +79,21 @@ def test_a_key_that_is_refused_ends_the_leg_and_blames_no_file(world: ForeignWor
 
 def test_a_firewall_on_the_way_is_not_the_key(world: ForeignWorld) -> None:
     """Every call gets a page that is no ApiError: the leg ends with 8, and no file is blamed."""
-    run_id = planned(world, *["valid"] * FILES)
+    run_id = plan(world.catalog(*["valid"] * FILES))
     world.service.changes["uploads"] = lambda number, usual: usual if number < 10 else Answer(403, b"<html>no</html>")
 
-    work_on_leg(run_id)
+    work(run_id)
 
     assert endings(world) == ["breaker"]
-    assert "firewall" in str(describe_run(results_for(load_settings()), run_id).why)
+    assert "firewall" in world.told("status", run_id)["why"]
 
 
 def test_a_service_that_accepts_silence_is_believed_nothing(world: ForeignWorld) -> None:
     """A leg of a hundred files sends audio without a credential first; nothing else is sent if that is accepted."""
-    run_id = planned(world, *["valid"] * 100)
+    run_id = plan(world.catalog(*["valid"] * 100))
     world.service.changes["verify"] = lambda _number, _usual: Answer(document={"good": True, "verdict": "valid"})
 
-    work_on_leg(run_id)
+    work(run_id)
 
     assert endings(world) == ["breaker"]
     assert world.rows() == []
@@ -111,17 +102,17 @@ def test_a_service_that_accepts_silence_is_believed_nothing(world: ForeignWorld)
 
 def test_accepted_files_that_are_refused_stop_the_run_only_if_controls_are_refused_too(world: ForeignWorld) -> None:
     """An emptied registry: no row. One proof that was revoked: its row, and all others."""
-    planned_first = planned(world, *["valid"] * FILES)
-    work_on_leg(planned_first)
+    planned_first = plan(world.catalog(*["valid"] * FILES))
+    work(planned_first)
     revoked = next(iter(world.service.verdicts))
     world.service.verdicts[revoked] = "unregistered"
-    one = plan_catalog(load_settings(), str(world.folder / "catalog.csv")).run_id
-    work_on_leg(one)
+    one = plan(world.folder / "catalog.csv")
+    work(one)
     after_one = [row["outcome"] for row in world.rows() if row["run_id"] == one]
     world.service.verdicts = dict.fromkeys(world.service.verdicts, "unregistered")
-    all_of_them = plan_catalog(load_settings(), str(world.folder / "catalog.csv")).run_id
+    all_of_them = plan(world.folder / "catalog.csv")
 
-    work_on_leg(all_of_them)
+    work(all_of_them)
 
     rows = [row for row in world.rows() if row["run_id"] == all_of_them]
     assert sorted(after_one) == ["accepted"] * (FILES - 1) + ["rejected"]
@@ -135,20 +126,20 @@ def test_what_stays_in_doubt_comes_last_and_is_written_when_a_known_good_file_is
 ) -> None:
     """A file that always times out, and no accepted file at least as large: its row remains until there is one."""
     monkeypatch.setenv("PROOFSWEEP_TIMEOUTS__READ_SECONDS", "0.3")
-    run_id = planned(world, "poison", *["valid"] * 5)
+    run_id = plan(world.catalog("poison", *["valid"] * 5))
     large = world.folder / "0.wav"
     large.write_bytes(large.read_bytes() + bytes(5_000))
     world.service.verdicts[hashlib.sha256(large.read_bytes()).hexdigest()] = "poison"
     world.service.changes["verify"] = for_poison(late)
 
-    work_on_leg(run_id)
-    work_on_leg(run_id)
+    work(run_id)
+    work(run_id)
     first_row_of_second = [row["manifest_row"] for row in world.rows() if row["leg"] == 2]
     known = world.folder / "known.wav"
     known.write_bytes(Path(world.folder / "1.wav").read_bytes() + bytes(6_000))
     world.service.verdicts[hashlib.sha256(known.read_bytes()).hexdigest()] = "valid"
     monkeypatch.setenv("PROOFSWEEP_SERVICE__KNOWN_GOOD", json.dumps([str(known)]))
-    work_on_leg(run_id)
+    work(run_id)
 
     assert first_row_of_second == []
     assert endings(world) == ["breaker", "breaker", "complete"]
@@ -157,22 +148,29 @@ def test_what_stays_in_doubt_comes_last_and_is_written_when_a_known_good_file_is
     )
 
 
+def let_opens_fail(monkeypatch: pytest.MonkeyPatch, error: int, fails: Callable[[str], bool]) -> None:
+    """Let the system refuse to open some of the audio files, by their names."""
+    opens = os.open
+
+    def refuse_some(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        name = Path(path).name
+        if name.endswith(".wav") and fails(name):
+            raise OSError(error, os.strerror(error))
+        return opens(path, flags, mode, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "open", refuse_some)
+
+
 @pytest.mark.parametrize("error", [errno.EMFILE, errno.ENFILE, errno.ENOMEM])
 def test_a_process_without_files_left_makes_no_file_unreadable(
     world: ForeignWorld, monkeypatch: pytest.MonkeyPatch, error: int
 ) -> None:
     """Each tenth open fails: the file is tried again last, and every row is accepted."""
-    run_id = planned(world, *["valid"] * FILES)
-    opens, number = local_files.open_inside, iter(range(10**6))
+    run_id = plan(world.catalog(*["valid"] * FILES))
+    opens = count(1)
+    let_opens_fail(monkeypatch, error, lambda _: next(opens) % 10 == 5)
 
-    def sometimes(location: str, root: str, flags: int) -> int:
-        if next(number) % 10 == 5:
-            raise OSError(error, os.strerror(error))
-        return opens(location, root, flags)
-
-    monkeypatch.setattr(local_files, "open_inside", sometimes)
-
-    work_on_leg(run_id)
+    work(run_id)
 
     assert {row["outcome"] for row in world.rows()} == {"accepted"}
     assert endings(world) == ["complete"]
@@ -180,17 +178,10 @@ def test_a_process_without_files_left_makes_no_file_unreadable(
 
 def test_one_bad_sector_holds_no_run(world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     """One file gives EIO, others can be read: its row is `failed`, and the leg is complete."""
-    run_id = planned(world, *["valid"] * FILES)
-    opens = local_files.open_inside
+    run_id = plan(world.catalog(*["valid"] * FILES))
+    let_opens_fail(monkeypatch, errno.EIO, lambda name: name == "7.wav")
 
-    def bad(location: str, root: str, flags: int) -> int:
-        if location.endswith("/7.wav"):
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        return opens(location, root, flags)
-
-    monkeypatch.setattr(local_files, "open_inside", bad)
-
-    work_on_leg(run_id)
+    work(run_id)
 
     assert [row["manifest_row"] for row in world.rows() if row["reason"] == "source_unavailable"] == [7]
     assert endings(world) == ["complete"]

@@ -10,6 +10,7 @@ import pytest
 from ..servers.alert_receivers import Webhook, webhook
 from ..servers.foreign_service import Answer
 from ..worlds.command_world import export_settings
+from ..worlds.core import set_chosen
 from ..worlds.foreign_world import ForeignWorld
 from .test_ingest import digests_in, wav_of
 from .test_whose_fault import for_poison, late
@@ -110,7 +111,7 @@ def test_a_file_in_doubt_holds_no_later_delivery_up(
 ) -> None:
     """It always times out, and no accepted file is as large: it comes last, in its own run, in each later pass."""
     export_settings(monkeypatch, {"TIMEOUTS__READ_SECONDS": "0.3"})
-    monkeypatch.setattr("proofsweep.wiring.legs.CONTROL_WAIT_SECONDS", 0.2)
+    set_chosen(monkeypatch, control_wait_seconds=0.2)
     large = wav_of(0) + bytes(20_000)
     (delivered / "large.wav").write_bytes(large)
     world.service.verdicts[hashlib.sha256(large).hexdigest()] = "poison"

@@ -17,10 +17,6 @@ from itertools import chain, cycle
 import pyarrow.parquet as pq
 import pytest
 
-from proofsweep.audit.audit_store import audit_store
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.store import open_store
-
 from ..servers.foreign_service import Answer, answer_after
 from ..worlds.command_world import Row
 from ..worlds.foreign_world import ForeignWorld
@@ -114,7 +110,6 @@ def test_a_run_that_is_killed_anywhere_has_each_row_once(
     """After each kill no reader sees a row twice, and an audit passes; at the end each row is there, and right."""
     world: ForeignWorld = request.getfixturevalue("bare_world" if place == "folder" else "bucket_world")
     _add_faults(world)
-    results = Results(open_store(world.results_url))
     catalog = world.catalog(*VERDICTS * (ROWS // len(VERDICTS)))
     soak = Soak(world, random.Random(20261121), catalog, new_runner())  # noqa: S311
     points, run_id = cycle(soak.kill_points()), soak.plan()
@@ -122,7 +117,7 @@ def test_a_run_that_is_killed_anywhere_has_each_row_once(
     while soak.kills.total() < PLACES[place]:
         is_complete = soak.work_one_leg(run_id, next(points))
         _check_no_row_is_doubled(world, run_id)
-        assert audit_store(results, run_id).wrong == []
+        assert world.told("audit", run_id)["wrong"] == []
         if is_complete:
             run_id = soak.plan()
     while not soak.work_one_leg(run_id, (0, "never")):
@@ -131,7 +126,7 @@ def test_a_run_that_is_killed_anywhere_has_each_row_once(
     rows = world.table("verdicts")
     repeated = world.service.received["verify"] + world.service.received["uploads"] - 2 * len(rows)
     report[place] = soak.count(rows, repeated)
-    assert audit_store(results).wrong == []
+    assert world.told("audit")["wrong"] == []
     assert Counter(row["run_id"] for row in rows) == dict.fromkeys(world.runs, ROWS)
     assert len({(row["run_id"], row["manifest_row"]) for row in rows}) == len(rows)
     assert all(row["verdict"] == VERDICTS[row["manifest_row"] % len(VERDICTS)] for row in rows)

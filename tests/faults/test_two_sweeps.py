@@ -11,10 +11,6 @@ from contextlib import suppress
 
 import pytest
 
-from proofsweep.answers.describe_run import describe_run, unfinished_runs
-from proofsweep.settings import load_settings
-from proofsweep.wiring.stores import results_for
-
 from ..servers.foreign_service import answer_after
 from ..worlds.foreign_world import ForeignWorld
 from .runner_process import NewRunner, RunnerProcess
@@ -49,14 +45,18 @@ def begin_together(racers: tuple[RunnerProcess, RunnerProcess], *jobs: str) -> l
     return sorted(racer.exit_code() for racer in racers)
 
 
+def unfinished(world: ForeignWorld) -> list[str]:
+    """Name the runs that have something left to do."""
+    return [each["last_run"] for each in world.told("status")["catalogs"] if each["remaining"]]
+
+
 def check_once(world: ForeignWorld) -> None:
     """See that one run has all rows, that nothing was sent twice, and that nothing is left to do."""
-    results = results_for(load_settings())
     rows = [row["manifest_row"] for row in world.rows()]
     assert rows == list(range(ROWS))
     assert len({row["run_id"] for row in world.rows()}) == 1
     assert world.service.received["verify"] == ROWS
-    assert [plan.run_id for plan in unfinished_runs(results)] == []
+    assert unfinished(world) == []
 
 
 @in_both_places
@@ -73,7 +73,7 @@ def test_of_two_sweeps_that_begin_together_one_works(world: ForeignWorld, new_ru
 
         assert codes == [0, 9], race
         assert world.service.received["verify"] - verified == ROWS
-    assert list(unfinished_runs(results_for(load_settings()))) == []
+    assert unfinished(world) == []
 
 
 def test_of_two_runs_that_were_planned_together_one_works(world: ForeignWorld, new_runner: NewRunner) -> None:
@@ -85,10 +85,9 @@ def test_of_two_runs_that_were_planned_together_one_works(world: ForeignWorld, n
 
     codes = begin_together(racers, f"leg {first}", f"leg {second}")
 
-    results = results_for(load_settings())
     loser = next(run for run in (first, second) if run not in {row["run_id"] for row in world.rows()})
     assert codes == [0, 9]
-    assert describe_run(results, loser).ended_by == "superseded"
+    assert world.told("status", loser)["ended_by"] == "superseded"
     check_once(world)
 
 

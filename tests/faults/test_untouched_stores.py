@@ -12,11 +12,8 @@ from contextlib import suppress
 
 import pytest
 
-from proofsweep.audit.audit_store import audit_store
-from proofsweep.store.folder_store import FolderStore
-from proofsweep.store.plans_and_parts import Results
-
 from ..servers.foreign_service import answer_after
+from ..worlds.command_world import told
 from ..worlds.foreign_world import ForeignWorld
 from .runner_process import NewRunner, RunnerProcess
 
@@ -56,14 +53,14 @@ def test_an_audit_finds_nothing_in_stores_that_nobody_touched(
             run_id = bare_world.runs[-1]
             kills += sum(work_until_killed(runner, run_id, chance) for _ in range(chance.randrange(1, MOST_KILLS + 1)))
             assert runner.do(f"leg {run_id} 0 never") == 0
-            heads.append(audit_store(Results(FolderStore(bare_world.results))).head)
+            heads.append(bare_world.told("audit")["head"])
         untouched = bare_world.results.rename(bare_world.folder / f"store-{number}")
 
-        done = audit_store(Results(FolderStore(untouched)), head=heads[0])
+        done = told("audit", "--head", heads[0], "--results", str(untouched))
 
-        assert done.wrong == [], f"store {number} of seed {SEED}"
-        assert (done.checked.runs, done.checked.rows) == (RUNS, RUNS * ROWS)
-        assert done.head == heads[-1]
+        assert done["wrong"] == [], f"store {number} of seed {SEED}"
+        assert (done["runs"], done["rows"]) == (RUNS, RUNS * ROWS)
+        assert done["head"] == heads[-1]
         shutil.rmtree(untouched)
     assert kills >= STORES
     print(f"{STORES} untouched stores, {RUNS * STORES} runs, {kills} kills: every audit passed")  # noqa: T201 - for `make soak`

@@ -11,12 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.settings import load_settings
-from proofsweep.wiring.runs import plan_catalog
-
 from ..servers.foreign_service import Answer, Change
+from ..worlds.core import plan, set_chosen, work
 from ..worlds.foreign_world import ForeignWorld
-from .bare_leg import work_on_leg
 
 NUMBERS = [int(number) for number in os.environ.get("PROOFSWEEP_SOAK_ALIKE", "12").split()]
 # A control sends three items at most, each with two calls. A leg makes two kinds at most: for the files, and for the
@@ -28,7 +25,7 @@ CALLS_OF_A_CONTROL, KINDS, FIRST_CONTROLS, LONGEST_WAIT_SECONDS = 6, 2, 4, 3.0
 def world(bare_world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> ForeignWorld:
     """Everything that runs need, with controls after half a second and time-outs after a second."""
     monkeypatch.setenv("PROOFSWEEP_RETRY__ATTEMPTS", "3")
-    monkeypatch.setattr("proofsweep.wiring.legs.CONTROL_WAIT_SECONDS", 0.5)
+    set_chosen(monkeypatch, control_wait_seconds=0.5)
     monkeypatch.setenv("PROOFSWEEP_TIMEOUTS__READ_SECONDS", "1")
     return bare_world
 
@@ -66,14 +63,14 @@ def test_files_that_fail_alike_hold_nobody_up(world: ForeignWorld, how: str, num
     catalog = files(world, number)
     if how in HOW:
         world.service.changes["verify"] = for_poison(HOW[how])
-    run_id = plan_catalog(load_settings(), catalog).run_id
+    run_id = plan(catalog)
     if how == "source":
         good = max(number, 60 - number) // 2
         for row in range(good, good + number):
             Path(world.folder / f"{row}.wav").unlink()
 
     began_at = time.monotonic()
-    work_on_leg(run_id)
+    work(run_id)
 
     most_controls = KINDS * (FIRST_CONTROLS + (time.monotonic() - began_at) / LONGEST_WAIT_SECONDS)
     rows = world.rows()
@@ -94,10 +91,10 @@ def test_files_that_fail_alike_hold_nobody_up(world: ForeignWorld, how: str, num
 def test_files_that_fail_before_any_was_accepted_hold_nobody_up(world: ForeignWorld, how: str) -> None:
     """There is no accepted file yet that could show whose fault it is."""
     number = 120
-    run_id = plan_catalog(load_settings(), world.catalog(*["poison"] * number, *["valid"] * number)).run_id
+    run_id = plan(world.catalog(*["poison"] * number, *["valid"] * number))
     world.service.changes["verify"] = for_poison(HOW[how])
 
-    work_on_leg(run_id)
+    work(run_id)
 
     outcomes = [row["outcome"] for row in world.rows()]
     assert [leg["ended_by"] for leg in world.legs()] == ["complete"]

@@ -12,11 +12,8 @@ from typing import Any
 
 import pytest
 
-from proofsweep.model import runs
-from proofsweep.settings import load_settings
-from proofsweep.wiring.runs import plan_catalog
-
 from ..servers.foreign_service import answer_after
+from ..worlds.core import plan, set_chosen
 from ..worlds.foreign_world import ForeignWorld
 from ..worlds.waiting import wait_for
 
@@ -37,8 +34,8 @@ def run_id(world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", str(IN_FLIGHT))
     monkeypatch.setenv("PROOFSWEEP_PACE__FIRST_RATE", "400")
     monkeypatch.setenv("PROOFSWEEP_RUNNER", "dask")
-    monkeypatch.setattr(runs, "MIN_SHARD_ITEMS", 20)
-    return plan_catalog(load_settings(), world.catalog(*VERDICTS * (ROWS // len(VERDICTS)))).run_id
+    set_chosen(monkeypatch, min_shard_items=20)
+    return plan(world.catalog(*VERDICTS * (ROWS // len(VERDICTS))))
 
 
 @dataclass

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.alerts.events import ALERTED_STATES
 from proofsweep_cli.app import run
 
 from ..servers.alert_receivers import Webhook, webhook
+from ..worlds.core import ALERTED_STATES, let_inventories_find
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
 SECRET = "s3cr3t-path"
@@ -277,13 +277,10 @@ def test_an_inventory_that_finds_differences_ends_so_and_is_told(
     world: SandboxWorld, hook: Webhook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that finds none is Completed, and nobody is told."""
-    from proofsweep.model.proofs import Inventory  # noqa: PLC0415
-    from proofsweep.wiring import operations  # noqa: PLC0415
     from proofsweep_flows.inventory_proofs import inventory_proofs  # noqa: PLC0415 - Prefect reads its settings on import
 
     monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", world.results_url)
-    found = iter([{"matched": 2}, {"matched": 1, "differs": 1}])
-    monkeypatch.setattr(operations, "inventory_proofs", lambda *_: Inventory(operation_id="x", states=next(found)))
+    let_inventories_find(monkeypatch, {"matched": 2}, {"matched": 1, "differs": 1})
 
     states = [inventory_proofs(return_state=True) for _ in range(2)]
 

@@ -7,13 +7,14 @@ import pytest
 
 import proofsweep_sandbox as sandbox
 
+from ..worlds.core import set_chosen
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
 
 @pytest.fixture(autouse=True)
 def _soon_controlled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make controls twice a second, so that a leg ends soon."""
-    monkeypatch.setattr("proofsweep.wiring.legs.CONTROL_WAIT_SECONDS", 0.5)
+    set_chosen(monkeypatch, control_wait_seconds=0.5)
     monkeypatch.setenv("PROOFSWEEP_RETRY__BREAKER_SECONDS", "3")
 
 

@@ -7,6 +7,7 @@ from itertools import cycle, islice
 import httpx
 import pytest
 
+from ..worlds.core import set_chosen
 from ..worlds.sandbox_world import Samples, SandboxWorld
 from ..worlds.waiting import wait_for
 
@@ -108,7 +109,7 @@ def test_an_unfinished_run_that_is_too_old_is_left(
 ) -> None:
     """The flow run plans anew."""
     night(world, catalog, max_calls=9)
-    monkeypatch.setattr("proofsweep.wiring.runs.RESUME_DAYS", 0)
+    set_chosen(monkeypatch, resume_days=0)
 
     ended = night(world, catalog)
 

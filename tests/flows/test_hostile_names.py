@@ -41,13 +41,13 @@ def test_a_flow_run_that_fails_names_the_catalog_in_one_line(
     world: SandboxWorld, prefect_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its name, its state and its error are one line each, also if Prefect writes them."""
-    from proofsweep.errors import CatalogError  # noqa: PLC0415
     from proofsweep_flows.verify_catalog import verify_catalog  # noqa: PLC0415 - Prefect reads its settings on import
 
     monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", world.results_url)
 
-    with pytest.raises(CatalogError):
-        verify_catalog(catalog=f"{world.folder}/{HOSTILE[0]}\x1b[2J")
+    state = verify_catalog(catalog=f"{world.folder}/{HOSTILE[0]}\x1b[2J", return_state=True)
+
+    assert state.is_failed()
 
     with httpx.Client(base_url=prefect_url, trust_env=False) as prefect:
         failed = {"name": {"like_": "forged"}, "state": {"type": {"any_": ["FAILED"]}}}

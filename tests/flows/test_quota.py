@@ -6,6 +6,7 @@ from itertools import cycle, islice
 
 import pytest
 
+from ..worlds.core import set_chosen
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
 ROWS = 40
@@ -114,7 +115,7 @@ def test_an_impossible_window_is_refused_before_anything_is_written(
 
 def test_the_quota_is_read_during_the_run(world: SandboxWorld, catalog: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each call of GET /usage is recorded without a manifest row."""
-    monkeypatch.setattr("proofsweep.wiring.legs.QUOTA_PROBE_SECONDS", 0.3)
+    set_chosen(monkeypatch, quota_probe_seconds=0.3)
     monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", "2")
     world.operator.add_fault("verify", "slow", seconds=0.4)
 

@@ -2,8 +2,6 @@
 
 import pytest
 
-from proofsweep.errors import ConfigError
-
 from ..worlds.sandbox_world import SandboxWorld
 
 
@@ -27,5 +25,5 @@ def test_a_key_in_a_block_is_rotated(world: SandboxWorld, monkeypatch: pytest.Mo
     assert new != old
     assert row["new_key_id"] in str(state.message)
     assert new not in str(state.message)
-    with pytest.raises(ConfigError):
-        read_block(f"{name}-new")
+    with pytest.raises(ValueError, match="Unable to find block document"):
+        Secret.load(f"{name}-new")

@@ -5,8 +5,6 @@ documented for people, so any test may use it.
 """
 
 import json
-import os
-import signal
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,18 +21,17 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from proofsweep.alerts.events import ALERTED_STATES
+from proofsweep.answers.describe_run import describe_run
 from proofsweep.audit.prune import find_prunable, prune
 from proofsweep.catalog import open_catalog, preflight
 from proofsweep.endings import ENDINGS, EndedBy
-from proofsweep.errors import NameTaken, RunIsActive, RunMustStop, SourceError
+from proofsweep.errors import NameTaken, NothingDue, RunIsActive, RunMustStop, SourceError
 from proofsweep.files import moves
 from proofsweep.files.audio import AudioFile, open_audio
 from proofsweep.files.files import Files
 from proofsweep.ingest import dispose, records
-from proofsweep.logs import Event, log, set_up_logs
+from proofsweep.logs import set_up_logs
 from proofsweep.model import ingest, lane, layout, progress, proofs, pruning, selection
-from proofsweep.model.bounds import Bounds
 from proofsweep.model.items import WorkItem
 from proofsweep.model.operations import Operation
 from proofsweep.model.runs import Plan
@@ -52,12 +49,25 @@ from proofsweep.wiring.legs import claimed_next_leg
 from proofsweep.wiring.runs import plan_catalog, run_to_resume
 from proofsweep.wiring.watching import watched_folder
 
-__all__ = ["AudioFile", "Files", "NameTaken", "Operation", "Plan", "Results", "RunIsActive", "SourceError", "Store"]
+__all__ = [
+    "AudioFile",
+    "Files",
+    "NameTaken",
+    "NothingDue",
+    "Operation",
+    "Plan",
+    "Results",
+    "RunIsActive",
+    "SourceError",
+    "Store",
+]
 __all__ += ["open_audio", "open_store", "set_up_logs"]
 
 Row = dict[str, object]
 """One row of a table, or some of its cells."""
 
+STATES_OF_RUNS = {ending.state for ending in ENDINGS.values()}
+"""The states in which flow runs of a run end."""
 CHOSEN = {
     "control_wait_seconds": "wiring.legs.CONTROL_WAIT_SECONDS",
     "floor_calls_per_second": "wiring.lanes.FLOOR_CALLS_PER_SECOND",
@@ -73,29 +83,24 @@ MOVING_IN_BUCKETS = ("files/bucket_files.py",), ("create", "remove")
 """What of it is for buckets alone, and its functions."""
 
 
-def plan(catalog: str | Path, results: str | None = None, **chosen: Any) -> str:  # noqa: ANN401 - as options are
-    """Plan a run of a catalog, or of the rows that these options choose; give its ID."""
-    return plan_catalog(load_settings(None, results), str(catalog), selection=selection.Selection(**chosen)).run_id
+def plan(catalog: str | Path, results: str | None = None, *, resumes: bool = False, **chosen: Any) -> str:  # noqa: ANN401
+    """Plan a run of a catalog, or of the rows that options choose, or `resumes` an unfinished one; give its ID.
 
-
-def plan_or_resume(catalog: str) -> str:
-    """Return a catalog's unfinished run, or plan a new one; RunIsActive if another process works on it."""
-    settings = load_settings()
-    return (run_to_resume(settings, catalog) or plan_catalog(settings, catalog)).run_id
+    RunIsActive if another process works on such a run; NothingDue if no row is chosen.
+    """
+    settings = load_settings(None, results)
+    unfinished = run_to_resume(settings, str(catalog)) if resumes else None
+    chosen_rows = selection.Selection(**chosen)
+    return (unfinished or plan_catalog(settings, str(catalog), selection=chosen_rows)).run_id
 
 
 def work(
-    run_id: str,
-    shards_at_once: int = 1,
-    *,
-    config: str | None = None,
-    results: str | None = None,
-    bounds: Bounds | None = None,
+    run_id: str, at_once: int = 1, config: str | None = None, results: str | None = None, bounds: Any = None
 ) -> None:
     """Work on the next leg of a run without Prefect, until it ends; RunIsActive if another process works on it."""
     leg = claimed_next_leg(engine_for(load_settings(config, results)), run_id, bounds=bounds)
     with suppress(RunMustStop), leg as (_, context):
-        with ThreadPoolExecutor(shards_at_once) as pool:
+        with ThreadPoolExecutor(at_once) as pool:
             list(pool.map(partial(verify_slice, context), context.remaining.slices()))
         work_last(context)
 
@@ -105,6 +110,11 @@ def verified(catalog: str | Path, **chosen: Any) -> str:  # noqa: ANN401 - as op
     run_id = plan(catalog, **chosen)
     work(run_id)
     return run_id
+
+
+def remaining(run_id: str) -> int:
+    """Return how many rows of a run are left to do."""
+    return describe_run(results_at(load_settings().results.url), run_id).remaining
 
 
 def make_pass(folder: str) -> None:
@@ -140,22 +150,6 @@ def setting(name: str) -> object:
     return attrgetter(name)(load_settings())
 
 
-def states_of_runs() -> set[str]:
-    """Name the states in which flow runs of a run end."""
-    return {ending.state for ending in ENDINGS.values()}
-
-
-def alerted_states() -> list[str]:
-    """Name the states of which somebody is told."""
-    return list(ALERTED_STATES)
-
-
-def log_events() -> None:
-    """Log what happened to a run, and what the service sent."""
-    log(Event.LEG_TAKEN_OVER, run_id="20261120T091500Z_8c1f04", leg=1)
-    log(Event.MEMBER_UNNAMED, call="health", member="uptime")
-
-
 def let_inventories_find(patch: pytest.MonkeyPatch, *states: dict[str, int]) -> None:
     """Let the next inventories find so many proofs of each state, without a call."""
     found = (proofs.Inventory(operation_id="x", states=each) for each in states)
@@ -167,33 +161,16 @@ def before_a_sidecar_is_written(patch: pytest.MonkeyPatch, act: Callable[[], obj
     patch.setattr(recover_sidecars.SidecarRecovery, "_is_there", lambda *_: bool(act()))
 
 
-def kill_at_write(number: int, when: str) -> None:
-    """Let this process kill itself before or after one of its writes to a results store, or in a folder at half."""
-    writes = count(1)
-
-    def die() -> None:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    def write_half(path: Path, content: bytes) -> None:
-        path.write_bytes(content[: len(content) // 2])
-        die()
-
-    def killing(act: Callable[..., None]) -> Callable[..., None]:
-        def write(store: object, name: str, *content: bytes) -> None:
-            is_last = next(writes) == number
-            if is_last and when == "before":
-                die()
-            if is_last and when == "half":
-                folder_store._write_durably = write_half  # the next file is this one's
-            act(store, name, *content)
-            if is_last:
-                die()
-
-        return write
-
+def wrap_writes(wrapped: Callable[[Callable[..., None]], Callable[..., None]]) -> None:
+    """Change, for good in this process, each function that writes to results stores or deletes there."""
     for kind in (folder_store.FolderStore, bucket_store.BucketStore):
         for act in ("create", "replace", "delete"):
-            setattr(kind, act, killing(getattr(kind, act)))
+            setattr(kind, act, wrapped(getattr(kind, act)))
+
+
+def write_files_by(write: Callable[[Path, bytes], None]) -> None:
+    """Let results stores in folders write the next files in another way."""
+    folder_store._write_durably = write
 
 
 def listed_rows(location: str) -> tuple[Any, list[tuple[Any, WorkItem]]]:
@@ -219,14 +196,10 @@ def move_accepted_pair(results: Results, root: str, audio: bytes, sidecar: bytes
     kept.of_killed_pass()
     if is_there():  # else nobody knows it again
         item = WorkItem(manifest_row=0, item_id="a", audio=f"{root}/in/a.wav", sidecar=f"{root}/in/a.sidecar")
-        kept.of_answered([(item, accepted_answer(audio, sidecar))], ())
-
-
-def accepted_answer(audio: bytes, sidecar: bytes) -> ingest.PastAnswer:
-    """Return the answer to a pair that was accepted."""
-    facts = {"audio_version": "v", "sidecar_version": "v", "audio_bytes": len(audio), "reason": None}
-    digests = {"audio_sha256": sha256(audio).hexdigest(), "sidecar_sha256": sha256(sidecar).hexdigest()}
-    return ingest.PastAnswer(run_id="r", leg=1, item_id="a", outcome="accepted", **facts, **digests)  # type: ignore[arg-type]
+        facts = {"audio_version": "v", "sidecar_version": "v", "audio_bytes": len(audio), "reason": None}
+        digests = {"audio_sha256": sha256(audio).hexdigest(), "sidecar_sha256": sha256(sidecar).hexdigest()}
+        answer = ingest.PastAnswer(run_id="r", leg=1, item_id="a", outcome="accepted", **facts, **digests)  # type: ignore[arg-type]
+        kept.of_answered([(item, answer)], ())
 
 
 def results_at(location: str | Path) -> Results:

@@ -1,19 +1,12 @@
 """Nights of a small label: files are issued and delivered, and catalogs verified without an orchestrator."""
 
 import wave
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import proofsweep_sandbox as sandbox
-from proofsweep.errors import NothingDue, RunMustStop
-from proofsweep.model.selection import Selection
-from proofsweep.settings import load_settings
-from proofsweep.verify.leg.work import verify_slice, work_last
-from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.legs import claimed_next_leg
-from proofsweep.wiring.runs import plan_catalog
-from proofsweep.wiring.watching import watched_folder
+
+from .core import NothingDue, make_pass, verified
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,23 +42,11 @@ class Label:
 def verify_night(catalog: Path | str, **selection: object) -> str | None:
     """Verify a catalog, or chosen rows; give the run's ID, None if nothing is due."""
     try:
-        run_id = plan_catalog(load_settings(), str(catalog), selection=Selection(**selection)).run_id  # type: ignore[arg-type]
+        return verified(catalog, **selection)
     except NothingDue:
         return None
-    _verify(run_id)
-    return run_id
 
 
 def ingest_pass(folder: Path) -> None:
     """Make one pass over a watched folder."""
-    with watched_folder(load_settings(), str(folder), None) as watched:
-        for run_id in watched.one_pass().runs():
-            _verify(run_id)
-
-
-def _verify(run_id: str) -> None:
-    leg = claimed_next_leg(engine_for(load_settings()), run_id)
-    with suppress(RunMustStop), leg as (_, context):
-        for piece in context.remaining.slices():
-            verify_slice(context, piece)
-        work_last(context)
+    make_pass(str(folder))

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 
 from .core import Plan, Results, Row, StoredRun, leave_operation, prune_old
-from .ended_runs import answered, plan_of_run
 from .ended_nights import ACCEPTED, FAILED, INELIGIBLE, REJECTED
+from .ended_runs import answered, plan_of_run
 
 ENVIRONMENTS = ("beta", "production")
 CATALOG = "/c/catalog.csv"

@@ -10,8 +10,8 @@ from proofsweep.model.runs import INGEST, Plan
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.plans_and_parts import Results
 
-from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ...worlds.ended_nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, TUESDAY, WEDNESDAY, night
+from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
 GRADE: Row = {"classification": "human", "grade_human": 0.9, "grade_rubric_version": "r1"}
 

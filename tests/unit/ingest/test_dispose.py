@@ -15,8 +15,11 @@ from proofsweep.model.ingest import Disposition, PastAnswer
 from proofsweep.model.items import WorkItem
 from proofsweep.model.moves import FileMove, Move, MovedItem
 
-from ...worlds.core import accepted_answer
-from ...worlds.killed_moves import AUDIO, PROOF
+DIGESTS = {"audio_sha256": hashlib.sha256(b"audio").hexdigest(), "sidecar_sha256": hashlib.sha256(b"proof").hexdigest()}
+VERSIONS = {"audio_version": "v", "sidecar_version": "v"}
+DELIVERED = PastAnswer(
+    run_id="r", leg=1, item_id="a", outcome="accepted", reason=None, audio_bytes=5, **VERSIONS, **DIGESTS
+)
 
 
 @pytest.fixture
@@ -52,9 +55,7 @@ def pair(tmp_path: Path, disposal: Disposal) -> Verified:
     audio, sidecar = tmp_path / "in" / "a.wav", tmp_path / "in" / "a.sidecar"
     audio.write_bytes(b"audio")
     sidecar.write_bytes(b"proof")
-    return Verified(
-        WorkItem(manifest_row=0, item_id="a", audio=str(audio), sidecar=str(sidecar)), accepted_answer(AUDIO, PROOF)
-    )
+    return Verified(WorkItem(manifest_row=0, item_id="a", audio=str(audio), sidecar=str(sidecar)), DELIVERED)
 
 
 def place(disposal: Disposal, file: Verified) -> DisposalResult:

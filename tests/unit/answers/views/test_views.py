@@ -13,9 +13,9 @@ from proofsweep.model.exchanges import Call
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 
+from ....worlds.ended_nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, THURSDAY, TUESDAY, WEDNESDAY, night
 from ....worlds.ended_runs import answered, plan_of_run
 from ....worlds.exchange_rows import exchange
-from ....worlds.ended_nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, THURSDAY, TUESDAY, WEDNESDAY, night
 from ...ended_operations import call_of, leave_operation, operation_named
 from ...passes_of_monitoring import leave_pass
 

@@ -9,8 +9,8 @@ from proofsweep.model.runs import INGEST
 from proofsweep.store.listings import Listing, write_gone
 from proofsweep.store.plans_and_parts import Results
 
-from ....worlds.ended_runs import plan_of_run
 from ....worlds.ended_nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, THURSDAY, TUESDAY, WEDNESDAY, night
+from ....worlds.ended_runs import plan_of_run
 
 CELLS = {name: {"audio_version": "1", "relative_path": name} for name in "abcdef"}
 
