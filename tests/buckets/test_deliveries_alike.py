@@ -1,10 +1,6 @@
 """Deliveries are read in the same way from a folder and from every kind of bucket."""
 
-from proofsweep.catalog.catalog import Cause
-from proofsweep.catalog.folder_scan import FolderScan
-from proofsweep.catalog.open_catalog import open_catalog
-from proofsweep.catalog.preflight import SizeLimits, work_item_of
-
+from ..worlds.core import listed_rows
 from ..worlds.ddex_messages import Sending, Track, batch_manifest, sent
 from .test_sources_alike import FilePlace
 from .test_sources_alike import place as place  # noqa: PLC0414 - a fixture
@@ -31,10 +27,8 @@ def test_batch_is_read_from_every_place(place: FilePlace) -> None:
     """The rows, the findings and the batch are the same; a message alone is a catalog there, too."""
     put_batch(place)
 
-    catalog = open_catalog(place.location, sidecar_names=["{name}.sidecar"])
-    assert isinstance(catalog, FolderScan)
-    items = [(row, work_item_of(row, catalog.name, SizeLimits())) for row in catalog.rows()]
-    alone = open_catalog(f"{place.location}/B/111/111.xml", sidecar_names=["{name}.sidecar"])
+    catalog, items = listed_rows(place.location)
+    _, alone = listed_rows(f"{place.location}/B/111/111.xml")
 
     found = {row.named_audio.rpartition("/")[2]: item.ineligible and str(item.ineligible.reason) for row, item in items}
     assert found == {
@@ -51,5 +45,5 @@ def test_batch_is_read_from_every_place(place: FilePlace) -> None:
     (batch,) = catalog.batches.values()
     assert (batch.location, batch.completion) == (f"{place.location}/B", f"{place.location}/B/manifest.xml")
     assert [*batch.releases] == [f"{place.location}/B/111", f"{place.location}/B/222"]
-    assert (catalog.ignored[Cause.ACKNOWLEDGEMENTS], catalog.ignored[Cause.OTHER_RESOURCES]) == (1, 1)
-    assert [row.tags["isrc"] for row in alone.rows()] == ["I1", "I2"]
+    assert (catalog.ignored["acknowledgements"], catalog.ignored["other_resources"]) == (1, 1)
+    assert [row.tags["isrc"] for row, _ in alone] == ["I1", "I2"]

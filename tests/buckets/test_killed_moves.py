@@ -7,12 +7,9 @@ from pathlib import Path
 import obstore
 import pytest
 
-from proofsweep.files.bucket_files import BucketFiles
-from proofsweep.store.folder_store import FolderStore
-from proofsweep.store.plans_and_parts import Results
-
 from ..servers.buckets import Bucket, S3Server
 from ..worlds.bucket_world import export_bucket
+from ..worlds.core import MOVING_IN_BUCKETS, results_at
 from ..worlds.killed_moves import (
     KilledMove,
     Site,
@@ -22,9 +19,6 @@ from ..worlds.killed_moves import (
     take_back,
     take_name,
 )
-
-OF_BUCKETS, CHANGING = ("files/bucket_files.py",), (BucketFiles.create.__name__, BucketFiles.remove.__name__)
-"""What changes something in a bucket; the rest is as for folders."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +59,6 @@ def test_a_pair_is_moved_whole_or_not_at_all(
     export_bucket(monkeypatch, bucket)
 
     def make(line: int) -> KilledMove:
-        return KilledMove(
-            BucketSite(bucket, f"line-{line}"), Results(FolderStore(tmp_path / str(line))), OF_BUCKETS, CHANGING
-        )
+        return KilledMove(BucketSite(bucket, f"line-{line}"), results_at(tmp_path / str(line)), *MOVING_IN_BUCKETS)
 
     assert check_every_line(make, meanwhile) > 20

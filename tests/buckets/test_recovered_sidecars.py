@@ -7,10 +7,10 @@ import obstore
 import pytest
 
 import proofsweep_sandbox as sandbox
-from proofsweep.operations.recover_sidecars import SidecarRecovery
 
 from ..servers.buckets import AzureServer, Bucket, S3Server
 from ..worlds.bucket_world import BucketWorld, deliver
+from ..worlds.core import before_a_sidecar_is_written
 
 NAME = "a b#%41ü+.wav"
 """A key with everything that a URL would escape."""
@@ -26,12 +26,8 @@ def test_an_object_that_appears_in_that_moment_stays(
     sidecar, key = f"{bucket.url}/in/{NAME}.sidecar", f"in/{NAME}.sidecar"
     obstore.delete(bucket.store, key)
 
-    def put_another(*_: object) -> bool:
-        bucket.put(key, b"another file")
-        return False
-
     with monkeypatch.context() as moment:
-        moment.setattr(SidecarRecovery, "_is_there", put_another)
+        before_a_sidecar_is_written(moment, lambda: bucket.put(key, b"another file"))
         codes = [world.run("proofs", "recover")]
     left = bucket.content(key)
     codes.append(world.run("proofs", "recover", "--to", f"{bucket.url}/to here"))

@@ -6,14 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.catalog.open_catalog import open_catalog
-from proofsweep.errors import SourceError
-from proofsweep.files.audio import AudioFile, open_audio
-from proofsweep.files.files import Files
-from proofsweep.model.reasons import Reason
-
 from ..servers.buckets import Bucket, BucketServer, S3Server
 from ..worlds.bucket_world import export_bucket
+from ..worlds.core import AudioFile, Files, SourceError, listed_rows, open_audio
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
 LARGE = WAVE + bytes(range(256)) * 20_000
@@ -175,7 +170,7 @@ def test_no_mixture_is_sent_of_a_file_that_is_replaced(place: FilePlace, content
         place.put("a.wav", bytes(reversed(content)))
         sent, reason = sent_or_reason(audio)
 
-    assert (sent, reason) in [(content, None), (None, Reason.SOURCE_CHANGED)]
+    assert (sent, reason) in [(content, None), (None, "source_changed")]
 
 
 def sent_or_reason(audio: AudioFile) -> tuple[bytes | None, str | None]:
@@ -193,7 +188,7 @@ def test_large_object_that_is_replaced_has_its_reason(bucket: Bucket) -> None:
     with open_audio(f"{bucket.url}/a.wav", Files()) as audio:
         bucket.put("a.wav", bytes(reversed(LARGE)))
 
-        assert sent_or_reason(audio) == (None, Reason.SOURCE_CHANGED)
+        assert sent_or_reason(audio) == (None, "source_changed")
 
 
 @pytest.mark.parametrize("server", ["swift", "moto"])
@@ -209,9 +204,9 @@ def test_objects_that_stand_for_folders_are_no_rows(
     for key in ("deliveries/a.wav", "deliveries/sub/b.wav"):
         bucket.put(key, WAVE)
 
-    rows = list(open_catalog(f"{bucket.url}/deliveries", sidecar_names=["{name}.sidecar"]).rows())
+    _, rows = listed_rows(f"{bucket.url}/deliveries")
 
-    assert [row.named_audio for row in rows] == ["a.wav", "sub/b.wav"]
+    assert [row.named_audio for row, _ in rows] == ["a.wav", "sub/b.wav"]
 
 
 def test_archived_object_has_its_reason(moto: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,7 +220,7 @@ def test_archived_object_has_its_reason(moto: S3Server, monkeypatch: pytest.Monk
     assert files.facts(f"{bucket.url}/a.wav") is not None
     with pytest.raises(SourceError) as raised:
         open_audio(f"{bucket.url}/a.wav", files)
-    assert raised.value.reason == Reason.ARCHIVED
+    assert raised.value.reason == "archived"
 
 
 def test_forbidden_object_has_its_reason(swift: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,7 +238,7 @@ def test_forbidden_object_has_its_reason(swift: S3Server, monkeypatch: pytest.Mo
         assert b"".join(audio.chunks()) == WAVE
     with pytest.raises(SourceError) as raised:
         open_audio(f"{private.url}/a.wav", files)
-    assert raised.value.reason == Reason.SOURCE_FORBIDDEN
+    assert raised.value.reason == "source_forbidden"
 
 
 def test_a_sidecar_belongs_to_one_audio(place: FilePlace) -> None:
@@ -257,9 +252,9 @@ def test_a_sidecar_belongs_to_one_audio(place: FilePlace) -> None:
     for name in ("a.sidecar", "b.sidecar"):
         place.put(name, b"proof")
 
-    rows = open_catalog(place.location, sidecar_names=["{name}.sidecar", "{stem}.sidecar"]).rows()
+    _, rows = listed_rows(place.location)
 
-    assert {row.named_audio: (row.named_sidecar, row.contested_sidecar) for row in rows} == {
+    assert {row.named_audio: (row.named_sidecar, row.contested_sidecar) for row, _ in rows} == {
         "a.mp3": ("a.sidecar", None),
         "a.wav": ("", None),
         "b.mp3": ("", "b.sidecar"),

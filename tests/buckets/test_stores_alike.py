@@ -7,11 +7,9 @@ from threading import Barrier
 
 import pytest
 
-from proofsweep.errors import NameTaken
-from proofsweep.store.store import Store, open_store
-
 from ..servers.buckets import PAGE_KEYS, Bucket, BucketServer
 from ..worlds.bucket_world import export_bucket
+from ..worlds.core import NameTaken, Store, results_at
 
 NAME = "verdicts/run_date=2026-11-20/20261120T091500Z_8c1f04-00000-001.parquet"
 
@@ -30,7 +28,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.fixture
 def store(place: Bucket | Path) -> Store:
     """An empty store; in a bucket it is below a prefix."""
-    return open_store(f"{place.url}/some/where" if isinstance(place, Bucket) else str(place))
+    return results_at(f"{place.url}/some/where" if isinstance(place, Bucket) else place).store
 
 
 def test_object_is_read_as_it_was_created(store: Store) -> None:

@@ -78,7 +78,7 @@ def without_prefect(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def verify_here(run_id: str, request: RunRequest, before: object, server: object) -> None:
         del before, server
-        core.work(run_id, config=request.config, results=request.results_url, bounds=request.bounds)
+        core.work(run_id, 1, request.config, request.results_url, bounds=request.bounds)
 
     monkeypatch.setattr(run_flow, "_run", verify_here)
     monkeypatch.setattr(work_on_runs, "prefect_api", nullcontext)

@@ -386,7 +386,7 @@ def test_events_stay_off_the_terminal(proofsweep: Command, running: sandbox.Runn
     """They belong in Prefect's log; on stdout they would break the object of `--json`. A new member is an event."""
     running.operator.add_fault("health", "answer", answer={"uptime": 1})
 
-    done = proofsweep("service", "health", "--json")
+    done = proofsweep("service", "monitor", "--once", "--json")
     running.operator.clear_faults()
 
     assert (done.returncode, done.stderr) == (0, "")

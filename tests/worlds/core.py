@@ -32,6 +32,7 @@ from proofsweep.files.files import Files
 from proofsweep.ingest import dispose, records
 from proofsweep.logs import set_up_logs
 from proofsweep.model import ingest, lane, layout, progress, proofs, pruning, selection
+from proofsweep.model.bounds import Bounds
 from proofsweep.model.items import WorkItem
 from proofsweep.model.operations import Operation
 from proofsweep.model.runs import Plan
@@ -94,11 +95,12 @@ def plan(catalog: str | Path, results: str | None = None, *, resumes: bool = Fal
     return (unfinished or plan_catalog(settings, str(catalog), selection=chosen_rows)).run_id
 
 
-def work(
-    run_id: str, at_once: int = 1, config: str | None = None, results: str | None = None, bounds: Any = None
-) -> None:
-    """Work on the next leg of a run without Prefect, until it ends; RunIsActive if another process works on it."""
-    leg = claimed_next_leg(engine_for(load_settings(config, results)), run_id, bounds=bounds)
+def work(run_id: str, at_once: int = 1, *chosen: str | None, bounds: Bounds | None = None) -> None:
+    """Work on the next leg of a run without Prefect, with a chosen config and results store, until the leg ends.
+
+    RunIsActive if another process works on the run.
+    """
+    leg = claimed_next_leg(engine_for(load_settings(*chosen)), run_id, bounds=bounds)
     with suppress(RunMustStop), leg as (_, context):
         with ThreadPoolExecutor(at_once) as pool:
             list(pool.map(partial(verify_slice, context), context.remaining.slices()))
