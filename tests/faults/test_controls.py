@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from ..servers.foreign_service import Answer
+from ..worlds.command_world import said
 from ..worlds.core import plan, set_chosen, work
 from ..worlds.foreign_world import ForeignWorld
 from .test_whose_fault import for_poison, late
@@ -85,7 +86,7 @@ def test_a_firewall_on_the_way_is_not_the_key(world: ForeignWorld) -> None:
     work(run_id)
 
     assert endings(world) == ["breaker"]
-    assert "firewall" in world.told("status", run_id)["why"]
+    assert "firewall" in said("status", run_id)
 
 
 def test_a_service_that_accepts_silence_is_believed_nothing(world: ForeignWorld) -> None:

@@ -81,11 +81,16 @@ class CommandWorld:
         wait_for(holds, lambda: self.logs)
 
 
+def said(*arguments: str) -> str:
+    """Run a command in this process; give what it prints."""
+    with redirect_stdout(io.StringIO()) as out:
+        run([*arguments])
+    return out.getvalue()
+
+
 def told(*arguments: str) -> Any:  # noqa: ANN401 - a document
     """Run a command in this process; give what it prints as JSON."""
-    with redirect_stdout(io.StringIO()) as out:
-        run([*arguments, "--json"])
-    return json.loads(out.getvalue())
+    return json.loads(said(*arguments, "--json"))
 
 
 def export_settings(monkeypatch: pytest.MonkeyPatch, settings: dict[str, str]) -> None:
