@@ -21,6 +21,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from proofsweep.alerts.events import ALERTED_STATES
 from proofsweep.answers.describe_run import describe_run
 from proofsweep.audit.prune import find_prunable, prune
 from proofsweep.catalog import open_catalog, preflight
@@ -50,19 +51,8 @@ from proofsweep.wiring.legs import claimed_next_leg
 from proofsweep.wiring.runs import plan_catalog, run_to_resume
 from proofsweep.wiring.watching import watched_folder
 
-__all__ = [
-    "AudioFile",
-    "Files",
-    "NameTaken",
-    "NothingDue",
-    "Operation",
-    "Plan",
-    "Results",
-    "RunIsActive",
-    "SourceError",
-    "Store",
-]
-__all__ += ["open_audio", "open_store", "set_up_logs"]
+__all__ = ["ALERTED_STATES", "AudioFile", "Files", "NameTaken", "NothingDue", "Plan", "Results", "RunIsActive"]
+__all__ += ["SourceError", "Store", "open_audio", "set_up_logs"]
 
 Row = dict[str, object]
 """One row of a table, or some of its cells."""
