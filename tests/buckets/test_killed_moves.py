@@ -10,7 +10,7 @@ import pytest
 from ..servers.buckets import Bucket, S3Server
 from ..worlds.bucket_world import export_bucket
 from ..worlds.core import MOVING_IN_BUCKETS, results_at
-from ..worlds.killed_moves import (
+from ..worlds.killed_passes import (
     KilledMove,
     Site,
     check_every_line,

@@ -10,7 +10,7 @@ from proofsweep.model.tables import ingest
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results
 
-from ...worlds.killed_moves import (
+from ...worlds.killed_passes import (
     KilledMove,
     LocalSite,
     Site,
