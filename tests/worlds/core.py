@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from hashlib import sha256
@@ -252,7 +252,7 @@ class StoredRun:
         named = {"verdicts": layout.verdicts_name, "exchanges": layout.exchanges_name}
         start = self.plan.run_id, self.plan.run_date
         name = layout.runs_name(*start, leg) if table == "runs" else named[table](*start, shard, leg)
-        return self.results.create_part(name, table, rows).document()
+        return asdict(self.results.create_part(name, table, rows))
 
     def write_receipt(self, leg: int, ended_by: str, **facts: object) -> None:
         """Write the receipt of a leg, and nothing else."""
