@@ -84,10 +84,13 @@ class Columns:
 
     def value(self, cell: str) -> str:
         """Return a tag or an ID without blanks, and without the `.0` that programs give to long numbers."""
-        return cell if self.run is not None else _FLOAT.sub(r"\1", cell.strip())
+        cell = cell if self.run is not None else cell.strip()
+        return _FLOAT.sub(r"\1", cell) if self.run is None and cell.endswith(".0") else cell
 
     def formula_in(self, cells: Sequence[str]) -> str | None:
         """Return the column of a formula that gave no value, or a 0 where a location or an ID must be."""
+        if not any(isinstance(cell, Formula) for cell in cells):
+            return None
         roles = self._roles
         names = {at: name for name, at in self.tags.items()} | roles
         unsure = (at for at, cell in enumerate(cells) if isinstance(cell, Formula) and (not cell or at in roles))

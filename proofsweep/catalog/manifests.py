@@ -100,7 +100,7 @@ class Manifests:
                     self.ignored[Cause.EMPTY_ROWS] += 1
                     continue
                 row = self._row(next(numbers), named, lookup)
-                if named.audio and hash(composed(named.audio[0])) in in_several_pairs:
+                if in_several_pairs and named.audio and hash(composed(named.audio[0])) in in_several_pairs:
                     row = replace(row, is_told_by_sidecar=True)
                 if named.item_id is not None:
                     ids.add(named.item_id, row.named_audio or named.where)
