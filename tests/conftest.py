@@ -14,6 +14,7 @@ from xdist.scheduler import LoadFileScheduling
 if TYPE_CHECKING:
     import proofsweep_sandbox as sandbox
 
+    from .servers.alert_receivers import Webhook
     from .servers.buckets import AzureServer, S3Server
 
 KEPT = ("PROOFSWEEP_CI", "PROOFSWEEP_CORPUS", "PROOFSWEEP_SOAK_")
@@ -115,6 +116,17 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[sandbox.Runni
 
     with sandbox.launch(tmp_path_factory.mktemp("sandbox") / "home") as running:
         yield running
+
+
+@pytest.fixture
+def hook(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> "Iterator[Webhook]":
+    """A webhook to which the settings have alerts sent."""
+    from .servers.alert_receivers import webhook  # noqa: PLC0415 - few tests need it
+
+    with webhook() as hook:
+        (tmp_path / "urls").write_text(f"json://127.0.0.1:{hook.port}/path\n")
+        monkeypatch.setenv("PROOFSWEEP_ALERTS__URLS_FILE", str(tmp_path / "urls"))
+        yield hook
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """One sandbox for all tests; for each test a folder and a key; commands run in this process."""
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -67,6 +68,19 @@ def proofsweep(workdir: Path, capsys: pytest.CaptureFixture[str]) -> Command:
         return CompletedProcess(arguments, code, out, err)
 
     return command
+
+
+@pytest.fixture
+def planned(proofsweep: Command) -> Callable[[Path], dict[str, object]]:
+    """Plan a catalog, and give what is said of it."""
+
+    def planned(catalog: Path) -> dict[str, object]:
+        done = proofsweep("plan", catalog, "--json")
+        assert (done.returncode, done.stderr) == (0, "")
+        found: dict[str, object] = json.loads(done.stdout)
+        return found
+
+    return planned
 
 
 @pytest.fixture(scope="session")

@@ -14,19 +14,6 @@ Command = Callable[..., CompletedProcess[str]]
 Planned = Callable[[Path], dict[str, object]]
 
 
-@pytest.fixture
-def planned(proofsweep: Command) -> Planned:
-    """Plan a catalog, and give what is said of it."""
-
-    def planned(catalog: Path) -> dict[str, object]:
-        done = proofsweep("plan", catalog, "--json")
-        assert (done.returncode, done.stderr) == (0, "")
-        found: dict[str, object] = json.loads(done.stdout)
-        return found
-
-    return planned
-
-
 def write(folder: Path, *names: str) -> Path:
     """Write files of these names."""
     for name in names:

@@ -16,19 +16,6 @@ Command = Callable[..., CompletedProcess[str]]
 
 
 @pytest.fixture
-def planned(proofsweep: Command) -> Callable[[Path], dict[str, object]]:
-    """Plan a catalog, and give what is said of it."""
-
-    def planned(catalog: Path) -> dict[str, object]:
-        done = proofsweep("plan", catalog, "--json")
-        assert (done.returncode, done.stderr) == (0, "")
-        found: dict[str, object] = json.loads(done.stdout)
-        return found
-
-    return planned
-
-
-@pytest.fixture
 def unsent(proofsweep: Command) -> Callable[[Path], list[dict[str, str]]]:
     """List what is wrong with each row of a catalog that is not sent."""
 

@@ -1,13 +1,12 @@
 """A pass over a watched folder says what it could not do: by its exit code, its state, a line and an alert."""
 
 import hashlib
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from ..servers.alert_receivers import Webhook, webhook
+from ..servers.alert_receivers import Webhook
 from ..servers.foreign_service import Answer
 from ..worlds.command_world import export_settings
 from ..worlds.core import set_chosen
@@ -16,15 +15,6 @@ from .test_ingest import digests_in, wav_of
 from .test_whose_fault import for_poison, late
 
 FILES = 16
-
-
-@pytest.fixture
-def hook(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Webhook]:
-    """A webhook that the settings name."""
-    with webhook() as hook:
-        (tmp_path / "urls").write_text(f"json://127.0.0.1:{hook.port}/path\n")
-        monkeypatch.setenv("PROOFSWEEP_ALERTS__URLS_FILE", str(tmp_path / "urls"))
-        yield hook
 
 
 @pytest.fixture

@@ -2,26 +2,17 @@
 
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import proofsweep_sandbox as sandbox
 
-from ..servers.alert_receivers import Webhook, webhook
+from ..servers.alert_receivers import Webhook
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
 AWAY = ["proofsweep: the catalog cannot be read (sandbox)"]
-
-
-@pytest.fixture
-def hook(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Webhook]:
-    """A webhook that the settings name."""
-    with webhook() as hook:
-        (tmp_path / "urls").write_text(f"json://127.0.0.1:{hook.port}/path\n")
-        monkeypatch.setenv("PROOFSWEEP_ALERTS__URLS_FILE", str(tmp_path / "urls"))
-        yield hook
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import json
 import subprocess
 import tempfile
 import wave
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,17 +13,8 @@ import proofsweep_sandbox as sandbox
 from proofsweep.results import open_results
 from proofsweep_cli.app import run
 
-from ..servers.alert_receivers import Webhook, webhook
+from ..servers.alert_receivers import Webhook
 from ..worlds.sandbox_world import Samples, SandboxWorld
-
-
-@pytest.fixture
-def hook(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Webhook]:
-    """A webhook that the settings name."""
-    with webhook() as hook:
-        (tmp_path / "urls").write_text(f"json://127.0.0.1:{hook.port}/team\n")
-        monkeypatch.setenv("PROOFSWEEP_ALERTS__URLS_FILE", str(tmp_path / "urls"))
-        yield hook
 
 
 def test_monitoring_records_what_it_sees_and_tells_what_lasts(
