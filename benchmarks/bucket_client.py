@@ -6,7 +6,7 @@ a service and of the bucket in the environment.
 
 import sys
 
-from proofsweep.settings import load_settings
+from proofsweep.settings.reading import load_settings
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import claimed_next_leg

@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def _compare_ways(place: Path, chosen: argparse.Namespace) -> None:
-    from proofsweep.settings import load_settings  # noqa: PLC0415 - the measuring process stays small
+    from proofsweep.settings.reading import load_settings  # noqa: PLC0415 - the measuring process stays small
     from proofsweep.wiring.engines import engine_for  # noqa: PLC0415
 
     print(f"| KiB | {' | '.join(f'{way}: CPU | time' for way in [*_WAYS][1:])} |")

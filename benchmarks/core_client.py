@@ -9,7 +9,7 @@ from pathlib import Path
 
 from proofsweep.model.items import WorkItem
 from proofsweep.model.outcomes import Accepted, Finished
-from proofsweep.settings import load_settings
+from proofsweep.settings.reading import load_settings
 from proofsweep.verify.item.verify_item import VerifyContext, verify_item
 from proofsweep.wiring.engines import engine_for, utc_now
 

@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 
 from proofsweep.errors import RunMustStop
-from proofsweep.settings import load_settings
+from proofsweep.settings.reading import load_settings
 from proofsweep.verify.leg.work import verify_slice, work_last
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import claimed_next_leg

@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 
 from proofsweep.model.findings import Audit, AuditFinding
-from proofsweep.settings import load_settings
+from proofsweep.settings.reading import load_settings
 from proofsweep.wiring.operations import audited
 from proofsweep.wiring.stores import results_for
 from proofsweep_cli.exit_codes import ExitCode

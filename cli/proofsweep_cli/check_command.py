@@ -10,7 +10,7 @@ from proofsweep.model.outcomes import Finished, word_for
 from proofsweep.model.reasons import Ineligible, Reason, remedy_for
 from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.verdicts import RowContext, row_of
-from proofsweep.settings import load_settings
+from proofsweep.settings.reading import load_settings
 from proofsweep.text import printable
 from proofsweep.wiring.engines import checked_file
 from proofsweep_cli.exit_codes import ExitCode

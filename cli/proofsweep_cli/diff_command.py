@@ -16,7 +16,7 @@ from proofsweep.answers.run_changes import (
     words_of_cause,
 )
 from proofsweep.errors import UsageError
-from proofsweep.settings import load_settings
+from proofsweep.settings.reading import load_settings
 from proofsweep.text import markdown, printable
 from proofsweep.wiring.stores import meant_run
 from proofsweep_cli.exit_codes import ExitCode

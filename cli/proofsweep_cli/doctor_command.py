@@ -10,7 +10,7 @@ from proofsweep.errors import NothingDue, ProofsweepError
 from proofsweep.model.outcomes import Accepted, Failed, Finished, Rejected
 from proofsweep.model.reasons import Ineligible, remedy_for
 from proofsweep.model.selection import Selection
-from proofsweep.settings import Settings, load_settings, sources_of, words_of
+from proofsweep.settings.reading import Settings, load_settings, sources_of, words_of
 from proofsweep.text import printable
 from proofsweep.wiring.engines import Engine, checked_file, engine_for, utc_now
 from proofsweep.wiring.operations import unfinished_rotation

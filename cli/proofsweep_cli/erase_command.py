@@ -11,7 +11,7 @@ from rich.console import Console
 from proofsweep.answers.operation_lines import json_of_erasures, lines_of_erasures
 from proofsweep.errors import UsageError
 from proofsweep.model.proofs import DISPOSABLE, Erasure, ProofList
-from proofsweep.settings import Settings, load_settings
+from proofsweep.settings.reading import Settings, load_settings
 from proofsweep.text import printable
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.operations import erase_proofs, names_of, read_proof_list

@@ -23,7 +23,7 @@ from proofsweep.answers.explain.search import Search, searching
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.model.bounds import duration_of
 from proofsweep.model.runs import Plan, new_run_id
-from proofsweep.settings import load_settings
+from proofsweep.settings.reading import load_settings
 from proofsweep.text import printable
 from proofsweep.wiring.stores import results_for
 from proofsweep_cli.exit_codes import ExitCode

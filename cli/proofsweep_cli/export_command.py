@@ -10,8 +10,8 @@ from proofsweep.answers.export import export as export_rows
 from proofsweep.answers.letters import TOLD_OUTCOMES, letter_texts, shipped_template
 from proofsweep.answers.views.selected_rows import SelectedRows
 from proofsweep.errors import UsageError
-from proofsweep.model.run_records import OUTCOMES
-from proofsweep.settings import Settings, load_settings
+from proofsweep.model.outcomes import OUTCOMES
+from proofsweep.settings.reading import Settings, load_settings
 from proofsweep.text import did_you_mean, printable
 from proofsweep.wiring.operations import selected_rows
 from proofsweep_cli.exit_codes import ExitCode

@@ -9,7 +9,7 @@ from rich.table import Table
 from proofsweep.answers.operation_lines import json_of_rotation, lines_of_rotation
 from proofsweep.errors import UsageError
 from proofsweep.model.key_rotation import ListedKey
-from proofsweep.settings import Settings, load_settings
+from proofsweep.settings.reading import Settings, load_settings
 from proofsweep.text import minute_of
 from proofsweep.wiring.operations import key_store_for, listed_keys, rotate_key
 from proofsweep_cli.exit_codes import ExitCode

@@ -14,7 +14,7 @@ from proofsweep.model.bounds import Bounds
 from proofsweep.model.forecast import Need
 from proofsweep.model.reasons import Reason, remedy_for
 from proofsweep.model.selection import Selection
-from proofsweep.settings import Settings, load_settings, sources_of, words_of
+from proofsweep.settings.reading import Settings, load_settings, sources_of, words_of
 from proofsweep.wiring.engines import limits_for, service_or_trouble, utc_now
 from proofsweep.wiring.runs import Surveyed, bounds_for, forecast_for, lists_before, surveyed, unsent
 from proofsweep.wiring.stores import cautions_for

@@ -12,7 +12,7 @@ from proofsweep.contract.models import ProofSummary
 from proofsweep.errors import CallFailed, UsageError
 from proofsweep.model.proofs import Inventory, RecoveryRequest
 from proofsweep.model.runs import Plan
-from proofsweep.settings import load_settings
+from proofsweep.settings.reading import load_settings
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.operations import (
     inventory_proofs,

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from proofsweep.errors import UsageError
 from proofsweep.model.pruning import TABLES, Keep, Prunable, Pruning, days_of
-from proofsweep.settings import load_settings
+from proofsweep.settings.reading import load_settings
 from proofsweep.wiring.engines import utc_now
 from proofsweep.wiring.operations import find_prunable
 from proofsweep.wiring.operations import prune as prune_store

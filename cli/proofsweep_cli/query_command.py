@@ -12,7 +12,7 @@ from proofsweep.answers.views.connection import OpenStore, opened
 from proofsweep.answers.views.script import script_of
 from proofsweep.answers.views.views import views
 from proofsweep.errors import UsageError
-from proofsweep.settings import load_settings
+from proofsweep.settings.reading import load_settings
 from proofsweep.text import printable
 from proofsweep.wiring.stores import results_for
 from proofsweep_cli.exit_codes import ExitCode

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from proofsweep.answers.attention import AttentionGroup, attention_groups
 from proofsweep.answers.run_status import NEED_ATTENTION
 from proofsweep.answers.views.selected_rows import SelectedRows
-from proofsweep.settings import load_settings
+from proofsweep.settings.reading import load_settings
 from proofsweep.wiring.operations import selected_rows
 from proofsweep.wiring.watching import given_up_items
 from proofsweep_cli.exit_codes import ExitCode

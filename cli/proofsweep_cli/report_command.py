@@ -7,7 +7,7 @@ import typer
 from proofsweep.answers.explain.explain import packet_of_failed_calls
 from proofsweep.answers.report.choice import PageChoice
 from proofsweep.errors import UsageError
-from proofsweep.settings import Settings, load_settings
+from proofsweep.settings.reading import Settings, load_settings
 from proofsweep.text import printable
 from proofsweep.wiring.stores import meant_run, results_for
 from proofsweep_cli.exit_codes import ExitCode

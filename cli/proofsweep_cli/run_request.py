@@ -13,7 +13,7 @@ from proofsweep.errors import CatalogError, ResultsError
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.coverage import Coverage
 from proofsweep.model.forecast import Forecast
-from proofsweep.settings import Settings, load_settings
+from proofsweep.settings.reading import Settings, load_settings
 from proofsweep.wiring.stores import results_for
 from proofsweep_cli.exit_codes import code_of_run
 from proofsweep_cli.forecast_lines import forecast_json

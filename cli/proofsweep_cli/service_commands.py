@@ -11,7 +11,7 @@ from proofsweep.contract.limits import USAGE_DAYS
 from proofsweep.contract.models import PartnerUsageResponse
 from proofsweep.errors import ProofsweepError
 from proofsweep.model.bounds import duration_of
-from proofsweep.settings import Settings, load_settings
+from proofsweep.settings.reading import Settings, load_settings
 from proofsweep.wiring.engines import asked, utc_now
 from proofsweep.wiring.watching import monitor_and_tell
 from proofsweep_cli.exit_codes import ExitCode

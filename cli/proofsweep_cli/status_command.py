@@ -13,7 +13,7 @@ from proofsweep.answers.meant_run import MeantRun
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.answers.summary import ending_of, json_of
 from proofsweep.errors import UsageError
-from proofsweep.settings import Settings, load_settings
+from proofsweep.settings.reading import Settings, load_settings
 from proofsweep.wiring.stores import meant_run, results_for
 from proofsweep_cli.active_leg import active_leg_lines, followed, short_line, where_line
 from proofsweep_cli.exit_codes import ExitCode

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from proofsweep.errors import NothingDue, RunMustStop
-from proofsweep.settings import Settings
+from proofsweep.settings.reading import Settings
 from proofsweep.wiring.catalogs import away_is_outage
 from proofsweep.wiring.watching import tell_of_return, tell_of_stop
 from proofsweep_cli.key_block import read_block

@@ -10,7 +10,7 @@ from proofsweep.errors import ResultsError, UsageError
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.runs import Plan
 from proofsweep.model.selection import Selection
-from proofsweep.settings import Settings
+from proofsweep.settings.reading import Settings
 from proofsweep.wiring.engines import utc_now
 from proofsweep.wiring.legs import settle_dead_leg
 from proofsweep.wiring.runs import (

@@ -15,7 +15,7 @@ from proofsweep.errors import NothingDue
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.forecast import Need
 from proofsweep.model.runs import Plan
-from proofsweep.settings import Settings
+from proofsweep.settings.reading import Settings
 from proofsweep.wiring.catalogs import catalog_has_changed
 from proofsweep.wiring.engines import engine_for, utc_now
 from proofsweep.wiring.runs import forecast_for, runs_in_turn

@@ -12,7 +12,7 @@ from proofsweep.answers.pass_lines import line_of_pass, markdown_of_pass
 from proofsweep.ingest.watched_folder import WatchedFolder
 from proofsweep.model.ingest import PassReport
 from proofsweep.model.selection import Selection
-from proofsweep.settings import Settings
+from proofsweep.settings.reading import Settings
 from proofsweep.text import printable
 from proofsweep.wiring.watching import alert_scope, watched_folder
 from proofsweep_flows.ended_flow import ended_flow

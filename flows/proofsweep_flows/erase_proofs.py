@@ -10,7 +10,7 @@ from prefect.states import Completed, Failed
 from proofsweep.answers.operation_lines import line_of_erasures
 from proofsweep.errors import UsageError
 from proofsweep.operations.erase_proofs import read_proof_list
-from proofsweep.settings import Settings
+from proofsweep.settings.reading import Settings
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.operations import erase_proofs as erase
 from proofsweep_flows.ended_flow import ended_flow

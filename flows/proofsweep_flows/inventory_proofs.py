@@ -6,7 +6,7 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 
 from proofsweep.answers.operation_lines import line_of_inventory
-from proofsweep.settings import Settings
+from proofsweep.settings.reading import Settings
 from proofsweep.wiring import operations
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_tasks.end_states import state_of_findings

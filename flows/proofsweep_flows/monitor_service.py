@@ -8,7 +8,7 @@ from prefect.states import Completed, Failed
 
 from proofsweep.alerts.events import AlertKind
 from proofsweep.answers.operation_lines import line_of_round
-from proofsweep.settings import Settings
+from proofsweep.settings.reading import Settings
 from proofsweep.wiring import watching
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_tasks.key_block import read_block

@@ -9,7 +9,7 @@ from prefect.states import Completed
 
 from proofsweep.answers.operation_lines import lines_of_rotation
 from proofsweep.errors import UsageError
-from proofsweep.settings import Settings
+from proofsweep.settings.reading import Settings
 from proofsweep.wiring.operations import rotate_key as rotate
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_tasks.key_block import BLOCKS

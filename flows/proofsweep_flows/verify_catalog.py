@@ -14,7 +14,7 @@ from proofsweep.answers.describe_run import describe_run
 from proofsweep.errors import NothingDue
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.selection import Selection
-from proofsweep.settings import Settings
+from proofsweep.settings.reading import Settings
 from proofsweep.text import printable
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import claimed_next_leg, run_of_retry

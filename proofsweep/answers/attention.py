@@ -9,8 +9,8 @@ from proofsweep.answers.run_status import NEED_ATTENTION, NamedFile, RunStatus
 from proofsweep.contract.verdicts import Verdict
 from proofsweep.files.locations import path_of, path_within
 from proofsweep.model.items import proof_id_of
+from proofsweep.model.outcomes import OUTCOMES
 from proofsweep.model.reasons import plain_words_for, remedy_for
-from proofsweep.model.run_records import OUTCOMES
 from proofsweep.model.tags import key_of_value, known_tag, tag_of
 from proofsweep.store.plans_and_parts import Results
 

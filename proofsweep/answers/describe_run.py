@@ -13,8 +13,9 @@ from proofsweep.answers.run_status import Group, LegStatus, Pruned, RunStatus
 from proofsweep.endings import EndedBy
 from proofsweep.errors import ResultsError
 from proofsweep.model.layout import pruning_intent_name, shard_and_leg_of
+from proofsweep.model.outcomes import OUTCOMES
 from proofsweep.model.progress import OpenLeg
-from proofsweep.model.run_records import OUTCOMES, RunRecord
+from proofsweep.model.run_records import RunRecord
 from proofsweep.model.runs import Plan, new_run_id, shard_of
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.active_legs import open_leg, progress_of

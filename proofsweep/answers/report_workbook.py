@@ -18,7 +18,7 @@ from xlsxwriter.worksheet import Worksheet  # type: ignore[import-untyped]  # th
 from proofsweep.answers.report_formats import CompletionReport
 from proofsweep.errors import UsageError
 from proofsweep.model.completion_report import SHEETS, defused, restored
-from proofsweep.model.run_records import OUTCOMES
+from proofsweep.model.outcomes import OUTCOMES
 from proofsweep.model.tags import key_of_value
 from proofsweep.text import printable
 

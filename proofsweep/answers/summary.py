@@ -7,8 +7,8 @@ from proofsweep.answers.run_status import Group, NamedFile, Pruned, RunStatus
 from proofsweep.contract.verdicts import MEANING_OF_VALID
 from proofsweep.endings import EndedBy
 from proofsweep.model.items import proof_id_of
+from proofsweep.model.outcomes import OUTCOMES
 from proofsweep.model.reasons import Reason, advice_for_outcome
-from proofsweep.model.run_records import OUTCOMES
 from proofsweep.text import markdown
 
 ENDINGS = {

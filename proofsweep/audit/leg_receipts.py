@@ -9,8 +9,8 @@ from typing import Any
 from proofsweep.errors import ResultsError
 from proofsweep.model import layout
 from proofsweep.model.findings import Findings
+from proofsweep.model.outcomes import OUTCOMES
 from proofsweep.model.pruning import Pruning
-from proofsweep.model.run_records import OUTCOMES
 from proofsweep.model.runs import Plan
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.prunings import completed_at, prunings_of

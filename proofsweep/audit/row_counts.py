@@ -15,7 +15,7 @@ from proofsweep.audit.leg_receipts import LegReceipt
 from proofsweep.model import layout
 from proofsweep.model.exchanges import Call
 from proofsweep.model.findings import Findings
-from proofsweep.model.run_records import OUTCOMES
+from proofsweep.model.outcomes import OUTCOMES
 from proofsweep.model.runs import Plan, rows_of_shard
 from proofsweep.model.tables.runs import stored_row
 from proofsweep.store.store import Store

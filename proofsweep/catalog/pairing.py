@@ -4,19 +4,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from proofsweep.files.names import caseless, composed
+from proofsweep.model.reading import NAME, STEM
 
-NAME = "{name}"
-STEM = "{stem}"
 _FORMS = (str, composed, caseless)
 """How names are compared, one after another: as they are, in one form of Unicode, and without regard to case."""
-
-
-def own_pattern(pattern: str) -> str:
-    """Return a pattern by which sidecars differ from other files; raise ValueError for any other."""
-    rest = pattern.replace(NAME, "\0").replace(STEM, "\0")
-    if rest.count("\0") != 1 or rest == "\0" or any(sign in rest for sign in "{}/"):
-        raise ValueError("must be {name} or {stem}, once, with more text and no other placeholder, like {name}.sidecar")
-    return pattern
 
 
 class SidecarNames:

@@ -22,7 +22,7 @@ from proofsweep.ingest.ingest_pass import IngestPass
 from proofsweep.ingest.look import Look, Looked, past_answers
 from proofsweep.ingest.move_batches import BatchDisposal
 from proofsweep.ingest.records import Records
-from proofsweep.model.ingest import IngestRules, watch_id
+from proofsweep.model.ingest import IngestRules
 from proofsweep.model.items import ManifestRow, printable
 from proofsweep.model.runs import Plan
 from proofsweep.model.selection import Selection
@@ -30,7 +30,8 @@ from proofsweep.model.tables.columns import Row
 from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import Store
-from proofsweep.store.watches import Watch, watched_ids
+from proofsweep.store.watched import watch_id, watched_ids
+from proofsweep.store.watches import Watch
 
 _BUSY = "This folder is being worked on by {holder}."
 

@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping, Sequence
 
 from proofsweep.model.reasons import advice_for_outcome, plain_words_for
-from proofsweep.model.tables.columns import Row
 
 RUN_COLUMN = "proofsweep_run"  # The run that gave the outcome. A manifest with this column is a report.
 
@@ -67,11 +66,11 @@ def own_header() -> list[str]:
     return [FILE_COLUMN, *READ, *NAMED]
 
 
-def own_cells(row: Row, for_supplier: str | None) -> list[object]:
+def own_cells(row: Mapping[str, object], for_supplier: str | None) -> list[object]:
     """Return the report's own cells of a row of `verdicts`, in the order of `own_header`."""
     outcome, reason = str(row["outcome"]), str(row["reason"] or "")
     is_alone = row.get("sidecar", "") is None
-    known = row | {
+    known = dict(row) | {
         "in_words": plain_words_for(outcome, reason),
         "what_to_do": advice_for_outcome(outcome, reason, is_alone=is_alone),
     }

@@ -1,13 +1,12 @@
 """Decide about the files of a watched folder: which are verified now, which wait, and where they go. Pure."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from proofsweep.model.items import FileFacts, ManifestRow, raw_bytes
+from proofsweep.model.items import FileFacts, ManifestRow
 from proofsweep.model.reason_entries import AtFault, Heals
 from proofsweep.model.reasons import Reason, about
 from proofsweep.model.tables.columns import Row
@@ -224,8 +223,3 @@ def text_of_versions(audio: str | None, sidecar: str | None) -> str:
 def supplier_of(named_audio: str) -> str | None:
     folder, is_below, _ = named_audio.partition("/")
     return folder if is_below and folder else None
-
-
-def watch_id(environment: str, watched: str) -> str:
-    """Name a watched folder in the results store."""
-    return hashlib.sha256(f"{environment}\0".encode() + raw_bytes(watched)).hexdigest()[:16]

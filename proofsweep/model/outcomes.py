@@ -11,6 +11,8 @@ from proofsweep.model.exchanges import Exchange
 from proofsweep.model.items import WorkItem
 from proofsweep.model.reasons import REASONS, Ineligible, Reason
 
+OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:

@@ -10,6 +10,7 @@ from datetime import datetime
 from proofsweep.errors import UsageError
 from proofsweep.model.completion_report import restored
 from proofsweep.model.tables.columns import Row
+from proofsweep.model.tables.erasures import GONE
 from proofsweep.text import printable
 
 
@@ -55,8 +56,6 @@ class RecoveryRequest:
 
 
 COLUMN = "proof_id"  # The column of a CSV file that holds the IDs
-GONE = ("erased", "already_erased")
-"""The outcomes that say that the service has nothing of a proof any more (contract, EraseProofResponse)."""
 
 # Environments whose proofs are disposable (contract, Authentication 6). In all others, the name is typed too.
 DISPOSABLE = ("sandbox", "beta")

@@ -9,6 +9,7 @@ from proofsweep.errors import UsageError
 from proofsweep.model.declared import ALGORITHMS, algorithm_named
 from proofsweep.model.tags import tag_named
 
+NAME, STEM = "{name}", "{stem}"  # of an audio file, in the pattern of its sidecar's name
 ROLES = ("audio", "sidecar", "id")
 """What a column of a manifest may be; every other one is a tag."""
 
@@ -159,3 +160,11 @@ def encoding_named(name: str) -> str:
         known = "utf-8, windows-1252, utf-16, mac_roman, cp850, cp1250, cp1251, shift_jis, gb18030"
         raise UsageError(f"--encoding {name!r}: there is no such encoding of text; write one like {known}.") from error
     return codec.removesuffix("-sig")
+
+
+def own_pattern(pattern: str) -> str:
+    """Return a pattern by which sidecars differ from other files; raise ValueError for any other."""
+    rest = pattern.replace(NAME, "\0").replace(STEM, "\0")
+    if rest.count("\0") != 1 or rest == "\0" or any(sign in rest for sign in "{}/"):
+        raise ValueError("must be {name} or {stem}, once, with more text and no other placeholder, like {name}.sidecar")
+    return pattern

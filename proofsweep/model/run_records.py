@@ -9,8 +9,6 @@ from proofsweep.endings import ending_of
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables.columns import Row
 
-OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
-
 # What readers need of a receipt; its parts and digests stay in the receipt alone.
 RECEIPT_MEMBERS = ("ended_by", "counts", "why", "quota_reset", "cpu_seconds", "duplicates")
 

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from proofsweep.contract.verdicts import VERDICT_ACTIONS, Verdict
 from proofsweep.errors import UsageError
 from proofsweep.model.bounds import duration_of, utc_of
+from proofsweep.model.outcomes import OUTCOMES
 from proofsweep.model.reading import USUAL_READING, Reading
 from proofsweep.model.reasons import Reason
-from proofsweep.model.run_records import OUTCOMES
 from proofsweep.text import did_you_mean, printable
 
 ANY_AGE = datetime.min.replace(tzinfo=UTC)

@@ -16,8 +16,9 @@ from proofsweep.answers.views.connection import opened
 from proofsweep.endings import EndedBy
 from proofsweep.errors import CallFailed, ResultsError, RunMustStop, UsageError
 from proofsweep.model.operations import OperationKind
-from proofsweep.model.proofs import GONE, Erasure, ProofList, cells_of, counts_of, proof_list
+from proofsweep.model.proofs import Erasure, ProofList, cells_of, counts_of, proof_list
 from proofsweep.model.tables import erasures as table
+from proofsweep.model.tables.erasures import GONE
 from proofsweep.operations.operation_log import KilledOperations, OperationLog
 from proofsweep.operations.operation_work import OperationContext, operation_begun
 from proofsweep.partner.partner import Partner

@@ -19,7 +19,7 @@ from proofsweep.operations.operation_work import OperationContext, OutageGuard, 
 from proofsweep.operations.recover_sidecars import SidecarRecovery, proven_items
 from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.watches import ingest_store, is_watched, watched_ids
+from proofsweep.store.watched import ingest_store, is_watched, watched_ids
 
 
 def recover_sidecars(context: OperationContext, wanted: RecoveryRequest, most_bytes: int) -> Recovered:

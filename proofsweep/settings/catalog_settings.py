@@ -4,9 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from proofsweep.catalog.pairing import own_pattern
 from proofsweep.errors import UsageError
-from proofsweep.model.reading import checksums_of, columns_of, encoding_named, path_maps_of
+from proofsweep.model.reading import checksums_of, columns_of, encoding_named, own_pattern, path_maps_of
 from proofsweep.settings.sections import Section
 
 

@@ -4,7 +4,6 @@ What is known of waiting files is derived: without it they only wait anew, and f
 """
 
 import json
-import os
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
@@ -13,38 +12,17 @@ from datetime import datetime
 from typing import Any
 
 from proofsweep.errors import NameTaken, ResultsError
-from proofsweep.files.locations import is_bucket
-from proofsweep.model.ingest import Disposition, KnownBatches, PastAnswer, Sighting, watch_id
+from proofsweep.model.ingest import Disposition, KnownBatches, PastAnswer, Sighting
 from proofsweep.model.items import WorkItem
 from proofsweep.model.moves import FileMove, Move, MovedItem
-from proofsweep.store.store import Store, open_store
+from proofsweep.store.store import Store
 
 # By these a file is recognised that was touched since its answer, or is ineligible: some 2 MB.
 MOST_ANSWERS = 5_000
 
-# Inside the results store, so that one URL holds everything.
-_FOLDER = "_ingest"
 _SIGHTINGS, _ANSWERS, _MOVES, _BATCHES = "sightings.json", "answers.json", "moves.json", "batches.json"
 
 _DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
-
-
-def ingest_store(results_url: str) -> Store:
-    """Open the part of a results store in which watched folders and their claims are kept."""
-    return open_store(f"{results_url.rstrip('/')}/{_FOLDER}")
-
-
-def watched_ids(store: Store) -> list[str]:
-    return store.folders("_runs")
-
-
-def is_watched(location: str, ids: Collection[str], environments: Collection[str]) -> bool:
-    """Whether a location is or lies in a watched folder, by its name or by where links lead; `ids` name the folders."""
-    locations = {location, location if is_bucket(location) else os.path.realpath(location)}
-    above = {
-        "/".join(parts[: depth + 1]) for parts in (each.split("/") for each in locations) for depth in range(len(parts))
-    }
-    return any(watch_id(environment, folder) in ids for environment in environments for folder in above)
 
 
 @dataclass(frozen=True, slots=True)

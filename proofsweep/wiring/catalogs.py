@@ -13,7 +13,7 @@ from proofsweep.files.names import ListingRule
 from proofsweep.model.reading import Reading, checksums_of, path_maps_of
 from proofsweep.model.runs import INGEST, Plan
 from proofsweep.model.selection import ALL_ROWS, Selection
-from proofsweep.settings import Settings
+from proofsweep.settings.reading import Settings
 from proofsweep.store.known_rows import known_rows
 from proofsweep.store.run_index import RunIndex
 from proofsweep.verify.plan import plan_run as planning

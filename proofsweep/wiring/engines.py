@@ -27,7 +27,7 @@ from proofsweep.partner.retry import RetryPolicy
 from proofsweep.partner.session import ClientContext, Session
 from proofsweep.partner.stop import StopSwitch
 from proofsweep.partner.transport import Timeouts, Transport
-from proofsweep.settings import Settings
+from proofsweep.settings.reading import Settings
 from proofsweep.text import printable
 from proofsweep.verify.item.check_file import answered_file, located_item
 from proofsweep.verify.item.verify_item import VerifyContext

@@ -9,7 +9,8 @@ from pydantic import SecretStr
 
 from proofsweep.errors import ConfigError, ResultsError
 from proofsweep.partner.keys import KeySource, fingerprint, key_block, key_file, key_variable
-from proofsweep.settings import ServiceSettings, Settings, environment
+from proofsweep.settings.reading import Settings, environment
+from proofsweep.settings.sections import ServiceSettings
 from proofsweep.settings.sections import is_loopback
 from proofsweep.store.key_bindings import bind_key, check_key
 from proofsweep.store.store import Store, open_store

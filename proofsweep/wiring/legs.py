@@ -20,7 +20,7 @@ from proofsweep.model.outcomes import Finished
 from proofsweep.model.runs import INGEST, Plan
 from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.verdicts import RowContext
-from proofsweep.settings import Settings
+from proofsweep.settings.reading import Settings
 from proofsweep.store.journal import Journal
 from proofsweep.store.legs import Legs
 from proofsweep.store.operations import recovered_sidecars

@@ -27,7 +27,7 @@ from proofsweep.operations.operation_log import RotationLog
 from proofsweep.operations.operation_work import OperationContext
 from proofsweep.operations.rotate_key import Rotated, RotateKey, list_keys, new_idempotency_key
 from proofsweep.partner.keys import fingerprint
-from proofsweep.settings import Settings
+from proofsweep.settings.reading import Settings
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.rotations import Rotations

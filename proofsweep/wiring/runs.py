@@ -15,11 +15,11 @@ from proofsweep.model.coverage import Coverage
 from proofsweep.model.forecast import Forecast, Need, Quota, forecast
 from proofsweep.model.items import sidecar_key
 from proofsweep.model.leg_speed import Means
-from proofsweep.model.run_records import OUTCOMES
+from proofsweep.model.outcomes import OUTCOMES
 from proofsweep.model.runs import INGEST, Plan, new_run_id
 from proofsweep.model.selection import ALL_ROWS, Selection
 from proofsweep.model.tables.snapshot import ANSWERED
-from proofsweep.settings import Settings
+from proofsweep.settings.reading import Settings
 from proofsweep.store.claims import CatalogClaims
 from proofsweep.store.known_rows import AnswerTimes, HashedItems
 from proofsweep.store.run_index import RunIndex

@@ -5,7 +5,7 @@ from pathlib import Path
 from proofsweep.answers import meant_run as answers
 from proofsweep.answers.meant_run import MeantRun
 from proofsweep.files.locations import path_of, resolved_location
-from proofsweep.settings import Settings
+from proofsweep.settings.reading import Settings
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store, probe
 

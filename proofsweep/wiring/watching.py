@@ -17,8 +17,8 @@ from proofsweep.ingest.watched_folder import IngestContext
 from proofsweep.ingest.watched_folder import WatchedFolder as WatchedFolder  # noqa: PLC0414 - a command names it
 from proofsweep.model.ingest import IngestRules, PassReport
 from proofsweep.model.selection import ALL_ROWS, Selection
-from proofsweep.settings import Settings, environment
-from proofsweep.store.watches import ingest_store
+from proofsweep.settings.reading import Settings, environment
+from proofsweep.store.watched import ingest_store
 from proofsweep.wiring.catalogs import catalog_for
 from proofsweep.wiring.engines import build_engine, engine_for, limits_for, utc_now
 from proofsweep.wiring.key_sources import ReadBlock

@@ -12,7 +12,7 @@ from types import FrameType
 
 import pytest
 
-from proofsweep.settings import load_settings
+from proofsweep.settings.reading import load_settings
 from proofsweep.verify.leg.work import verify_slice, work_last
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import claimed_next_leg

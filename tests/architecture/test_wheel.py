@@ -53,7 +53,7 @@ def test_command_of_the_wheel_runs_in_an_empty_folder(installed: Path, tmp_path:
 def test_wheel_ships_the_profile(installed: Path, tmp_path: Path, profile: str) -> None:
     """The named profiles are found in any installation and from any folder."""
     program = (
-        "from proofsweep import settings\n"
+        "from proofsweep.config import load as settings\n"
         f"print(settings.__file__, settings.load_settings({profile!r}).service.environment)"
     )
 

@@ -39,7 +39,7 @@ from proofsweep.model.operations import Operation
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables import planned_items, schemas
 from proofsweep.operations import operation_log, recover_sidecars
-from proofsweep.settings import load_settings
+from proofsweep.settings.reading import load_settings
 from proofsweep.store import bucket_store, folder_store, journal, lanes, legs, listings, operations, watches
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import Store, open_store

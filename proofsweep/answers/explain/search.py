@@ -11,16 +11,15 @@ from pathlib import Path
 import duckdb
 
 from proofsweep.answers.explain.likely_items import LikelyItems, likely_items
-from proofsweep.answers.explain.support_packet import COLUMNS
 from proofsweep.answers.views.connection import tables_of
 from proofsweep.answers.views.views import quoted
 from proofsweep.errors import CatalogError, ResultsError
 from proofsweep.files.locations import path_of
 from proofsweep.model.items import PROOF_PREFIX, WorkItem
 from proofsweep.model.operations import Operation
-from proofsweep.model.proofs import GONE
 from proofsweep.model.runs import Plan, shard_of
 from proofsweep.model.tables.columns import Row
+from proofsweep.model.tables.erasures import GONE
 from proofsweep.model.tables.registry import TABLES
 from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.store.operations import Operations
@@ -46,7 +45,7 @@ def rows_of_calls(manifest_row: int, row: Row | None) -> set[int]:
 
 _MOST_NAMED = 10
 _BATCH_ROWS = 5_000  # calls that are in memory at once
-_CALL = ", ".join(COLUMNS)
+_CALL = "call, started_at, elapsed_ms, status, error_code, failure, request_id, bytes_sent"
 
 
 @contextmanager

@@ -34,7 +34,6 @@ ENDPOINTS: Mapping[str, str] = {
     Call.DOWNLOAD: "GET of an asset's URL",
 }
 """The contract's name of each call (Endpoints)."""
-COLUMNS = ["call", "started_at", "elapsed_ms", "status", "error_code", "failure", "request_id", "bytes_sent"]
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from proofsweep.answers.describe_run import newest_runs
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.answers.summary import ending_of
-from proofsweep.model.run_records import OUTCOMES
+from proofsweep.model.outcomes import OUTCOMES
 from proofsweep.store.plans_and_parts import Results
 
 MOST_NIGHTS = 31  # of a trend

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from proofsweep.answers.meant_run import environment_in
 from proofsweep.answers.views.connection import answering
 from proofsweep.errors import ResultsError
-from proofsweep.model.run_records import OUTCOMES
+from proofsweep.model.outcomes import OUTCOMES
 from proofsweep.model.runs import Plan, shard_of
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.plans_and_parts import Results

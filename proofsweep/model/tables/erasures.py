@@ -24,3 +24,7 @@ TABLE = Table(
     proof_line=lambda row: f"erased by us: {row['outcome'] or row['reason']}",
     proof_time="asked_at",
 )
+
+
+GONE = ("erased", "already_erased")
+"""The outcomes that say that the service has nothing of a proof any more (contract, EraseProofResponse)."""

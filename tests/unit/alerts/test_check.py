@@ -11,7 +11,7 @@ from proofsweep.answers.describe_run import describe_run
 from proofsweep.model.exchanges import Call
 from proofsweep.model.ingest import PassReport
 from proofsweep.model.key_rotation import SecretBlocks
-from proofsweep.settings import Settings, load_settings
+from proofsweep.settings.reading import Settings, load_settings
 from proofsweep.store.legs import Legs
 from proofsweep.verify.leg.leg_session import supersede
 from proofsweep.verify.leg.work import verify_slice

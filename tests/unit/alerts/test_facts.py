@@ -23,7 +23,7 @@ from proofsweep.store.legs import Legs
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
-from proofsweep.store.watches import ingest_store
+from proofsweep.store.watched import ingest_store
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ..ended_operations import call_of, leave_operation, operation_named

@@ -9,7 +9,7 @@ from proofsweep.alerts.monitor import probe_service
 from proofsweep.errors import ResultsError
 from proofsweep.model.exchanges import Call
 from proofsweep.partner.partner import Partner
-from proofsweep.settings import Settings
+from proofsweep.settings.reading import Settings
 from proofsweep.store.probes import read_probes
 from proofsweep.wiring import watching
 from proofsweep.wiring.stores import results_for

@@ -7,7 +7,7 @@ import pytest
 
 from proofsweep.errors import ResultsError
 from proofsweep.model.runs import INGEST
-from proofsweep.settings import Settings
+from proofsweep.settings.reading import Settings
 from proofsweep.wiring.stores import meant_run, results_for
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run

@@ -5,7 +5,8 @@ from unicodedata import normalize
 
 import pytest
 
-from proofsweep.catalog.pairing import SidecarNames, Sidecars, own_pattern
+from proofsweep.catalog.pairing import SidecarNames, Sidecars
+from proofsweep.model.reading import own_pattern
 
 DEFAULT = ("{name}.sidecar", "{stem}.sidecar")
 

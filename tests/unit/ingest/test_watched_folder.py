@@ -8,7 +8,7 @@ import pytest
 from proofsweep.errors import CatalogError, ConfigError, RunIsActive, UsageError
 from proofsweep.ingest.watched_folder import WatchedFolder
 from proofsweep.model.selection import Selection
-from proofsweep.settings import load_settings
+from proofsweep.settings.reading import load_settings
 from proofsweep.wiring.watching import watched_folder
 
 

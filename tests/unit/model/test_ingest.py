@@ -17,9 +17,9 @@ from proofsweep.model.ingest import (
     may_be_same_bytes,
     sighted,
     supplier_of,
-    watch_id,
 )
 from proofsweep.model.items import FileFacts, ManifestRow
+from proofsweep.store.watched import watch_id
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 RULES = IngestRules(

@@ -6,7 +6,7 @@ import pytest
 
 from proofsweep.errors import RunMustStop, UsageError
 from proofsweep.model.exchanges import Call
-from proofsweep.settings import Settings
+from proofsweep.settings.reading import Settings
 from proofsweep.store.operations import Operations
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.operations import erase_proofs, names_of, read_proof_list

@@ -6,7 +6,7 @@ from proofsweep.errors import CallFailed, ConfigError, RunMustStop
 from proofsweep.model.exchanges import Call
 from proofsweep.model.operations import OperationKind
 from proofsweep.operations.operation_work import operation_begun
-from proofsweep.settings import Settings
+from proofsweep.settings.reading import Settings
 from proofsweep.store.operations import Operations
 from proofsweep.wiring.operations import operation_context
 from proofsweep.wiring.stores import results_for

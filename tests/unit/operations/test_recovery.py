@@ -8,14 +8,13 @@ import pytest
 
 from proofsweep.errors import ConfigError, UsageError
 from proofsweep.model.exchanges import Call
-from proofsweep.model.ingest import watch_id
 from proofsweep.model.proofs import RecoveryRequest
 from proofsweep.model.tables import recoveries
-from proofsweep.settings import Settings
+from proofsweep.settings.reading import Settings
 from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.watches import ingest_store
+from proofsweep.store.watched import ingest_store, watch_id
 from proofsweep.wiring.operations import inventory_proofs, recover_sidecars
 from proofsweep.wiring.stores import results_for
 

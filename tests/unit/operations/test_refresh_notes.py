@@ -14,7 +14,7 @@ from proofsweep.operations.operation_log import OperationLog
 from proofsweep.operations.operation_work import CallBudget, OutageGuard
 from proofsweep.operations.refresh_notes import Note, NoteRefresh, wanted_notes
 from proofsweep.partner.partner import Partner
-from proofsweep.settings import Settings
+from proofsweep.settings.reading import Settings
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results

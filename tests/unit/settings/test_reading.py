@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from proofsweep.errors import ConfigError
-from proofsweep.settings import load_settings
+from proofsweep.settings.reading import load_settings
 from proofsweep.settings.reading import PROFILES, contradicted
 from proofsweep.settings.sections import PaceSettings
 

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from proofsweep.errors import ResultsError
-from proofsweep.model.ingest import Disposition, KnownBatches, PastAnswer, Sighting, watch_id
+from proofsweep.model.ingest import Disposition, KnownBatches, PastAnswer, Sighting
 from proofsweep.model.items import WorkItem
 from proofsweep.model.moves import FileMove, Move, MovedItem
-from proofsweep.store.watches import MOST_ANSWERS, Watch, ingest_store, is_watched
+from proofsweep.store.watched import ingest_store, is_watched, watch_id
+from proofsweep.store.watches import MOST_ANSWERS, Watch
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 

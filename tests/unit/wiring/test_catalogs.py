@@ -8,7 +8,7 @@ import pytest
 from proofsweep.errors import CatalogError
 from proofsweep.model.reading import Reading
 from proofsweep.model.selection import Selection
-from proofsweep.settings import Settings
+from proofsweep.settings.reading import Settings
 from proofsweep.verify.plan.survey import items_of
 from proofsweep.wiring.catalogs import catalog_for, catalog_has_changed
 from proofsweep.wiring.engines import limits_for

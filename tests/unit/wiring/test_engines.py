@@ -9,7 +9,7 @@ from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.logs import Event
 from proofsweep.model.exchanges import Call
 from proofsweep.partner.keys import fingerprint
-from proofsweep.settings import Settings
+from proofsweep.settings.reading import Settings
 from proofsweep.store.key_bindings import bind_key
 from proofsweep.store.store import open_store
 from proofsweep.wiring.engines import engine_for

@@ -7,7 +7,7 @@ from pydantic import SecretStr
 
 from proofsweep.errors import ResultsError
 from proofsweep.partner.keys import fingerprint
-from proofsweep.settings import Settings, load_settings
+from proofsweep.settings.reading import Settings, load_settings
 from proofsweep.wiring.key_sources import key_source, keys_of_machine, remember_key
 
 URL = "https://one.example/v1"

@@ -11,7 +11,7 @@ from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.exchanges import Call
 from proofsweep.model.selection import Selection
-from proofsweep.settings import Settings, load_settings
+from proofsweep.settings.reading import Settings, load_settings
 from proofsweep.store.legs import Legs
 from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.work import verify_slice

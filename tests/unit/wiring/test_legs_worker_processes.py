@@ -10,7 +10,7 @@ import pytest
 
 from proofsweep.errors import ConfigError, ResultsError, RunMustStop
 from proofsweep.model.runs import Slice
-from proofsweep.settings import Settings, load_settings
+from proofsweep.settings.reading import Settings, load_settings
 from proofsweep.verify.leg.worker_process import GrantedSlice, SliceResult
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import LegHandle, _processes, claimed_next_leg, verify_granted

@@ -7,7 +7,7 @@ import pytest
 from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.model.exchanges import Call
 from proofsweep.model.key_rotation import SecretBlocks
-from proofsweep.settings import Settings
+from proofsweep.settings.reading import Settings
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.operations import key_store_for, listed_keys, rotate_key
 

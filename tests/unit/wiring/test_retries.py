@@ -8,7 +8,7 @@ from proofsweep.errors import RunIsActive
 from proofsweep.model import layout
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.runs import Plan
-from proofsweep.settings import Settings
+from proofsweep.settings.reading import Settings
 from proofsweep.store.legs import Legs
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import claimed_next_leg, run_of_retry

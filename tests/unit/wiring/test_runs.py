@@ -13,7 +13,7 @@ from proofsweep.model.forecast import Need
 from proofsweep.model.items import item_id_of
 from proofsweep.model.runs import INGEST, Plan
 from proofsweep.model.selection import Selection
-from proofsweep.settings import Settings
+from proofsweep.settings.reading import Settings
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.verify.plan.due_rows import DueRows

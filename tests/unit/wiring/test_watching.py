@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from proofsweep.errors import ConfigError, RunMustStop
-from proofsweep.settings import Settings
+from proofsweep.settings.reading import Settings
 from proofsweep.wiring import watching
 from proofsweep.wiring.watching import notifier_for, receivers_for, tell, tell_of_stop
 

@@ -10,7 +10,7 @@ from proofsweep.answers.describe_run import describe_run
 from proofsweep.model.bounds import Bounds
 from proofsweep.model.runs import INGEST, Plan, new_run_id
 from proofsweep.model.selection import Selection
-from proofsweep.settings import Settings, load_settings
+from proofsweep.settings.reading import Settings, load_settings
 from proofsweep.store.legs import Legs
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.wiring.engines import engine_for, utc_now

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from proofsweep.settings import Settings
+from proofsweep.settings.reading import Settings
 from proofsweep.verify.leg.note_leg import note_run
 from proofsweep.wiring.stores import cautions_for, results_for
 
