@@ -20,21 +20,20 @@ from pathlib import Path
 import obstore
 from obstore.store import MemoryStore
 
-from proofsweep.answers.describe_run import describe_run, newest_run, newest_runs, unfinished_runs
-from proofsweep.model import layout
-from proofsweep.model.runs import Plan, new_run_id
-from proofsweep.model.tables.columns import Row
-from proofsweep.store import bucket_store
+from proofsweep.domain.runs import Plan, new_run_id
+from proofsweep.queries.describe_run import describe_run, newest_run, newest_runs, unfinished_runs
+from proofsweep.store import bucket_store, layout
 from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.key_bindings import bind_key
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.run_index import RunIndex
+from proofsweep.store.runs import RunIndex
 from proofsweep.store.store import probe
-from proofsweep.verify.leg.leg_session import open_leg
-from proofsweep.verify.leg.note_leg import complete_snapshot, last_rate, note_leg, note_run
-from proofsweep.verify.plan.history import measured_legs
+from proofsweep.store.tables.columns import Row
+from proofsweep.verify.history import measured_legs
+from proofsweep.verify.leg_session import open_leg
+from proofsweep.verify.note_leg import complete_snapshot, last_rate, note_leg, note_run
 
 URL = "https://partner.example/v1"
 PAGE = 1_000

@@ -11,14 +11,14 @@ from datetime import UTC, datetime, timedelta
 from benchmarks.a_year import URL, Count, counted_store, measure
 from proofsweep.alerts.facts import recent_probes
 from proofsweep.alerts.monitor import ProbeBatch
-from proofsweep.answers.explain.search import searching
-from proofsweep.answers.views.connection import opened
-from proofsweep.contract.headers import AnswerHeaders
-from proofsweep.model.exchanges import Call, Exchange
-from proofsweep.model.runs import new_run_id
-from proofsweep.model.tables.probes import probe_row
+from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.domain.headers import AnswerHeaders
+from proofsweep.domain.runs import new_run_id
+from proofsweep.queries.connection import opened
+from proofsweep.queries.search import searching
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.probes import add_pass, publish_hours
+from proofsweep.store.tables.probes import probe_row
 
 
 def monitor(results: Results, began: datetime) -> None:

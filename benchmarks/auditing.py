@@ -85,7 +85,7 @@ def _measure_audits(sizes: list[int]) -> None:
 
 
 def _audit(store: Path) -> None:
-    from proofsweep.audit.audit_store import audit_store  # noqa: PLC0415
+    from proofsweep.audit.store import audit_store  # noqa: PLC0415
 
     done = audit_store(results_at(store))
     if done.wrong:
@@ -93,10 +93,10 @@ def _audit(store: Path) -> None:
 
 
 def _make(store: Path, rows: int) -> None:
-    from proofsweep.endings import EndedBy  # noqa: PLC0415
-    from proofsweep.model import layout  # noqa: PLC0415
+    from proofsweep.domain.endings import EndedBy  # noqa: PLC0415
+    from proofsweep.store import layout  # noqa: PLC0415
     from proofsweep.store.legs import Legs  # noqa: PLC0415
-    from proofsweep.verify.leg.settle import LegEnd, settle_leg  # noqa: PLC0415
+    from proofsweep.verify.settle import LegEnd, settle_leg  # noqa: PLC0415
 
     results, plan = results_at(store), plan_of(rows)
     results.write_plan(plan)

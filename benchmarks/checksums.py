@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 
 from benchmarks.children import run, settings_for, waves
 from benchmarks.null_service import launched
-from proofsweep.model.declared import Declared
-from proofsweep.model.items import WorkItem
-from proofsweep.model.outcomes import Accepted, Finished
+from proofsweep.domain.declared import Declared
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.outcomes import Accepted, Finished
 
 if TYPE_CHECKING:
     from proofsweep.wiring.engines import Engine
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def _compare_ways(place: Path, chosen: argparse.Namespace) -> None:
-    from proofsweep.settings.reading import load_settings  # noqa: PLC0415 - the measuring process stays small
+    from proofsweep.config.reading import load_settings  # noqa: PLC0415 - the measuring process stays small
     from proofsweep.wiring.engines import engine_for  # noqa: PLC0415
 
     print(f"| KiB | {' | '.join(f'{way}: CPU | time' for way in [*_WAYS][1:])} |")
@@ -93,7 +93,7 @@ def _items(audio: Sequence[Path], algorithm: str | None) -> list[WorkItem]:
 
 def _round(engine: "Engine", items: dict[str, list[WorkItem]]) -> dict[str, tuple[float, float]]:
     """Verify all files in each way; return the seconds of CPU and of time."""
-    from proofsweep.verify.item import verify_item as steps  # noqa: PLC0415 - the measuring process stays small
+    from proofsweep.verify import verify_item as steps  # noqa: PLC0415 - the measuring process stays small
     from proofsweep.wiring.engines import utc_now  # noqa: PLC0415
 
     context = steps.VerifyContext(partner=engine.partner, limits=engine.limits, files=engine.files, clock=utc_now)
@@ -130,9 +130,9 @@ def _read_lists(place: Path, lines: Sequence[int]) -> None:
 
 
 def _read(listed: Path) -> None:
-    from proofsweep.catalog.catalog import CatalogBase, Ignored  # noqa: PLC0415 - the measuring process stays small
-    from proofsweep.catalog.checksums.checksums import Checksums  # noqa: PLC0415
-    from proofsweep.files.files import Files  # noqa: PLC0415
+    from proofsweep.sources.catalog import CatalogBase, Ignored  # noqa: PLC0415 - the measuring process stays small
+    from proofsweep.sources.checksums import Checksums  # noqa: PLC0415
+    from proofsweep.sources.files import Files  # noqa: PLC0415
 
     files = Files()
     with closing(Checksums(CatalogBase(str(listed.parent)), files, Ignored())) as checksums:

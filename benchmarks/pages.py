@@ -19,18 +19,18 @@ import pyarrow as pa
 
 from benchmarks.a_year import plan_at
 from benchmarks.queries import QuickFolder, measured, part_of
-from proofsweep.answers.report.catalog_page import catalog_page
-from proofsweep.answers.report.choice import PageChoice
-from proofsweep.answers.report.night_page import night_page
-from proofsweep.model import layout
-from proofsweep.model.runs import INGEST, Plan
-from proofsweep.model.tables import schemas
-from proofsweep.model.tables.schemas import SCHEMAS
+from proofsweep.domain.runs import INGEST, Plan
+from proofsweep.queries.choice import PageChoice
+from proofsweep.reports.catalog_page import catalog_page
+from proofsweep.reports.night_page import night_page
+from proofsweep.store import layout
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results, parquet_of
-from proofsweep.store.run_index import RunIndex
-from proofsweep.verify.leg.note_leg import complete_snapshot
+from proofsweep.store.runs import RunIndex
+from proofsweep.store.tables import schemas
+from proofsweep.store.tables.schemas import SCHEMAS
+from proofsweep.verify.note_leg import complete_snapshot
 
 _PART_ROWS = 10_000
 _CATALOG = "s3://masters/catalog"

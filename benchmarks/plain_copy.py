@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import obstore
 from obstore.store import S3Store
 
-from proofsweep.files.open_bucket import open_bucket
+from proofsweep.config.buckets import open_bucket
 
 
 def main() -> None:

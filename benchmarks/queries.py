@@ -18,15 +18,15 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.a_year import plan_at
-from proofsweep.answers.views.connection import opened
-from proofsweep.model import layout
-from proofsweep.model.runs import Plan
-from proofsweep.model.tables import schemas
-from proofsweep.model.tables.schemas import SCHEMAS
+from proofsweep.domain.runs import Plan
+from proofsweep.queries.connection import opened
+from proofsweep.store import layout
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results, parquet_of
-from proofsweep.verify.leg.note_leg import complete_snapshot
+from proofsweep.store.tables import schemas
+from proofsweep.store.tables.schemas import SCHEMAS
+from proofsweep.verify.note_leg import complete_snapshot
 
 PARTS = 3
 QUESTIONS = {

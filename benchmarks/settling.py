@@ -18,7 +18,7 @@ from benchmarks.children import run
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from proofsweep.model.runs import Plan
+    from proofsweep.domain.runs import Plan
     from proofsweep.store.plans_and_parts import Results
 
 RUN = "20261120T120000Z_000settle"
@@ -61,13 +61,13 @@ def _measure(sizes: list[int]) -> None:
 
 
 def _take(step: str, store: Path) -> None:
-    from proofsweep.answers.describe_run import describe_run  # noqa: PLC0415
-    from proofsweep.endings import EndedBy  # noqa: PLC0415 - the measuring process stays small
+    from proofsweep.domain.endings import EndedBy  # noqa: PLC0415 - the measuring process stays small
+    from proofsweep.queries.describe_run import describe_run  # noqa: PLC0415
     from proofsweep.store.legs import Legs  # noqa: PLC0415
-    from proofsweep.verify.leg.leg_context import RemainingItems  # noqa: PLC0415
-    from proofsweep.verify.leg.leg_session import open_leg, settle_last_leg  # noqa: PLC0415
-    from proofsweep.verify.leg.note_leg import note_leg  # noqa: PLC0415
-    from proofsweep.verify.leg.settle import LegEnd, settle_leg  # noqa: PLC0415
+    from proofsweep.verify.leg_context import RemainingItems  # noqa: PLC0415
+    from proofsweep.verify.leg_session import open_leg, settle_last_leg  # noqa: PLC0415
+    from proofsweep.verify.note_leg import note_leg  # noqa: PLC0415
+    from proofsweep.verify.settle import LegEnd, settle_leg  # noqa: PLC0415
 
     results = results_at(store)
     plan = results.plan(RUN)
@@ -91,7 +91,7 @@ def _expect(holds: object) -> None:
 
 
 def _make(store: Path, rows: int) -> None:
-    from proofsweep.model import layout  # noqa: PLC0415
+    from proofsweep.store import layout  # noqa: PLC0415
 
     results, plan = results_at(store), plan_of(rows)
     results.write_plan(plan)
@@ -106,7 +106,7 @@ def _make(store: Path, rows: int) -> None:
 
 def plan_of(rows: int) -> "Plan":
     """Plan a run of so many rows."""
-    from proofsweep.model.runs import Plan, shard_items_for  # noqa: PLC0415
+    from proofsweep.domain.runs import Plan, shard_items_for  # noqa: PLC0415
 
     shard_items = shard_items_for(rows)
     return Plan(
@@ -127,7 +127,7 @@ def plan_of(rows: int) -> "Plan":
 
 
 def _write_segments(results: "Results", plan: "Plan", segment: int, first: int) -> None:
-    from proofsweep.model import layout  # noqa: PLC0415
+    from proofsweep.store import layout  # noqa: PLC0415
     from proofsweep.store.journal import arrow_of  # noqa: PLC0415
 
     folder, last = layout.journal_folder(RUN, 1), min(first + _SEGMENT_ROWS, plan.items)

@@ -10,12 +10,12 @@ from importlib import import_module
 from pathlib import Path
 
 from proofsweep.alerts.events import EVENTS
-from proofsweep.answers.views.views import views
-from proofsweep.endings import EndedBy
-from proofsweep.model.reasons import REASONS
-from proofsweep.model.tables import snapshot
-from proofsweep.model.tables.columns import Column
-from proofsweep.model.tables.registry import TABLES
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.reasons import REASONS
+from proofsweep.queries.views import views
+from proofsweep.store.tables import snapshot
+from proofsweep.store.tables.columns import Column
+from proofsweep.store.tables.registry import TABLES
 from proofsweep_cli.endpoints import endpoints_table
 from proofsweep_cli.exit_codes import exit_codes_table
 

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
-from proofsweep.answers.views.views import NAMES
-from proofsweep.errors import ResultsError
-from proofsweep.model.tables.schemas import SCHEMAS
+from proofsweep.domain.errors import ResultsError
+from proofsweep.queries.views import NAMES
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.probes import read_probes
-from proofsweep.store.run_index import RunIndex, newest_whole
+from proofsweep.store.runs import RunIndex, newest_whole
 from proofsweep.store.store import open_store
+from proofsweep.store.tables.schemas import SCHEMAS
 
 if TYPE_CHECKING:
     import duckdb
@@ -158,8 +158,8 @@ class ResultsStore:
                 cannot be read.
             duckdb.Error: the query is wrong.
         """
-        from proofsweep.answers.views.connection import close, opened  # noqa: PLC0415 - a reader of tables needs no DuckDB
-        from proofsweep.answers.views.store_files import STORE_SCHEME  # noqa: PLC0415 - the same
+        from proofsweep.queries.connection import close, opened  # noqa: PLC0415 - a reader of tables needs no DuckDB
+        from proofsweep.queries.store_files import STORE_SCHEME  # noqa: PLC0415 - the same
 
         connection = opened(self._results, environment, asked=query).connection
         answer = connection.sql(query)

@@ -8,9 +8,9 @@ from random import Random
 
 from benchmarks.simulation.event_queue import EventQueue
 from benchmarks.simulation.simulated_partner import SimulatedPartner
-from proofsweep.partner.pacing.call_queue import CallQueue, Priority, Ticket
-from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit
-from proofsweep.partner.pacing.pacer import Pacer
+from proofsweep.client.call_queue import CallQueue, Priority, Ticket
+from proofsweep.client.in_flight import ConcurrencyLimit
+from proofsweep.client.pacer import Pacer
 
 _names: Iterator[Hashable] = count()
 

@@ -11,11 +11,11 @@ from benchmarks.simulation.network import SlowProfile, Stalls
 from benchmarks.simulation.paced_client import PacedClient
 from benchmarks.simulation.simulated_partner import Answered, SimulatedPartner
 from benchmarks.simulation.trial import Figures
-from proofsweep.model.lane import Lane, LanePriority
-from proofsweep.partner.pacing.call_queue import CallQueue
-from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit
-from proofsweep.partner.pacing.lane_member import LOOK_SECONDS, LaneMember
-from proofsweep.partner.pacing.pacer import Pacer
+from proofsweep.client.call_queue import CallQueue
+from proofsweep.client.in_flight import ConcurrencyLimit
+from proofsweep.client.lane import Lane, LanePriority
+from proofsweep.client.lane_member import LOOK_SECONDS, LaneMember
+from proofsweep.client.pacer import Pacer
 
 _REFUSED = 429
 # Chosen: how long a request to the store takes, and how soon a 429 is told, as in the product.

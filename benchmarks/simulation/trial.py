@@ -12,9 +12,9 @@ from benchmarks.simulation.paced_client import PacedClient
 from benchmarks.simulation.scenarios import Scenario, Target
 from benchmarks.simulation.simulated_partner import SimulatedPartner, Traffic
 from benchmarks.simulation.uplink import Uplink
-from proofsweep.partner.pacing.call_queue import CallQueue
-from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit
-from proofsweep.partner.pacing.pacer import Pacer
+from proofsweep.client.call_queue import CallQueue
+from proofsweep.client.in_flight import ConcurrencyLimit
+from proofsweep.client.pacer import Pacer
 
 # A client is back when it uses the lane over this time. Chosen: half of it counts single bursts, twice hides seconds.
 _BACK_WITHIN_SECONDS = 5

@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from proofsweep.model.progress import LegProgress, OpenLeg
-from proofsweep.text import duration_text
+from proofsweep.domain.text import duration_text
+from proofsweep.store.progress import LegProgress, OpenLeg
 from proofsweep_cli.progress_lines import (
     calls_text,
     counts_of,

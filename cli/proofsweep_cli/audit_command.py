@@ -6,8 +6,8 @@ from contextlib import nullcontext
 import typer
 from rich.console import Console
 
-from proofsweep.model.findings import Audit, AuditFinding
-from proofsweep.settings.reading import load_settings
+from proofsweep.audit.findings import Audit, AuditFinding
+from proofsweep.config.reading import load_settings
 from proofsweep.wiring.operations import audited
 from proofsweep.wiring.stores import results_for
 from proofsweep_cli.exit_codes import ExitCode

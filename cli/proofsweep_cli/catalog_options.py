@@ -2,9 +2,9 @@
 
 import typer
 
-from proofsweep.errors import UsageError
-from proofsweep.model.reading import Reading, checksums_of, columns_of, encoding_named, path_maps_of
-from proofsweep.model.selection import Selection
+from proofsweep.domain.errors import UsageError
+from proofsweep.domain.reading import Reading, checksums_of, columns_of, encoding_named, path_maps_of
+from proofsweep.sources.selection import Selection
 from proofsweep.wiring.stores import resolved_here
 from proofsweep_cli.options import (
     AllowOutside,

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from proofsweep import results
-from proofsweep.errors import missing_extra
+from proofsweep.domain.errors import missing_extra
 from proofsweep.wiring.runs import plan_catalog
 from proofsweep_cli.demo_folder import DemoFolder
 from proofsweep_cli.embedded_server import EmbeddedServer, prefect_api

@@ -5,7 +5,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from proofsweep.errors import ConfigError
+from proofsweep.domain.errors import ConfigError
 
 _MARK = "# Made by `proofsweep demo`\n"
 _README = """

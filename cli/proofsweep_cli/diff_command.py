@@ -6,7 +6,10 @@ from itertools import groupby
 import typer
 from rich.console import Console
 
-from proofsweep.answers.run_changes import (
+from proofsweep.config.reading import load_settings
+from proofsweep.domain.errors import UsageError
+from proofsweep.domain.text import markdown, printable
+from proofsweep.queries.changes import (
     COLUMNS,
     PREVIOUS,
     Comparison,
@@ -15,9 +18,6 @@ from proofsweep.answers.run_changes import (
     run_changes,
     words_of_cause,
 )
-from proofsweep.errors import UsageError
-from proofsweep.settings.reading import load_settings
-from proofsweep.text import markdown, printable
 from proofsweep.wiring.stores import meant_run
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import Config, OfCatalog, ResultsUrl, Run

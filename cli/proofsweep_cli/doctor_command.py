@@ -5,13 +5,13 @@ from dataclasses import asdict, dataclass
 
 import typer
 
-from proofsweep.contract.verdicts import Verdict
-from proofsweep.errors import NothingDue, ProofsweepError
-from proofsweep.model.outcomes import Accepted, Failed, Finished, Rejected
-from proofsweep.model.reasons import Ineligible, remedy_for
-from proofsweep.model.selection import Selection
-from proofsweep.settings.reading import Settings, load_settings, sources_of, words_of
-from proofsweep.text import printable
+from proofsweep.config.reading import Settings, load_settings, sources_of, words_of
+from proofsweep.domain.errors import NothingDue, ProofsweepError
+from proofsweep.domain.outcomes import Accepted, Failed, Finished, Rejected
+from proofsweep.domain.reasons import Ineligible, remedy_for
+from proofsweep.domain.text import printable
+from proofsweep.domain.verdicts import Verdict
+from proofsweep.sources.selection import Selection
 from proofsweep.wiring.engines import Engine, checked_file, engine_for, utc_now
 from proofsweep.wiring.operations import unfinished_rotation
 from proofsweep.wiring.runs import surveyed

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory, TemporaryFile
 
 import httpx
 
-from proofsweep.errors import ConfigError
+from proofsweep.domain.errors import ConfigError
 
 _START_SECONDS = 90.0
 _HEALTH_SECONDS = 10.0  # for one health request to a configured server

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from proofsweep.answers.explain.support_packet import ENDPOINTS
-from proofsweep.model.exchanges import Call
+from proofsweep.domain.exchanges import Call
+from proofsweep.reports.support_packet import ENDPOINTS
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from proofsweep.answers.operation_lines import json_of_erasures, lines_of_erasures
-from proofsweep.errors import UsageError
-from proofsweep.model.proofs import DISPOSABLE, Erasure, ProofList
-from proofsweep.settings.reading import Settings, load_settings
-from proofsweep.text import printable
+from proofsweep.config.reading import Settings, load_settings
+from proofsweep.domain.errors import UsageError
+from proofsweep.domain.text import printable
+from proofsweep.operations.lines import json_of_erasures, lines_of_erasures
+from proofsweep.operations.results import DISPOSABLE, Erasure, ProofList
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.operations import erase_proofs, names_of, read_proof_list
 from proofsweep_cli.exit_codes import ExitCode, code_of_error

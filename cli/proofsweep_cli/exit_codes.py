@@ -3,9 +3,9 @@
 from enum import IntEnum
 from typing import Self
 
-from proofsweep.answers.run_status import RunStatus
-from proofsweep.endings import EndedBy, ending_of
-from proofsweep.errors import ProofsweepError, RunIsActive, RunMustStop, UsageError
+from proofsweep.domain.endings import EndedBy, ending_of
+from proofsweep.domain.errors import ProofsweepError, RunIsActive, RunMustStop, UsageError
+from proofsweep.queries.run_status import RunStatus
 
 
 class ExitCode(IntEnum):

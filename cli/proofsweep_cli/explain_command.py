@@ -6,7 +6,14 @@ from functools import partial
 
 import typer
 
-from proofsweep.answers.explain.explain import (
+from proofsweep.config.reading import load_settings
+from proofsweep.domain.bounds import duration_of
+from proofsweep.domain.errors import ResultsError, UsageError
+from proofsweep.domain.runs import Plan, new_run_id
+from proofsweep.domain.text import printable
+from proofsweep.queries.likely_items import LikelyItems
+from proofsweep.queries.search import Search, searching
+from proofsweep.reports.explain import (
     explain_call,
     json_of_item,
     json_of_likely,
@@ -18,13 +25,6 @@ from proofsweep.answers.explain.explain import (
     packet_of_failed_calls,
     run_or_operation,
 )
-from proofsweep.answers.explain.likely_items import LikelyItems
-from proofsweep.answers.explain.search import Search, searching
-from proofsweep.errors import ResultsError, UsageError
-from proofsweep.model.bounds import duration_of
-from proofsweep.model.runs import Plan, new_run_id
-from proofsweep.settings.reading import load_settings
-from proofsweep.text import printable
 from proofsweep.wiring.stores import results_for
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.next_command import next_command

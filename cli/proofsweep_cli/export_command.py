@@ -5,14 +5,14 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from proofsweep.answers.export import ENDINGS, LETTER, Exported
-from proofsweep.answers.export import export as export_rows
-from proofsweep.answers.letters import TOLD_OUTCOMES, letter_texts, shipped_template
-from proofsweep.answers.views.selected_rows import SelectedRows
-from proofsweep.errors import UsageError
-from proofsweep.model.outcomes import OUTCOMES
-from proofsweep.settings.reading import Settings, load_settings
-from proofsweep.text import did_you_mean, printable
+from proofsweep.config.reading import Settings, load_settings
+from proofsweep.domain.errors import UsageError
+from proofsweep.domain.outcomes import OUTCOMES
+from proofsweep.domain.text import did_you_mean, printable
+from proofsweep.queries.selected_rows import SelectedRows
+from proofsweep.reports.export import ENDINGS, LETTER, Exported
+from proofsweep.reports.export import export as export_rows
+from proofsweep.reports.letters import TOLD_OUTCOMES, letter_texts, shipped_template
 from proofsweep.wiring.operations import selected_rows
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.next_command import next_command

@@ -5,9 +5,9 @@ from datetime import datetime
 
 from rich.console import Console
 
-from proofsweep.model.forecast import Forecast
-from proofsweep.model.leg_speed import Bind
-from proofsweep.text import duration_text
+from proofsweep.domain.text import duration_text
+from proofsweep.verify.forecast import Forecast
+from proofsweep.verify.leg_speed import Bind
 from proofsweep_cli.screen import counted
 
 BINDS = {

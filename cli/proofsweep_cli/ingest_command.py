@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable
 
 import typer
 
-from proofsweep.answers.pass_lines import json_of_pass, line_of_pass, lines_of_unmoved, messages_of
-from proofsweep.errors import RunMustStop
-from proofsweep.model.ingest import PassReport
-from proofsweep.model.reading import Reading, checksums_of
-from proofsweep.model.selection import Selection
+from proofsweep.domain.errors import RunMustStop
+from proofsweep.domain.reading import Reading, checksums_of
+from proofsweep.ingest.lines import json_of_pass, line_of_pass, lines_of_unmoved, messages_of
+from proofsweep.ingest.rules import PassReport
+from proofsweep.sources.selection import Selection
 from proofsweep.wiring.engines import utc_now
 from proofsweep.wiring.stores import path_here, resolved_here
 from proofsweep.wiring.watching import WatchedFolder, tell_of_pass, watched_folder

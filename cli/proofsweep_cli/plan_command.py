@@ -7,14 +7,14 @@ from dataclasses import asdict, dataclass, fields
 import typer
 from rich.console import Console
 
-from proofsweep.answers.summary import unsent_pairs_note
-from proofsweep.endings import EndedBy
-from proofsweep.errors import NothingDue, ResultsError, RunMustStop
-from proofsweep.model.bounds import Bounds
-from proofsweep.model.forecast import Need
-from proofsweep.model.reasons import Reason, remedy_for
-from proofsweep.model.selection import Selection
-from proofsweep.settings.reading import Settings, load_settings, sources_of, words_of
+from proofsweep.config.reading import Settings, load_settings, sources_of, words_of
+from proofsweep.domain.bounds import Bounds
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import NothingDue, ResultsError, RunMustStop
+from proofsweep.domain.reasons import Reason, remedy_for
+from proofsweep.reports.run import unsent_pairs_note
+from proofsweep.sources.selection import Selection
+from proofsweep.verify.forecast import Need
 from proofsweep.wiring.engines import limits_for, service_or_trouble, utc_now
 from proofsweep.wiring.runs import Surveyed, bounds_for, forecast_for, lists_before, surveyed, unsent
 from proofsweep.wiring.stores import cautions_for

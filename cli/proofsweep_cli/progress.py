@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from proofsweep.background import background_thread
+from proofsweep.config.threads import background_thread
 from proofsweep.wiring.engines import leg_progress
 from proofsweep_cli.progress_lines import line_of, plain_line
 

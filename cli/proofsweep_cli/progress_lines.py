@@ -4,8 +4,8 @@ from datetime import datetime
 
 from rich.text import Text
 
-from proofsweep.model.progress import LegProgress
-from proofsweep.text import duration_text
+from proofsweep.domain.text import duration_text
+from proofsweep.store.progress import LegProgress
 from proofsweep_cli.screen import COLOURS, counted, size_text, styled
 
 _WHOLE_FILES = 10.0  # from this rate on, a fraction of a file says nothing

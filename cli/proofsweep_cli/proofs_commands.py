@@ -7,12 +7,12 @@ from http import HTTPStatus
 import typer
 from rich.table import Table
 
-from proofsweep.answers.operation_lines import line_of_inventory, line_of_notes, line_of_recovery, notes_of_inventory
-from proofsweep.contract.models import ProofSummary
-from proofsweep.errors import CallFailed, UsageError
-from proofsweep.model.proofs import Inventory, RecoveryRequest
-from proofsweep.model.runs import Plan
-from proofsweep.settings.reading import load_settings
+from proofsweep.config.reading import load_settings
+from proofsweep.domain.errors import CallFailed, UsageError
+from proofsweep.domain.models import ProofSummary
+from proofsweep.domain.runs import Plan
+from proofsweep.operations.lines import line_of_inventory, line_of_notes, line_of_recovery, notes_of_inventory
+from proofsweep.operations.results import Inventory, RecoveryRequest
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.operations import (
     inventory_proofs,

@@ -8,12 +8,12 @@ import duckdb
 import pyarrow as pa
 import typer
 
-from proofsweep.answers.views.connection import OpenStore, opened
-from proofsweep.answers.views.script import script_of
-from proofsweep.answers.views.views import views
-from proofsweep.errors import UsageError
-from proofsweep.settings.reading import load_settings
-from proofsweep.text import printable
+from proofsweep.config.reading import load_settings
+from proofsweep.domain.errors import UsageError
+from proofsweep.domain.text import printable
+from proofsweep.queries.connection import OpenStore, opened
+from proofsweep.queries.script import script_of
+from proofsweep.queries.views import views
 from proofsweep.wiring.stores import results_for
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import Config, ResultsUrl

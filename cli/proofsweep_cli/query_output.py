@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from rich.table import Table
 
-from proofsweep.errors import UsageError
-from proofsweep.new_file import new_file
+from proofsweep.config.new_file import new_file
+from proofsweep.domain.errors import UsageError
 from proofsweep_cli.screen import console, counted
 
 _SHOWN_ROWS = 200

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from proofsweep.answers.run_status import RunStatus
-from proofsweep.endings import EndedBy
-from proofsweep.errors import ResultsError, RunMustStop
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import ResultsError, RunMustStop
+from proofsweep.queries.run_status import RunStatus
 from proofsweep_cli.embedded_server import EmbeddedServer
 from proofsweep_cli.progress import progress_shown
 from proofsweep_cli.run_request import RunRequest, report

@@ -5,15 +5,15 @@ from dataclasses import asdict, dataclass, field
 
 from rich.console import Console
 
-from proofsweep.answers.attention import named_files
-from proofsweep.answers.describe_run import describe_run
-from proofsweep.answers.run_status import RunStatus
-from proofsweep.answers.summary import json_of
-from proofsweep.errors import CatalogError, ResultsError
-from proofsweep.model.bounds import Bounds
-from proofsweep.model.coverage import Coverage
-from proofsweep.model.forecast import Forecast
-from proofsweep.settings.reading import Settings, load_settings
+from proofsweep.config.reading import Settings, load_settings
+from proofsweep.domain.bounds import Bounds
+from proofsweep.domain.errors import CatalogError, ResultsError
+from proofsweep.queries.attention import named_files
+from proofsweep.queries.describe_run import describe_run
+from proofsweep.queries.run_status import RunStatus
+from proofsweep.reports.run import json_of
+from proofsweep.verify.coverage import Coverage
+from proofsweep.verify.forecast import Forecast
 from proofsweep.wiring.stores import results_for
 from proofsweep_cli.exit_codes import code_of_run
 from proofsweep_cli.forecast_lines import forecast_json

@@ -13,8 +13,8 @@ from typing import Literal
 import httpx
 import typer
 
-from proofsweep.errors import ConfigError, missing_extra
-from proofsweep.new_file import new_file
+from proofsweep.config.new_file import new_file
+from proofsweep.domain.errors import ConfigError, missing_extra
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.screen import console
 from proofsweep_sandbox import IssueOptions, Operator, OperatorError, Running, Sample, launch, write_catalog

@@ -14,13 +14,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from proofsweep.answers.pass_lines import ignored_words
-from proofsweep.answers.run_status import NEED_ATTENTION, NamedFile, RunStatus
-from proofsweep.answers.summary import advice_for, calls_of, ending_of, label_of, notes_of
-from proofsweep.contract.verdicts import MEANING_OF_VALID
-from proofsweep.errors import NothingDue
-from proofsweep.model.completion_report import defused
-from proofsweep.text import printable, printable_json
+from proofsweep.domain.errors import NothingDue
+from proofsweep.domain.text import printable, printable_json
+from proofsweep.domain.verdicts import MEANING_OF_VALID
+from proofsweep.ingest.lines import ignored_words
+from proofsweep.queries.run_status import NEED_ATTENTION, NamedFile, RunStatus
+from proofsweep.reports.run import advice_for, calls_of, ending_of, label_of, notes_of
+from proofsweep.sources.completion_report import defused
 
 COLOURS = {"accepted": "green", "rejected": "red", "failed": "yellow", "ineligible": "magenta"}
 _PLAIN_COLUMNS = 500  # away from a terminal

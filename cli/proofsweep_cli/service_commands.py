@@ -5,13 +5,13 @@ import time
 import typer
 from rich.table import Table
 
-from proofsweep.answers.operation_lines import line_of_round
-from proofsweep.contract.headers import AnswerHeaders
-from proofsweep.contract.limits import USAGE_DAYS
-from proofsweep.contract.models import PartnerUsageResponse
-from proofsweep.errors import ProofsweepError
-from proofsweep.model.bounds import duration_of
-from proofsweep.settings.reading import Settings, load_settings
+from proofsweep.config.reading import Settings, load_settings
+from proofsweep.domain.bounds import duration_of
+from proofsweep.domain.errors import ProofsweepError
+from proofsweep.domain.headers import AnswerHeaders
+from proofsweep.domain.limits import USAGE_DAYS
+from proofsweep.domain.models import PartnerUsageResponse
+from proofsweep.operations.lines import line_of_round
 from proofsweep.wiring.engines import asked, utc_now
 from proofsweep.wiring.watching import monitor_and_tell
 from proofsweep_cli.exit_codes import ExitCode

@@ -7,13 +7,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from proofsweep.answers.describe_run import describe_run, newest_runs, state_of
-from proofsweep.answers.follow_run import heartbeats_of, next_leg, only_active_run
-from proofsweep.answers.meant_run import MeantRun
-from proofsweep.answers.run_status import RunStatus
-from proofsweep.answers.summary import ending_of, json_of
-from proofsweep.errors import UsageError
-from proofsweep.settings.reading import Settings, load_settings
+from proofsweep.config.reading import Settings, load_settings
+from proofsweep.domain.errors import UsageError
+from proofsweep.queries.describe_run import describe_run, newest_runs, state_of
+from proofsweep.queries.follow_run import heartbeats_of, next_leg, only_active_run
+from proofsweep.queries.meant_run import MeantRun
+from proofsweep.queries.run_status import RunStatus
+from proofsweep.reports.run import ending_of, json_of
 from proofsweep.wiring.stores import meant_run, results_for
 from proofsweep_cli.active_leg import active_leg_lines, followed, short_line, where_line
 from proofsweep_cli.exit_codes import ExitCode
@@ -111,7 +111,7 @@ def _print_active(request: RunRequest, run: RunStatus) -> None:
 
 
 def _show_store(settings: Settings, *, as_json: bool) -> None:
-    from proofsweep.answers.store_status import store_status  # noqa: PLC0415 - it brings DuckDB
+    from proofsweep.queries.store_status import store_status  # noqa: PLC0415 - it brings DuckDB
 
     store = results_for(settings)
     found = store_status(store, datetime.now(UTC))

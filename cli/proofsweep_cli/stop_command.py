@@ -2,10 +2,10 @@
 
 import typer
 
-from proofsweep.answers.describe_run import state_of
-from proofsweep.answers.follow_run import StopReport, only_active_run, stop_run
-from proofsweep.answers.summary import json_of
-from proofsweep.errors import UsageError
+from proofsweep.domain.errors import UsageError
+from proofsweep.queries.describe_run import state_of
+from proofsweep.queries.follow_run import StopReport, only_active_run, stop_run
+from proofsweep.reports.run import json_of
 from proofsweep.wiring.stores import results_for
 from proofsweep_cli.active_leg import where_line
 from proofsweep_cli.exit_codes import ExitCode

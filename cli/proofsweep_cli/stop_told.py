@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from proofsweep.errors import NothingDue, RunMustStop
-from proofsweep.settings.reading import Settings
+from proofsweep.config.reading import Settings
+from proofsweep.domain.errors import NothingDue, RunMustStop
 from proofsweep.wiring.catalogs import away_is_outage
 from proofsweep.wiring.watching import tell_of_return, tell_of_stop
 from proofsweep_cli.key_block import read_block

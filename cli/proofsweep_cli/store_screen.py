@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from proofsweep.text import minute_of
+from proofsweep.domain.text import minute_of
 from proofsweep_cli.active_leg import active_leg_lines
 from proofsweep_cli.screen import counted, styled
 
 if TYPE_CHECKING:
-    from proofsweep.answers.store_status import CatalogStatus, QuotaStatus, StoreStatus
+    from proofsweep.queries.store_status import CatalogStatus, QuotaStatus, StoreStatus
 
 _SHORTEST_NAME = 14
 _NONE = "\N{EN DASH}"

@@ -6,8 +6,8 @@ from itertools import islice
 from rich.console import Console
 from rich.table import Table
 
-from proofsweep.errors import UsageError
-from proofsweep.text import printable
+from proofsweep.domain.errors import UsageError
+from proofsweep.domain.text import printable
 from proofsweep.wiring.runs import UnsentRow
 from proofsweep_cli.screen import console, counted, print_csv, print_json_array
 

@@ -5,12 +5,12 @@ from functools import partial
 
 import typer
 
-from proofsweep.answers.describe_run import newest_run
-from proofsweep.errors import ResultsError, UsageError
-from proofsweep.model.bounds import Bounds
-from proofsweep.model.runs import Plan
-from proofsweep.model.selection import Selection
-from proofsweep.settings.reading import Settings
+from proofsweep.config.reading import Settings
+from proofsweep.domain.bounds import Bounds
+from proofsweep.domain.errors import ResultsError, UsageError
+from proofsweep.domain.runs import Plan
+from proofsweep.queries.describe_run import newest_run
+from proofsweep.sources.selection import Selection
 from proofsweep.wiring.engines import utc_now
 from proofsweep.wiring.legs import settle_dead_leg
 from proofsweep.wiring.runs import (

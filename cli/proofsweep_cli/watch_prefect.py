@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
 
-from proofsweep.background import background_thread
+from proofsweep.config.threads import background_thread
 from proofsweep.wiring.engines import active_leg
 from proofsweep_cli.embedded_server import is_there
 

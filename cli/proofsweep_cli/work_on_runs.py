@@ -9,13 +9,13 @@ from datetime import datetime
 
 from rich.console import Console
 
-from proofsweep.answers.run_status import RunStatus
-from proofsweep.answers.summary import unsent_pairs_note
-from proofsweep.errors import NothingDue
-from proofsweep.model.bounds import Bounds
-from proofsweep.model.forecast import Need
-from proofsweep.model.runs import Plan
-from proofsweep.settings.reading import Settings
+from proofsweep.config.reading import Settings
+from proofsweep.domain.bounds import Bounds
+from proofsweep.domain.errors import NothingDue
+from proofsweep.domain.runs import Plan
+from proofsweep.queries.run_status import RunStatus
+from proofsweep.reports.run import unsent_pairs_note
+from proofsweep.verify.forecast import Need
 from proofsweep.wiring.catalogs import catalog_has_changed
 from proofsweep.wiring.engines import engine_for, utc_now
 from proofsweep.wiring.runs import forecast_for, runs_in_turn

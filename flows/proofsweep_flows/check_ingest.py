@@ -8,12 +8,12 @@ from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 
 from proofsweep.alerts.ends import end_of_pass
-from proofsweep.answers.pass_lines import line_of_pass, markdown_of_pass
+from proofsweep.config.reading import Settings
+from proofsweep.domain.text import printable
+from proofsweep.ingest.lines import line_of_pass, markdown_of_pass
+from proofsweep.ingest.rules import PassReport
 from proofsweep.ingest.watched_folder import WatchedFolder
-from proofsweep.model.ingest import PassReport
-from proofsweep.model.selection import Selection
-from proofsweep.settings.reading import Settings
-from proofsweep.text import printable
+from proofsweep.sources.selection import Selection
 from proofsweep.wiring.watching import alert_scope, watched_folder
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_flows.verify_catalog import verify_catalog

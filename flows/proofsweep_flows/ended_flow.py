@@ -9,9 +9,9 @@ from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 
 from proofsweep.alerts.ends import end_of_flow
-from proofsweep.errors import ProofsweepError
-from proofsweep.logs import json_lines
-from proofsweep.settings.reading import Settings, load_settings
+from proofsweep.config.logs import json_lines
+from proofsweep.config.reading import Settings, load_settings
+from proofsweep.domain.errors import ProofsweepError
 from proofsweep.wiring.catalogs import away_is_outage
 from proofsweep.wiring.stores import path_here
 from proofsweep.wiring.watching import alert_scope

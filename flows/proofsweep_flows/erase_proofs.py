@@ -7,10 +7,10 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
-from proofsweep.answers.operation_lines import line_of_erasures
-from proofsweep.errors import UsageError
-from proofsweep.operations.erase_proofs import read_proof_list
-from proofsweep.settings.reading import Settings
+from proofsweep.config.reading import Settings
+from proofsweep.domain.errors import UsageError
+from proofsweep.operations.erase import read_proof_list
+from proofsweep.operations.lines import line_of_erasures
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.operations import erase_proofs as erase
 from proofsweep_flows.ended_flow import ended_flow

@@ -5,8 +5,8 @@ from typing import Any
 from prefect import flow
 from prefect.client.schemas.objects import State
 
-from proofsweep.answers.operation_lines import line_of_inventory
-from proofsweep.settings.reading import Settings
+from proofsweep.config.reading import Settings
+from proofsweep.operations.lines import line_of_inventory
 from proofsweep.wiring import operations
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_tasks.end_states import state_of_findings

@@ -7,8 +7,8 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
 from proofsweep.alerts.events import AlertKind
-from proofsweep.answers.operation_lines import line_of_round
-from proofsweep.settings.reading import Settings
+from proofsweep.config.reading import Settings
+from proofsweep.operations.lines import line_of_round
 from proofsweep.wiring import watching
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_tasks.key_block import read_block

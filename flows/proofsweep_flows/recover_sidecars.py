@@ -5,9 +5,9 @@ from typing import Any
 from prefect import flow
 from prefect.client.schemas.objects import State
 
-from proofsweep.answers.operation_lines import line_of_recovery
-from proofsweep.model.proofs import RecoveryRequest
-from proofsweep.settings.reading import Settings
+from proofsweep.config.reading import Settings
+from proofsweep.operations.lines import line_of_recovery
+from proofsweep.operations.results import RecoveryRequest
 from proofsweep.wiring import operations
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_tasks.end_states import state_of_findings

@@ -6,8 +6,8 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.states import Completed
 
-from proofsweep.answers.operation_lines import line_of_notes
-from proofsweep.settings.reading import Settings
+from proofsweep.config.reading import Settings
+from proofsweep.operations.lines import line_of_notes
 from proofsweep.wiring import operations
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_tasks.key_block import read_block

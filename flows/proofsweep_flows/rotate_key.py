@@ -7,9 +7,9 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.states import Completed
 
-from proofsweep.answers.operation_lines import lines_of_rotation
-from proofsweep.errors import UsageError
-from proofsweep.settings.reading import Settings
+from proofsweep.config.reading import Settings
+from proofsweep.domain.errors import UsageError
+from proofsweep.operations.lines import lines_of_rotation
 from proofsweep.wiring.operations import rotate_key as rotate
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_tasks.key_block import BLOCKS

@@ -10,12 +10,12 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from proofsweep.alerts.ends import catalog_is_back, end_of_leg
 from proofsweep.alerts.facts import head_after
-from proofsweep.answers.describe_run import describe_run
-from proofsweep.errors import NothingDue
-from proofsweep.model.bounds import Bounds
-from proofsweep.model.selection import Selection
-from proofsweep.settings.reading import Settings
-from proofsweep.text import printable
+from proofsweep.config.reading import Settings
+from proofsweep.domain.bounds import Bounds
+from proofsweep.domain.errors import NothingDue
+from proofsweep.domain.text import printable
+from proofsweep.queries.describe_run import describe_run
+from proofsweep.sources.selection import Selection
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import claimed_next_leg, run_of_retry
 from proofsweep.wiring.runs import bounds_for, coverage_for, runs_of_catalog

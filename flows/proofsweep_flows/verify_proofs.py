@@ -6,7 +6,7 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 
 from proofsweep.alerts.ends import end_of_flow
-from proofsweep.settings.reading import Settings
+from proofsweep.config.reading import Settings
 from proofsweep.wiring.operations import masters_of
 from proofsweep.wiring.watching import alert_scope
 from proofsweep_flows.ended_flow import ended_flow

@@ -10,13 +10,13 @@ from proofsweep.alerts.events import state_of_ending
 from proofsweep.alerts.facts import LOOK_BACK, alerts_of_run, end_of_run, killed_work, recent_runs, work_facts
 from proofsweep.alerts.messages import Alert
 from proofsweep.alerts.rules import alerts_of_end, no_success, quota_low
-from proofsweep.answers.describe_run import describe_run
-from proofsweep.contract.headers import AnswerHeaders
-from proofsweep.contract.models import PartnerUsageResponse
-from proofsweep.endings import EndedBy
-from proofsweep.errors import ProofsweepError, RunMustStop
-from proofsweep.files.locations import path_of
-from proofsweep.model.items import printable
+from proofsweep.config.locations import path_of
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import ProofsweepError, RunMustStop
+from proofsweep.domain.headers import AnswerHeaders
+from proofsweep.domain.items import printable
+from proofsweep.domain.models import PartnerUsageResponse
+from proofsweep.queries.describe_run import describe_run
 from proofsweep.store.legs import Legs
 
 

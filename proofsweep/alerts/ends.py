@@ -11,9 +11,9 @@ from proofsweep.alerts.facts import alerts_of_run, end_of_run, with_its_key
 from proofsweep.alerts.messages import About, Alert, cause_of, quoted, shortened
 from proofsweep.alerts.rules import FlowEnd, alerts_of_end, key_expires, over_after_end, rotated_key_ends
 from proofsweep.alerts.send import Gather, Notifier
-from proofsweep.answers.run_status import RunStatus
-from proofsweep.endings import EndedBy
-from proofsweep.model.ingest import PassReport
+from proofsweep.domain.endings import EndedBy
+from proofsweep.ingest.rules import PassReport
+from proofsweep.queries.run_status import RunStatus
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.rotations import Rotations
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
-from proofsweep.endings import ENDINGS, EndedBy, ending_of
-from proofsweep.model.operations import OperationKind
+from proofsweep.domain.endings import ENDINGS, EndedBy, ending_of
+from proofsweep.store.model_operations import OperationKind
 
 FLOW_OF_OPERATION: Mapping[str, str] = MappingProxyType(
     {

@@ -17,20 +17,20 @@ from proofsweep.alerts.rules import (
     did_its_work,
     sunset_seen,
 )
-from proofsweep.answers.run_status import RunStatus
-from proofsweep.answers.summary import advice_for, ending_of, label_of
-from proofsweep.endings import EndedBy
-from proofsweep.model.outcomes import OUTCOMES
-from proofsweep.model.run_records import LegRecord, RunRecord
-from proofsweep.model.runs import Claim, new_run_id
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.outcomes import OUTCOMES
+from proofsweep.domain.runs import Claim, new_run_id
+from proofsweep.domain.text import minute_of
+from proofsweep.queries.run_status import RunStatus
+from proofsweep.reports.run import advice_for, ending_of, label_of
 from proofsweep.store.lease import Lease
 from proofsweep.store.legs import Legs
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.probes import read_probes
-from proofsweep.store.run_index import RunIndex
+from proofsweep.store.run_records import LegRecord, RunRecord
+from proofsweep.store.runs import RunIndex
 from proofsweep.store.watched import ingest_store, watched_ids
-from proofsweep.text import minute_of
 
 LOOK_BACK = timedelta(days=35)  # a month's quota is spent over at most 31 nights
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from proofsweep.alerts.events import EVENTS, AlertKind
-from proofsweep.text import printable
+from proofsweep.domain.text import printable
 
 _LONGEST_TEXT = 300  # letters, whatever a catalog or the service writes
 _MOST_LINES = 10  # of the list in a message

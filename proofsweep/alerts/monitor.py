@@ -9,16 +9,16 @@ from proofsweep.alerts.ends import AlertScope
 from proofsweep.alerts.facts import recent_probes
 from proofsweep.alerts.messages import Alert
 from proofsweep.alerts.rules import alerts_of_probes
-from proofsweep.contract.limits import USAGE_DAYS
-from proofsweep.contract.models import HealthResponse
-from proofsweep.errors import CallFailed, ResultsError, RunMustStop
-from proofsweep.logs import Event, log
-from proofsweep.model.exchanges import Call, Exchange, Failure
-from proofsweep.model.tables.columns import Row
-from proofsweep.model.tables.probes import probe_row, usage_rows
+from proofsweep.client.client import Partner
+from proofsweep.config.logs import Event, log
+from proofsweep.domain.errors import CallFailed, ResultsError, RunMustStop
+from proofsweep.domain.exchanges import Call, Exchange, Failure
+from proofsweep.domain.limits import USAGE_DAYS
+from proofsweep.domain.models import HealthResponse
 from proofsweep.operations.operation_log import new_id
-from proofsweep.partner.partner import Partner
 from proofsweep.store.probes import add_pass, publish_hours
+from proofsweep.store.tables.columns import Row
+from proofsweep.store.tables.probes import probe_row, usage_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 
 from proofsweep.alerts.events import ALERTED_STATES, COMPLETED, EVENTS, AlertKind, is_failure
 from proofsweep.alerts.messages import About, Alert, cause_of, harmless, made_alert, quoted, shortened
-from proofsweep.endings import EndedBy, ending_of
-from proofsweep.model.key_rotation import Rotation
-from proofsweep.text import minute_of
+from proofsweep.domain.endings import EndedBy, ending_of
+from proofsweep.domain.text import minute_of
+from proofsweep.store.key_rotation import Rotation
 
 _WHOLE = {COMPLETED, "SomeFailed", "AllFailed", "FoundDifferences"}
 """States in which no work remains: then other ends of the same work are over."""

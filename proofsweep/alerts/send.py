@@ -13,9 +13,9 @@ from pydantic import SecretStr
 
 from proofsweep.alerts.messages import Alert
 from proofsweep.alerts.told import Attempt, attempts_in, begin
-from proofsweep.errors import ConfigError, ProofsweepError
+from proofsweep.domain.errors import ConfigError, ProofsweepError
+from proofsweep.domain.text import text_of_file
 from proofsweep.store.store import Store
-from proofsweep.text import text_of_file
 
 _MOST_URL_BYTES = 65_536  # bounds what a wrong path can fill the memory with
 

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 from proofsweep.alerts.events import AlertKind
 from proofsweep.alerts.messages import Alert
-from proofsweep.errors import NameTaken
-from proofsweep.model import layout
+from proofsweep.domain.errors import NameTaken
+from proofsweep.domain.text import minute_of
+from proofsweep.store import layout
 from proofsweep.store.store import Store, json_bytes, sha256_hex
-from proofsweep.text import minute_of
 
 # All receivers together have 30 s. A process that has told nothing of its attempt after twice as long was killed.
 _SENDING = timedelta(seconds=60)

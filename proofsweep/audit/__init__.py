@@ -1,4 +1,1 @@
-"""Holds the store against its receipts, and removes what is old: `prune`.
-
-Read `audit_store` and `audit_run`, then `prune`.
-"""
+"""Holds the store against its receipts (`store`, then `check`), and removes what is old: `prune`."""

@@ -16,16 +16,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from proofsweep.audit.check_parts import UNREADABLE, PartAuditor, with_all_columns
+from proofsweep.audit.findings import Checked, Findings
 from proofsweep.audit.leg_receipts import LegReceipt, check_chain, check_claims, read_prunings, read_receipts
 from proofsweep.audit.row_counts import LegTotals, RequestIds, check_counts, check_runs_row, check_shard
-from proofsweep.endings import EndedBy
-from proofsweep.errors import ResultsError
-from proofsweep.model import layout
-from proofsweep.model.findings import Checked, Findings
-from proofsweep.model.runs import Plan
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.runs import Plan
+from proofsweep.store import layout
 from proofsweep.store.plans_and_parts import RECEIPTED, Results, plan_of
 from proofsweep.store.receipts import Part, has_claim
-from proofsweep.verify.leg.publish import EXCHANGE_IDENTITY, exchange_identities
+from proofsweep.verify.publish import EXCHANGE_IDENTITY, exchange_identities
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from proofsweep.model.findings import Checked, Findings
-from proofsweep.model.pruning import PrunedObject
-from proofsweep.model.tables.schemas import SCHEMAS, conformed
+from proofsweep.audit.findings import Checked, Findings
+from proofsweep.store.pruning import PrunedObject
 from proofsweep.store.receipts import Part
 from proofsweep.store.store import Store, sha256_hex
+from proofsweep.store.tables.schemas import SCHEMAS, conformed
 
 UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError, IndexError)  # for bytes that are no part of a table
 

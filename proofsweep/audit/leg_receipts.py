@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from proofsweep.errors import ResultsError
-from proofsweep.model import layout
-from proofsweep.model.findings import Findings
-from proofsweep.model.outcomes import OUTCOMES
-from proofsweep.model.pruning import Pruning
-from proofsweep.model.runs import Plan
+from proofsweep.audit.findings import Findings
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.outcomes import OUTCOMES
+from proofsweep.domain.runs import Plan
+from proofsweep.store import layout
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.pruning import Pruning
 from proofsweep.store.prunings import completed_at, prunings_of
 from proofsweep.store.receipts import Part, ReceiptLink, has_claim, links_in, receipted_parts
 from proofsweep.store.store import Store, sha256_hex

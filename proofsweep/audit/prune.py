@@ -12,15 +12,14 @@ from datetime import datetime
 from functools import cache
 
 from proofsweep import __version__
-from proofsweep.errors import NameTaken, ResultsError
-from proofsweep.model import layout
-from proofsweep.model.pruning import Keep, Prunable, PrunedObject, Pruning, ended_at, old_runs
-from proofsweep.model.run_records import RunRecord
-from proofsweep.model.runs import Plan, shard_of
+from proofsweep.domain.errors import NameTaken, ResultsError
+from proofsweep.domain.runs import Plan, shard_of
+from proofsweep.store import layout
 from proofsweep.store.derived_log import Entry
 from proofsweep.store.legs import Legs
 from proofsweep.store.listings import newest_listings
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.pruning import Keep, Prunable, PrunedObject, Pruning, ended_at, old_runs
 from proofsweep.store.prunings import (
     completed_at,
     pruned_names,
@@ -30,10 +29,11 @@ from proofsweep.store.prunings import (
     write_receipt,
 )
 from proofsweep.store.receipts import ended_parts, seal_prunings
-from proofsweep.store.run_index import IndexedRuns, RunIndex
+from proofsweep.store.run_records import RunRecord
+from proofsweep.store.runs import IndexedRuns, RunIndex
 from proofsweep.store.snapshot import Snapshot, legs_in
 from proofsweep.store.store import REQUESTS_AT_ONCE
-from proofsweep.verify.leg.note_leg import complete_snapshot
+from proofsweep.verify.note_leg import complete_snapshot
 
 
 def find_prunable(results: Results, days: int, keep: Keep, now: datetime) -> Prunable:

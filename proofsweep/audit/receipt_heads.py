@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from proofsweep.audit.findings import Findings
 from proofsweep.audit.leg_receipts import read_receipts
-from proofsweep.errors import UsageError
-from proofsweep.model import layout
-from proofsweep.model.findings import Findings
+from proofsweep.domain.errors import UsageError
+from proofsweep.store import layout
 from proofsweep.store.receipts import ReceiptLink, links_in
 from proofsweep.store.store import REQUESTS_AT_ONCE, Store, sha256_hex
 

@@ -11,15 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from proofsweep.audit.findings import Findings
 from proofsweep.audit.leg_receipts import LegReceipt
-from proofsweep.model import layout
-from proofsweep.model.exchanges import Call
-from proofsweep.model.findings import Findings
-from proofsweep.model.outcomes import OUTCOMES
-from proofsweep.model.runs import Plan, rows_of_shard
-from proofsweep.model.tables.runs import stored_row
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.outcomes import OUTCOMES
+from proofsweep.domain.runs import Plan, rows_of_shard
+from proofsweep.store import layout
 from proofsweep.store.store import Store
-from proofsweep.verify.leg.runs_row import exchange_counts
+from proofsweep.store.tables.runs import stored_row
+from proofsweep.verify.runs_row import exchange_counts
 
 _ADDED_UP = ("calls", "bytes_sent", "throttled")
 

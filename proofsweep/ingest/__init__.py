@@ -1,4 +1,4 @@
-"""A watched folder: look, let files settle, verify, move.
+"""A drop folder. In: files that arrive. Out: an ordinary run of those that are ready, and each file in its place.
 
-Read `watched_folder`, `ingest_pass` (the steps), `look`, `dispose` and `records`.
+Read `rules` (pure), `folder` (what lies there), `one_pass` (the steps), `moves` and `state`.
 """

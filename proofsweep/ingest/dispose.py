@@ -6,13 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
-from proofsweep.errors import NameTaken, SourceError
-from proofsweep.files.locations import is_within, one_line
-from proofsweep.files.moves import Moves
-from proofsweep.model.ingest import Disposition, PastAnswer
-from proofsweep.model.items import FileFacts, WorkItem, printable
-from proofsweep.model.moves import FileMove, Move, MovedItem, targets_of
-from proofsweep.model.reasons import Reason
+from proofsweep.config.locations import is_within, one_line
+from proofsweep.domain.errors import NameTaken, SourceError
+from proofsweep.domain.items import FileFacts, WorkItem, printable
+from proofsweep.domain.reasons import Reason
+from proofsweep.ingest.moves import FileMove, Move, MovedItem, targets_of
+from proofsweep.ingest.rules import Disposition, PastAnswer
+from proofsweep.sources.moves import Moves
 
 _GONE = frozenset({Reason.MISSING_AUDIO, Reason.SOURCE_CHANGED})
 

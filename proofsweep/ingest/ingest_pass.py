@@ -10,24 +10,24 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
-from proofsweep.catalog.catalog import Catalog
-from proofsweep.catalog.folder_scan import FolderScan
-from proofsweep.catalog.preflight import SizeLimits, work_item_of
-from proofsweep.errors import EmptyCatalog, ResultsError, UsageError
-from proofsweep.ingest.look import Look, Looked, ReadyFiles
+from proofsweep.domain.errors import EmptyCatalog, ResultsError, UsageError
+from proofsweep.domain.items import ManifestRow
+from proofsweep.domain.runs import Plan, new_run_id
+from proofsweep.ingest.folder import Look, Looked, ReadyFiles
 from proofsweep.ingest.move_batches import BatchDisposal
 from proofsweep.ingest.records import Records, known_after
-from proofsweep.model import layout
-from proofsweep.model.ingest import Decision, PassReport, PastAnswer, Sighting
-from proofsweep.model.items import ManifestRow
-from proofsweep.model.runs import Plan, new_run_id
+from proofsweep.ingest.rules import Decision, PassReport, PastAnswer, Sighting
+from proofsweep.ingest.watches import Watch
+from proofsweep.sources.catalog import Catalog
+from proofsweep.sources.folder import FolderScan
+from proofsweep.sources.preflight import SizeLimits, work_item_of
+from proofsweep.store import layout
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.watches import Watch
-from proofsweep.verify.item.verify_item import Clock
-from proofsweep.verify.leg.leg_context import RemainingItems
-from proofsweep.verify.leg.leg_session import settle_last_leg
-from proofsweep.verify.plan.survey import ignored_entries
+from proofsweep.verify.leg_context import RemainingItems
+from proofsweep.verify.leg_session import settle_last_leg
+from proofsweep.verify.survey import ignored_entries
+from proofsweep.verify.verify_item import Clock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from proofsweep.errors import SourceError
-from proofsweep.files.locations import is_within
-from proofsweep.ingest.batches import BatchRow, DeliveredBatch
+from proofsweep.config.locations import is_within
+from proofsweep.domain.errors import SourceError
+from proofsweep.domain.items import ManifestRow, WorkItem
+from proofsweep.ingest.deliveries import BatchRow, DeliveredBatch
 from proofsweep.ingest.dispose import NAMES_TAKEN, Disposal, DisposalResult, at_once
-from proofsweep.model.ingest import Disposition
-from proofsweep.model.items import ManifestRow, WorkItem
-from proofsweep.model.moves import FileMove, Move, MovedItem, folders_of
+from proofsweep.ingest.moves import FileMove, Move, MovedItem, folders_of
+from proofsweep.ingest.rules import Disposition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,13 +9,16 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from proofsweep.errors import NameTaken
-from proofsweep.files.locations import path_within
-from proofsweep.ingest.batches import IN_BATCH
+from proofsweep.config.locations import path_within
+from proofsweep.domain.errors import NameTaken
+from proofsweep.domain.items import WorkItem, printable
+from proofsweep.domain.runs import Plan, new_run_id
+from proofsweep.domain.tags import tags_of
+from proofsweep.ingest.deliveries import IN_BATCH
 from proofsweep.ingest.dispose import AT_ONCE, Disposal, DisposalResult
-from proofsweep.ingest.look import COLUMNS
-from proofsweep.model import layout
-from proofsweep.model.ingest import (
+from proofsweep.ingest.folder import COLUMNS
+from proofsweep.ingest.moves import Move
+from proofsweep.ingest.rules import (
     Disposition,
     IngestRules,
     PastAnswer,
@@ -26,14 +29,11 @@ from proofsweep.model.ingest import (
     supplier_of,
     text_of_versions,
 )
-from proofsweep.model.items import WorkItem, printable
-from proofsweep.model.moves import Move
-from proofsweep.model.runs import Plan, new_run_id
-from proofsweep.model.tables.columns import Row
-from proofsweep.model.tags import tags_of
+from proofsweep.ingest.watches import Watch
+from proofsweep.store import layout
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.watches import Watch
-from proofsweep.verify.item.verify_item import Clock
+from proofsweep.store.tables.columns import Row
+from proofsweep.verify.verify_item import Clock
 
 # Files whose names are chosen and noted together.
 _WAVE = 500

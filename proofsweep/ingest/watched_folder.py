@@ -10,28 +10,28 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from proofsweep.catalog.catalog import Catalog
-from proofsweep.catalog.preflight import SizeLimits
-from proofsweep.catalog.row_choice import RowChoice
-from proofsweep.errors import CatalogError, ConfigError
-from proofsweep.files.files import Files
-from proofsweep.files.locations import is_bucket, one_line, path_of, shown
-from proofsweep.files.moves import Moves
+from proofsweep.config.locations import is_bucket, one_line, path_of, shown
+from proofsweep.domain.errors import CatalogError, ConfigError
+from proofsweep.domain.items import ManifestRow, printable
+from proofsweep.domain.runs import Plan
 from proofsweep.ingest.dispose import Disposal
+from proofsweep.ingest.folder import Look, Looked, past_answers
 from proofsweep.ingest.ingest_pass import IngestPass
-from proofsweep.ingest.look import Look, Looked, past_answers
 from proofsweep.ingest.move_batches import BatchDisposal
 from proofsweep.ingest.records import Records
-from proofsweep.model.ingest import IngestRules
-from proofsweep.model.items import ManifestRow, printable
-from proofsweep.model.runs import Plan
-from proofsweep.model.selection import Selection
-from proofsweep.model.tables.columns import Row
+from proofsweep.ingest.rules import IngestRules
+from proofsweep.ingest.watches import Watch
+from proofsweep.sources.catalog import Catalog
+from proofsweep.sources.files import Files
+from proofsweep.sources.moves import Moves
+from proofsweep.sources.preflight import SizeLimits
+from proofsweep.sources.row_choice import RowChoice
+from proofsweep.sources.selection import Selection
 from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import Store
+from proofsweep.store.tables.columns import Row
 from proofsweep.store.watched import watch_id, watched_ids
-from proofsweep.store.watches import Watch
 
 _BUSY = "This folder is being worked on by {holder}."
 

@@ -1,4 +1,4 @@
-"""The partner's other endpoints: keys, proofs, erasure, interpretations.
+"""The partner's other endpoints, as runs of another kind: keys, proofs, erasure, interpretations.
 
-Each operation holds a lease and writes a log and a receipt: read `operation_work` first, then `operation_log`.
+Each operation holds a lease and writes a log and a receipt: read `operation` first.
 """

@@ -8,17 +8,17 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 
-from proofsweep.endings import EndedBy
-from proofsweep.errors import NameTaken, RunIsActive, SourceError
-from proofsweep.model.exchanges import Call, Exchange
-from proofsweep.model.key_rotation import RotationIntent
-from proofsweep.model.operations import CallCounts, Operation
-from proofsweep.model.runs import new_run_id
-from proofsweep.model.tables.columns import Row
-from proofsweep.model.tables.exchanges import exchange_row
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import NameTaken, RunIsActive, SourceError
+from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.domain.runs import new_run_id
+from proofsweep.store.key_rotation import RotationIntent
 from proofsweep.store.lease import sole_process
+from proofsweep.store.model_operations import CallCounts, Operation
 from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.receipts import Part
+from proofsweep.store.tables.columns import Row
+from proofsweep.store.tables.exchanges import exchange_row
 
 _MOST_ROWS, _LONGEST_HOLD = 5_000, timedelta(seconds=60)  # in memory: what a killed process may lose
 _TAIL_BYTES = 3  # random bytes of an ID

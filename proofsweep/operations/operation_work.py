@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from proofsweep import __version__
-from proofsweep.endings import EndedBy
-from proofsweep.errors import CallFailed, ProofsweepError, RunMustStop
-from proofsweep.files.files import Files
-from proofsweep.model.exchanges import Exchange
-from proofsweep.model.operations import Operation, OperationKind
+from proofsweep.client.client import Partner
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import CallFailed, ProofsweepError, RunMustStop
+from proofsweep.domain.exchanges import Exchange
 from proofsweep.operations.operation_log import OperationLog, new_id
-from proofsweep.partner.partner import Partner
+from proofsweep.sources.files import Files
 from proofsweep.store.lease import sole_process
+from proofsweep.store.model_operations import Operation, OperationKind
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.verify.plan.examine_service import ServiceStatus
+from proofsweep.verify.service import ServiceStatus
 
 
 class CallBudget:

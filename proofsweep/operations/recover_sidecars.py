@@ -13,20 +13,20 @@ from hashlib import sha256
 from http import HTTPStatus
 from itertools import count, islice
 
-from proofsweep.answers.views.connection import opened
-from proofsweep.background import some_at_once
-from proofsweep.errors import CallFailed, NameTaken, ResultsError, SourceError
-from proofsweep.files.audio import read_sidecar
-from proofsweep.files.files import Files
-from proofsweep.files.moves import Moves
-from proofsweep.model.exchanges import Exchange
-from proofsweep.model.tables.columns import Row
+from proofsweep.client.client import Partner
+from proofsweep.config.threads import some_at_once
+from proofsweep.domain.errors import CallFailed, NameTaken, ResultsError, SourceError
+from proofsweep.domain.exchanges import Exchange
 from proofsweep.operations.operation_log import OperationLog
 from proofsweep.operations.operation_work import CALLS_AT_ONCE, CallBudget, OutageGuard
-from proofsweep.partner.partner import Partner
+from proofsweep.queries.connection import opened
+from proofsweep.sources.audio import read_sidecar
+from proofsweep.sources.files import Files
+from proofsweep.sources.moves import Moves
 from proofsweep.store.operations import OperationJournals
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store
+from proofsweep.store.tables.columns import Row
 
 _ITEMS = """
 WITH moves AS (  -- the last one of a file; of those that went to one name, only the last one is still there

@@ -6,19 +6,19 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from proofsweep.answers.views.connection import opened
-from proofsweep.errors import UsageError
-from proofsweep.files.files import Files
-from proofsweep.files.locations import one_line, path_of
-from proofsweep.files.moves import Moves
-from proofsweep.model.operations import OperationKind
-from proofsweep.model.proofs import Recovered, RecoveryRequest
-from proofsweep.model.tables import recoveries
+from proofsweep.config.locations import one_line, path_of
+from proofsweep.domain.errors import UsageError
 from proofsweep.operations.operation_log import KilledOperations
 from proofsweep.operations.operation_work import OperationContext, OutageGuard, operation_begun
 from proofsweep.operations.recover_sidecars import SidecarRecovery, proven_items
+from proofsweep.operations.results import Recovered, RecoveryRequest
+from proofsweep.queries.connection import opened
+from proofsweep.sources.files import Files
+from proofsweep.sources.moves import Moves
+from proofsweep.store.model_operations import OperationKind
 from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.tables import recoveries
 from proofsweep.store.watched import ingest_store, is_watched, watched_ids
 
 

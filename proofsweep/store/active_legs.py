@@ -4,13 +4,13 @@ import json
 import socket
 from contextlib import suppress
 
-from proofsweep.errors import NameTaken
-from proofsweep.model import layout
-from proofsweep.model.progress import LegProgress, OpenLeg, progress_in
-from proofsweep.model.runs import Claim, ClockReading
+from proofsweep.domain.errors import NameTaken
+from proofsweep.domain.runs import Claim, ClockReading
+from proofsweep.store import layout
 from proofsweep.store.lease import sign_in
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.progress import LegProgress, OpenLeg, progress_in
 from proofsweep.store.store import json_bytes, read_object
 
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 import obstore
 
-from proofsweep.errors import NameTaken, ResultsError
-from proofsweep.files.locations import root_and_key
-from proofsweep.files.open_bucket import FAILURES, FailureKind, failure_of, open_bucket
+from proofsweep.config.buckets import FAILURES, FailureKind, failure_of, open_bucket
+from proofsweep.config.locations import root_and_key
+from proofsweep.domain.errors import NameTaken, ResultsError
 
 if TYPE_CHECKING:
     from obstore import ListResult, ObjectMeta

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from proofsweep.errors import NameTaken, RunIsActive
-from proofsweep.model import layout
+from proofsweep.domain.errors import NameTaken, RunIsActive
+from proofsweep.store import layout
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from proofsweep.errors import ResultsError
+from proofsweep.domain.errors import ResultsError
 from proofsweep.store.store import Store
 
 _GRACE = timedelta(minutes=10)

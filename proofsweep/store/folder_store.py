@@ -9,8 +9,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import IO
 
-from proofsweep.durable import make_folder, sync_file, sync_folder
-from proofsweep.errors import NameTaken, ResultsError
+from proofsweep.config.durable import make_folder, sync_file, sync_folder
+from proofsweep.domain.errors import NameTaken, ResultsError
 
 
 class FolderStore:

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from proofsweep.errors import NameTaken
-from proofsweep.model import layout
-from proofsweep.model.tables.columns import Row
-from proofsweep.model.tables.schemas import SCHEMAS
+from proofsweep.domain.errors import NameTaken
+from proofsweep.store import layout
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.tables.columns import Row
+from proofsweep.store.tables.schemas import SCHEMAS
 
 # A killed process loses the work of at most so long.
 FLUSH_SECONDS = 1.0

@@ -2,8 +2,8 @@
 
 import json
 
-from proofsweep.errors import NameTaken, ResultsError
-from proofsweep.model import layout
+from proofsweep.domain.errors import NameTaken, ResultsError
+from proofsweep.store import layout
 from proofsweep.store.store import Store
 
 

@@ -12,19 +12,19 @@ from typing import Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from proofsweep.errors import ResultsError
-from proofsweep.model import layout
-from proofsweep.model.items import sidecar_key
-from proofsweep.model.run_records import RunRecord
-from proofsweep.model.runs import Plan, shard_of
-from proofsweep.model.tables.columns import Row
-from proofsweep.model.tables.snapshot import ANSWERED
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.items import sidecar_key
+from proofsweep.domain.runs import Plan, shard_of
+from proofsweep.store import layout
 from proofsweep.store.journal import Segments
 from proofsweep.store.legs import Legs
 from proofsweep.store.newest_rows import merged
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.run_index import RunIndex
+from proofsweep.store.run_records import RunRecord
+from proofsweep.store.runs import RunIndex
 from proofsweep.store.snapshot import COLUMNS, Snapshot, SnapshotFile, files_of, legs_in
+from proofsweep.store.tables.columns import Row
+from proofsweep.store.tables.snapshot import ANSWERED
 
 
 def known_rows(results: Results, environment: str, columns: Sequence[str]) -> Iterator[pa.Table]:

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from proofsweep.errors import RunIsActive
-from proofsweep.model import layout
+from proofsweep.domain.errors import RunIsActive
+from proofsweep.store import layout
 from proofsweep.store.lease import Lease
 from proofsweep.store.store import sha256_hex
 

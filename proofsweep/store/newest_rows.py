@@ -13,7 +13,7 @@ from typing import Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from proofsweep.model.tables.snapshot import ANSWERED
+from proofsweep.store.tables.snapshot import ANSWERED
 
 # Rows that are sorted in memory at once: 6 MB, and as much again for each of three copies.
 PORTION_ROWS = 8_000

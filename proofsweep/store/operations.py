@@ -7,15 +7,15 @@ from itertools import count
 
 import pyarrow.compute as pc
 
-from proofsweep.errors import NameTaken
-from proofsweep.model import layout
-from proofsweep.model.operations import Operation, operation_of
-from proofsweep.model.tables.columns import Column, Row, with_instants
-from proofsweep.model.tables.registry import written_by
+from proofsweep.domain.errors import NameTaken
+from proofsweep.store import layout
 from proofsweep.store.lease import Lease
+from proofsweep.store.model_operations import Operation, operation_of
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.receipts import Part, link_to, newest_receipts
 from proofsweep.store.store import Store, damaged, json_bytes, read_object
+from proofsweep.store.tables.columns import Column, Row, with_instants
+from proofsweep.store.tables.registry import written_by
 
 _BUSY = "Another process works on this operation: {holder}."
 

@@ -7,13 +7,13 @@ from threading import Lock
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from proofsweep.errors import ResultsError
-from proofsweep.model.items import PROOF_PREFIX, Mode
-from proofsweep.model.layout import plan_name
-from proofsweep.model.runs import Plan
-from proofsweep.model.tables.schemas import SCHEMAS
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.items import PROOF_PREFIX, Mode
+from proofsweep.domain.runs import Plan
 from proofsweep.store.known_rows import HashedItems, known_rows
+from proofsweep.store.layout import plan_name
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.tables.schemas import SCHEMAS
 
 # Of each mode so many of the smallest and of the largest are kept.
 _KEPT = 32

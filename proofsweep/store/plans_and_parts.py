@@ -9,16 +9,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from proofsweep.errors import ResultsError
-from proofsweep.model import layout
-from proofsweep.model.items import WorkItem
-from proofsweep.model.runs import Plan, rows_of_shard
-from proofsweep.model.tables import planned_items
-from proofsweep.model.tables.columns import Row
-from proofsweep.model.tables.schemas import SCHEMAS, conformed
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.runs import Plan, rows_of_shard
+from proofsweep.store import layout
 from proofsweep.store.prunings import pruned_names
 from proofsweep.store.receipts import Part, ended_parts
 from proofsweep.store.store import Store, damaged, json_bytes, sha256_hex
+from proofsweep.store.tables import planned_items
+from proofsweep.store.tables.columns import Row
+from proofsweep.store.tables.schemas import SCHEMAS, conformed
 
 RECEIPTED = ("verdicts", "exchanges")  # The tables whose parts the receipts of legs name
 

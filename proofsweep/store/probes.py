@@ -14,12 +14,12 @@ from itertools import count
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from proofsweep.errors import NameTaken, ResultsError
-from proofsweep.model import layout
-from proofsweep.model.exchanges import Call
-from proofsweep.model.tables.columns import Row
+from proofsweep.domain.errors import NameTaken, ResultsError
+from proofsweep.domain.exchanges import Call
+from proofsweep.store import layout
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import REQUESTS_AT_ONCE
+from proofsweep.store.tables.columns import Row
 
 _TABLE = "probes"
 _KEY = ["operation_id", "call"]

@@ -7,9 +7,9 @@ from datetime import datetime
 
 from pydantic import TypeAdapter
 
-from proofsweep.errors import NameTaken
-from proofsweep.model import layout
-from proofsweep.model.pruning import Pruning
+from proofsweep.domain.errors import NameTaken
+from proofsweep.store import layout
+from proofsweep.store.pruning import Pruning
 from proofsweep.store.store import Store, damaged, json_bytes
 
 _PRUNING = TypeAdapter(Pruning)

@@ -9,8 +9,8 @@ from datetime import datetime
 from itertools import count
 from typing import Any
 
-from proofsweep.errors import NameTaken
-from proofsweep.model import layout
+from proofsweep.domain.errors import NameTaken
+from proofsweep.store import layout
 from proofsweep.store.store import Store, json_bytes, read_object, sha256_hex
 
 

@@ -5,13 +5,13 @@ from contextlib import suppress
 from dataclasses import asdict
 from datetime import date
 
-from proofsweep.errors import NameTaken, ResultsError
-from proofsweep.model import layout
-from proofsweep.model.key_rotation import Rotation, RotationIntent
-from proofsweep.model.tables.columns import Row
+from proofsweep.domain.errors import NameTaken, ResultsError
+from proofsweep.store import layout
+from proofsweep.store.key_rotation import Rotation, RotationIntent
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import json_bytes
+from proofsweep.store.tables.columns import Row
 
 _TABLE = "rotations"
 

@@ -12,15 +12,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from proofsweep.errors import ResultsError
-from proofsweep.model.layout import SNAPSHOT_FOLDER
-from proofsweep.model.run_records import RunRecord
-from proofsweep.model.runs import Plan
-from proofsweep.model.tables import schemas
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.runs import Plan
 from proofsweep.store.derived_log import DerivedLog, Entry
+from proofsweep.store.layout import SNAPSHOT_FOLDER
 from proofsweep.store.newest_rows import STEP_ROWS, merged
 from proofsweep.store.plans_and_parts import parquet_of
+from proofsweep.store.run_records import RunRecord
 from proofsweep.store.store import Store
+from proofsweep.store.tables import schemas
 
 COLUMNS = schemas.SNAPSHOT.names
 

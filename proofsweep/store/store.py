@@ -9,8 +9,8 @@ import secrets
 from pathlib import Path
 from typing import Protocol
 
-from proofsweep.errors import CatalogError, NameTaken, ResultsError
-from proofsweep.files.locations import BUCKET_SCHEMES, is_bucket, path_of
+from proofsweep.config.locations import BUCKET_SCHEMES, is_bucket, path_of
+from proofsweep.domain.errors import CatalogError, NameTaken, ResultsError
 from proofsweep.store.folder_store import FolderStore
 
 # Requests of one process that wait for a bucket together.

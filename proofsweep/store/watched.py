@@ -4,8 +4,8 @@ import hashlib
 import os
 from collections.abc import Collection
 
-from proofsweep.files.locations import is_bucket
-from proofsweep.model.items import raw_bytes
+from proofsweep.config.locations import is_bucket
+from proofsweep.domain.items import raw_bytes
 from proofsweep.store.store import Store, open_store
 
 # Inside the results store, so that one URL holds everything.

@@ -4,21 +4,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 
-from proofsweep.catalog.catalog import Catalog
-from proofsweep.catalog.open_catalog import open_catalog
-from proofsweep.endings import EndedBy
-from proofsweep.errors import CatalogError, ProofsweepError, RunMustStop
-from proofsweep.files.files import Files
-from proofsweep.files.names import ListingRule
-from proofsweep.model.reading import Reading, checksums_of, path_maps_of
-from proofsweep.model.runs import INGEST, Plan
-from proofsweep.model.selection import ALL_ROWS, Selection
-from proofsweep.settings.reading import Settings
+from proofsweep.config.reading import Settings
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import CatalogError, ProofsweepError, RunMustStop
+from proofsweep.domain.reading import Reading, checksums_of, path_maps_of
+from proofsweep.domain.runs import INGEST, Plan
+from proofsweep.sources.catalog import Catalog
+from proofsweep.sources.files import Files
+from proofsweep.sources.names import ListingRule
+from proofsweep.sources.open_catalog import open_catalog
+from proofsweep.sources.selection import ALL_ROWS, Selection
 from proofsweep.store.known_rows import known_rows
-from proofsweep.store.run_index import RunIndex
-from proofsweep.verify.plan import plan_run as planning
-from proofsweep.verify.plan.credential_check import CredentialCheck
-from proofsweep.verify.plan.survey import UNSENT_KEY, Survey, refuse_hopeless, refuse_repeated
+from proofsweep.store.runs import RunIndex
+from proofsweep.verify import plan_run as planning
+from proofsweep.verify.credential_check import CredentialCheck
+from proofsweep.verify.survey import UNSENT_KEY, Survey, refuse_hopeless, refuse_repeated
 from proofsweep.wiring.engines import known_good_for, utc_now
 from proofsweep.wiring.stores import resolved_here, results_for
 

@@ -9,40 +9,40 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from proofsweep import __version__
-from proofsweep.catalog.preflight import SizeLimits
-from proofsweep.errors import ConfigError, ResultsError, RunMustStop
-from proofsweep.files.files import Files
-from proofsweep.logs import Event, log
-from proofsweep.model.exchanges import Exchange
-from proofsweep.model.items import WorkItem
-from proofsweep.model.outcomes import Finished
-from proofsweep.model.progress import LegProgress
-from proofsweep.partner.keys import CurrentKey, KeySource, fingerprint
-from proofsweep.partner.pacing.call_queue import CallQueue, ServiceHealth
-from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit
-from proofsweep.partner.pacing.dispatcher import Dispatcher, LaneStatus
-from proofsweep.partner.pacing.pacer import Pacer
-from proofsweep.partner.partner import Partner
-from proofsweep.partner.retry import RetryPolicy
-from proofsweep.partner.session import ClientContext, Session
-from proofsweep.partner.stop import StopSwitch
-from proofsweep.partner.transport import Timeouts, Transport
-from proofsweep.settings.reading import Settings
-from proofsweep.text import printable
-from proofsweep.verify.item.check_file import answered_file, located_item
-from proofsweep.verify.item.verify_item import VerifyContext
-from proofsweep.verify.leg.workers import Workers, most_open_files, workers_that_fit
-from proofsweep.verify.plan.examine_service import (
+from proofsweep.client.call_queue import CallQueue, ServiceHealth
+from proofsweep.client.client import Partner
+from proofsweep.client.in_flight import ConcurrencyLimit
+from proofsweep.client.keys import CurrentKey, KeySource, fingerprint
+from proofsweep.client.pacer import Pacer
+from proofsweep.client.retry import RetryPolicy
+from proofsweep.client.scheduler import Dispatcher, LaneStatus
+from proofsweep.client.session import ClientContext, Session
+from proofsweep.client.stop import StopSwitch
+from proofsweep.client.transport import Timeouts, Transport
+from proofsweep.config.logs import Event, log
+from proofsweep.config.reading import Settings
+from proofsweep.domain.errors import ConfigError, ResultsError, RunMustStop
+from proofsweep.domain.exchanges import Exchange
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.outcomes import Finished
+from proofsweep.domain.text import printable
+from proofsweep.sources.files import Files
+from proofsweep.sources.preflight import SizeLimits
+from proofsweep.store.progress import LegProgress
+from proofsweep.verify.check_file import answered_file, located_item
+from proofsweep.verify.service import (
     ServiceStatus,
     asked_or_explained,
     await_service,
     examine_service,
     refuse_without_quota,
 )
+from proofsweep.verify.verify_item import VerifyContext
+from proofsweep.verify.workers import Workers, most_open_files, workers_that_fit
 from proofsweep.wiring.key_sources import ReadBlock, key_source, remember_key
 
 if TYPE_CHECKING:
-    from proofsweep.verify.leg.leg_context import LegContext
+    from proofsweep.verify.leg_context import LegContext
 
 
 @dataclass(slots=True, kw_only=True)

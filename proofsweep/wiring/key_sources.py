@@ -7,11 +7,10 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from proofsweep.errors import ConfigError, ResultsError
-from proofsweep.partner.keys import KeySource, fingerprint, key_block, key_file, key_variable
-from proofsweep.settings.reading import Settings, environment
-from proofsweep.settings.sections import ServiceSettings
-from proofsweep.settings.sections import is_loopback
+from proofsweep.client.keys import KeySource, fingerprint, key_block, key_file, key_variable
+from proofsweep.config.reading import Settings, environment
+from proofsweep.config.sections import ServiceSettings, is_loopback
+from proofsweep.domain.errors import ConfigError, ResultsError
 from proofsweep.store.key_bindings import bind_key, check_key
 from proofsweep.store.store import Store, open_store
 

@@ -2,13 +2,13 @@
 
 from datetime import timedelta
 
-from proofsweep.model import layout
-from proofsweep.model.lane import LanePriority
-from proofsweep.model.runs import INGEST, Plan
-from proofsweep.store.lanes import LaneObject
+from proofsweep.client.lane import LanePriority
+from proofsweep.domain.runs import INGEST, Plan
+from proofsweep.store import layout
 from proofsweep.store.store import open_store
-from proofsweep.verify.leg.lane_sharing import LaneSharing
-from proofsweep.verify.leg.note_leg import last_rate
+from proofsweep.verify.lane_sharing import LaneSharing
+from proofsweep.verify.lanes import LaneObject
+from proofsweep.verify.note_leg import last_rate
 from proofsweep.wiring.engines import Engine, utc_now
 from proofsweep.wiring.stores import results_for
 

@@ -11,42 +11,35 @@ from functools import partial
 from pydantic import TypeAdapter
 
 from proofsweep import __version__
-from proofsweep.answers.describe_run import run_worked_on_by
-from proofsweep.endings import EndedBy
-from proofsweep.files.locations import path_of
-from proofsweep.model.bounds import Bounds
-from proofsweep.model.items import Mode
-from proofsweep.model.outcomes import Finished
-from proofsweep.model.runs import INGEST, Plan
-from proofsweep.model.tables.columns import Row
-from proofsweep.model.tables.verdicts import RowContext
-from proofsweep.settings.reading import Settings
+from proofsweep.config.locations import path_of
+from proofsweep.config.reading import Settings
+from proofsweep.domain.bounds import Bounds
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.items import Mode
+from proofsweep.domain.outcomes import Finished
+from proofsweep.domain.runs import INGEST, Plan
+from proofsweep.queries.describe_run import run_worked_on_by
 from proofsweep.store.journal import Journal
 from proofsweep.store.legs import Legs
 from proofsweep.store.operations import recovered_sidecars
 from proofsweep.store.past_answers import PastAnswers
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store
-from proofsweep.verify.budget.budget import LAST_PROBE_CALLS
-from proofsweep.verify.budget.budget_guard import BudgetGuard
-from proofsweep.verify.control.calls import ControlCalls
-from proofsweep.verify.control.control import Control
-from proofsweep.verify.control.evidence import KnownFiles
-from proofsweep.verify.control.source_control import SourceControl
-from proofsweep.verify.item.duplicates import DuplicateCache
-from proofsweep.verify.item.verify_item import VerifyContext
-from proofsweep.verify.leg.audit_trail import AuditTrail
-from proofsweep.verify.leg.heartbeat import Heartbeat
-from proofsweep.verify.leg.leg_context import LegContext, RemainingItems
-from proofsweep.verify.leg.leg_session import (
-    BOUNDS,
-    LegRequest,
-    claimed_leg,
-    leg_session,
-    plan_to_work_on,
-    settle_last_leg,
-)
-from proofsweep.verify.leg.worker_process import (
+from proofsweep.store.tables.columns import Row
+from proofsweep.store.tables.verdicts import RowContext
+from proofsweep.verify.attribution import Control
+from proofsweep.verify.audit_trail import AuditTrail
+from proofsweep.verify.budget import LAST_PROBE_CALLS
+from proofsweep.verify.budget_guard import BudgetGuard
+from proofsweep.verify.calls import ControlCalls
+from proofsweep.verify.duplicates import DuplicateCache
+from proofsweep.verify.evidence import KnownFiles
+from proofsweep.verify.heartbeat import Heartbeat
+from proofsweep.verify.leg_context import LegContext, RemainingItems
+from proofsweep.verify.leg_session import BOUNDS, LegRequest, claimed_leg, leg_session, plan_to_work_on, settle_last_leg
+from proofsweep.verify.source_control import SourceControl
+from proofsweep.verify.verify_item import VerifyContext
+from proofsweep.verify.worker_process import (
     Close,
     GrantedBudget,
     GrantedSlice,

@@ -7,29 +7,29 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from proofsweep.answers.views.selected_rows import SelectedRows
 from proofsweep.audit import prune as pruning
-from proofsweep.audit.audit_store import audit_store
+from proofsweep.audit.findings import Audit
 from proofsweep.audit.receipt_heads import checked_head
-from proofsweep.catalog.preflight import SIDECAR_BYTES
-from proofsweep.contract.models import ProofSummary
-from proofsweep.errors import ConfigError
-from proofsweep.model.findings import Audit
-from proofsweep.model.key_rotation import ListedKey, RotationIntent, SecretBlocks
-from proofsweep.model.operations import OperationKind
-from proofsweep.model.proofs import Erasure, Inventory, NotesRefreshed, ProofList, Recovered, RecoveryRequest
-from proofsweep.model.pruning import Keep, Prunable, Pruning
-from proofsweep.operations import erase_proofs as erasing
-from proofsweep.operations import reconcile, recovery, refresh_notes
-from proofsweep.operations.erase_proofs import read_proof_list as read_proof_list  # noqa: PLC0414 - commands name it
-from proofsweep.operations.key_stores import BlockKeyStore, FileKeyStore, KeyStore
+from proofsweep.audit.store import audit_store
+from proofsweep.client.keys import fingerprint
+from proofsweep.config.reading import Settings
+from proofsweep.domain.errors import ConfigError
+from proofsweep.domain.models import ProofSummary
+from proofsweep.operations import erase as erasing
+from proofsweep.operations import inventory, notes, recovery
+from proofsweep.operations.erase import read_proof_list as read_proof_list  # noqa: PLC0414 - commands name it
+from proofsweep.operations.key_store import BlockKeyStore, FileKeyStore, KeyStore
 from proofsweep.operations.operation_log import RotationLog
 from proofsweep.operations.operation_work import OperationContext
-from proofsweep.operations.rotate_key import Rotated, RotateKey, list_keys, new_idempotency_key
-from proofsweep.partner.keys import fingerprint
-from proofsweep.settings.reading import Settings
+from proofsweep.operations.results import Erasure, Inventory, NotesRefreshed, ProofList, Recovered, RecoveryRequest
+from proofsweep.operations.rotate import Rotated, RotateKey, list_keys, new_idempotency_key
+from proofsweep.queries.selected_rows import SelectedRows
+from proofsweep.sources.preflight import SIDECAR_BYTES
+from proofsweep.store.key_rotation import ListedKey, RotationIntent, SecretBlocks
+from proofsweep.store.model_operations import OperationKind
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.pruning import Keep, Prunable, Pruning
 from proofsweep.store.rotations import Rotations
 from proofsweep.wiring.engines import build_engine, engine_for, utc_now
 from proofsweep.wiring.key_sources import ReadBlock
@@ -54,7 +54,7 @@ def operation_context(settings: Settings, read_block: ReadBlock | None = None) -
 
 
 def inventory_proofs(settings: Settings, read_block: ReadBlock | None = None) -> Inventory:
-    return reconcile.inventory_proofs(operation_context(settings, read_block))
+    return inventory.inventory_proofs(operation_context(settings, read_block))
 
 
 def recover_sidecars(settings: Settings, wanted: RecoveryRequest, read_block: ReadBlock | None = None) -> Recovered:
@@ -67,7 +67,7 @@ def recover_sidecars(settings: Settings, wanted: RecoveryRequest, read_block: Re
 def refresh_interpretations(
     settings: Settings, read_block: ReadBlock | None = None, max_calls: int | None = None
 ) -> NotesRefreshed:
-    return refresh_notes.refresh_notes(operation_context(settings, read_block), max_calls)
+    return notes.refresh_notes(operation_context(settings, read_block), max_calls)
 
 
 def erase_proofs(
@@ -84,7 +84,7 @@ def names_of(settings: Settings, wanted: ProofList) -> dict[str, str]:
 
 
 def masters_of(settings: Settings, run_id: str) -> tuple[str | None, bool]:
-    return reconcile.masters_of(results_for(settings), run_id)
+    return inventory.masters_of(results_for(settings), run_id)
 
 
 def listed_keys(settings: Settings, read_block: ReadBlock | None) -> list[ListedKey]:
@@ -175,4 +175,4 @@ def prune(results: Results, found: Prunable) -> list[Pruning]:
 
 
 def newest_proofs(settings: Settings, read_block: ReadBlock, limit: int) -> tuple[list[ProofSummary], str | None]:
-    return reconcile.newest_proofs(engine_for(settings, read_block).partner.in_new_session(lambda _: None), limit)
+    return inventory.newest_proofs(engine_for(settings, read_block).partner.in_new_session(lambda _: None), limit)

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from proofsweep.answers import meant_run as answers
-from proofsweep.answers.meant_run import MeantRun
-from proofsweep.files.locations import path_of, resolved_location
-from proofsweep.settings.reading import Settings
+from proofsweep.config.locations import path_of, resolved_location
+from proofsweep.config.reading import Settings
+from proofsweep.queries import meant_run as answers
+from proofsweep.queries.meant_run import MeantRun
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store, probe
 
@@ -37,6 +37,6 @@ def meant_run(settings: Settings, run_id: str | None, catalog: str | None = None
 
 def cautions_for(settings: Settings, catalog: str) -> list[str]:
     """Return what is unwise about a catalog's location and the results store; ResultsError if that cannot be read."""
-    from proofsweep.verify.plan.plan_run import cautions_of  # noqa: PLC0415 - what reads a store starts without it
+    from proofsweep.verify.plan_run import cautions_of  # noqa: PLC0415 - what reads a store starts without it
 
     return cautions_of(results_for(settings), settings.service.environment, catalog)

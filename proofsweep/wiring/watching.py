@@ -11,13 +11,13 @@ from proofsweep.alerts.events import state_of_ending
 from proofsweep.alerts.messages import TEST_ALERT
 from proofsweep.alerts.monitor import Monitored, ProbeBatch, monitor, probe_service
 from proofsweep.alerts.send import Delivery, Gather, Notifier, Receivers, complaints_of, urls_in_file
-from proofsweep.errors import ConfigError, RunMustStop
+from proofsweep.config.reading import Settings, environment
+from proofsweep.domain.errors import ConfigError, RunMustStop
 from proofsweep.ingest import watched_folder as folders
+from proofsweep.ingest.rules import IngestRules, PassReport
 from proofsweep.ingest.watched_folder import IngestContext
 from proofsweep.ingest.watched_folder import WatchedFolder as WatchedFolder  # noqa: PLC0414 - a command names it
-from proofsweep.model.ingest import IngestRules, PassReport
-from proofsweep.model.selection import ALL_ROWS, Selection
-from proofsweep.settings.reading import Settings, environment
+from proofsweep.sources.selection import ALL_ROWS, Selection
 from proofsweep.store.watched import ingest_store
 from proofsweep.wiring.catalogs import catalog_for
 from proofsweep.wiring.engines import build_engine, engine_for, limits_for, utc_now

@@ -7,8 +7,8 @@ from prefect import get_run_logger
 from prefect.artifacts import create_progress_artifact
 from prefect.client.schemas.objects import State
 
-from proofsweep.errors import CatalogError, ResultsError
-from proofsweep.model.coverage import Coverage
+from proofsweep.domain.errors import CatalogError, ResultsError
+from proofsweep.verify.coverage import Coverage
 
 
 def with_coverage(state: State[Any], count: Callable[[], Coverage | None]) -> State[Any]:

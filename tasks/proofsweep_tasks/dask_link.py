@@ -1,6 +1,6 @@
 """What Dask carries between the process that claimed a leg and a worker process: an event that ends it, and counts."""
 
-from proofsweep.verify.leg.worker_process import IsOver
+from proofsweep.verify.worker_process import IsOver
 from proofsweep.wiring.legs import LegHandle
 
 UNREACHABLE = (OSError, TimeoutError, RuntimeError)

@@ -7,11 +7,11 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from proofsweep.background import background_thread
-from proofsweep.endings import EndedBy
-from proofsweep.errors import RunMustStop
-from proofsweep.verify.leg.leg_context import LegContext
-from proofsweep.verify.leg.worker_process import GrantedSlice, SliceQueue
+from proofsweep.config.threads import background_thread
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import RunMustStop
+from proofsweep.verify.leg_context import LegContext
+from proofsweep.verify.worker_process import GrantedSlice, SliceQueue
 from proofsweep.wiring.legs import LegHandle
 from proofsweep_tasks.dask_link import UNREACHABLE, name_of
 from proofsweep_tasks.upload_then_verify import title_of, upload_then_verify

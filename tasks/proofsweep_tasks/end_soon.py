@@ -3,7 +3,7 @@
 import os
 import threading
 
-from proofsweep.endings import EndedBy
+from proofsweep.domain.endings import EndedBy
 from proofsweep_tasks.signal_thread import STOP_ASKED
 from proofsweep_tasks.tell_alerts import is_deployed
 

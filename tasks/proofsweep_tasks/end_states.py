@@ -15,11 +15,11 @@ from proofsweep.alerts.events import (
     state_of_ending,
     state_of_run,
 )
-from proofsweep.answers.run_status import RunStatus
-from proofsweep.answers.summary import line_of
-from proofsweep.endings import EndedBy
-from proofsweep.errors import NothingDue, ProofsweepError, RunIsActive, RunMustStop
-from proofsweep.model.ingest import PassReport
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import NothingDue, ProofsweepError, RunIsActive, RunMustStop
+from proofsweep.ingest.rules import PassReport
+from proofsweep.queries.run_status import RunStatus
+from proofsweep.reports.run import line_of
 
 
 def state_after_run(run: RunStatus, head: str | None) -> State[str]:

@@ -7,8 +7,8 @@ import httpx
 from prefect.blocks.system import Secret
 from prefect.exceptions import PrefectException
 
-from proofsweep.errors import ConfigError
-from proofsweep.model.key_rotation import SecretBlocks
+from proofsweep.domain.errors import ConfigError
+from proofsweep.store.key_rotation import SecretBlocks
 
 
 def read_block(name: str) -> str:

@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from proofsweep.background import background_thread
-from proofsweep.partner.stop import StopSwitch
+from proofsweep.client.stop import StopSwitch
+from proofsweep.config.threads import background_thread
 
 OVER = 0
 """What the thread receives when the work is over; no signal has this number."""

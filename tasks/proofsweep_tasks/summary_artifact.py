@@ -2,9 +2,9 @@
 
 from prefect.artifacts import create_markdown_artifact
 
-from proofsweep.answers.attention import named_files
-from proofsweep.answers.run_status import RunStatus
-from proofsweep.answers.summary import markdown_of
+from proofsweep.queries.attention import named_files
+from proofsweep.queries.run_status import RunStatus
+from proofsweep.reports.run import markdown_of
 from proofsweep.store.plans_and_parts import Results
 
 

@@ -7,8 +7,8 @@ from prefect.runtime import flow_run
 
 from proofsweep.alerts.ends import AlertScope
 from proofsweep.alerts.send import Gather, complaints_of
-from proofsweep.logs import Event, log
-from proofsweep.text import printable
+from proofsweep.config.logs import Event, log
+from proofsweep.domain.text import printable
 from proofsweep_tasks.key_block import read_block
 
 

@@ -8,13 +8,13 @@ from typing import Any
 from prefect import task
 from prefect.client.schemas.objects import State
 
-from proofsweep.errors import ConfigError, ProofsweepError
-from proofsweep.model.items import WorkItem, proof_id_of
-from proofsweep.model.runs import Slice
-from proofsweep.text import printable
-from proofsweep.verify.leg.leg_context import LegContext
-from proofsweep.verify.leg.work import verify_slice
-from proofsweep.verify.leg.worker_process import SHARDS_AT_ONCE, GrantedSlice, SliceResult
+from proofsweep.domain.errors import ConfigError, ProofsweepError
+from proofsweep.domain.items import WorkItem, proof_id_of
+from proofsweep.domain.runs import Slice
+from proofsweep.domain.text import printable
+from proofsweep.verify.leg_context import LegContext
+from proofsweep.verify.work import verify_slice
+from proofsweep.verify.worker_process import SHARDS_AT_ONCE, GrantedSlice, SliceResult
 from proofsweep.wiring.legs import LegHandle, verify_granted
 from proofsweep_tasks.dask_link import worker_link
 from proofsweep_tasks.end_states import state_of_error

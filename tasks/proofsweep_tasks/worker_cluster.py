@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 from prefect.settings import PREFECT_API_URL
 from prefect.task_runners import TaskRunner
 
-from proofsweep.errors import ConfigError, missing_extra
-from proofsweep.verify.leg.worker_process import SHARDS_AT_ONCE
+from proofsweep.domain.errors import ConfigError, missing_extra
+from proofsweep.verify.worker_process import SHARDS_AT_ONCE
 
 Runner = TaskRunner[Any]
 

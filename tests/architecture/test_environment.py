@@ -4,8 +4,8 @@ from pathlib import Path
 from .packages import PACKAGES, ROOT
 
 READERS = {
-    "proofsweep/settings/reading.py",
-    "proofsweep/files/open_bucket.py",  # whether a profile of the AWS tools is asked for
+    "proofsweep/config/reading.py",
+    "proofsweep/config/buckets.py",  # whether a profile of the AWS tools is asked for
     "cli/proofsweep_cli/embedded_server.py",  # Prefect's own variables, which are not our settings
     "cli/proofsweep_cli/make_prefect_tables.py",  # the same; a developer runs it
     "cli/proofsweep_cli/demo_command.py",  # it removes the settings of the person who runs the demo

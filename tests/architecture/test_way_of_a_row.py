@@ -12,8 +12,8 @@ from types import FrameType
 
 import pytest
 
-from proofsweep.settings.reading import load_settings
-from proofsweep.verify.leg.work import verify_slice, work_last
+from proofsweep.config.reading import load_settings
+from proofsweep.verify.work import verify_slice, work_last
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import claimed_next_leg
 from proofsweep.wiring.runs import plan_catalog

@@ -8,37 +8,37 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from proofsweep.catalog.preflight import SizeLimits
-from proofsweep.files.files import Files
-from proofsweep.model.bounds import Bounds
-from proofsweep.model.exchanges import Exchange
-from proofsweep.model.items import Mode, WorkItem
-from proofsweep.model.runs import Plan
-from proofsweep.model.tables import planned_items, schemas
-from proofsweep.model.tables.verdicts import RowContext
-from proofsweep.partner.keys import CurrentKey
-from proofsweep.partner.pacing.call_queue import CallQueue, ServiceHealth
-from proofsweep.partner.pacing.dispatcher import Dispatcher
-from proofsweep.partner.pacing.pacer import Pacer
-from proofsweep.partner.partner import Partner
-from proofsweep.partner.retry import RetryPolicy
-from proofsweep.partner.session import ClientContext, Session
-from proofsweep.partner.stop import StopSwitch
+from proofsweep.client.call_queue import CallQueue, ServiceHealth
+from proofsweep.client.client import Partner
+from proofsweep.client.keys import CurrentKey
+from proofsweep.client.pacer import Pacer
+from proofsweep.client.retry import RetryPolicy
+from proofsweep.client.scheduler import Dispatcher
+from proofsweep.client.session import ClientContext, Session
+from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.bounds import Bounds
+from proofsweep.domain.exchanges import Exchange
+from proofsweep.domain.items import Mode, WorkItem
+from proofsweep.domain.runs import Plan
+from proofsweep.sources.files import Files
+from proofsweep.sources.preflight import SizeLimits
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.journal import Journal
 from proofsweep.store.legs import Legs
 from proofsweep.store.past_answers import PastAnswers
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.verify.budget.budget_guard import BudgetGuard
-from proofsweep.verify.control.calls import ControlCalls
-from proofsweep.verify.control.control import Control
-from proofsweep.verify.control.evidence import KnownFiles
-from proofsweep.verify.control.source_control import SourceControl
-from proofsweep.verify.item.verify_item import VerifyContext
-from proofsweep.verify.leg.audit_trail import AuditTrail
-from proofsweep.verify.leg.heartbeat import Heartbeat
-from proofsweep.verify.leg.leg_context import LegContext, RemainingItems
-from proofsweep.verify.leg.workers import Workers
+from proofsweep.store.tables import planned_items, schemas
+from proofsweep.store.tables.verdicts import RowContext
+from proofsweep.verify.attribution import Control
+from proofsweep.verify.audit_trail import AuditTrail
+from proofsweep.verify.budget_guard import BudgetGuard
+from proofsweep.verify.calls import ControlCalls
+from proofsweep.verify.evidence import KnownFiles
+from proofsweep.verify.heartbeat import Heartbeat
+from proofsweep.verify.leg_context import LegContext, RemainingItems
+from proofsweep.verify.source_control import SourceControl
+from proofsweep.verify.verify_item import VerifyContext
+from proofsweep.verify.workers import Workers
 
 from .scripted_service import NOW, ScriptedService
 

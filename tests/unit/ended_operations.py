@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from proofsweep.contract.headers import AnswerHeaders
-from proofsweep.model.exchanges import Call, Exchange
-from proofsweep.model.operations import Operation
-from proofsweep.model.tables.columns import Row
+from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.domain.headers import AnswerHeaders
 from proofsweep.operations.operation_log import OperationLog
+from proofsweep.store.model_operations import Operation
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.tables.columns import Row
 
 
 def operation_named(operation_id: str, kind: str = "inventory", environment: str = "beta") -> Operation:

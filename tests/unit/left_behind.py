@@ -4,16 +4,16 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from proofsweep.contract.headers import AnswerHeaders
-from proofsweep.errors import ResultsError
-from proofsweep.model import layout
-from proofsweep.model.exchanges import Call, Exchange, Failure
-from proofsweep.model.runs import Plan
-from proofsweep.model.tables.columns import Row
-from proofsweep.model.tables.exchanges import exchange_row
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.exchanges import Call, Exchange, Failure
+from proofsweep.domain.headers import AnswerHeaders
+from proofsweep.domain.runs import Plan
+from proofsweep.store import layout
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.journal import Journal, Segments
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.tables.columns import Row
+from proofsweep.store.tables.exchanges import exchange_row
 
 from .scripted_service import NOW
 

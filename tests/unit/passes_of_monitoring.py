@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from proofsweep.alerts.monitor import ProbeBatch
-from proofsweep.model.exchanges import Call, Exchange
-from proofsweep.model.tables.probes import probe_row
+from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.probes import add_pass
+from proofsweep.store.tables.probes import probe_row
 
 from .ended_operations import call_of, operation_named
 

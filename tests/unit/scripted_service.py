@@ -12,11 +12,11 @@ from itertools import islice
 
 from pydantic import SecretStr
 
-from proofsweep.contract.headers import AnswerHeaders
-from proofsweep.model.exchanges import Call, Exchange, Failure
-from proofsweep.partner.connections import BROKEN_EXCHANGE
-from proofsweep.partner.messages import Reply, Request
-from proofsweep.partner.transport import Timeouts, Transport
+from proofsweep.client.connections import BROKEN_EXCHANGE
+from proofsweep.client.messages import Reply, Request
+from proofsweep.client.transport import Timeouts, Transport
+from proofsweep.domain.exchanges import Call, Exchange, Failure
+from proofsweep.domain.headers import AnswerHeaders
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

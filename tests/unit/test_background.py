@@ -5,8 +5,8 @@ from threading import Barrier
 
 import pytest
 
-from proofsweep.background import background_thread, some_at_once
-from proofsweep.partner.stop import StopSwitch
+from proofsweep.client.stop import StopSwitch
+from proofsweep.config.threads import background_thread, some_at_once
 
 from ..worlds.waiting import wait_for
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.durable import make_folder, sync_file, sync_folder
+from proofsweep.config.durable import make_folder, sync_file, sync_folder
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from proofsweep.alerts.events import (
     state_of_ending,
 )
 from proofsweep.alerts.rules import did_its_work
-from proofsweep.endings import ENDINGS, EndedBy
-from proofsweep.model.tables.runs import COLUMNS
+from proofsweep.domain.endings import ENDINGS, EndedBy
+from proofsweep.store.tables.runs import COLUMNS
 
 TABLES = Path(__file__).parents[2] / "docs" / "tables.md"
 

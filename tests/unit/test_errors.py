@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from proofsweep.errors import CallFailed, ProofsweepError, RunMustStop, SourceError
+from proofsweep.domain.errors import CallFailed, ProofsweepError, RunMustStop, SourceError
 
 RESET = datetime(2026, 12, 1, tzinfo=UTC)
 ANSWER = {"stage": "verify", "reason": "http_500", "status": 500, "code": "internal", "request_id": "req-1"}

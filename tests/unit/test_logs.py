@@ -9,7 +9,7 @@ from io import StringIO
 import pytest
 import structlog
 
-from proofsweep.logs import LOGGER, SENTENCES, Event, json_lines, log, set_up_logs
+from proofsweep.config.logs import LOGGER, SENTENCES, Event, json_lines, log, set_up_logs
 
 HTTP_LIBRARIES = ("httpx", "httpcore")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import UsageError
-from proofsweep.new_file import new_file
+from proofsweep.config.new_file import new_file
+from proofsweep.domain.errors import UsageError
 
 
 def write(path: Path, content: bytes = b"new") -> None:

@@ -10,13 +10,13 @@ import pyarrow as pa
 import pytest
 
 from proofsweep import results
-from proofsweep.answers.views.views import NAMES
-from proofsweep.errors import ResultsError
-from proofsweep.model.runs import Plan
-from proofsweep.model.tables.registry import TABLES
-from proofsweep.model.tables.schemas import SCHEMAS
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.runs import Plan
+from proofsweep.queries.views import NAMES
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store
+from proofsweep.store.tables.registry import TABLES
+from proofsweep.store.tables.schemas import SCHEMAS
 
 FIRST, SECOND = "20261120T100000Z_aaaaaa", "20261121T100000Z_bbbbbb"
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from proofsweep.text import ask_for, did_you_mean, markdown, printable, printable_json
+from proofsweep.domain.text import ask_for, did_you_mean, markdown, printable, printable_json
 
 HOSTILE = [
     ("a\nb", r"a\nb"),

@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from proofsweep.alerts.messages import Alert
 from proofsweep.alerts.send import Receivers
-from proofsweep.settings.reading import Settings, load_settings
+from proofsweep.config.reading import Settings, load_settings
 from proofsweep.wiring.engines import close_engines
 
 from .scripted_service import ScriptedService

@@ -22,29 +22,28 @@ import pyarrow as pa
 import pytest
 
 from proofsweep.alerts.events import ALERTED_STATES
-from proofsweep.answers.describe_run import describe_run
 from proofsweep.audit.prune import find_prunable, prune
-from proofsweep.catalog import open_catalog, preflight
-from proofsweep.endings import ENDINGS, EndedBy
-from proofsweep.errors import NameTaken, NothingDue, RunIsActive, RunMustStop, SourceError
-from proofsweep.files import moves
-from proofsweep.files.audio import AudioFile, open_audio
-from proofsweep.files.files import Files
-from proofsweep.ingest import dispose, records
-from proofsweep.logs import set_up_logs
-from proofsweep.model import ingest, lane, layout, progress, proofs, pruning, selection
-from proofsweep.model.bounds import Bounds
-from proofsweep.model.items import WorkItem
-from proofsweep.model.operations import Operation
-from proofsweep.model.runs import Plan
-from proofsweep.model.tables import planned_items, schemas
-from proofsweep.operations import operation_log, recover_sidecars
-from proofsweep.settings.reading import load_settings
-from proofsweep.store import bucket_store, folder_store, journal, lanes, legs, listings, operations, watches
+from proofsweep.client import lane
+from proofsweep.config.logs import set_up_logs
+from proofsweep.config.reading import load_settings
+from proofsweep.domain.bounds import Bounds
+from proofsweep.domain.endings import ENDINGS, EndedBy
+from proofsweep.domain.errors import NameTaken, NothingDue, RunIsActive, RunMustStop, SourceError
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.runs import Plan
+from proofsweep.ingest import dispose, records, rules, watches
+from proofsweep.operations import operation_log, recover_sidecars, results
+from proofsweep.queries.describe_run import describe_run
+from proofsweep.sources import moves, open_catalog, preflight, selection
+from proofsweep.sources.audio import AudioFile, open_audio
+from proofsweep.sources.files import Files
+from proofsweep.store import bucket_store, folder_store, journal, layout, legs, listings, operations, progress, pruning
+from proofsweep.store.model_operations import Operation
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import Store, open_store
-from proofsweep.verify.leg import note_leg, settle
-from proofsweep.verify.leg.work import verify_slice, work_last
+from proofsweep.store.tables import planned_items, schemas
+from proofsweep.verify import lanes, note_leg, settle
+from proofsweep.verify.work import verify_slice, work_last
 from proofsweep.wiring import operations as wired_operations
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import claimed_next_leg
@@ -144,7 +143,7 @@ def setting(name: str) -> object:
 
 def let_inventories_find(patch: pytest.MonkeyPatch, *states: dict[str, int]) -> None:
     """Let the next inventories find so many proofs of each state, without a call."""
-    found = (proofs.Inventory(operation_id="x", states=each) for each in states)
+    found = (results.Inventory(operation_id="x", states=each) for each in states)
     patch.setattr(wired_operations, "inventory_proofs", lambda *_: next(found))
 
 
@@ -179,7 +178,7 @@ def move_accepted_pair(results: Results, root: str, audio: bytes, sidecar: bytes
         results=results,
         watch=watches.Watch(results.store, "watched"),
         disposal=disposal,
-        rules=ingest.IngestRules(settle_seconds=1, pair_seconds=1, tries=1),
+        rules=rules.IngestRules(settle_seconds=1, pair_seconds=1, tries=1),
         environment="beta",
         supplier_tag="supplier",
         clock=lambda: datetime(2026, 11, 22, 12, tzinfo=UTC),
@@ -190,7 +189,7 @@ def move_accepted_pair(results: Results, root: str, audio: bytes, sidecar: bytes
         item = WorkItem(manifest_row=0, item_id="a", audio=f"{root}/in/a.wav", sidecar=f"{root}/in/a.sidecar")
         facts = {"audio_version": "v", "sidecar_version": "v", "audio_bytes": len(audio), "reason": None}
         digests = {"audio_sha256": sha256(audio).hexdigest(), "sidecar_sha256": sha256(sidecar).hexdigest()}
-        answer = ingest.PastAnswer(run_id="r", leg=1, item_id="a", outcome="accepted", **facts, **digests)  # type: ignore[arg-type]
+        answer = rules.PastAnswer(run_id="r", leg=1, item_id="a", outcome="accepted", **facts, **digests)  # type: ignore[arg-type]
         kept.of_answered([(item, answer)], ())
 
 

@@ -7,14 +7,14 @@ import pytest
 
 from proofsweep.alerts.ends import end_of_leg, end_of_pass
 from proofsweep.alerts.send import Gather
-from proofsweep.answers.describe_run import describe_run
-from proofsweep.model.exchanges import Call
-from proofsweep.model.ingest import PassReport
-from proofsweep.model.key_rotation import SecretBlocks
-from proofsweep.settings.reading import Settings, load_settings
+from proofsweep.config.reading import Settings, load_settings
+from proofsweep.domain.exchanges import Call
+from proofsweep.ingest.rules import PassReport
+from proofsweep.queries.describe_run import describe_run
+from proofsweep.store.key_rotation import SecretBlocks
 from proofsweep.store.legs import Legs
-from proofsweep.verify.leg.leg_session import supersede
-from proofsweep.verify.leg.work import verify_slice
+from proofsweep.verify.leg_session import supersede
+from proofsweep.verify.work import verify_slice
 from proofsweep.wiring import watching
 from proofsweep.wiring.engines import engine_for, utc_now
 from proofsweep.wiring.legs import claimed_next_leg

@@ -6,10 +6,10 @@ import pytest
 
 from proofsweep.alerts import monitor
 from proofsweep.alerts.monitor import probe_service
-from proofsweep.errors import ResultsError
-from proofsweep.model.exchanges import Call
-from proofsweep.partner.partner import Partner
-from proofsweep.settings.reading import Settings
+from proofsweep.client.client import Partner
+from proofsweep.config.reading import Settings
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.exchanges import Call
 from proofsweep.store.probes import read_probes
 from proofsweep.wiring import watching
 from proofsweep.wiring.stores import results_for

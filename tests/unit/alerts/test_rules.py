@@ -27,8 +27,8 @@ from proofsweep.alerts.rules import (
     rotated_key_ends,
     sunset_seen,
 )
-from proofsweep.endings import EndedBy
-from proofsweep.model.key_rotation import Rotation
+from proofsweep.domain.endings import EndedBy
+from proofsweep.store.key_rotation import Rotation
 
 
 def ended(flow: str, state: str, subject: str | None = None) -> FlowEnd:

@@ -12,7 +12,7 @@ from proofsweep.alerts.events import AlertKind
 from proofsweep.alerts.messages import Alert
 from proofsweep.alerts.send import Notifier, Receivers
 from proofsweep.alerts.told import attempts_in
-from proofsweep.errors import ConfigError
+from proofsweep.domain.errors import ConfigError
 from proofsweep.store.store import open_store
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -14,7 +14,7 @@ from proofsweep.alerts import send as alert_receivers
 from proofsweep.alerts.events import AlertKind
 from proofsweep.alerts.messages import Alert, quoted
 from proofsweep.alerts.send import Receivers, urls_in_file
-from proofsweep.errors import ConfigError
+from proofsweep.domain.errors import ConfigError
 
 from ...servers.alert_receivers import Mailbox, Webhook, mailbox, webhook
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proofsweep.model.runs import Plan
+from proofsweep.domain.runs import Plan
 
 from ...worlds.ended_runs import plan_of_run
 from ..wired import catalog, change, config, service, settings

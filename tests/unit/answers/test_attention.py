@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.answers.attention import attention_groups, named_files
-from proofsweep.answers.describe_run import describe_run
-from proofsweep.answers.run_status import NEED_ATTENTION, NamedFile
-from proofsweep.answers.views.selected_rows import SelectedRows
-from proofsweep.errors import UsageError
+from proofsweep.domain.errors import UsageError
+from proofsweep.queries.attention import attention_groups, named_files
+from proofsweep.queries.describe_run import describe_run
+from proofsweep.queries.run_status import NEED_ATTENTION, NamedFile
+from proofsweep.queries.selected_rows import SelectedRows
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store
 

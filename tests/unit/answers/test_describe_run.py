@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.answers.describe_run import (
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.runs import Plan, new_run_id
+from proofsweep.queries.describe_run import (
     describe_run,
     journalled_calls,
     newest_run,
@@ -15,14 +18,11 @@ from proofsweep.answers.describe_run import (
     unfinished_runs,
     unpublished_rows,
 )
-from proofsweep.endings import EndedBy
-from proofsweep.errors import ResultsError
-from proofsweep.model.layout import verdicts_name
-from proofsweep.model.runs import Plan, new_run_id
+from proofsweep.store.layout import verdicts_name
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store
-from proofsweep.verify.leg.note_leg import note_leg
+from proofsweep.verify.note_leg import note_leg
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ..left_behind import let_holder_die, write_journal, write_part

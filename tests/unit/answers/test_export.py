@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.answers.export import export, file_name_of
-from proofsweep.answers.letters import letter_texts
-from proofsweep.answers.views.selected_rows import SelectedRows
-from proofsweep.catalog.open_catalog import open_catalog
-from proofsweep.errors import ResultsError, UsageError
-from proofsweep.model.items import ManifestRow, WorkItem
-from proofsweep.model.proofs import cells_of
-from proofsweep.model.runs import Plan
-from proofsweep.model.tables import planned_items, schemas
+from proofsweep.domain.errors import ResultsError, UsageError
+from proofsweep.domain.items import ManifestRow, WorkItem
+from proofsweep.domain.runs import Plan
+from proofsweep.operations.results import cells_of
+from proofsweep.queries.selected_rows import SelectedRows
+from proofsweep.reports.export import export, file_name_of
+from proofsweep.reports.letters import letter_texts
+from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store
+from proofsweep.store.tables import planned_items, schemas
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.answers.describe_run import active_legs, describe_run
-from proofsweep.answers.follow_run import Waiting, heartbeats_of, only_active_run, stop_run
-from proofsweep.errors import ResultsError, UsageError
-from proofsweep.model.progress import LegProgress, OpenLeg
-from proofsweep.model.runs import Plan
+from proofsweep.domain.errors import ResultsError, UsageError
+from proofsweep.domain.runs import Plan
+from proofsweep.queries.describe_run import active_legs, describe_run
+from proofsweep.queries.follow_run import Waiting, heartbeats_of, only_active_run, stop_run
 from proofsweep.store import active_legs as stored
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.progress import LegProgress, OpenLeg
 from proofsweep.store.store import Store
 
 NOTHING = LegProgress(rows=4, finished_before=0, counts={})

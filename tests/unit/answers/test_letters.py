@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.answers.letters import letter_texts, name_for_supplier, shipped_template, tells_supplier
-from proofsweep.errors import ConfigError
-from proofsweep.model.reasons import REASONS, Reason
-from proofsweep.model.tables.columns import Row
+from proofsweep.domain.errors import ConfigError
+from proofsweep.domain.reasons import REASONS, Reason
+from proofsweep.reports.letters import letter_texts, name_for_supplier, shipped_template, tells_supplier
+from proofsweep.store.tables.columns import Row
 
 TEXTS = letter_texts()
 OURS = ("reject", "supplier", "--", "_", "run", "row", "proofsweep", "ineligible")

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import ResultsError
-from proofsweep.model.runs import INGEST
-from proofsweep.settings.reading import Settings
+from proofsweep.config.reading import Settings
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.runs import INGEST
 from proofsweep.wiring.stores import meant_run, results_for
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from proofsweep.answers.operation_lines import (
+from proofsweep.operations.lines import (
     json_of_rotation,
     line_of_erasures,
     line_of_inventory,
@@ -14,8 +14,8 @@ from proofsweep.answers.operation_lines import (
     lines_of_rotation,
     notes_of_inventory,
 )
-from proofsweep.model.proofs import Erasure, Inventory, NotesRefreshed, Recovered
-from proofsweep.model.tables.columns import Row
+from proofsweep.operations.results import Erasure, Inventory, NotesRefreshed, Recovered
+from proofsweep.store.tables.columns import Row
 
 from ..model.test_key_rotation import NOW, rotation
 

@@ -3,9 +3,9 @@
 from collections import Counter
 from datetime import UTC, datetime
 
-from proofsweep.answers.pass_lines import json_of_pass, line_of_pass, lines_of_unmoved, markdown_of_pass, messages_of
-from proofsweep.model.ingest import Decision, PassReport
-from proofsweep.model.tables.columns import Row
+from proofsweep.ingest.lines import json_of_pass, line_of_pass, lines_of_unmoved, markdown_of_pass, messages_of
+from proofsweep.ingest.rules import Decision, PassReport
+from proofsweep.store.tables.columns import Row
 
 
 def row(audio: str, outcome: str, reason: str | None = None, **cells: object) -> Row:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.answers import report_formats
-from proofsweep.answers.report_formats import CompletionReport, GroupedRows, ReportRow, write_csv
-from proofsweep.model.completion_report import own_header
+from proofsweep.reports import report_formats
+from proofsweep.reports.report_formats import CompletionReport, GroupedRows, ReportRow, write_csv
+from proofsweep.sources.completion_report import own_header
 
 OWN = own_header()
 

@@ -8,10 +8,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from proofsweep.answers import report_workbook
-from proofsweep.answers.report_formats import ReportRow
-from proofsweep.answers.report_workbook import write_xlsx
-from proofsweep.errors import UsageError
+from proofsweep.domain.errors import UsageError
+from proofsweep.reports import report_workbook
+from proofsweep.reports.report_formats import ReportRow
+from proofsweep.reports.report_workbook import write_xlsx
 
 from .test_report_formats import OWN, report_of, row_of
 

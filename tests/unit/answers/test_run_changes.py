@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.answers.run_changes import CHANGES_IN_ORDER, COLUMNS, Comparison, comparison_of, run_changes
-from proofsweep.errors import ResultsError, UsageError
-from proofsweep.model.runs import INGEST, Plan
-from proofsweep.model.tables.columns import Row
+from proofsweep.domain.errors import ResultsError, UsageError
+from proofsweep.domain.runs import INGEST, Plan
+from proofsweep.queries.changes import CHANGES_IN_ORDER, COLUMNS, Comparison, comparison_of, run_changes
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.tables.columns import Row
 
 from ...worlds.ended_nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, TUESDAY, WEDNESDAY, night
 from ...worlds.ended_runs import answered, end_leg, plan_of_run

@@ -8,16 +8,16 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from proofsweep.answers.store_status import QuotaStatus, StoreStatus, store_status
-from proofsweep.model.exchanges import Call
-from proofsweep.model.layout import heartbeat_name
-from proofsweep.model.progress import LegProgress
-from proofsweep.model.runs import Plan
-from proofsweep.model.tables import schemas
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.runs import Plan
+from proofsweep.queries.store_status import QuotaStatus, StoreStatus, store_status
 from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.layout import heartbeat_name
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.probes import add_pass
+from proofsweep.store.progress import LegProgress
+from proofsweep.store.tables import schemas
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 

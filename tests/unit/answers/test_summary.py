@@ -4,19 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from proofsweep.answers.run_status import Group, LegStatus, NamedFile, RunStatus
-from proofsweep.answers.summary import (
-    ENDINGS,
-    calls_of,
-    ending_of,
-    json_of,
-    line_of,
-    markdown_of,
-    notes_of,
-)
-from proofsweep.endings import EndedBy
-from proofsweep.model.runs import Plan
-from proofsweep.text import markdown
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.runs import Plan
+from proofsweep.domain.text import markdown
+from proofsweep.queries.run_status import Group, LegStatus, NamedFile, RunStatus
+from proofsweep.reports.run import ENDINGS, calls_of, ending_of, json_of, line_of, markdown_of, notes_of
 
 ACCEPTED = Group(outcome="accepted", verdict="valid", reason=None, rows=1, example="/music/0.wav")
 TAMPERED = Group(outcome="rejected", verdict="tampered", reason="tampered", rows=1, example="/music/1.wav")

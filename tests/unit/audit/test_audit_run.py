@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from proofsweep.audit.audit_run import Known, audit_run
-from proofsweep.model.findings import Checked, Findings
+from proofsweep.audit.findings import Checked, Findings
 from proofsweep.store.plans_and_parts import Results, parquet_of
 
 from ...worlds.audited_store import NOW, TWO_LEGS

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.audit import audit_store as module
-from proofsweep.audit.audit_store import audit_store, check_snapshot
-from proofsweep.errors import ResultsError
-from proofsweep.model.findings import Audit, Findings
+from proofsweep.audit import store as module
+from proofsweep.audit.findings import Audit, Findings
+from proofsweep.audit.store import audit_store, check_snapshot
+from proofsweep.domain.errors import ResultsError
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.verify.leg.note_leg import complete_snapshot
+from proofsweep.verify.note_leg import complete_snapshot
 
 from ...worlds.audited_store import NEWEST, TWO_LEGS, end_leg, planned
 

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from proofsweep.audit.audit_store import audit_store
-from proofsweep.model.exchanges import Call
-from proofsweep.model.findings import Audit
+from proofsweep.audit.findings import Audit
+from proofsweep.audit.store import audit_store
+from proofsweep.domain.exchanges import Call
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results, parquet_of
 

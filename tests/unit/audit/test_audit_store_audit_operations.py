@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.audit.audit_store import audit_store
-from proofsweep.model.tables.columns import Row
+from proofsweep.audit.store import audit_store
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.tables.columns import Row
 
 from ..ended_operations import call_of, leave_operation, operation_named
 

@@ -8,13 +8,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from proofsweep.audit.check_parts import PartAuditor, with_all_columns
+from proofsweep.audit.findings import Checked, Findings
 from proofsweep.audit.leg_receipts import LegReceipt, read_receipts
-from proofsweep.model.findings import Checked, Findings
-from proofsweep.model.pruning import PrunedObject
-from proofsweep.model.tables.schemas import SCHEMAS
 from proofsweep.store.plans_and_parts import Results, parquet_of
+from proofsweep.store.pruning import PrunedObject
 from proofsweep.store.receipts import Part
 from proofsweep.store.store import sha256_hex
+from proofsweep.store.tables.schemas import SCHEMAS
 
 from ...worlds.audited_store import NEWEST
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.audit.findings import Findings
 from proofsweep.audit.leg_receipts import check_chain, check_claims, leg_numbers, read_prunings, read_receipts
-from proofsweep.model.findings import Findings
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.prunings import prunings_of
 

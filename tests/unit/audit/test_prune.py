@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.answers.describe_run import describe_run, newest_runs, unfinished_runs
 from proofsweep.audit.prune import find_prunable, prune
-from proofsweep.errors import ResultsError
-from proofsweep.model.layout import exchanges_name, listed_name
-from proofsweep.model.pruning import Keep, Prunable
-from proofsweep.model.tables.columns import Row
+from proofsweep.domain.errors import ResultsError
+from proofsweep.queries.describe_run import describe_run, newest_runs, unfinished_runs
 from proofsweep.results import open_results
 from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.layout import exchanges_name, listed_name
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.run_index import RunIndex
+from proofsweep.store.pruning import Keep, Prunable
+from proofsweep.store.runs import RunIndex
 from proofsweep.store.snapshot import Snapshot
-from proofsweep.verify.leg.note_leg import complete_snapshot
+from proofsweep.store.tables.columns import Row
+from proofsweep.verify.note_leg import complete_snapshot
 
 from ...worlds.ended_runs import plan_of_run
 from ...worlds.year_old_store import (

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.audit.findings import Findings
 from proofsweep.audit.receipt_heads import ReceiptGraph, checked_head, read_graph
-from proofsweep.errors import UsageError
-from proofsweep.model.findings import Findings
+from proofsweep.domain.errors import UsageError
 from proofsweep.store.plans_and_parts import Results
 
 from ...worlds.audited_store import NEWEST, PRUNED, TWO_LEGS

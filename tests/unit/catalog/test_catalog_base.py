@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.catalog.catalog import CatalogBase, row_with_facts
-from proofsweep.errors import SourceError
-from proofsweep.model.items import FileFacts, Unlisted
-from proofsweep.model.reasons import Ineligible, Reason
+from proofsweep.domain.errors import SourceError
+from proofsweep.domain.items import FileFacts, Unlisted
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.sources.catalog import CatalogBase, row_with_facts
 
 
 @pytest.fixture

@@ -3,10 +3,10 @@
 import os
 from pathlib import Path
 
-from proofsweep.catalog.catalog import CatalogBase
-from proofsweep.catalog.cell_locations import CellLocations
-from proofsweep.catalog.file_lookup import FileLookup
-from proofsweep.files.files import Files
+from proofsweep.sources.catalog import CatalogBase
+from proofsweep.sources.cell_locations import CellLocations
+from proofsweep.sources.file_lookup import FileLookup
+from proofsweep.sources.files import Files
 
 
 def test_a_name_in_the_manifests_own_bytes_is_found(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from proofsweep.catalog.columns import Columns
-from proofsweep.model.reading import Reading
+from proofsweep.domain.reading import Reading
+from proofsweep.sources.columns import Columns
 
 
 @pytest.mark.parametrize(

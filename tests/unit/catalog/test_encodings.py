@@ -4,8 +4,8 @@ import io
 
 import pytest
 
-from proofsweep.catalog import encodings
-from proofsweep.catalog.encodings import Encoding, encoding_of
+from proofsweep.sources import encodings
+from proofsweep.sources.encodings import Encoding, encoding_of
 
 GERMAN = "audio;Künstler\nD:\\Musik\\Grüße.wav;Björk «Jóga» €\n"
 

@@ -7,15 +7,15 @@ from unicodedata import normalize
 
 import pytest
 
-from proofsweep.catalog.catalog import Cause
-from proofsweep.catalog.folder_scan import FolderScan
-from proofsweep.catalog.open_catalog import open_catalog
-from proofsweep.catalog.pairing import SidecarNames
-from proofsweep.errors import CatalogError
-from proofsweep.files.local_files import LocalFiles
-from proofsweep.files.source import Folder
-from proofsweep.model.reading import Reading
-from proofsweep.model.reasons import Ineligible, Reason
+from proofsweep.domain.errors import CatalogError
+from proofsweep.domain.reading import Reading
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.sources.catalog import Cause
+from proofsweep.sources.folder import FolderScan
+from proofsweep.sources.local_files import LocalFiles
+from proofsweep.sources.open_catalog import open_catalog
+from proofsweep.sources.pairing import SidecarNames
+from proofsweep.sources.source import Folder
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
 FRAME = b"\xff\xfb\x90\x00" + bytes(413)

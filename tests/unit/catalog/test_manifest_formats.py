@@ -16,14 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofsweep.catalog.encodings import Encoding
-from proofsweep.catalog.manifest_formats import (
-    ReadAs,
-    encoding_of_manifest,
-    manifest_words,
-    records_of,
-)
-from proofsweep.errors import CatalogError
+from proofsweep.domain.errors import CatalogError
+from proofsweep.sources.encodings import Encoding
+from proofsweep.sources.manifest_formats import ReadAs, encoding_of_manifest, manifest_words, records_of
 
 
 def written(folder: Path, name: str, content: bytes | str) -> str:

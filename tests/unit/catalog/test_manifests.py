@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 from xlsxwriter import Workbook
 
-from proofsweep.catalog.manifests import Manifests
-from proofsweep.catalog.open_catalog import open_catalog
-from proofsweep.catalog.preflight import SizeLimits, work_item_of
-from proofsweep.catalog.repeated_ids import RepeatedIds
-from proofsweep.errors import CatalogError
-from proofsweep.files.files import Files
-from proofsweep.model.items import ManifestRow, Mode
-from proofsweep.model.reading import Reading
-from proofsweep.model.reasons import Ineligible, Reason
+from proofsweep.domain.errors import CatalogError
+from proofsweep.domain.items import ManifestRow, Mode
+from proofsweep.domain.reading import Reading
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.sources.files import Files
+from proofsweep.sources.manifests import Manifests
+from proofsweep.sources.open_catalog import open_catalog
+from proofsweep.sources.preflight import SizeLimits, work_item_of
+from proofsweep.sources.repeated_ids import RepeatedIds
 
 
 def manifest(folder: Path, *contents: str, name: str = "m.csv") -> Manifests:

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from obstore.store import MemoryStore
 
-from proofsweep.catalog import object_lookup
-from proofsweep.catalog.object_lookup import ObjectLookup, prefixes_of
-from proofsweep.errors import SourceError
-from proofsweep.files.bucket_files import BucketFiles
-from proofsweep.model.items import FileFacts, Unlisted
-from proofsweep.model.reasons import Reason
+from proofsweep.domain.errors import SourceError
+from proofsweep.domain.items import FileFacts, Unlisted
+from proofsweep.domain.reasons import Reason
+from proofsweep.sources import object_lookup
+from proofsweep.sources.bucket_files import BucketFiles
+from proofsweep.sources.object_lookup import ObjectLookup, prefixes_of
 
 
 class CountedFiles(BucketFiles):

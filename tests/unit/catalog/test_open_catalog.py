@@ -9,11 +9,11 @@ import obstore
 import pytest
 from obstore.store import MemoryStore
 
-from proofsweep.catalog.catalog import Catalog
-from proofsweep.catalog.open_catalog import matches_of, open_catalog
-from proofsweep.catalog.other_files import is_list
-from proofsweep.errors import CatalogError
-from proofsweep.files.bucket_files import BucketFiles
+from proofsweep.domain.errors import CatalogError
+from proofsweep.sources.bucket_files import BucketFiles
+from proofsweep.sources.catalog import Catalog
+from proofsweep.sources.open_catalog import matches_of, open_catalog
+from proofsweep.sources.other_files import is_list
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
 

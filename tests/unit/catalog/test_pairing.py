@@ -5,8 +5,8 @@ from unicodedata import normalize
 
 import pytest
 
-from proofsweep.catalog.pairing import SidecarNames, Sidecars
-from proofsweep.model.reading import own_pattern
+from proofsweep.domain.reading import own_pattern
+from proofsweep.sources.pairing import SidecarNames, Sidecars
 
 DEFAULT = ("{name}.sidecar", "{stem}.sidecar")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proofsweep.catalog.cell_locations import MapHints, PathMaps
+from proofsweep.sources.cell_locations import MapHints, PathMaps
 
 MAPS = PathMaps(
     [("D:\\Musik", "/mnt/musik"), ("d:/musik/Alba/", "s3://alba"), (r"\\nas\audio", "/mnt/nas/"), ("/Volumes/M", "/m")]

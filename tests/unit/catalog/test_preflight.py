@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from proofsweep.catalog.preflight import SizeLimits, judge_content, judge_listing, judge_name, work_item_of
-from proofsweep.contract.limits import SLOT_BYTES
-from proofsweep.model.declared import Declared
-from proofsweep.model.formats import AudioFormat
-from proofsweep.model.items import FileFacts, ManifestRow, Mode
-from proofsweep.model.reasons import Ineligible, Reason
+from proofsweep.domain.declared import Declared
+from proofsweep.domain.items import FileFacts, ManifestRow, Mode
+from proofsweep.domain.limits import SLOT_BYTES
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.sources.formats import AudioFormat
+from proofsweep.sources.preflight import SizeLimits, judge_content, judge_listing, judge_name, work_item_of
 
 LIMITS = SizeLimits(pair=1000, sidecar=100)
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.catalog import row_choice
-from proofsweep.catalog.open_catalog import open_catalog
-from proofsweep.catalog.row_choice import RowChoice
-from proofsweep.errors import UsageError
-from proofsweep.model.items import ManifestRow
+from proofsweep.domain.errors import UsageError
+from proofsweep.domain.items import ManifestRow
+from proofsweep.sources import row_choice
+from proofsweep.sources.open_catalog import open_catalog
+from proofsweep.sources.row_choice import RowChoice
 
 from .hostile_conditions import HOSTILE
 

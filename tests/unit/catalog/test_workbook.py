@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from xlsxwriter import Workbook
 
-from proofsweep.catalog import workbook
-from proofsweep.catalog.workbook import sheet_rows
+from proofsweep.sources import workbook
+from proofsweep.sources.workbook import sheet_rows
 
 _TYPE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"

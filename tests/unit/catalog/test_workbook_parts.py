@@ -6,8 +6,8 @@ from zipfile import ZIP_DEFLATED, ZIP_LZMA, ZipFile
 
 import pytest
 
-from proofsweep.catalog import workbook_parts
-from proofsweep.catalog.workbook_parts import WorkbookArchive
+from proofsweep.sources import workbook_parts
+from proofsweep.sources.workbook_parts import WorkbookArchive
 
 
 def archive(content: bytes, kind: int = ZIP_DEFLATED) -> io.BytesIO:

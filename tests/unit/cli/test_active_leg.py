@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 from rich.console import Console
 
-from proofsweep.model.progress import LegProgress, OpenLeg, WaitsFor
-from proofsweep.model.runs import Claim
+from proofsweep.domain.runs import Claim
+from proofsweep.store.progress import LegProgress, OpenLeg, WaitsFor
 from proofsweep_cli.active_leg import active_leg_lines, followed, short_line, where_line
 
 CLAIM = Claim(host="night-1", boot="b", pid=7, process_started="1", claimed_at="2026-11-20T02:00:00+00:00")

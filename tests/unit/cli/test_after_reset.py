@@ -7,8 +7,8 @@ from threading import Timer, get_ident
 
 import pytest
 
-from proofsweep.answers.describe_run import describe_run
-from proofsweep.answers.run_status import RunStatus
+from proofsweep.queries.describe_run import describe_run
+from proofsweep.queries.run_status import RunStatus
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep_cli.screen import console

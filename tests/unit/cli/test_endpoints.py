@@ -4,8 +4,8 @@ from importlib.util import find_spec
 
 import typer
 
-from proofsweep.model.exchanges import Call
-from proofsweep.model.tables.schemas import SCHEMAS
+from proofsweep.domain.exchanges import Call
+from proofsweep.store.tables.schemas import SCHEMAS
 from proofsweep_cli.app import whole_app
 from proofsweep_cli.endpoints import USES, endpoints_table
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.endings import EndedBy
-from proofsweep.errors import RunMustStop
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import RunMustStop
 from proofsweep_cli.exit_codes import ExitCode, code_of_error, epilog, exit_codes_table
 
 PAGE = Path(__file__).parents[3] / "docs" / "command-line.md"

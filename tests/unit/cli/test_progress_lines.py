@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from proofsweep.model.progress import LegProgress, WaitsFor
+from proofsweep.store.progress import LegProgress, WaitsFor
 from proofsweep_cli.progress_lines import line_of, plain_line, rate_text
 
 AT = datetime(2026, 11, 20, 14, 3, 5)  # noqa: DTZ001 - a wall clock

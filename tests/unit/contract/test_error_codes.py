@@ -2,7 +2,7 @@
 
 import pytest
 
-from proofsweep.contract.error_codes import ErrorCode, meaning_of
+from proofsweep.domain.error_codes import ErrorCode, meaning_of
 
 
 @pytest.mark.parametrize(

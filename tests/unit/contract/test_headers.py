@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofsweep.contract.headers import AnswerHeaders
+from proofsweep.domain.headers import AnswerHeaders
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 NAMES = [

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofsweep.contract.lenient import (
+from proofsweep.domain.lenient import (
     canonical_json,
     count_of,
     flag_of,

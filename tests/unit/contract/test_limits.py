@@ -1,6 +1,6 @@
 """The contract's numbers are the contract's."""
 
-from proofsweep.contract import limits
+from proofsweep.domain import limits
 
 
 def test_the_slot_takes_65_mebibytes_and_not_65_million_bytes() -> None:

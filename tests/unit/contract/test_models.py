@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from proofsweep.contract import models
-from proofsweep.contract.models import Resource, VerifyResponse
+from proofsweep.domain import models
+from proofsweep.domain.models import Resource, VerifyResponse
 
 RESOURCES = [kind for kind in Resource.__subclasses__() if kind.__module__ == models.__name__]
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proofsweep.contract.verdicts import VERDICT_ACTIONS, Action, Verdict, action_for, is_accepted, is_contradictory
+from proofsweep.domain.verdicts import VERDICT_ACTIONS, Action, Verdict, action_for, is_accepted, is_contradictory
 
 THE_CONTRACT_S_TABLE = {
     "valid": "accept",

@@ -8,9 +8,9 @@ from pathlib import Path
 import httpcore
 import pytest
 
-from proofsweep.errors import RunMustStop, SourceError
-from proofsweep.files.asset_files import AssetFile, AssetFiles
-from proofsweep.model.items import FileFacts
+from proofsweep.domain.errors import RunMustStop, SourceError
+from proofsweep.domain.items import FileFacts
+from proofsweep.sources.asset_files import AssetFile, AssetFiles
 
 MOST = 10
 

@@ -9,13 +9,13 @@ import pytest
 import soundfile
 import tinytag
 
-from proofsweep.catalog.folder_scan import FolderScan
-from proofsweep.catalog.pairing import SidecarNames
-from proofsweep.errors import SourceError
-from proofsweep.files.audio import PIECE_BYTES, open_audio, read_sidecar
-from proofsweep.files.local_files import LocalFiles
-from proofsweep.model.formats import AudioFormat
-from proofsweep.model.reasons import Reason
+from proofsweep.domain.errors import SourceError
+from proofsweep.domain.reasons import Reason
+from proofsweep.sources.audio import PIECE_BYTES, open_audio, read_sidecar
+from proofsweep.sources.folder import FolderScan
+from proofsweep.sources.formats import AudioFormat
+from proofsweep.sources.local_files import LocalFiles
+from proofsweep.sources.pairing import SidecarNames
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
 SIZES = [len(WAVE), PIECE_BYTES - 1, PIECE_BYTES, PIECE_BYTES + 1, 3 * PIECE_BYTES]

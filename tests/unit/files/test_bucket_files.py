@@ -14,14 +14,14 @@ import obstore
 import pytest
 from obstore.store import MemoryStore, S3Store
 
-from proofsweep.errors import NameTaken, SourceError
-from proofsweep.files import bucket_folders
-from proofsweep.files.audio import open_audio, read_sidecar
-from proofsweep.files.bucket_files import LOOK_BYTES, PIECE_BYTES, BucketFile, BucketFiles, facts_of
-from proofsweep.files.bucket_folders import folders_below
-from proofsweep.files.source import Folder
-from proofsweep.model.items import FileFacts
-from proofsweep.model.reasons import Reason
+from proofsweep.domain.errors import NameTaken, SourceError
+from proofsweep.domain.items import FileFacts
+from proofsweep.domain.reasons import Reason
+from proofsweep.sources import bucket_folders
+from proofsweep.sources.audio import open_audio, read_sidecar
+from proofsweep.sources.bucket_files import LOOK_BYTES, PIECE_BYTES, BucketFile, BucketFiles, facts_of
+from proofsweep.sources.bucket_folders import folders_below
+from proofsweep.sources.source import Folder
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
 

@@ -10,11 +10,11 @@ import soundfile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofsweep.catalog.preflight import judge_content
-from proofsweep.files.audio import AudioFile, open_audio
-from proofsweep.files.source import OpenFile
-from proofsweep.model.formats import HEAD_BYTES, AudioFormat, format_of
-from proofsweep.model.items import FileFacts, Mode
+from proofsweep.domain.items import FileFacts, Mode
+from proofsweep.sources.audio import AudioFile, open_audio
+from proofsweep.sources.formats import HEAD_BYTES, AudioFormat, format_of
+from proofsweep.sources.preflight import judge_content
+from proofsweep.sources.source import OpenFile
 
 WAV, AIFF, CAF, MP3, M4A = (AudioFormat(name) for name in ("wav", "aiff", "caf", "mp3", "m4a"))
 UNKNOWN, FLAC, OGG = AudioFormat.UNKNOWN, AudioFormat.FLAC, AudioFormat.OGG

@@ -9,11 +9,11 @@ import obstore
 import pytest
 from obstore.store import MemoryStore
 
-from proofsweep.errors import SourceError
-from proofsweep.files import bucket_files
-from proofsweep.files.bucket_files import BucketFiles
-from proofsweep.files.files import Files
-from proofsweep.model.reasons import Reason
+from proofsweep.domain.errors import SourceError
+from proofsweep.domain.reasons import Reason
+from proofsweep.sources import bucket_files
+from proofsweep.sources.bucket_files import BucketFiles
+from proofsweep.sources.files import Files
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from typing import NoReturn
 
 import pytest
 
-from proofsweep.errors import ResourceShortage, SourceError
-from proofsweep.files.local_files import LocalFiles, LocalFolders
-from proofsweep.files.source import Folder
-from proofsweep.model.reasons import Ineligible, Reason
+from proofsweep.domain.errors import ResourceShortage, SourceError
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.sources.local_files import LocalFiles, LocalFolders
+from proofsweep.sources.source import Folder
 
 
 def test_facts_change_when_a_file_does(tmp_path: Path) -> None:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import SourceError
-from proofsweep.files import local_files
-from proofsweep.files.local_files import open_inside, outside_catalog
-from proofsweep.model.reasons import Reason
+from proofsweep.domain.errors import SourceError
+from proofsweep.domain.reasons import Reason
+from proofsweep.sources import local_files
+from proofsweep.sources.local_files import open_inside, outside_catalog
 
 
 @pytest.fixture

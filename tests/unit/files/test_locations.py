@@ -2,8 +2,8 @@
 
 import pytest
 
-from proofsweep.errors import CatalogError
-from proofsweep.files.locations import hint_for, is_within, one_line, path_of, path_within, url_of, without_secrets
+from proofsweep.config.locations import hint_for, is_within, one_line, path_of, path_within, url_of, without_secrets
+from proofsweep.domain.errors import CatalogError
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import NameTaken, SourceError
-from proofsweep.files.files import Files
-from proofsweep.files.moves import LocalMoves, Moves
+from proofsweep.domain.errors import NameTaken, SourceError
+from proofsweep.sources.files import Files
+from proofsweep.sources.moves import LocalMoves, Moves
 
 SHA256 = hashlib.sha256(b"audio").hexdigest()
 

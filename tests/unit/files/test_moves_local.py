@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import NameTaken, SourceError
-from proofsweep.files.local_files import LocalFiles
-from proofsweep.files.moves import LocalMoves
+from proofsweep.domain.errors import NameTaken, SourceError
+from proofsweep.sources.local_files import LocalFiles
+from proofsweep.sources.moves import LocalMoves
 
 CONTENT = [b"first ", b"second"]
 SHA256 = hashlib.sha256(b"".join(CONTENT)).hexdigest()

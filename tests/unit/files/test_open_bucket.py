@@ -7,7 +7,7 @@ import pytest
 from obstore import exceptions
 from obstore.store import AzureStore, GCSStore, S3Store
 
-from proofsweep.files.open_bucket import FAILURES, FailureKind, aws_credentials, failure_of, open_bucket
+from proofsweep.config.buckets import FAILURES, FailureKind, aws_credentials, failure_of, open_bucket
 
 
 @pytest.mark.parametrize(

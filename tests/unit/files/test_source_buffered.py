@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import SourceError
-from proofsweep.files.local_files import LocalFile, LocalFiles
-from proofsweep.files.source import buffered
-from proofsweep.model.reasons import Reason
+from proofsweep.domain.errors import SourceError
+from proofsweep.domain.reasons import Reason
+from proofsweep.sources.local_files import LocalFile, LocalFiles
+from proofsweep.sources.source import buffered
 
 CONTENT = bytes(range(256)) * 10_000
 

@@ -9,28 +9,28 @@ from zlib import crc32
 
 import pytest
 
-from proofsweep.catalog.catalog import Catalog
-from proofsweep.catalog.open_catalog import open_catalog
-from proofsweep.catalog.preflight import SizeLimits
-from proofsweep.endings import EndedBy
-from proofsweep.files.files import Files
-from proofsweep.files.moves import Moves
-from proofsweep.files.names import ListingRule
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.runs import Plan
 from proofsweep.ingest.dispose import Disposal
+from proofsweep.ingest.folder import Look, past_answers
 from proofsweep.ingest.ingest_pass import IngestPass
-from proofsweep.ingest.look import Look, past_answers
 from proofsweep.ingest.move_batches import BatchDisposal
 from proofsweep.ingest.records import Records
-from proofsweep.model import layout
-from proofsweep.model.ingest import IngestRules
-from proofsweep.model.runs import Plan
-from proofsweep.model.tables.columns import Row, empty_row
-from proofsweep.model.tables.verdicts import COLUMNS
+from proofsweep.ingest.rules import IngestRules
+from proofsweep.ingest.watches import Watch
+from proofsweep.sources.catalog import Catalog
+from proofsweep.sources.files import Files
+from proofsweep.sources.moves import Moves
+from proofsweep.sources.names import ListingRule
+from proofsweep.sources.open_catalog import open_catalog
+from proofsweep.sources.preflight import SizeLimits
+from proofsweep.store import layout
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.watches import Watch
-from proofsweep.verify.leg.settle import LegEnd, settle_leg
-from proofsweep.verify.plan.plan_run import PlanRequest, plan_run
+from proofsweep.store.tables.columns import Row, empty_row
+from proofsweep.store.tables.verdicts import COLUMNS
+from proofsweep.verify.plan_run import PlanRequest, plan_run
+from proofsweep.verify.settle import LegEnd, settle_leg
 
 from ...worlds.ddex_messages import Sending, Track, put_release, sent
 

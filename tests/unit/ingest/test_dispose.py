@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import SourceError
-from proofsweep.files.files import Files
-from proofsweep.files.moves import Moves
+from proofsweep.domain.errors import SourceError
+from proofsweep.domain.items import WorkItem
 from proofsweep.ingest.dispose import Disposal, DisposalResult, at_once
-from proofsweep.model.ingest import Disposition, PastAnswer
-from proofsweep.model.items import WorkItem
-from proofsweep.model.moves import FileMove, Move, MovedItem
+from proofsweep.ingest.moves import FileMove, Move, MovedItem
+from proofsweep.ingest.rules import Disposition, PastAnswer
+from proofsweep.sources.files import Files
+from proofsweep.sources.moves import Moves
 
 DIGESTS = {"audio_sha256": hashlib.sha256(b"audio").hexdigest(), "sidecar_sha256": hashlib.sha256(b"proof").hexdigest()}
 VERSIONS = {"audio_version": "v", "sidecar_version": "v"}

@@ -5,14 +5,14 @@ from typing import NoReturn
 
 import pytest
 
-from proofsweep.errors import SourceError
-from proofsweep.files.moves import LocalMoves
-from proofsweep.model.ingest import Decision
-from proofsweep.model.items import FileFacts
-from proofsweep.model.reasons import Reason
-from proofsweep.model.runs import INGEST
+from proofsweep.domain.errors import SourceError
+from proofsweep.domain.items import FileFacts
+from proofsweep.domain.reasons import Reason
+from proofsweep.domain.runs import INGEST
+from proofsweep.ingest.rules import Decision
+from proofsweep.ingest.watches import Watch
+from proofsweep.sources.moves import LocalMoves
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.watches import Watch
 
 from ...worlds.killed_lines import Killed
 from .conftest import WAV, Watched

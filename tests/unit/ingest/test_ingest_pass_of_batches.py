@@ -7,13 +7,13 @@ from zlib import crc32
 
 import pytest
 
-from proofsweep.errors import SourceError
-from proofsweep.files.moves import LocalMoves
+from proofsweep.domain.errors import SourceError
+from proofsweep.domain.items import FileFacts
+from proofsweep.domain.tags import tags_of
 from proofsweep.ingest.records import Records
-from proofsweep.model.ingest import Decision
-from proofsweep.model.items import FileFacts
-from proofsweep.model.tags import tags_of
-from proofsweep.store.watches import Watch
+from proofsweep.ingest.rules import Decision
+from proofsweep.ingest.watches import Watch
+from proofsweep.sources.moves import LocalMoves
 
 from ...worlds.ddex_messages import SENDER, Sending, batch_manifest, purge
 from ...worlds.killed_lines import Killed

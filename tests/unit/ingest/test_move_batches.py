@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.catalog.deliveries.message_files import Release
-from proofsweep.catalog.preflight import SizeLimits, work_item_of
-from proofsweep.files.files import Files
-from proofsweep.files.moves import Moves
-from proofsweep.ingest.batches import BatchRow, DeliveredBatch
+from proofsweep.domain.items import ManifestRow, WorkItem
+from proofsweep.ingest.deliveries import BatchRow, DeliveredBatch
 from proofsweep.ingest.dispose import Disposal, DisposalResult
 from proofsweep.ingest.move_batches import BatchDisposal
-from proofsweep.model.ingest import Decision, Disposition, PastAnswer
-from proofsweep.model.items import ManifestRow, WorkItem
-from proofsweep.model.moves import Move
+from proofsweep.ingest.moves import Move
+from proofsweep.ingest.rules import Decision, Disposition, PastAnswer
+from proofsweep.sources.files import Files
+from proofsweep.sources.message_files import Release
+from proofsweep.sources.moves import Moves
+from proofsweep.sources.preflight import SizeLimits, work_item_of
 
 ANSWER = PastAnswer(**dict.fromkeys(PastAnswer.__slots__))  # type: ignore[arg-type]  # only some cells matter
 FILES = ["manifest.xml", "r1/a.wav", "r1/r1.xml", "r2/b.wav", "r2/r2.xml"]

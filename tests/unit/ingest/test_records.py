@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.model.tables import ingest
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.tables import ingest
 
 from ...worlds.killed_passes import (
     KilledMove,

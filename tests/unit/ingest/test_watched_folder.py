@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import CatalogError, ConfigError, RunIsActive, UsageError
+from proofsweep.config.reading import load_settings
+from proofsweep.domain.errors import CatalogError, ConfigError, RunIsActive, UsageError
 from proofsweep.ingest.watched_folder import WatchedFolder
-from proofsweep.model.selection import Selection
-from proofsweep.settings.reading import load_settings
+from proofsweep.sources.selection import Selection
 from proofsweep.wiring.watching import watched_folder
 
 

@@ -5,8 +5,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from proofsweep.errors import UsageError
-from proofsweep.model.bounds import Bounds, closing_of, duration_of, instant_of, left_of
+from proofsweep.domain.bounds import Bounds, closing_of, duration_of, instant_of, left_of
+from proofsweep.domain.errors import UsageError
 
 BERLIN = ZoneInfo("Europe/Berlin")
 

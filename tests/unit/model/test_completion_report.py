@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofsweep.model.completion_report import CELLS, RUN_COLUMN, defused, own_cells, own_columns, own_header, restored
+from proofsweep.sources.completion_report import (
+    CELLS,
+    RUN_COLUMN,
+    defused,
+    own_cells,
+    own_columns,
+    own_header,
+    restored,
+)
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+49", "-5", "@SUM(A1)", "\t1", "\r1", "\n1", "'=1", '"=1', "＝1"])  # noqa: RUF001

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proofsweep.model.coverage import Coverage
+from proofsweep.verify.coverage import Coverage
 
 
 @pytest.mark.parametrize(

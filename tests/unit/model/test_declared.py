@@ -5,7 +5,7 @@ import hashlib
 
 import pytest
 
-from proofsweep.model.declared import ALGORITHMS, Declared, algorithm_named, declared_from, declared_json, hex_digest
+from proofsweep.domain.declared import ALGORITHMS, Declared, algorithm_named, declared_from, declared_json, hex_digest
 
 
 @pytest.mark.parametrize(

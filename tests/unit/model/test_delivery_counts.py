@@ -1,6 +1,6 @@
 """What was found of deliveries is one line."""
 
-from proofsweep.model.delivery_counts import DeliveryCounts
+from proofsweep.sources.delivery_counts import DeliveryCounts
 
 
 def test_all_that_was_found_is_said() -> None:

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from proofsweep.contract.headers import AnswerHeaders
-from proofsweep.model.exchanges import Call, Exchange, Failure, is_spent_slot, is_transient, may_be_outage
+from proofsweep.domain.exchanges import Call, Exchange, Failure, is_spent_slot, is_transient, may_be_outage
+from proofsweep.domain.headers import AnswerHeaders
 
 
 def exchange(call: Call, status: int | None, failure: Failure | None = None, *, bytes_sent: int | None = 0) -> Exchange:

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from proofsweep.model.bounds import Bounds
-from proofsweep.model.forecast import Need, Quota, calls_of_row, cost_of_row, forecast
-from proofsweep.model.leg_speed import Bind, Means, Measurement
+from proofsweep.domain.bounds import Bounds
+from proofsweep.verify.forecast import Need, Quota, calls_of_row, cost_of_row, forecast
+from proofsweep.verify.leg_speed import Bind, Means, Measurement
 
 NOW = datetime(2026, 11, 20, 21, 0, tzinfo=UTC)
 DECEMBER = datetime(2026, 12, 1, tzinfo=UTC)

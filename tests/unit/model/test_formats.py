@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from proofsweep.model.formats import HEAD_BYTES, AudioFormat, format_of, tag_bytes, unlisted_audio
+from proofsweep.sources.formats import HEAD_BYTES, AudioFormat, format_of, tag_bytes, unlisted_audio
 
 MP3_FRAME = b"\xff\xfb\x90\x00" + bytes(413)  # MPEG 1 layer III, 128 kbit/s at 44.1 kHz: 417 bytes
 MPEG_2_FRAME = b"\xff\xf3\x40\x00" + bytes(204)  # MPEG 2 layer III, 32 kbit/s at 22.05 kHz needs 104

@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from proofsweep.model.ingest import (
+from proofsweep.domain.items import FileFacts, ManifestRow
+from proofsweep.ingest.rules import (
     Decision,
     IngestRules,
     PastAnswer,
@@ -18,7 +19,6 @@ from proofsweep.model.ingest import (
     sighted,
     supplier_of,
 )
-from proofsweep.model.items import FileFacts, ManifestRow
 from proofsweep.store.watched import watch_id
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from proofsweep.model.ingest import PastAnswer, is_answer_in_batch
-from proofsweep.model.items import FileFacts, ManifestRow
-from proofsweep.model.reasons import Ineligible, Reason
+from proofsweep.domain.items import FileFacts, ManifestRow
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.ingest.rules import PastAnswer, is_answer_in_batch
 
 ANSWER = replace(
     PastAnswer(**dict.fromkeys(PastAnswer.__slots__)),  # type: ignore[arg-type]  # the others do not matter

@@ -4,15 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofsweep.model.items import (
-    ManifestRow,
-    WorkItem,
-    item_id_of,
-    printable,
-    raw_bytes,
-    relative_path_of,
-)
-from proofsweep.model.reasons import Ineligible, Reason
+from proofsweep.domain.items import ManifestRow, WorkItem, item_id_of, printable, raw_bytes, relative_path_of
+from proofsweep.domain.reasons import Ineligible, Reason
 
 
 def test_the_manifests_own_id_names_the_item() -> None:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from proofsweep.model.key_rotation import Rotation, RotationIntent, is_recent, why_conflict
+from proofsweep.store.key_rotation import Rotation, RotationIntent, is_recent, why_conflict
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 INTENT = RotationIntent(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proofsweep.model.lane import LanePriority, Member, fair_rates, keeper_of
+from proofsweep.client.lane import LanePriority, Member, fair_rates, keeper_of
 
 INGEST, VERIFY = LanePriority.INGEST, LanePriority.VERIFY
 

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from proofsweep.model import layout
+from proofsweep.store import layout
 
 DAY = date(2026, 11, 20)
 RUN = "20261120T120000Z_ab12"

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from proofsweep.model.leg_speed import Bind, LegSpeed, Means, Measurement, speed_of
+from proofsweep.verify.leg_speed import Bind, LegSpeed, Means, Measurement, speed_of
 
 LEG = Measurement(rows=100, seconds=50.0, calls=202)
 

@@ -1,6 +1,6 @@
 """Where files go that are moved together."""
 
-from proofsweep.model.moves import folders_of, targets_of
+from proofsweep.ingest.moves import folders_of, targets_of
 
 
 def test_a_file_keeps_its_place_below_the_target_and_a_pair_its_names() -> None:

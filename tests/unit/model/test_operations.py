@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
-from proofsweep.model.exchanges import Call
-from proofsweep.model.operations import CallCounts
+from proofsweep.domain.exchanges import Call
+from proofsweep.store.model_operations import CallCounts
 
 LATE = datetime(2026, 11, 20, 23, 59, 59, tzinfo=UTC)
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from proofsweep.contract.models import VerifyResponse
-from proofsweep.model.outcomes import Accepted, Answer, Rejected, outcome_of
-from proofsweep.model.reasons import Reason
+from proofsweep.domain.models import VerifyResponse
+from proofsweep.domain.outcomes import Accepted, Answer, Rejected, outcome_of
+from proofsweep.domain.reasons import Reason
 
 
 def answer(*, good: bool, verdict: str) -> Answer:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from proofsweep.model.progress import LegProgress, WaitsFor, progress_in
+from proofsweep.store.progress import LegProgress, WaitsFor, progress_in
 
 PAUSED_UNTIL = datetime(2026, 11, 20, 3, 12, tzinfo=UTC)
 PROGRESS = LegProgress(

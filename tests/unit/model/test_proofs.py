@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from proofsweep.errors import UsageError
-from proofsweep.model.proofs import Erasure, Inventory, cells_of, counts_of, proof_list
+from proofsweep.domain.errors import UsageError
+from proofsweep.operations.results import Erasure, Inventory, cells_of, counts_of, proof_list
 
 
 def test_what_is_not_listed_is_not_counted_as_listed() -> None:

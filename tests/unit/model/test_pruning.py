@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from proofsweep.errors import UsageError
-from proofsweep.model.pruning import days_of, ended_at, old_runs
-from proofsweep.model.run_records import LegRecord, RunRecord
+from proofsweep.domain.errors import UsageError
+from proofsweep.store.pruning import days_of, ended_at, old_runs
+from proofsweep.store.run_records import LegRecord, RunRecord
 
 from ...worlds.ended_runs import plan_of_run
 

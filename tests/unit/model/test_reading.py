@@ -2,9 +2,9 @@
 
 import pytest
 
-from proofsweep.errors import UsageError
-from proofsweep.model.reading import Reading, checksums_of, columns_of, encoding_named, path_maps_of
-from proofsweep.model.selection import Selection
+from proofsweep.domain.errors import UsageError
+from proofsweep.domain.reading import Reading, checksums_of, columns_of, encoding_named, path_maps_of
+from proofsweep.sources.selection import Selection
 
 
 def test_a_column_is_named_for_each_role() -> None:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from proofsweep.contract.verdicts import Verdict
-from proofsweep.model.reason_entries import ReasonEntry
-from proofsweep.model.reasons import REASONS
+from proofsweep.domain.reason_entries import ReasonEntry
+from proofsweep.domain.reasons import REASONS
+from proofsweep.domain.verdicts import Verdict
 
 # Chosen: what fits on one line of a phone's screen with the number of files.
 _LONGEST_CLAUSE = 60

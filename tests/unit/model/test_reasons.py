@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.contract.verdicts import Verdict
-from proofsweep.model.ingest import is_final
-from proofsweep.model.reason_entries import AtFault, Heals, ReasonEntry
-from proofsweep.model.reasons import REASONS, SOURCE_REASONS, Reason, about, plain_words_for, remedy_for
+from proofsweep.domain.reason_entries import AtFault, Heals, ReasonEntry
+from proofsweep.domain.reasons import REASONS, SOURCE_REASONS, Reason, about, plain_words_for, remedy_for
+from proofsweep.domain.verdicts import Verdict
+from proofsweep.ingest.rules import is_final
 
 CATALOGS = Path(__file__).parents[3] / "docs" / "catalogs.md"
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from proofsweep.model.run_records import LegRecord, RunRecord, epoch_at
+from proofsweep.store.run_records import LegRecord, RunRecord, epoch_at
 
 from ...worlds.ended_runs import plan_of_run
 

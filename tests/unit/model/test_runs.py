@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
-from proofsweep.model.runs import (
+from proofsweep.domain.runs import (
     ClockReading,
     Plan,
     Slice,

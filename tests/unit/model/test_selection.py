@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from proofsweep.errors import UsageError
-from proofsweep.model.selection import ANY_AGE, Selection
+from proofsweep.domain.errors import UsageError
+from proofsweep.sources.selection import ANY_AGE, Selection
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from proofsweep.errors import UsageError
-from proofsweep.model.tags import known_tag, spellings_by_key, tag_named, tag_of, unified
+from proofsweep.domain.errors import UsageError
+from proofsweep.domain.tags import known_tag, spellings_by_key, tag_named, tag_of, unified
 
 
 @pytest.mark.parametrize(

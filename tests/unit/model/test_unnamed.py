@@ -2,8 +2,8 @@
 
 import pytest
 
-from proofsweep.model.exchanges import Call
-from proofsweep.model.unnamed import unnamed_in
+from proofsweep.client.unnamed import unnamed_in
+from proofsweep.domain.exchanges import Call
 
 VERIFIED = {"good": True, "verdict": "valid", "proofId": "p", "song": "s", "issuedAt": 1, "classification": "human"}
 GRADE = {"human": 1, "ai": 0, "unknown": 0, "riskCategory": "low", "rubricVersion": "1"}

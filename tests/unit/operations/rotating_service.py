@@ -6,21 +6,21 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from proofsweep.contract.headers import AnswerHeaders
-from proofsweep.model.exchanges import Call, Exchange
-from proofsweep.model.key_rotation import RotationIntent
-from proofsweep.model.operations import Operation
-from proofsweep.operations.key_stores import FileKeyStore
+from proofsweep.client.call_queue import CallQueue, ServiceHealth
+from proofsweep.client.client import Partner
+from proofsweep.client.keys import CurrentKey, fingerprint, key_file
+from proofsweep.client.messages import Reply, Request
+from proofsweep.client.pacer import Pacer
+from proofsweep.client.scheduler import Dispatcher
+from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.domain.headers import AnswerHeaders
+from proofsweep.operations.key_store import FileKeyStore
 from proofsweep.operations.operation_log import RotationLog
-from proofsweep.operations.rotate_key import Rotated, RotateKey
-from proofsweep.partner.keys import CurrentKey, fingerprint, key_file
-from proofsweep.partner.messages import Reply, Request
-from proofsweep.partner.pacing.call_queue import CallQueue, ServiceHealth
-from proofsweep.partner.pacing.dispatcher import Dispatcher
-from proofsweep.partner.pacing.pacer import Pacer
-from proofsweep.partner.partner import Partner
-from proofsweep.partner.stop import StopSwitch
+from proofsweep.operations.rotate import Rotated, RotateKey
 from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.key_rotation import RotationIntent
+from proofsweep.store.model_operations import Operation
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.rotations import Rotations

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import ResultsError, RunMustStop
-from proofsweep.model.exchanges import Call
-from proofsweep.partner.partner import Partner
-from proofsweep.partner.stop import StopSwitch
+from proofsweep.client.client import Partner
+from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.errors import ResultsError, RunMustStop
+from proofsweep.domain.exchanges import Call
 
 from ...worlds.killed_lines import is_whole_after
 from ..scripted_service import Scripted, ScriptedService

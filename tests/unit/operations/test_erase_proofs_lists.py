@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import RunMustStop, UsageError
-from proofsweep.model.exchanges import Call
-from proofsweep.settings.reading import Settings
+from proofsweep.config.reading import Settings
+from proofsweep.domain.errors import RunMustStop, UsageError
+from proofsweep.domain.exchanges import Call
 from proofsweep.store.operations import Operations
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.operations import erase_proofs, names_of, read_proof_list

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from proofsweep.errors import ConfigError
-from proofsweep.model.key_rotation import SecretBlocks
-from proofsweep.operations import key_stores
-from proofsweep.operations.key_stores import BlockKeyStore, FileKeyStore, KeyStore
-from proofsweep.partner import keys
-from proofsweep.partner.keys import key_file
+from proofsweep.client import keys
+from proofsweep.client.keys import key_file
+from proofsweep.domain.errors import ConfigError
+from proofsweep.operations import key_store as key_stores
+from proofsweep.operations.key_store import BlockKeyStore, FileKeyStore, KeyStore
+from proofsweep.store.key_rotation import SecretBlocks
 
 OLD, NEW = SecretStr("pk_old"), SecretStr("pk_new")
 

@@ -4,11 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from proofsweep.errors import CallFailed
-from proofsweep.model.exchanges import Call
-from proofsweep.model.key_rotation import Rotation
-from proofsweep.operations.rotate_key import list_keys
-from proofsweep.partner.partner import Partner
+from proofsweep.client.client import Partner
+from proofsweep.domain.errors import CallFailed
+from proofsweep.domain.exchanges import Call
+from proofsweep.operations.rotate import list_keys
+from proofsweep.store.key_rotation import Rotation
 
 from ..scripted_service import NOW, Scripted, ScriptedService
 

@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from proofsweep.model.exchanges import Call
-from proofsweep.model.key_rotation import RotationIntent
+from proofsweep.domain.exchanges import Call
 from proofsweep.operations.operation_log import RotationLog
 from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.key_rotation import RotationIntent
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
 

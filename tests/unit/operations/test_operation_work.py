@@ -2,11 +2,11 @@
 
 import pytest
 
-from proofsweep.errors import CallFailed, ConfigError, RunMustStop
-from proofsweep.model.exchanges import Call
-from proofsweep.model.operations import OperationKind
+from proofsweep.config.reading import Settings
+from proofsweep.domain.errors import CallFailed, ConfigError, RunMustStop
+from proofsweep.domain.exchanges import Call
 from proofsweep.operations.operation_work import operation_begun
-from proofsweep.settings.reading import Settings
+from proofsweep.store.model_operations import OperationKind
 from proofsweep.store.operations import Operations
 from proofsweep.wiring.operations import operation_context
 from proofsweep.wiring.stores import results_for

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.endings import EndedBy
-from proofsweep.errors import CallFailed, RunMustStop
+from proofsweep.client.client import Partner
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import CallFailed, RunMustStop
 from proofsweep.operations.operation_log import OperationLog
 from proofsweep.operations.operation_work import CallBudget, OutageGuard
-from proofsweep.partner.partner import Partner
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results

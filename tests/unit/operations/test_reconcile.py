@@ -5,17 +5,17 @@ from itertools import count
 
 import pytest
 
-from proofsweep.contract.models import ProofSummary
-from proofsweep.errors import CallFailed, RunMustStop
-from proofsweep.model.exchanges import Call
-from proofsweep.model.tables.columns import Row
-from proofsweep.model.tables.proofs import COLUMNS
-from proofsweep.operations import reconcile
+from proofsweep.client.client import Partner
+from proofsweep.domain.errors import CallFailed, RunMustStop
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.models import ProofSummary
+from proofsweep.operations import inventory
+from proofsweep.operations.inventory import ProofListing, arrow_of, compared_masters, reconciled, take_inventory
 from proofsweep.operations.operation_log import OperationLog
-from proofsweep.operations.reconcile import ProofListing, arrow_of, compared_masters, reconciled, take_inventory
-from proofsweep.partner.partner import Partner
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.tables.columns import Row
+from proofsweep.store.tables.proofs import COLUMNS
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ..ended_operations import operation_named
@@ -176,7 +176,7 @@ def test_new_cursors_without_new_proofs_end_too(partner: Partner, service: Scrip
 
 def test_the_pages_are_bounded(partner: Partner, service: ScriptedService, monkeypatch: pytest.MonkeyPatch) -> None:
     """Even if each brings something new."""
-    monkeypatch.setattr(reconcile, "_MOST_PAGES", 3)
+    monkeypatch.setattr(inventory, "_MOST_PAGES", 3)
     service.script[Call.PROOFS] = [page(str(number), cursor=str(number)) for number in range(4)]
     listing = ProofListing(partner)
 

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import NameTaken, RunMustStop
-from proofsweep.files.files import Files
-from proofsweep.model.exchanges import Call
-from proofsweep.model.tables import recoveries
-from proofsweep.model.tables.columns import Row
+from proofsweep.client.client import Partner
+from proofsweep.domain.errors import NameTaken, RunMustStop
+from proofsweep.domain.exchanges import Call
 from proofsweep.operations.operation_log import OperationLog
 from proofsweep.operations.operation_work import CallBudget, OutageGuard
 from proofsweep.operations.recover_sidecars import ProvenItem, SidecarRecovery
-from proofsweep.partner.partner import Partner
+from proofsweep.sources.files import Files
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.tables import recoveries
+from proofsweep.store.tables.columns import Row
 
 from ..ended_operations import operation_named
 from ..scripted_service import NOW, Scripted, ScriptedService

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import ConfigError, UsageError
-from proofsweep.model.exchanges import Call
-from proofsweep.model.proofs import RecoveryRequest
-from proofsweep.model.tables import recoveries
-from proofsweep.settings.reading import Settings
+from proofsweep.config.reading import Settings
+from proofsweep.domain.errors import ConfigError, UsageError
+from proofsweep.domain.exchanges import Call
+from proofsweep.operations.results import RecoveryRequest
 from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.tables import recoveries
 from proofsweep.store.watched import ingest_store, watch_id
 from proofsweep.wiring.operations import inventory_proofs, recover_sidecars
 from proofsweep.wiring.stores import results_for

@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import RunMustStop
-from proofsweep.model.exchanges import Call
-from proofsweep.model.tables.columns import Row
-from proofsweep.operations import refresh_notes as refresh
+from proofsweep.client.client import Partner
+from proofsweep.config.reading import Settings
+from proofsweep.domain.errors import RunMustStop
+from proofsweep.domain.exchanges import Call
+from proofsweep.operations import notes as refresh
+from proofsweep.operations.notes import Note, NoteRefresh, wanted_notes
 from proofsweep.operations.operation_log import OperationLog
 from proofsweep.operations.operation_work import CallBudget, OutageGuard
-from proofsweep.operations.refresh_notes import Note, NoteRefresh, wanted_notes
-from proofsweep.partner.partner import Partner
-from proofsweep.settings.reading import Settings
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.tables.columns import Row
 from proofsweep.wiring.operations import refresh_interpretations
 from proofsweep.wiring.stores import results_for
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import CallFailed, ConfigError, ResultsError, RotationUnfinished, RunMustStop
-from proofsweep.model.exchanges import Call
-from proofsweep.partner.partner import Partner
+from proofsweep.client.client import Partner
+from proofsweep.domain.errors import CallFailed, ConfigError, ResultsError, RotationUnfinished, RunMustStop
+from proofsweep.domain.exchanges import Call
 
 from ...worlds.killed_lines import is_whole_after
 from ..scripted_service import NOW, Scripted, ScriptedService

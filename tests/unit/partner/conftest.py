@@ -17,18 +17,18 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from proofsweep.contract.models import UploadResponse
-from proofsweep.model.exchanges import Exchange
-from proofsweep.model.items import FileFacts
-from proofsweep.partner.keys import CurrentKey, key_file
-from proofsweep.partner.pacing.call_queue import CallQueue, ServiceHealth
-from proofsweep.partner.pacing.dispatcher import Dispatcher
-from proofsweep.partner.pacing.pacer import Pacer
-from proofsweep.partner.partner import Partner
-from proofsweep.partner.retry import RetryPolicy
-from proofsweep.partner.session import ClientContext, Session
-from proofsweep.partner.stop import StopSwitch
-from proofsweep.partner.transport import Timeouts, Transport
+from proofsweep.client.call_queue import CallQueue, ServiceHealth
+from proofsweep.client.client import Partner
+from proofsweep.client.keys import CurrentKey, key_file
+from proofsweep.client.pacer import Pacer
+from proofsweep.client.retry import RetryPolicy
+from proofsweep.client.scheduler import Dispatcher
+from proofsweep.client.session import ClientContext, Session
+from proofsweep.client.stop import StopSwitch
+from proofsweep.client.transport import Timeouts, Transport
+from proofsweep.domain.exchanges import Exchange
+from proofsweep.domain.items import FileFacts
+from proofsweep.domain.models import UploadResponse
 
 NewClient = Callable[..., "Client"]
 Write = Callable[..., bytes]

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import httpcore
 import pytest
 
-from proofsweep.model.exchanges import Call, Exchange
-from proofsweep.partner.connections import DeadlineBackend, DeadlineStream
-from proofsweep.partner.messages import Reply, Request
-from proofsweep.partner.transport import Timeouts, Transport
+from proofsweep.client.connections import DeadlineBackend, DeadlineStream
+from proofsweep.client.messages import Reply, Request
+from proofsweep.client.transport import Timeouts, Transport
+from proofsweep.domain.exchanges import Call, Exchange
 
 if TYPE_CHECKING:
     from .conftest import ScriptedServer

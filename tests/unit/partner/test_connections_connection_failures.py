@@ -6,7 +6,7 @@ import ssl
 import httpcore
 import pytest
 
-from proofsweep.partner.connections import cause_of
+from proofsweep.client.connections import cause_of
 
 
 def raised_from(cause: BaseException) -> httpcore.ConnectError:

@@ -4,8 +4,8 @@ from importlib.util import find_spec
 
 import pytest
 
-from proofsweep.errors import ConfigError
-from proofsweep.partner.connections import proxy_for
+from proofsweep.client.connections import proxy_for
+from proofsweep.domain.errors import ConfigError
 
 VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from proofsweep.model.exchanges import Call
-from proofsweep.partner.messages import Reply, Request
-from proofsweep.partner.transport import Transport
+from proofsweep.client.messages import Reply, Request
+from proofsweep.client.transport import Transport
+from proofsweep.domain.exchanges import Call
 
 if TYPE_CHECKING:
     from .conftest import ScriptedServer

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from proofsweep.errors import ConfigError
-from proofsweep.partner.keys import CurrentKey, fingerprint, key_file, key_variable, usable_key
+from proofsweep.client.keys import CurrentKey, fingerprint, key_file, key_variable, usable_key
+from proofsweep.domain.errors import ConfigError
 
 KEY = "pk_SECRET-1"
 

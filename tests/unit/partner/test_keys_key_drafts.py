@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from proofsweep.partner.keys import drafts_beside, key_file, write_draft
+from proofsweep.client.keys import drafts_beside, key_file, write_draft
 
 DRAFT = ".key-0123456789abcdef"
 """What a command leaves that is killed while it writes a new key."""

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import SecretStr
 
-from proofsweep.contract.models import UploadResponse
-from proofsweep.errors import CallFailed, UsageError
-from proofsweep.partner.partner import Partner
+from proofsweep.client.client import Partner
+from proofsweep.domain.errors import CallFailed, UsageError
+from proofsweep.domain.models import UploadResponse
 
 if TYPE_CHECKING:
-    from proofsweep.model.exchanges import Exchange
+    from proofsweep.domain.exchanges import Exchange
 
     from .conftest import Client, NewClient, ScriptedServer, Write
 

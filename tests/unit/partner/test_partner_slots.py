@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 from python_multipart import parse_form
 
-from proofsweep.contract.models import UploadResponse
-from proofsweep.errors import CallFailed, SlotRefused, SlotSpent, SourceError
-from proofsweep.model.items import FileFacts
-from proofsweep.partner.partner import slot_request
-from proofsweep.partner.transport import Timeouts, Transport
+from proofsweep.client.client import slot_request
+from proofsweep.client.transport import Timeouts, Transport
+from proofsweep.domain.errors import CallFailed, SlotRefused, SlotSpent, SourceError
+from proofsweep.domain.items import FileFacts
+from proofsweep.domain.models import UploadResponse
 
 from .conftest import Bytes
 

@@ -8,18 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proofsweep.contract.headers import AnswerHeaders
-from proofsweep.model.exchanges import Call, Exchange, Failure
-from proofsweep.partner.retry import (
-    Decision,
-    FreshSlot,
-    GiveUp,
-    PauseAll,
-    RenewKey,
-    Retry,
-    RetryPolicy,
-    decide,
-)
+from proofsweep.client.retry import Decision, FreshSlot, GiveUp, PauseAll, RenewKey, Retry, RetryPolicy, decide
+from proofsweep.domain.exchanges import Call, Exchange, Failure
+from proofsweep.domain.headers import AnswerHeaders
 
 POLICY = RetryPolicy(attempts=3, first_wait_seconds=1.0, longest_wait_seconds=8.0)
 SHORT = 4.0

@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from proofsweep.contract.headers import AnswerHeaders
-from proofsweep.errors import CallFailed, SlotRefused
-from proofsweep.model.exchanges import Call, Exchange, Failure
-from proofsweep.partner.retry import call_error
+from proofsweep.client.retry import call_error
+from proofsweep.domain.errors import CallFailed, SlotRefused
+from proofsweep.domain.exchanges import Call, Exchange, Failure
+from proofsweep.domain.headers import AnswerHeaders
 
 
 def exchange(call: Call, status: int | None, code: str | None = None, failure: Failure | None = None) -> Exchange:

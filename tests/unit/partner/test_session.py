@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from proofsweep.contract.headers import AnswerHeaders
-from proofsweep.contract.models import UploadResponse
-from proofsweep.errors import CallFailed, RunMustStop, SlotRefused, SlotSpent
-from proofsweep.model.exchanges import Call, Exchange
-from proofsweep.partner.pacing.call_queue import FAILURES_IN_A_ROW
+from proofsweep.client.call_queue import FAILURES_IN_A_ROW
+from proofsweep.domain.errors import CallFailed, RunMustStop, SlotRefused, SlotSpent
+from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.domain.headers import AnswerHeaders
+from proofsweep.domain.models import UploadResponse
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -3,7 +3,7 @@
 import threading
 from itertools import count
 
-from proofsweep.partner.session import SingleFlight
+from proofsweep.client.session import SingleFlight
 
 
 def test_a_result_is_as_old_as_the_beginning_of_its_call() -> None:

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from proofsweep.errors import RunMustStop
-from proofsweep.partner.stop import StopSwitch
+from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.errors import RunMustStop
 
 OUTAGE = RunMustStop("The service is down.", ended_by="breaker")
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from proofsweep.errors import CallFailed
-from proofsweep.model.exchanges import Call
-from proofsweep.partner.messages import Reply, Request
-from proofsweep.partner.transport import Timeouts, Transport
+from proofsweep.client.messages import Reply, Request
+from proofsweep.client.transport import Timeouts, Transport
+from proofsweep.domain.errors import CallFailed
+from proofsweep.domain.exchanges import Call
 
 if TYPE_CHECKING:
     from .conftest import NewClient, ScriptedServer, Write

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from proofsweep.settings.catalog_settings import CatalogSettings
+from proofsweep.config.catalog_settings import CatalogSettings
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from proofsweep.settings.reading import Settings
+from proofsweep.config.reading import Settings
 
 PAGE = Path(__file__).parents[3] / "docs" / "command-line.md"
 

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from proofsweep.settings.mistakes import misspelt_variables, mistakes_in
+from proofsweep.config.mistakes import misspelt_variables, mistakes_in
 
 NAMES = {
     "service": ["base_url", "environment", "api_key_file"],

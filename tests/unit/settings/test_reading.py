@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import ConfigError
-from proofsweep.settings.reading import load_settings
-from proofsweep.settings.reading import PROFILES, contradicted
-from proofsweep.settings.sections import PaceSettings
+from proofsweep.config.reading import PROFILES, contradicted, load_settings
+from proofsweep.config.sections import PaceSettings
+from proofsweep.domain.errors import ConfigError
 
 BASE_URL = "https://partner.example/v1"
 Environ = pytest.MonkeyPatch

@@ -3,13 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from proofsweep.settings.sections import (
-    AlertsSettings,
-    BoundsSettings,
-    DaskSettings,
-    ResultsSettings,
-    ServiceSettings,
-)
+from proofsweep.config.sections import AlertsSettings, BoundsSettings, DaskSettings, ResultsSettings, ServiceSettings
 
 
 def service(base_url: str, *, allow_plain_http: bool = False) -> ServiceSettings:

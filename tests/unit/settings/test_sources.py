@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.settings.reading import sources_of, words_of
+from proofsweep.config.reading import sources_of, words_of
 
 BASE_URL = "https://partner.example/v1"
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.model.progress import LegProgress, OpenLeg, WaitsFor
 from proofsweep.store.active_legs import open_leg, progress_of
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.progress import LegProgress, OpenLeg, WaitsFor
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 PROGRESS = LegProgress(rows=5_000, finished_before=1_200, counts={"accepted": 34}, waits_for=WaitsFor.START)

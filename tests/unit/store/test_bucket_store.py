@@ -9,7 +9,7 @@ import obstore
 import pytest
 from obstore.store import MemoryStore
 
-from proofsweep.errors import NameTaken, ResultsError
+from proofsweep.domain.errors import NameTaken, ResultsError
 from proofsweep.store.bucket_store import BucketStore
 
 NAME = "verdicts/run_date=2026-11-20/r-00000-001.parquet"

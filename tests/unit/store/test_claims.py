@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import RunIsActive
+from proofsweep.domain.errors import RunIsActive
 from proofsweep.store.claims import CatalogClaims
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.legs import Legs

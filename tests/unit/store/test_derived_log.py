@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import ResultsError
+from proofsweep.domain.errors import ResultsError
 from proofsweep.store.derived_log import DerivedLog
 from proofsweep.store.folder_store import FolderStore
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import NameTaken, ResultsError
+from proofsweep.domain.errors import NameTaken, ResultsError
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.store import Store
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from proofsweep.errors import ResultsError
-from proofsweep.model import layout
-from proofsweep.model.tables.columns import Row
-from proofsweep.model.tables.schemas import SCHEMAS
+from proofsweep.domain.errors import ResultsError
+from proofsweep.store import layout
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.journal import MERGED_SEGMENTS, Journal, Segments
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.tables.columns import Row
+from proofsweep.store.tables.schemas import SCHEMAS
 
 
 class FullStore(FolderStore):

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import ResultsError
+from proofsweep.domain.errors import ResultsError
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.key_bindings import bind_key
 

@@ -6,9 +6,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from proofsweep.model.items import sidecar_key
-from proofsweep.model.runs import Plan
-from proofsweep.model.tables import schemas
+from proofsweep.domain.items import sidecar_key
+from proofsweep.domain.runs import Plan
 from proofsweep.store import known_rows as module
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.journal import Journal
@@ -17,7 +16,8 @@ from proofsweep.store.legs import Legs
 from proofsweep.store.newest_rows import reduced
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.snapshot import COLUMNS, Snapshot
-from proofsweep.verify.leg.note_leg import note_leg
+from proofsweep.store.tables import schemas
+from proofsweep.verify.note_leg import note_leg
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 

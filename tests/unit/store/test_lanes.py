@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import ResultsError
-from proofsweep.model.lane import Lane, Member, TokenBucket
+from proofsweep.client.lane import Lane, Member, TokenBucket
+from proofsweep.domain.errors import ResultsError
 from proofsweep.store.folder_store import FolderStore
-from proofsweep.store.lanes import LaneObject
+from proofsweep.verify.lanes import LaneObject
 
 FOLDER = "_lanes/0123456789ab-01234567"
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import NameTaken, ResultsError, RunIsActive
-from proofsweep.model import layout
-from proofsweep.model.runs import STALE_SECONDS
+from proofsweep.domain.errors import NameTaken, ResultsError, RunIsActive
+from proofsweep.domain.runs import STALE_SECONDS
+from proofsweep.store import layout
 from proofsweep.store.folder_store import FolderStore, hold, is_let_go, is_local
 from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.plans_and_parts import Results

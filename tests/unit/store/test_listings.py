@@ -5,14 +5,13 @@ from io import BytesIO
 import pyarrow.parquet as pq
 import pytest
 
-from proofsweep.model import layout
-from proofsweep.model.items import WorkItem
-from proofsweep.model.runs import INGEST, Plan
-from proofsweep.store import listings
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.runs import INGEST, Plan
+from proofsweep.store import layout, listings
 from proofsweep.store.listings import Listing, listing_objects, newest_listings, write_gone
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.run_index import RunIndex
-from proofsweep.verify.leg.note_leg import note_run
+from proofsweep.store.runs import RunIndex
+from proofsweep.verify.note_leg import note_run
 
 from ...worlds.core import StoredRun
 from ...worlds.ended_runs import plan_of_run

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import NameTaken, ResultsError
-from proofsweep.model.proofs import Erasure
-from proofsweep.model.tables import erasures
+from proofsweep.domain.errors import NameTaken, ResultsError
+from proofsweep.operations.results import Erasure
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.operations import OperationJournals, Operations, recovered_sidecars
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store
+from proofsweep.store.tables import erasures
 
 from ..ended_operations import call_of, leave_operation, operation_named
 

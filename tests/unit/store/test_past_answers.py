@@ -9,16 +9,16 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from proofsweep.errors import ResultsError
-from proofsweep.model import layout
-from proofsweep.model.items import PROOF_PREFIX, Mode
-from proofsweep.model.runs import Plan
-from proofsweep.model.tables.columns import Row
-from proofsweep.model.tables.schemas import SCHEMAS
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.items import PROOF_PREFIX, Mode
+from proofsweep.domain.runs import Plan
+from proofsweep.store import layout
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.past_answers import AcceptedItem, PastAnswers
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.verify.leg.note_leg import note_leg
+from proofsweep.store.tables.columns import Row
+from proofsweep.store.tables.schemas import SCHEMAS
+from proofsweep.verify.note_leg import note_leg
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 

@@ -8,10 +8,10 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from proofsweep.answers.views.connection import opened
-from proofsweep.answers.views.script import script_of
-from proofsweep.answers.views.views import views
-from proofsweep.errors import ResultsError
+from proofsweep.domain.errors import ResultsError
+from proofsweep.queries.connection import opened
+from proofsweep.queries.script import script_of
+from proofsweep.queries.views import views
 from proofsweep.results import open_results
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import NameTaken, ResultsError
-from proofsweep.model.pruning import PrunedObject, Pruning
+from proofsweep.domain.errors import NameTaken, ResultsError
 from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.pruning import PrunedObject, Pruning
 from proofsweep.store.prunings import (
     completed_at,
     pruned_names,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import ResultsError
-from proofsweep.model import layout
+from proofsweep.domain.errors import ResultsError
+from proofsweep.store import layout
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.receipts import Part, ReceiptLink, ended_parts, has_claim, last_leg, newest_receipts, receipt_of
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from proofsweep.errors import ResultsError
+from proofsweep.domain.errors import ResultsError
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.rotations import Rotations

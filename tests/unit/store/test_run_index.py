@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import ResultsError
-from proofsweep.model.run_records import RunRecord
+from proofsweep.domain.errors import ResultsError
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.run_index import IndexedRuns, RunIndex
+from proofsweep.store.run_records import RunRecord
+from proofsweep.store.runs import IndexedRuns, RunIndex
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 

@@ -7,14 +7,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from proofsweep.errors import ResultsError
-from proofsweep.model.run_records import LegRecord, RunRecord
-from proofsweep.model.tables import schemas
-from proofsweep.model.tables.columns import Row
+from proofsweep.domain.errors import ResultsError
 from proofsweep.store import snapshot as module
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.newest_rows import reduced
+from proofsweep.store.run_records import LegRecord, RunRecord
 from proofsweep.store.snapshot import Snapshot, files_of, legs_in, missing_legs
+from proofsweep.store.tables import schemas
+from proofsweep.store.tables.columns import Row
 
 from ...worlds.ended_runs import answered, plan_of_run
 

@@ -6,7 +6,7 @@ import obstore
 import pytest
 from obstore.store import MemoryStore
 
-from proofsweep.errors import NameTaken, ResultsError
+from proofsweep.domain.errors import NameTaken, ResultsError
 from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.store import Store, open_store, probe

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import ResultsError
-from proofsweep.model.ingest import Disposition, KnownBatches, PastAnswer, Sighting
-from proofsweep.model.items import WorkItem
-from proofsweep.model.moves import FileMove, Move, MovedItem
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.items import WorkItem
+from proofsweep.ingest.moves import FileMove, Move, MovedItem
+from proofsweep.ingest.rules import Disposition, KnownBatches, PastAnswer, Sighting
+from proofsweep.ingest.watches import MOST_ANSWERS, Watch
 from proofsweep.store.watched import ingest_store, is_watched, watch_id
-from proofsweep.store.watches import MOST_ANSWERS, Watch
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 

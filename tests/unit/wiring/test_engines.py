@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from proofsweep.errors import ConfigError, RunMustStop
-from proofsweep.logs import Event
-from proofsweep.model.exchanges import Call
-from proofsweep.partner.keys import fingerprint
-from proofsweep.settings.reading import Settings
+from proofsweep.client.keys import fingerprint
+from proofsweep.config.logs import Event
+from proofsweep.config.reading import Settings
+from proofsweep.domain.errors import ConfigError, RunMustStop
+from proofsweep.domain.exchanges import Call
 from proofsweep.store.key_bindings import bind_key
 from proofsweep.store.store import open_store
 from proofsweep.wiring.engines import engine_for
@@ -101,7 +101,7 @@ def test_a_quota_header_that_cannot_be_read_is_logged_once(
 ) -> None:
     """With its name and not its value, however many answers have it."""
     logged: list[tuple[Event, object]] = []
-    monkeypatch.setattr("proofsweep.partner.session.log", lambda event, **facts: logged.append((event, facts)))
+    monkeypatch.setattr("proofsweep.client.session.log", lambda event, **facts: logged.append((event, facts)))
     service.usual[Call.USAGE] = Scripted(document={}, unreadable=("x-ratelimit-remaining",))
     engine = engine_for(settings)
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from proofsweep.errors import ResultsError
-from proofsweep.partner.keys import fingerprint
-from proofsweep.settings.reading import Settings, load_settings
+from proofsweep.client.keys import fingerprint
+from proofsweep.config.reading import Settings, load_settings
+from proofsweep.domain.errors import ResultsError
 from proofsweep.wiring.key_sources import key_source, keys_of_machine, remember_key
 
 URL = "https://one.example/v1"

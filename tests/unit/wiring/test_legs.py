@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import ConfigError, RunMustStop
-from proofsweep.model.bounds import Bounds
-from proofsweep.model.exchanges import Call
-from proofsweep.model.selection import Selection
-from proofsweep.settings.reading import Settings, load_settings
+from proofsweep.config.reading import Settings, load_settings
+from proofsweep.domain.bounds import Bounds
+from proofsweep.domain.errors import ConfigError, RunMustStop
+from proofsweep.domain.exchanges import Call
+from proofsweep.sources.selection import Selection
 from proofsweep.store.legs import Legs
-from proofsweep.verify.leg.leg_context import LegContext
-from proofsweep.verify.leg.work import verify_slice
+from proofsweep.verify.leg_context import LegContext
+from proofsweep.verify.work import verify_slice
 from proofsweep.wiring.engines import active_leg, close_engines, engine_for
 from proofsweep.wiring.legs import LegHandle, claimed_next_leg
 from proofsweep.wiring.runs import plan_catalog

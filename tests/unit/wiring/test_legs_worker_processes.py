@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import ConfigError, ResultsError, RunMustStop
-from proofsweep.model.runs import Slice
-from proofsweep.settings.reading import Settings, load_settings
-from proofsweep.verify.leg.worker_process import GrantedSlice, SliceResult
+from proofsweep.config.reading import Settings, load_settings
+from proofsweep.domain.errors import ConfigError, ResultsError, RunMustStop
+from proofsweep.domain.runs import Slice
+from proofsweep.verify.worker_process import GrantedSlice, SliceResult
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import LegHandle, _processes, claimed_next_leg, verify_granted
 from proofsweep.wiring.runs import plan_catalog

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import ConfigError, RunMustStop
-from proofsweep.model.exchanges import Call
-from proofsweep.model.key_rotation import SecretBlocks
-from proofsweep.settings.reading import Settings
+from proofsweep.config.reading import Settings
+from proofsweep.domain.errors import ConfigError, RunMustStop
+from proofsweep.domain.exchanges import Call
+from proofsweep.store.key_rotation import SecretBlocks
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.operations import key_store_for, listed_keys, rotate_key
 
@@ -36,7 +36,7 @@ def test_a_new_key_that_is_refused_does_not_stop_the_process(
     settings: Settings, service: ScriptedService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is tried in an engine of its own."""
-    monkeypatch.setattr("proofsweep.partner.stop.StopSwitch.rest", lambda _stop, _seconds: None)
+    monkeypatch.setattr("proofsweep.client.stop.StopSwitch.rest", lambda _stop, _seconds: None)
     service.script[Call.ROTATE] = [ROTATED]
     service.script[Call.USAGE] = [Scripted(status=403)] * 5
 

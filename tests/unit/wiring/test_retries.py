@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from proofsweep.errors import RunIsActive
-from proofsweep.model import layout
-from proofsweep.model.bounds import Bounds
-from proofsweep.model.runs import Plan
-from proofsweep.settings.reading import Settings
+from proofsweep.config.reading import Settings
+from proofsweep.domain.bounds import Bounds
+from proofsweep.domain.errors import RunIsActive
+from proofsweep.domain.runs import Plan
+from proofsweep.store import layout
 from proofsweep.store.legs import Legs
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import claimed_next_leg, run_of_retry

@@ -5,19 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.catalog.catalog import PartOfCatalog
-from proofsweep.errors import ConfigError, NothingDue, RunIsActive, RunMustStop, UsageError
-from proofsweep.model import layout
-from proofsweep.model.bounds import Bounds
-from proofsweep.model.forecast import Need
-from proofsweep.model.items import item_id_of
-from proofsweep.model.runs import INGEST, Plan
-from proofsweep.model.selection import Selection
-from proofsweep.settings.reading import Settings
+from proofsweep.config.reading import Settings
+from proofsweep.domain.bounds import Bounds
+from proofsweep.domain.errors import ConfigError, NothingDue, RunIsActive, RunMustStop, UsageError
+from proofsweep.domain.items import item_id_of
+from proofsweep.domain.runs import INGEST, Plan
+from proofsweep.sources.catalog import PartOfCatalog
+from proofsweep.sources.selection import Selection
+from proofsweep.store import layout
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.verify.plan.due_rows import DueRows
-from proofsweep.verify.plan.examine_service import ServiceStatus
+from proofsweep.verify.due_rows import DueRows
+from proofsweep.verify.forecast import Need
+from proofsweep.verify.service import ServiceStatus
 from proofsweep.wiring.engines import limits_for, utc_now
 from proofsweep.wiring.legs import settle_dead_leg
 from proofsweep.wiring.runs import (

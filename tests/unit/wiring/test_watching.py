@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import ConfigError, RunMustStop
-from proofsweep.settings.reading import Settings
+from proofsweep.config.reading import Settings
+from proofsweep.domain.errors import ConfigError, RunMustStop
 from proofsweep.wiring import watching
 from proofsweep.wiring.watching import notifier_for, receivers_for, tell, tell_of_stop
 

@@ -5,7 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.answers.explain.explain import (
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.runs import new_run_id
+from proofsweep.operations.results import Erasure
+from proofsweep.queries.search import Occurrence, searching
+from proofsweep.reports.explain import (
     explain_call,
     json_of_item,
     lines_of,
@@ -14,15 +18,11 @@ from proofsweep.answers.explain.explain import (
     packet_of_failed_calls,
     run_or_operation,
 )
-from proofsweep.answers.explain.search import Occurrence, searching
-from proofsweep.errors import ResultsError
-from proofsweep.model.layout import exchanges_name
-from proofsweep.model.proofs import Erasure
-from proofsweep.model.runs import new_run_id
-from proofsweep.model.tables.columns import empty_row
-from proofsweep.model.tables.verdicts import COLUMNS
 from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.layout import exchanges_name
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.tables.columns import empty_row
+from proofsweep.store.tables.verdicts import COLUMNS
 
 from ....worlds.ended_runs import answered, end_leg, plan_of_run
 from ....worlds.exchange_rows import exchange

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from proofsweep.answers.explain.likely_items import MOST_LISTED, LikelyItems, likely_items
-from proofsweep.answers.views.connection import tables_of
-from proofsweep.model.items import WorkItem
-from proofsweep.model.tables import planned_items, schemas
+from proofsweep.domain.items import WorkItem
+from proofsweep.queries.connection import tables_of
+from proofsweep.queries.likely_items import MOST_LISTED, LikelyItems, likely_items
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.tables import planned_items, schemas
 
 from ....worlds.ended_runs import answered, end_leg, plan_of_run
 

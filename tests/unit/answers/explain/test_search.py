@@ -5,16 +5,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from proofsweep.answers.explain.search import Occurrence, searching
-from proofsweep.errors import ResultsError
-from proofsweep.model.exchanges import Call
-from proofsweep.model.layout import exchanges_name
-from proofsweep.model.operations import Operation
-from proofsweep.model.proofs import Erasure
-from proofsweep.model.tables import planned_items, schemas
-from proofsweep.model.tables.columns import Row
-from proofsweep.model.tables.schemas import SCHEMAS
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.exchanges import Call
+from proofsweep.operations.results import Erasure
+from proofsweep.queries.search import Occurrence, searching
+from proofsweep.store.layout import exchanges_name
+from proofsweep.store.model_operations import Operation
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.tables import planned_items, schemas
+from proofsweep.store.tables.columns import Row
+from proofsweep.store.tables.schemas import SCHEMAS
 
 from ....worlds.ended_runs import answered, end_leg, plan_of_run
 from ....worlds.exchange_rows import exchange

@@ -3,10 +3,10 @@
 import duckdb
 import pytest
 
-from proofsweep.answers.report import attention_list as module
-from proofsweep.answers.report.attention_list import kinds_of, shown_name, spellings_of
-from proofsweep.answers.report.choice import PageChoice
-from proofsweep.errors import UsageError
+from proofsweep.domain.errors import UsageError
+from proofsweep.queries import attention_list as module
+from proofsweep.queries.attention_list import kinds_of, shown_name, spellings_of
+from proofsweep.queries.choice import PageChoice
 
 COLUMNS = "file VARCHAR, audio VARCHAR, item_id VARCHAR, outcome VARCHAR, reason VARCHAR, verify_request_id VARCHAR, "
 COLUMNS += "since TIMESTAMPTZ, tags VARCHAR"

@@ -5,9 +5,9 @@ from datetime import date
 
 import pytest
 
-from proofsweep.answers.report.catalog_facts import CatalogFacts, catalog_facts
-from proofsweep.answers.report.choice import PageChoice
-from proofsweep.answers.views.connection import answering
+from proofsweep.queries.catalog import CatalogFacts, catalog_facts
+from proofsweep.queries.choice import PageChoice
+from proofsweep.queries.connection import answering
 from proofsweep.store.plans_and_parts import Results
 
 from ....worlds import five_nights

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from proofsweep.answers.report.catalog_facts import CatalogCounts
-from proofsweep.answers.report.catalog_page import catalog_page, sentence_of, trend_of
-from proofsweep.answers.report.choice import PageChoice
-from proofsweep.answers.report.nights import nights_of
-from proofsweep.errors import ResultsError, UsageError
+from proofsweep.domain.errors import ResultsError, UsageError
+from proofsweep.queries.catalog import CatalogCounts
+from proofsweep.queries.choice import PageChoice
+from proofsweep.reports.catalog_page import catalog_page, sentence_of, trend_of
+from proofsweep.reports.nights import nights_of
 from proofsweep.store.plans_and_parts import Results
 
 from ....worlds import five_nights

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
-from proofsweep.answers.report.charts import bars, histogram, lines, night_bars, night_line
-from proofsweep.answers.report.nights import NightResult
+from proofsweep.reports.charts import bars, histogram, lines, night_bars, night_line
+from proofsweep.reports.nights import NightResult
 
 
 def test_lines_have_a_legend_and_times_in_utc() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proofsweep.answers.report.measures import measures_of
+from proofsweep.queries.measures import measures_of
 from proofsweep.store.plans_and_parts import Results
 
 from ....worlds.reported_store import PLAN, fill

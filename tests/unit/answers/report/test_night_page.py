@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from proofsweep.answers.describe_run import describe_run
-from proofsweep.answers.report.choice import PageChoice
-from proofsweep.answers.report.night_page import changes_of, night_page, standing_of
-from proofsweep.errors import UsageError
+from proofsweep.domain.errors import UsageError
+from proofsweep.queries.choice import PageChoice
+from proofsweep.queries.describe_run import describe_run
+from proofsweep.reports.night_page import changes_of, night_page, standing_of
 from proofsweep.store.plans_and_parts import Results
 
 from ....worlds.core import StoredRun

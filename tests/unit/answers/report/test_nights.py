@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from proofsweep.answers.report.nights import nights_of
+from proofsweep.reports.nights import nights_of
 from proofsweep.store.plans_and_parts import Results
 
 from ....worlds.ended_runs import answered, end_leg, plan_of_run

@@ -5,7 +5,7 @@ from hashlib import sha256
 
 import pytest
 
-from proofsweep.answers.report.templates import percent_of, template
+from proofsweep.reports.templates import percent_of, template
 
 
 def test_all_pages_have_the_same_styles_and_one_script() -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.answers.report.write_page import write_page
-from proofsweep.errors import ResultsError, UsageError
+from proofsweep.domain.errors import ResultsError, UsageError
+from proofsweep.reports.write_page import write_page
 
 
 def test_another_file_is_not_replaced(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import NameTaken
+from proofsweep.domain.errors import NameTaken
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results
 

@@ -5,10 +5,10 @@ import resource
 
 import pytest
 
-from proofsweep.answers.views.connection import answering, opened, tables_of
-from proofsweep.answers.views.views import NAMES
-from proofsweep.errors import ResultsError
-from proofsweep.model.exchanges import Call
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.exchanges import Call
+from proofsweep.queries.connection import answering, opened, tables_of
+from proofsweep.queries.views import NAMES
 from proofsweep.store.plans_and_parts import Results
 
 from ....worlds.ended_nights import ACCEPTED, MONDAY, TUESDAY, night

@@ -2,9 +2,9 @@
 
 import duckdb
 
-from proofsweep.answers.views.connection import opened
-from proofsweep.answers.views.script import script_of
-from proofsweep.answers.views.views import NAMES, views
+from proofsweep.queries.connection import opened
+from proofsweep.queries.script import script_of
+from proofsweep.queries.views import NAMES, views
 from proofsweep.store.plans_and_parts import Results
 
 from ....worlds.ended_nights import ACCEPTED, FAILED, MONDAY, REJECTED, TUESDAY, night

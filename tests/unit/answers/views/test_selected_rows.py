@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.answers.views.selected_rows import SelectedRows
-from proofsweep.model.items import WorkItem
-from proofsweep.model.runs import Plan
-from proofsweep.model.tables import planned_items, schemas
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.runs import Plan
+from proofsweep.queries.selected_rows import SelectedRows
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store
-from proofsweep.verify.leg.note_leg import note_leg
+from proofsweep.store.tables import planned_items, schemas
+from proofsweep.verify.note_leg import note_leg
 
 from ....worlds.ended_runs import answered, end_leg, plan_of_run
 

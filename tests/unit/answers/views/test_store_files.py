@@ -3,8 +3,8 @@
 import obstore
 from obstore.store import MemoryStore
 
-from proofsweep.answers.views.connection import opened
-from proofsweep.answers.views.store_files import StoreFiles
+from proofsweep.queries.connection import opened
+from proofsweep.queries.store_files import StoreFiles
 from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.plans_and_parts import Results
 

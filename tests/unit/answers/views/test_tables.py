@@ -6,11 +6,11 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from proofsweep.answers.views.connection import opened
-from proofsweep.answers.views.script import script_of
-from proofsweep.answers.views.views import views
-from proofsweep.model.tables.schemas import SCHEMAS
+from proofsweep.queries.connection import opened
+from proofsweep.queries.script import script_of
+from proofsweep.queries.views import views
 from proofsweep.store.plans_and_parts import Results, parquet_of
+from proofsweep.store.tables.schemas import SCHEMAS
 
 from ....worlds.ended_nights import ACCEPTED, MONDAY, REJECTED, TUESDAY, night
 

@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 import duckdb
 import pytest
 
-from proofsweep.answers.views.connection import answering, opened
-from proofsweep.answers.views.script import script_of
-from proofsweep.answers.views.views import NAMES, views
-from proofsweep.model import layout
-from proofsweep.model.exchanges import Call
+from proofsweep.domain.exchanges import Call
+from proofsweep.queries.connection import answering, opened
+from proofsweep.queries.script import script_of
+from proofsweep.queries.views import NAMES, views
+from proofsweep.store import layout
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 

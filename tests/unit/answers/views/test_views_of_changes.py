@@ -7,14 +7,14 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from proofsweep.answers.views.connection import opened
-from proofsweep.answers.views.script import script_of
-from proofsweep.answers.views.views import views
 from proofsweep.audit.prune import find_prunable, prune
-from proofsweep.model.proofs import Erasure
-from proofsweep.model.pruning import Keep
-from proofsweep.model.tables.columns import Row
+from proofsweep.operations.results import Erasure
+from proofsweep.queries.connection import opened
+from proofsweep.queries.script import script_of
+from proofsweep.queries.views import views
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.pruning import Keep
+from proofsweep.store.tables.columns import Row
 
 from ....worlds.ended_nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, THURSDAY, TUESDAY, WEDNESDAY, night
 from ...ended_operations import leave_operation, operation_named

@@ -5,10 +5,10 @@ from random import Random
 
 import pytest
 
-from proofsweep.answers.views.connection import opened
-from proofsweep.answers.views.views import views
-from proofsweep.model.tables.columns import Row
+from proofsweep.queries.connection import opened
+from proofsweep.queries.views import views
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.tables.columns import Row
 
 from ....worlds.ended_nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, THURSDAY, TUESDAY, WEDNESDAY, night
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from proofsweep.answers.views.connection import opened
-from proofsweep.model.items import WorkItem
-from proofsweep.model.reasons import Ineligible, Reason
-from proofsweep.model.runs import INGEST
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.domain.runs import INGEST
+from proofsweep.queries.connection import opened
 from proofsweep.store.listings import Listing, write_gone
 from proofsweep.store.plans_and_parts import Results
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from proofsweep.answers.views.connection import OpenStore, opened
-from proofsweep.answers.views.views import views
-from proofsweep.model.tables.columns import Row
+from proofsweep.queries.connection import OpenStore, opened
+from proofsweep.queries.views import views
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.tables.columns import Row
 
 from ....worlds.ended_nights import ACCEPTED, FAILED, MONDAY, REJECTED, TUESDAY, night
 

@@ -10,18 +10,18 @@ import obstore
 import pytest
 from obstore.store import MemoryStore
 
-from proofsweep.catalog.catalog import Catalog, Cause
-from proofsweep.catalog.checksums.declared_files import DeclaredFile, DeclaredFiles
-from proofsweep.catalog.checksums.lists import path_in_bag
-from proofsweep.catalog.folder_scan import FolderScan
-from proofsweep.catalog.open_catalog import open_catalog
-from proofsweep.catalog.pairing import SidecarNames
-from proofsweep.errors import CatalogError
-from proofsweep.files.bucket_files import BucketFiles
-from proofsweep.model.declared import Declared
-from proofsweep.model.items import ManifestRow
-from proofsweep.model.reading import Reading, checksums_of
-from proofsweep.model.reasons import Reason
+from proofsweep.domain.declared import Declared
+from proofsweep.domain.errors import CatalogError
+from proofsweep.domain.items import ManifestRow
+from proofsweep.domain.reading import Reading, checksums_of
+from proofsweep.domain.reasons import Reason
+from proofsweep.sources.bucket_files import BucketFiles
+from proofsweep.sources.catalog import Catalog, Cause
+from proofsweep.sources.declared_files import DeclaredFile, DeclaredFiles
+from proofsweep.sources.folder import FolderScan
+from proofsweep.sources.lists import path_in_bag
+from proofsweep.sources.open_catalog import open_catalog
+from proofsweep.sources.pairing import SidecarNames
 from tests.worlds.ddex_messages import Sending, Sent, Track
 
 A, B = b"RIFF a", b"RIFF b"

@@ -4,13 +4,8 @@ import hashlib
 
 import pytest
 
-from proofsweep.catalog.checksums.lists import (
-    ChecksumLine,
-    algorithm_of_list,
-    is_list_name,
-    line_of,
-)
-from proofsweep.model.declared import ALGORITHMS
+from proofsweep.domain.declared import ALGORITHMS
+from proofsweep.sources.lists import ChecksumLine, algorithm_of_list, is_list_name, line_of
 
 MD5 = "9e107d9d372bb6826bd81d3542a419d6"
 SHA256 = "d7a8fbb307d7809469ca9abcb0082e4f8d5651e46d3cdb762d02d0bf37c9e592"

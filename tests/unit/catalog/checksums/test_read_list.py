@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.catalog.checksums import lists
-from proofsweep.catalog.checksums.lists import lines_of_list
-from proofsweep.errors import CatalogError
-from proofsweep.files.files import Files
-from proofsweep.files.local_files import LocalFile
-from proofsweep.model.items import FileFacts
+from proofsweep.domain.errors import CatalogError
+from proofsweep.domain.items import FileFacts
+from proofsweep.sources import lists
+from proofsweep.sources.files import Files
+from proofsweep.sources.lists import lines_of_list
+from proofsweep.sources.local_files import LocalFile
 
 
 def read(path: Path, content: bytes) -> list[str]:

@@ -1,7 +1,7 @@
 """A file whose content is in memory."""
 
-from proofsweep.files.source import OpenFile
-from proofsweep.model.items import FileFacts
+from proofsweep.domain.items import FileFacts
+from proofsweep.sources.source import OpenFile
 
 
 class HeldFile(OpenFile):

@@ -1,8 +1,8 @@
 """Rows of audio that messages name."""
 
-from proofsweep.catalog.deliveries.ern import read_message
-from proofsweep.catalog.deliveries.messages import ErnMessage, Header, header_of
-from proofsweep.catalog.deliveries.named_files import TAG_NAMES, item_id_for, named
+from proofsweep.sources.ern import read_message
+from proofsweep.sources.messages import ErnMessage, Header, header_of
+from proofsweep.sources.named_files import TAG_NAMES, item_id_for, named
 from tests.unit.catalog.deliveries.held_file import HeldFile
 from tests.worlds.ddex_messages import Sending, Track
 

@@ -7,13 +7,13 @@ from unicodedata import normalize
 
 import pytest
 
-from proofsweep.catalog.catalog import Cause
-from proofsweep.catalog.folder_scan import FolderScan
-from proofsweep.catalog.open_catalog import open_catalog
-from proofsweep.catalog.preflight import SizeLimits, work_item_of
-from proofsweep.errors import CatalogError, EmptyCatalog
-from proofsweep.model.delivery_counts import DeliveryCounts
-from proofsweep.model.items import ManifestRow
+from proofsweep.domain.errors import CatalogError, EmptyCatalog
+from proofsweep.domain.items import ManifestRow
+from proofsweep.sources.catalog import Cause
+from proofsweep.sources.delivery_counts import DeliveryCounts
+from proofsweep.sources.folder import FolderScan
+from proofsweep.sources.open_catalog import open_catalog
+from proofsweep.sources.preflight import SizeLimits, work_item_of
 from tests.worlds.ddex_messages import VERSIONS, Sending, Track, batch_manifest, purge, put_release, sent
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from proofsweep.catalog.deliveries.ern import read_message
-from proofsweep.catalog.deliveries.messages import ErnMessage, MessageFile, Recording, version_in
-from proofsweep.errors import SourceError
-from proofsweep.model.declared import Declared
-from proofsweep.model.reasons import Reason
+from proofsweep.domain.declared import Declared
+from proofsweep.domain.errors import SourceError
+from proofsweep.domain.reasons import Reason
+from proofsweep.sources.ern import read_message
+from proofsweep.sources.messages import ErnMessage, MessageFile, Recording, version_in
 from tests.unit.catalog.deliveries.held_file import HeldFile
 from tests.worlds.ddex_messages import (
     ERN_3,

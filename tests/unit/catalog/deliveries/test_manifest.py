@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.catalog.deliveries.message_files import Batch, Release, absent_messages
-from proofsweep.files.files import Files
+from proofsweep.sources.files import Files
+from proofsweep.sources.message_files import Batch, Release, absent_messages
 
 from ....worlds.ddex_messages import batch_manifest
 

@@ -4,13 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.catalog.deliveries.message_files import (
-    examine,
-    refuse_other_xml,
-)
-from proofsweep.errors import CatalogError, SourceError
-from proofsweep.files.local_files import LocalFiles
-from proofsweep.model.reasons import Reason
+from proofsweep.domain.errors import CatalogError, SourceError
+from proofsweep.domain.reasons import Reason
+from proofsweep.sources.local_files import LocalFiles
+from proofsweep.sources.message_files import examine, refuse_other_xml
 from tests.unit.catalog.deliveries.held_file import HeldFile
 from tests.worlds.ddex_messages import Sending, batch_manifest, purge
 

@@ -4,7 +4,7 @@ from itertools import islice
 
 import pytest
 
-from proofsweep.catalog.deliveries.named_locations import below, candidates, leads_up
+from proofsweep.sources.named_locations import below, candidates, leads_up
 
 
 @pytest.mark.parametrize(

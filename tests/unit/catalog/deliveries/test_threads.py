@@ -2,7 +2,7 @@
 
 import pytest
 
-from proofsweep.catalog.deliveries.messages import Header, Threads
+from proofsweep.sources.messages import Header, Threads
 
 
 def header(number: int, created: float = 1, **facts: object) -> Header:

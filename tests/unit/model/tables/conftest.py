@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from proofsweep.model.tables.columns import Row
+from proofsweep.store.tables.columns import Row
 
 ReadBack = Callable[[Row, pa.Schema], Row]
 

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 
-from proofsweep.contract.headers import AnswerHeaders
-from proofsweep.model.exchanges import Call, Exchange, Failure
-from proofsweep.model.tables.columns import Row
-from proofsweep.model.tables.exchanges import exchange_row
-from proofsweep.model.tables.schemas import SCHEMAS
+from proofsweep.domain.exchanges import Call, Exchange, Failure
+from proofsweep.domain.headers import AnswerHeaders
+from proofsweep.store.tables.columns import Row
+from proofsweep.store.tables.exchanges import exchange_row
+from proofsweep.store.tables.schemas import SCHEMAS
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 EXCHANGE = Exchange(call=Call.USAGE, attempt=2, started_at=NOON, elapsed_ms=1.5, headers=AnswerHeaders())

@@ -5,11 +5,11 @@ from collections.abc import Callable
 import pyarrow as pa
 import pytest
 
-from proofsweep.model.items import WorkItem
-from proofsweep.model.reasons import Ineligible, Reason
-from proofsweep.model.tables import schemas
-from proofsweep.model.tables.columns import Row
-from proofsweep.model.tables.planned_items import planned_item, planned_row
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.store.tables import schemas
+from proofsweep.store.tables.columns import Row
+from proofsweep.store.tables.planned_items import planned_item, planned_row
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from proofsweep.contract.models import HealthResponse, PartnerUsageResponse
-from proofsweep.model.exchanges import Call, Exchange, Failure
-from proofsweep.model.tables.probes import probe_row, usage_rows
+from proofsweep.domain.exchanges import Call, Exchange, Failure
+from proofsweep.domain.models import HealthResponse, PartnerUsageResponse
+from proofsweep.store.tables.probes import probe_row, usage_rows
 
 from ...ended_operations import call_of, operation_named
 

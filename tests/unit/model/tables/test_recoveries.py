@@ -1,6 +1,6 @@
 """The columns of recovered sidecars."""
 
-from proofsweep.model.tables.recoveries import COLUMNS
+from proofsweep.store.tables.recoveries import COLUMNS
 
 
 def test_a_recovery_holds_digests_and_no_sidecar() -> None:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.answers.views.views import NAMES, views
-from proofsweep.model.tables.columns import Table
-from proofsweep.model.tables.registry import TABLES, written_by
-from proofsweep.model.tables.schemas import SCHEMAS
+from proofsweep.queries.views import NAMES, views
+from proofsweep.store.tables.columns import Table
+from proofsweep.store.tables.registry import TABLES, written_by
+from proofsweep.store.tables.schemas import SCHEMAS
 
 DOCS = Path(__file__).parents[4] / "docs" / "tables.md"
 

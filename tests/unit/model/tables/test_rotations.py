@@ -1,6 +1,6 @@
 """The table of rotations says which keys, when, and by which request; it has no place for a key."""
 
-from proofsweep.model.tables.rotations import COLUMNS
+from proofsweep.store.tables.rotations import COLUMNS
 
 
 def test_no_column_can_hold_a_key() -> None:

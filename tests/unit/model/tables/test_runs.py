@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 
-from proofsweep.model.tables.columns import Row
-from proofsweep.model.tables.runs import stored_row
-from proofsweep.model.tables.schemas import SCHEMAS
+from proofsweep.store.tables.columns import Row
+from proofsweep.store.tables.runs import stored_row
+from proofsweep.store.tables.schemas import SCHEMAS
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 

@@ -4,8 +4,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from proofsweep.model.tables import schemas
-from proofsweep.model.tables.schemas import SCHEMAS
+from proofsweep.store.tables import schemas
+from proofsweep.store.tables.schemas import SCHEMAS
 
 VERDICTS = """
 run_id:string! leg:int32! environment:string! manifest_row:int64! item_id:string! audio:string! sidecar:string

@@ -1,6 +1,6 @@
 """The snapshot has columns of `verdicts`, as they are there."""
 
-from proofsweep.model.tables import snapshot, verdicts
+from proofsweep.store.tables import snapshot, verdicts
 
 
 def test_columns_are_those_of_verdicts() -> None:

@@ -9,15 +9,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from proofsweep.contract.headers import AnswerHeaders
-from proofsweep.contract.models import VerifyResponse
-from proofsweep.model.exchanges import Call, Exchange, Failure
-from proofsweep.model.items import WorkItem
-from proofsweep.model.outcomes import Answer, AudioRead, Failed, Finished, Outcome, outcome_of
-from proofsweep.model.reasons import Ineligible, Reason
-from proofsweep.model.tables.columns import Row
-from proofsweep.model.tables.schemas import SCHEMAS
-from proofsweep.model.tables.verdicts import RowContext, row_of
+from proofsweep.domain.exchanges import Call, Exchange, Failure
+from proofsweep.domain.headers import AnswerHeaders
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.models import VerifyResponse
+from proofsweep.domain.outcomes import Answer, AudioRead, Failed, Finished, Outcome, outcome_of
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.store.tables.columns import Row
+from proofsweep.store.tables.schemas import SCHEMAS
+from proofsweep.store.tables.verdicts import RowContext, row_of
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 ITEM = WorkItem(

@@ -10,13 +10,13 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from proofsweep.contract.lenient import json_of
-from proofsweep.contract.models import VerifyResponse
-from proofsweep.model.items import WorkItem
-from proofsweep.model.outcomes import Answer, AudioRead, Finished, outcome_of
-from proofsweep.model.tables.columns import Row
-from proofsweep.model.tables.schemas import SCHEMAS
-from proofsweep.model.tables.verdicts import RowContext, row_of
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.lenient import json_of
+from proofsweep.domain.models import VerifyResponse
+from proofsweep.domain.outcomes import Answer, AudioRead, Finished, outcome_of
+from proofsweep.store.tables.columns import Row
+from proofsweep.store.tables.schemas import SCHEMAS
+from proofsweep.store.tables.verdicts import RowContext, row_of
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 ANY_TEXT = st.text(st.characters())

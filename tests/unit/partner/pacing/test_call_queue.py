@@ -3,9 +3,9 @@
 import math
 from collections import deque
 
-from proofsweep.partner.pacing.call_queue import CallQueue, Priority, Ticket
-from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit
-from proofsweep.partner.pacing.pacer import Pacer
+from proofsweep.client.call_queue import CallQueue, Priority, Ticket
+from proofsweep.client.in_flight import ConcurrencyLimit
+from proofsweep.client.pacer import Pacer
 
 
 def fast_queue(limit: ConcurrencyLimit | None = None) -> CallQueue:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from proofsweep.model.exchanges import Call, Exchange, Failure
-from proofsweep.partner.pacing.call_queue import FAILURES_IN_A_ROW, ServiceHealth
+from proofsweep.client.call_queue import FAILURES_IN_A_ROW, ServiceHealth
+from proofsweep.domain.exchanges import Call, Exchange, Failure
 
 from ... import left_behind
 

@@ -2,7 +2,7 @@
 
 import math
 
-from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit
+from proofsweep.client.in_flight import ConcurrencyLimit
 
 
 def refuse(limit: ConcurrencyLimit, in_flight: int, *times: float) -> list[bool]:

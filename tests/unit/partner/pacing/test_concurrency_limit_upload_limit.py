@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from proofsweep.partner.pacing.concurrency_limit import UploadLimit
+from proofsweep.client.in_flight import UploadLimit
 
 
 def run(limit: UploadLimit, seconds: float, speed_of_each: Callable[[int], float]) -> list[int]:

@@ -9,14 +9,14 @@ from itertools import pairwise
 
 import pytest
 
-from proofsweep.errors import RunMustStop
-from proofsweep.model.exchanges import Call
-from proofsweep.partner.pacing.call_queue import CallQueue, ServiceHealth, Ticket
-from proofsweep.partner.pacing.dispatcher import Dispatcher, LaneStatus
-from proofsweep.partner.pacing.kept_pace import LaneShare
-from proofsweep.partner.pacing.lane_model import RateChange
-from proofsweep.partner.pacing.pacer import Pacer
-from proofsweep.partner.stop import StopSwitch
+from proofsweep.client.call_queue import CallQueue, ServiceHealth, Ticket
+from proofsweep.client.kept_pace import LaneShare
+from proofsweep.client.lane_model import RateChange
+from proofsweep.client.pacer import Pacer
+from proofsweep.client.scheduler import Dispatcher, LaneStatus
+from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.errors import RunMustStop
+from proofsweep.domain.exchanges import Call
 
 from ...left_behind import exchange
 

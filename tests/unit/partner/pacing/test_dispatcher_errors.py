@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from proofsweep.contract.headers import AnswerHeaders
-from proofsweep.errors import RunMustStop
-from proofsweep.model.exchanges import Call, Exchange
-from proofsweep.partner.pacing.call_queue import CallQueue, Priority, ServiceHealth, Ticket
-from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit
-from proofsweep.partner.pacing.dispatcher import Dispatcher
-from proofsweep.partner.pacing.pacer import Pacer
-from proofsweep.partner.stop import StopSwitch
+from proofsweep.client.call_queue import CallQueue, Priority, ServiceHealth, Ticket
+from proofsweep.client.in_flight import ConcurrencyLimit
+from proofsweep.client.pacer import Pacer
+from proofsweep.client.scheduler import Dispatcher
+from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.errors import RunMustStop
+from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.domain.headers import AnswerHeaders
 
 FUNCTIONS = [
     pytest.param(kind, name, id=f"{kind.__name__}.{name}")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from proofsweep.model.lane import TokenBucket
-from proofsweep.partner.pacing.kept_pace import KeptPace, LaneShare
+from proofsweep.client.kept_pace import KeptPace, LaneShare
+from proofsweep.client.lane import TokenBucket
 
 
 def test_calls_go_at_the_rate_of_the_part() -> None:

@@ -1,6 +1,6 @@
 """The rate of a lane that several processes share."""
 
-from proofsweep.partner.pacing.lane_keeper import LaneKeeper
+from proofsweep.client.lane_keeper import LaneKeeper
 
 
 def kept(keeper: LaneKeeper, lane: float, seconds: int, start: int = 0) -> int:

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from proofsweep.model.lane import Lane, LanePriority, Member, TokenBucket
-from proofsweep.partner.pacing.kept_pace import LaneUse
-from proofsweep.partner.pacing.lane_member import GONE_SECONDS, LaneMember, LaneReport, Meeting
+from proofsweep.client.kept_pace import LaneUse
+from proofsweep.client.lane import Lane, LanePriority, Member, TokenBucket
+from proofsweep.client.lane_member import GONE_SECONDS, LaneMember, LaneReport, Meeting
 
 LANE = TokenBucket(20.0, 10.0)
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from proofsweep.model.lane import TokenBucket
-from proofsweep.partner.pacing.lane_model import Circumstances, Cycle, LaneModel, RateChange
+from proofsweep.client.lane import TokenBucket
+from proofsweep.client.lane_model import Circumstances, Cycle, LaneModel, RateChange
 
 REGULAR = Circumstances(
     is_first=False,

@@ -1,6 +1,6 @@
 """The calls that a lane let through between two 429s."""
 
-from proofsweep.partner.pacing.lane_model import Cycle, CycleRecorder
+from proofsweep.client.lane_model import Cycle, CycleRecorder
 
 
 def test_a_burst_at_the_end_shows_a_high_rate() -> None:

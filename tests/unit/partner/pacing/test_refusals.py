@@ -2,8 +2,8 @@
 
 from random import Random
 
-from proofsweep.partner.pacing.lane_model import Cycle
-from proofsweep.partner.pacing.refusals import Refusals
+from proofsweep.client.lane_model import Cycle
+from proofsweep.client.refusals import Refusals
 
 
 def refusals(*calls: int, usual: float = 100.0) -> Refusals:

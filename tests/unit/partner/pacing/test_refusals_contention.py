@@ -2,7 +2,7 @@
 
 import math
 
-from proofsweep.partner.pacing.refusals import Contention
+from proofsweep.client.refusals import Contention
 
 
 def after(cycles: int, calls: int) -> Contention:

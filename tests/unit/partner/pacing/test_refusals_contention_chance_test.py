@@ -2,7 +2,7 @@
 
 import pytest
 
-from proofsweep.partner.pacing.refusals import ChanceTest
+from proofsweep.client.refusals import ChanceTest
 
 
 def send_group(test: ChanceTest, at: float, *, pace: float = 4.0, delay: float = 0.0) -> list[float]:

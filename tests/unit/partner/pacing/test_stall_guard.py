@@ -1,6 +1,6 @@
 """Silence among calls in flight is a stall, if it is longer than what is usual."""
 
-from proofsweep.partner.pacing.call_queue import StallGuard
+from proofsweep.client.call_queue import StallGuard
 
 
 def steady(gap_seconds: float, answers: int = 400) -> StallGuard:

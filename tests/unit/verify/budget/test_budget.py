@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from proofsweep.contract.headers import AnswerHeaders
-from proofsweep.model.bounds import Bounds, seconds_after_reset
-from proofsweep.model.exchanges import Call, Exchange
-from proofsweep.text import reset_clause
-from proofsweep.verify.budget.budget import Budget, Shortage, calls_of
+from proofsweep.domain.bounds import Bounds, seconds_after_reset
+from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.domain.headers import AnswerHeaders
+from proofsweep.domain.text import reset_clause
+from proofsweep.verify.budget import Budget, Shortage, calls_of
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from proofsweep.contract.headers import AnswerHeaders
-from proofsweep.model.bounds import Bounds
-from proofsweep.model.exchanges import Call, Exchange
-from proofsweep.partner.stop import StopSwitch
-from proofsweep.verify.budget.budget_guard import BudgetGuard
+from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.bounds import Bounds
+from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.domain.headers import AnswerHeaders
+from proofsweep.verify.budget_guard import BudgetGuard
 
 UNUSED = 8
 """Two calls of a file that may not begin any more, probes, and the rounding of the learned cost of a call."""

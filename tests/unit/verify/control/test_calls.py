@@ -10,22 +10,22 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.contract.models import VerifyResponse
-from proofsweep.endings import EndedBy
-from proofsweep.errors import ResourceShortage, RunMustStop
-from proofsweep.files.audio import open_audio
-from proofsweep.files.files import Files
-from proofsweep.model.bounds import Bounds
-from proofsweep.model.exchanges import Call
-from proofsweep.model.items import Mode, WorkItem
-from proofsweep.model.outcomes import Accepted, Answer, AudioRead, Failed, Finished
-from proofsweep.model.reasons import Reason
-from proofsweep.partner.stop import StopSwitch
+from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.bounds import Bounds
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import ResourceShortage, RunMustStop
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.items import Mode, WorkItem
+from proofsweep.domain.models import VerifyResponse
+from proofsweep.domain.outcomes import Accepted, Answer, AudioRead, Failed, Finished
+from proofsweep.domain.reasons import Reason
+from proofsweep.sources.audio import open_audio
+from proofsweep.sources.files import Files
 from proofsweep.store.past_answers import AcceptedItem, PastAnswers
-from proofsweep.verify.control.calls import ControlCalls, ProbeFiles, probe_item
-from proofsweep.verify.control.rules import ControlFinding, Doubt, Subject
-from proofsweep.verify.item.verify_item import VerifyContext, verify_item
-from proofsweep.verify.leg.leg_context import LegContext
+from proofsweep.verify.calls import ControlCalls, ProbeFiles, probe_item
+from proofsweep.verify.fault import ControlFinding, Doubt, Subject
+from proofsweep.verify.leg_context import LegContext
+from proofsweep.verify.verify_item import VerifyContext, verify_item
 
 from ...conftest import WAV, LegBuilder
 from ...left_behind import journal_rows

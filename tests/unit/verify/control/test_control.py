@@ -5,23 +5,23 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from proofsweep.contract.models import VerifyResponse
-from proofsweep.endings import EndedBy
-from proofsweep.errors import ResultsError, RunMustStop
-from proofsweep.model.exchanges import Call, Exchange, Failure
-from proofsweep.model.items import Mode, WorkItem
-from proofsweep.model.outcomes import Accepted, Answer, AudioRead, Failed, Finished, Outcome, outcome_of
-from proofsweep.model.reasons import Ineligible, Reason
-from proofsweep.model.tables.columns import Row
-from proofsweep.partner.pacing.call_queue import FAILURES_IN_A_ROW, CallQueue, ServiceHealth
-from proofsweep.partner.pacing.dispatcher import Dispatcher
-from proofsweep.partner.pacing.pacer import Pacer
-from proofsweep.partner.stop import StopSwitch
+from proofsweep.client.call_queue import FAILURES_IN_A_ROW, CallQueue, ServiceHealth
+from proofsweep.client.pacer import Pacer
+from proofsweep.client.scheduler import Dispatcher
+from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import ResultsError, RunMustStop
+from proofsweep.domain.exchanges import Call, Exchange, Failure
+from proofsweep.domain.items import Mode, WorkItem
+from proofsweep.domain.models import VerifyResponse
+from proofsweep.domain.outcomes import Accepted, Answer, AudioRead, Failed, Finished, Outcome, outcome_of
+from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.store.past_answers import PastAnswers
-from proofsweep.verify.control.calls import ControlCalls, Result
-from proofsweep.verify.control.control import Control
-from proofsweep.verify.control.evidence import KnownFiles
-from proofsweep.verify.control.rules import REFUSALS_IN_A_ROW, TRIES_IN_A_ROW, ControlFinding, Doubt, Subject
+from proofsweep.store.tables.columns import Row
+from proofsweep.verify.attribution import Control
+from proofsweep.verify.calls import ControlCalls, Result
+from proofsweep.verify.evidence import KnownFiles
+from proofsweep.verify.fault import REFUSALS_IN_A_ROW, TRIES_IN_A_ROW, ControlFinding, Doubt, Subject
 
 from ...left_behind import exchange
 from ...scripted_service import NOW

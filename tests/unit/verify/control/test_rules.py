@@ -4,12 +4,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from proofsweep.contract.models import VerifyResponse
-from proofsweep.model.exchanges import Call, Exchange, Failure
-from proofsweep.model.items import WorkItem
-from proofsweep.model.outcomes import Accepted, Answer, Failed, Finished, Outcome, outcome_of
-from proofsweep.model.reasons import SOURCE_REASONS, Ineligible, Reason
-from proofsweep.verify.control.rules import REFUSALS_IN_A_ROW, Doubt, Schedule, Streaks, doubt_about
+from proofsweep.domain.exchanges import Call, Exchange, Failure
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.models import VerifyResponse
+from proofsweep.domain.outcomes import Accepted, Answer, Failed, Finished, Outcome, outcome_of
+from proofsweep.domain.reasons import SOURCE_REASONS, Ineligible, Reason
+from proofsweep.verify.fault import REFUSALS_IN_A_ROW, Doubt, Schedule, Streaks, doubt_about
 
 from ...left_behind import exchange
 

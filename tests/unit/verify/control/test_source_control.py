@@ -10,14 +10,14 @@ import obstore
 import pytest
 from obstore.store import MemoryStore
 
-from proofsweep.errors import SourceError
-from proofsweep.files.bucket_files import BucketFiles
-from proofsweep.files.files import Files
-from proofsweep.model.items import WorkItem
-from proofsweep.model.reasons import Ineligible, Reason
+from proofsweep.domain.errors import SourceError
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.sources.bucket_files import BucketFiles
+from proofsweep.sources.files import Files
 from proofsweep.store.past_answers import AcceptedItem, PastAnswers
-from proofsweep.verify.control.evidence import KnownFiles
-from proofsweep.verify.control.source_control import SourceControl
+from proofsweep.verify.evidence import KnownFiles
+from proofsweep.verify.source_control import SourceControl
 
 from ...conftest import WAV
 

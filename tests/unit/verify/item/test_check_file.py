@@ -4,17 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.catalog.preflight import SizeLimits
-from proofsweep.errors import CatalogError, SourceError
-from proofsweep.files.files import Files
-from proofsweep.files.source import OpenFile
-from proofsweep.model.exchanges import Call
-from proofsweep.model.items import FileFacts, Mode
-from proofsweep.model.outcomes import Accepted, Deferred, Finished
-from proofsweep.model.reasons import Ineligible, Reason
-from proofsweep.partner.partner import Partner
-from proofsweep.verify.item.check_file import located_item
-from proofsweep.verify.item.verify_item import VerifyContext, verify_item
+from proofsweep.client.client import Partner
+from proofsweep.domain.errors import CatalogError, SourceError
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.items import FileFacts, Mode
+from proofsweep.domain.outcomes import Accepted, Deferred, Finished
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.sources.files import Files
+from proofsweep.sources.preflight import SizeLimits
+from proofsweep.sources.source import OpenFile
+from proofsweep.verify.check_file import located_item
+from proofsweep.verify.verify_item import VerifyContext, verify_item
 
 from ...scripted_service import NOW, ScriptedService
 

@@ -8,14 +8,14 @@ from hashlib import sha256
 import httpcore
 import pytest
 
-from proofsweep.files.asset_files import AssetFile, AssetFiles
-from proofsweep.model.exchanges import Call
-from proofsweep.model.items import WorkItem
-from proofsweep.model.outcomes import Accepted, Deferred, Failed, Finished, Rejected
-from proofsweep.model.reasons import Ineligible
-from proofsweep.partner.stop import StopSwitch
-from proofsweep.verify.item.duplicates import DuplicateCache
-from proofsweep.verify.item.verify_item import VerifyContext, verify_item
+from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished, Rejected
+from proofsweep.domain.reasons import Ineligible
+from proofsweep.sources.asset_files import AssetFile, AssetFiles
+from proofsweep.verify.duplicates import DuplicateCache
+from proofsweep.verify.verify_item import VerifyContext, verify_item
 
 from ...scripted_service import Scripted, ScriptedService
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.contract.models import VerifyResponse
-from proofsweep.files.audio import open_audio
-from proofsweep.model.items import Mode, WorkItem
-from proofsweep.model.outcomes import Accepted, Answer, AudioRead, Deferred, Failed, Finished, Outcome
-from proofsweep.partner.stop import StopSwitch
-from proofsweep.verify.item.duplicates import DuplicateCache, DuplicateKey
-from proofsweep.verify.leg.workers import Workers
+from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.items import Mode, WorkItem
+from proofsweep.domain.models import VerifyResponse
+from proofsweep.domain.outcomes import Accepted, Answer, AudioRead, Deferred, Failed, Finished, Outcome
+from proofsweep.sources.audio import open_audio
+from proofsweep.verify.duplicates import DuplicateCache, DuplicateKey
+from proofsweep.verify.workers import Workers
 
 
 def test_many_copies_of_one_file_do_not_starve_the_run(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_only_an_answer_to_the_very_same_bytes_serves_another_item(
 
 def test_the_oldest_answers_are_forgotten(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """So the cache does not grow with the catalog."""
-    monkeypatch.setattr("proofsweep.verify.item.duplicates._MOST_ANSWERS", 2)
+    monkeypatch.setattr("proofsweep.verify.duplicates._MOST_ANSWERS", 2)
     duplicates = DuplicateCache(StopSwitch())
 
     with open_audio(path) as audio:

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import ResourceShortage, SourceError
-from proofsweep.files.audio import PIECE_BYTES
-from proofsweep.files.files import Files
-from proofsweep.files.source import OpenFile
-from proofsweep.model.exchanges import Call, Exchange
-from proofsweep.model.items import FileFacts, Mode, WorkItem
-from proofsweep.model.outcomes import Accepted, Deferred, Failed, Finished, Rejected, word_for
-from proofsweep.model.reasons import Ineligible, Reason
-from proofsweep.partner.stop import StopSwitch
-from proofsweep.verify.item.duplicates import DuplicateCache
-from proofsweep.verify.item.verify_item import VerifyContext, verify_item
+from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.errors import ResourceShortage, SourceError
+from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.domain.items import FileFacts, Mode, WorkItem
+from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished, Rejected, word_for
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.sources.audio import PIECE_BYTES
+from proofsweep.sources.files import Files
+from proofsweep.sources.source import OpenFile
+from proofsweep.verify.duplicates import DuplicateCache
+from proofsweep.verify.verify_item import VerifyContext, verify_item
 
 from ...scripted_service import Scripted, ScriptedService
 

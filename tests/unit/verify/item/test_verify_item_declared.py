@@ -9,19 +9,19 @@ import obstore
 import pytest
 from obstore.store import MemoryStore
 
-from proofsweep.files.audio import PIECE_BYTES
-from proofsweep.files.bucket_files import BucketFiles
-from proofsweep.files.files import Files
-from proofsweep.files.source import OpenFile
-from proofsweep.model.declared import Declared
-from proofsweep.model.exchanges import Call
-from proofsweep.model.items import FileFacts, WorkItem
-from proofsweep.model.outcomes import Accepted, Deferred, Failed, Finished, Rejected, word_for
-from proofsweep.model.reasons import Ineligible, Reason
-from proofsweep.partner.stop import StopSwitch
-from proofsweep.verify.item import verify_item as steps
-from proofsweep.verify.item.duplicates import DuplicateCache
-from proofsweep.verify.item.verify_item import VerifyContext, verify_item
+from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.declared import Declared
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.items import FileFacts, WorkItem
+from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished, Rejected, word_for
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.sources.audio import PIECE_BYTES
+from proofsweep.sources.bucket_files import BucketFiles
+from proofsweep.sources.files import Files
+from proofsweep.sources.source import OpenFile
+from proofsweep.verify import verify_item as steps
+from proofsweep.verify.duplicates import DuplicateCache
+from proofsweep.verify.verify_item import VerifyContext, verify_item
 
 from ...scripted_service import Scripted, ScriptedService
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.catalog.preflight import SizeLimits
-from proofsweep.errors import RunMustStop
-from proofsweep.model.exchanges import Exchange
-from proofsweep.model.items import WorkItem
-from proofsweep.model.outcomes import Accepted, Failed, Finished
-from proofsweep.model.reasons import Ineligible, Reason
-from proofsweep.partner.stop import StopSwitch
-from proofsweep.verify.item.duplicates import DuplicateCache
-from proofsweep.verify.item.verify_item import ItemWork, VerifyContext, verify_item
+from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.errors import RunMustStop
+from proofsweep.domain.exchanges import Exchange
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.outcomes import Accepted, Failed, Finished
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.sources.preflight import SizeLimits
+from proofsweep.verify.duplicates import DuplicateCache
+from proofsweep.verify.verify_item import ItemWork, VerifyContext, verify_item
 
 from ...scripted_service import NOW, ScriptedService
 

@@ -5,11 +5,11 @@ from dataclasses import asdict
 
 import pytest
 
-from proofsweep.contract.models import VerifyResponse
-from proofsweep.model.items import WorkItem
-from proofsweep.model.outcomes import Accepted, Answer, AudioRead, Failed, Finished, Outcome, outcome_of
-from proofsweep.partner.pacing.dispatcher import LaneStatus
-from proofsweep.verify.leg.audit_trail import Counters
+from proofsweep.client.scheduler import LaneStatus
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.models import VerifyResponse
+from proofsweep.domain.outcomes import Accepted, Answer, AudioRead, Failed, Finished, Outcome, outcome_of
+from proofsweep.verify.audit_trail import Counters
 
 from ...scripted_service import NOW
 

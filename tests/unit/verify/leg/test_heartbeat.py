@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.endings import EndedBy
-from proofsweep.errors import ResultsError, RunMustStop
-from proofsweep.model.progress import LegProgress
-from proofsweep.partner.stop import StopSwitch
+from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import ResultsError, RunMustStop
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.journal import Journal
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.verify.budget.budget_guard import BudgetGuard
-from proofsweep.verify.leg.audit_trail import AuditTrail
-from proofsweep.verify.leg.heartbeat import Heartbeat
+from proofsweep.store.progress import LegProgress
+from proofsweep.verify.audit_trail import AuditTrail
+from proofsweep.verify.budget_guard import BudgetGuard
+from proofsweep.verify.heartbeat import Heartbeat
 
 from ....worlds.waiting import wait_for
 
@@ -213,7 +213,7 @@ def test_nothing_begins_while_a_write_is_unanswered(
 ) -> None:
     """After five seconds the store counts as failing, though it has not said so."""
     now = [50.0]
-    monkeypatch.setattr("proofsweep.verify.leg.heartbeat.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("proofsweep.verify.heartbeat.time.monotonic", lambda: now[0])
     said: list[bool] = []
 
     def wait() -> None:

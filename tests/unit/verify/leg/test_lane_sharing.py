@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import ResultsError
-from proofsweep.model.lane import LanePriority
-from proofsweep.partner.pacing.call_queue import CallQueue, ServiceHealth
-from proofsweep.partner.pacing.dispatcher import Dispatcher
-from proofsweep.partner.pacing.pacer import Pacer
-from proofsweep.partner.stop import StopSwitch
+from proofsweep.client.call_queue import CallQueue, ServiceHealth
+from proofsweep.client.lane import LanePriority
+from proofsweep.client.pacer import Pacer
+from proofsweep.client.scheduler import Dispatcher
+from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.errors import ResultsError
 from proofsweep.store.folder_store import FolderStore
-from proofsweep.store.lanes import LaneObject
 from proofsweep.store.store import Store
-from proofsweep.verify.leg.lane_sharing import LaneSharing
+from proofsweep.verify.lane_sharing import LaneSharing
+from proofsweep.verify.lanes import LaneObject
 
 FOLDER = "_lanes/a"
 NOW = datetime(2026, 11, 25, 23, 0, tzinfo=UTC)

@@ -2,13 +2,13 @@
 
 from dataclasses import asdict, replace
 
-from proofsweep.endings import EndedBy
-from proofsweep.errors import RunMustStop
-from proofsweep.model.exchanges import Call
-from proofsweep.model.progress import WaitsFor
-from proofsweep.partner.pacing.dispatcher import LaneStatus
+from proofsweep.client.scheduler import LaneStatus
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import RunMustStop
+from proofsweep.domain.exchanges import Call
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.verify.leg.leg_context import LegContext
+from proofsweep.store.progress import WaitsFor
+from proofsweep.verify.leg_context import LegContext
 
 from ...conftest import LegBuilder
 from ...left_behind import write_part

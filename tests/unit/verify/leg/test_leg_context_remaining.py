@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.model.runs import Slice
+from proofsweep.domain.runs import Slice
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.verify.leg.leg_context import RemainingItems
+from proofsweep.verify.leg_context import RemainingItems
 
 from ...conftest import LegBuilder
 from ...left_behind import write_journal, write_part

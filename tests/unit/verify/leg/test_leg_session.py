@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import ConfigError, ResultsError, RunIsActive, RunMustStop
-from proofsweep.model import layout
-from proofsweep.model.bounds import Bounds
-from proofsweep.model.exchanges import Call
-from proofsweep.model.runs import Plan, Slice
+from proofsweep.domain.bounds import Bounds
+from proofsweep.domain.errors import ConfigError, ResultsError, RunIsActive, RunMustStop
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.runs import Plan, Slice
+from proofsweep.store import layout
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.key_bindings import bind_key
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.verify.budget.budget_guard import BudgetGuard
-from proofsweep.verify.leg.heartbeat import Heartbeat
-from proofsweep.verify.leg.leg_context import LegContext
-from proofsweep.verify.leg.leg_session import LegRequest, claimed_leg, leg_session, open_leg, settle_legs_before
-from proofsweep.verify.leg.work import verify_slice
-from proofsweep.verify.plan.examine_service import ServiceStatus
+from proofsweep.verify.budget_guard import BudgetGuard
+from proofsweep.verify.heartbeat import Heartbeat
+from proofsweep.verify.leg_context import LegContext
+from proofsweep.verify.leg_session import LegRequest, claimed_leg, leg_session, open_leg, settle_legs_before
+from proofsweep.verify.service import ServiceStatus
+from proofsweep.verify.work import verify_slice
 
 from ....worlds.ended_runs import end_leg, plan_of_run
 from ...conftest import LegBuilder

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import ResultsError, RunIsActive
-from proofsweep.model import layout
-from proofsweep.model.runs import INGEST, Plan
+from proofsweep.domain.errors import ResultsError, RunIsActive
+from proofsweep.domain.runs import INGEST, Plan
+from proofsweep.store import layout
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.verify.leg import leg_session
-from proofsweep.verify.leg.leg_session import open_leg, settle_last_leg, settle_legs_before, supersede
+from proofsweep.verify import leg_session
+from proofsweep.verify.leg_session import open_leg, settle_last_leg, settle_legs_before, supersede
 
 from ...conftest import RUN, LegBuilder
 from ...left_behind import journal_rows, let_holder_die, rows_of, write_journal

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from proofsweep.errors import RunMustStop
-from proofsweep.model.exchanges import Call
-from proofsweep.verify.leg.leg_context import LegContext
-from proofsweep.verify.leg.leg_session import send_negative_control
+from proofsweep.domain.errors import RunMustStop
+from proofsweep.domain.exchanges import Call
+from proofsweep.verify.leg_context import LegContext
+from proofsweep.verify.leg_session import send_negative_control
 
 from ...conftest import LegBuilder
 from ...left_behind import journal_rows

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import ResultsError
-from proofsweep.model.runs import Plan
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.runs import Plan
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.run_index import RunIndex
+from proofsweep.store.runs import RunIndex
 from proofsweep.store.snapshot import Snapshot, legs_in
-from proofsweep.verify.leg import note_leg as module
-from proofsweep.verify.leg.note_leg import note_leg, note_run
+from proofsweep.verify import note_leg as module
+from proofsweep.verify.note_leg import note_leg, note_run
 
 from ....worlds.ended_runs import answered, end_leg, plan_of_run
 

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import ResultsError
+from proofsweep.domain.errors import ResultsError
 from proofsweep.results import open_results
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.run_index import RunIndex
+from proofsweep.store.runs import RunIndex
 from proofsweep.store.snapshot import Snapshot
-from proofsweep.verify.leg.note_leg import complete_snapshot, note_leg
+from proofsweep.verify.note_leg import complete_snapshot, note_leg
 
 from ....worlds.ended_runs import answered, end_leg, plan_of_run
 

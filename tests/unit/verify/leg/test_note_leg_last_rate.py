@@ -5,7 +5,7 @@ from pathlib import Path
 
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store
-from proofsweep.verify.leg.note_leg import last_rate
+from proofsweep.verify.note_leg import last_rate
 
 from ....worlds.ended_runs import end_leg, plan_of_run
 

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from proofsweep.model.progress import WaitsFor
-from proofsweep.verify.leg.leg_context import ProgressMeter, Speed
+from proofsweep.store.progress import WaitsFor
+from proofsweep.verify.leg_context import ProgressMeter, Speed
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from proofsweep.model.runs import Plan
+from proofsweep.domain.runs import Plan
 from proofsweep.store.journal import Segments
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.verify.leg.publish import publish_exchanges, publish_rows
+from proofsweep.verify.publish import publish_exchanges, publish_rows
 
 from ...conftest import LegBuilder
 from ...left_behind import BreakingStore, rows_of, write_journal, write_part
@@ -70,7 +70,7 @@ def test_a_journal_that_vanishes_while_it_is_read_leaves_what_another_process_pu
 
 def test_the_audit_trail_is_published_once(results: Results, plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     """However often, and whatever the portions were: a leg that comes back merges its segments anew."""
-    monkeypatch.setattr("proofsweep.verify.leg.publish._EXCHANGES_PER_PART", 2)
+    monkeypatch.setattr("proofsweep.verify.publish._EXCHANGES_PER_PART", 2)
     for number in range(5):
         write_journal(results, plan, 1, [number], f"w{number}")
     first, again = publish_trail(results, plan), publish_trail(results, plan)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.model import layout
-from proofsweep.model.runs import Plan
+from proofsweep.domain.runs import Plan
+from proofsweep.store import layout
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store
-from proofsweep.verify.leg.runs_row import LegCounts, count_leg
+from proofsweep.verify.runs_row import LegCounts, count_leg
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 PLAN = Plan(

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.endings import EndedBy
-from proofsweep.errors import NameTaken, ResultsError
-from proofsweep.model import layout
-from proofsweep.model.runs import Plan
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import NameTaken, ResultsError
+from proofsweep.domain.runs import Plan
+from proofsweep.store import layout
 from proofsweep.store.journal import Journal
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.verify.leg.leg_session import settle_last_leg
-from proofsweep.verify.leg.settle import LegEnd, settle_leg
+from proofsweep.verify.leg_session import settle_last_leg
+from proofsweep.verify.settle import LegEnd, settle_leg
 
 from ...conftest import LegBuilder
 from ...left_behind import (

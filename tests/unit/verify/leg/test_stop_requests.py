@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.endings import EndedBy
-from proofsweep.model import layout
-from proofsweep.partner.stop import StopSwitch
+from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.endings import EndedBy
+from proofsweep.store import layout
 from proofsweep.store.active_legs import ask_to_stop, progress_of
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.verify.leg.stop_requests import StopRequests
+from proofsweep.verify.stop_requests import StopRequests
 
 
 class CountingStore(FolderStore):

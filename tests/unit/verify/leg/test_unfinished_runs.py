@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.answers.describe_run import describe_run
-from proofsweep.model.bounds import Bounds
-from proofsweep.model.runs import INGEST, Plan, new_run_id
-from proofsweep.model.selection import Selection
-from proofsweep.settings.reading import Settings, load_settings
+from proofsweep.config.reading import Settings, load_settings
+from proofsweep.domain.bounds import Bounds
+from proofsweep.domain.runs import INGEST, Plan, new_run_id
+from proofsweep.queries.describe_run import describe_run
+from proofsweep.sources.selection import Selection
 from proofsweep.store.legs import Legs
-from proofsweep.verify.leg.work import verify_slice
+from proofsweep.verify.work import verify_slice
 from proofsweep.wiring.engines import engine_for, utc_now
 from proofsweep.wiring.legs import claimed_next_leg
 from proofsweep.wiring.runs import catalog_for, identity_of, plan_catalog, run_to_resume, supersede_older

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import NameTaken, ResultsError, RunMustStop
-from proofsweep.model import layout
-from proofsweep.model.bounds import Bounds
-from proofsweep.model.exchanges import Call
-from proofsweep.model.items import WorkItem
-from proofsweep.model.reasons import Ineligible, Reason
-from proofsweep.model.runs import Slice
-from proofsweep.partner.stop import StopSwitch
+from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.bounds import Bounds
+from proofsweep.domain.errors import NameTaken, ResultsError, RunMustStop
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.domain.runs import Slice
+from proofsweep.store import layout
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.verify.control.control import Control
-from proofsweep.verify.leg import work
-from proofsweep.verify.leg.leg_context import LegContext
-from proofsweep.verify.leg.work import verify_slice, work_item
+from proofsweep.verify import work
+from proofsweep.verify.attribution import Control
+from proofsweep.verify.leg_context import LegContext
+from proofsweep.verify.work import verify_slice, work_item
 
 from ...conftest import LegBuilder
 from ...left_behind import BreakingStore, exchange, journal_rows, rows_of, write_part
@@ -97,7 +97,7 @@ def test_an_item_gives_back_what_it_did_not_need(
     """A file that failed at its first call has spent one: of four, the next still has the three that it needs."""
     leg = new_leg.leg(new_leg.plan(2), bounds=Bounds(max_calls=4))
     service.script[Call.SLOT] = [Scripted(status=413)]
-    monkeypatch.setattr("proofsweep.verify.control.control.doubt_about", lambda *_, **__: None)
+    monkeypatch.setattr("proofsweep.verify.attribution.doubt_about", lambda *_, **__: None)
 
     work_item(leg, item_of(leg))
 

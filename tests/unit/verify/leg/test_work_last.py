@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import ResultsError, RunMustStop
-from proofsweep.model.exchanges import Call
-from proofsweep.model.runs import Slice
-from proofsweep.partner.stop import StopSwitch
+from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.errors import ResultsError, RunMustStop
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.runs import Slice
 from proofsweep.store.journal import Segments
-from proofsweep.verify.item.duplicates import DuplicateCache
-from proofsweep.verify.leg.leg_context import LegContext
-from proofsweep.verify.leg.work import unfinished, verify_slice, work_last
+from proofsweep.verify.duplicates import DuplicateCache
+from proofsweep.verify.leg_context import LegContext
+from proofsweep.verify.work import unfinished, verify_slice, work_last
 
 from ...conftest import WAV, LegBuilder
 from ...left_behind import journal_rows, write_journal, write_part

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from proofsweep.errors import ResultsError, RunMustStop
-from proofsweep.model import layout
-from proofsweep.model.bounds import Bounds
-from proofsweep.model.exchanges import Call
-from proofsweep.model.runs import Slice
-from proofsweep.verify.leg.audit_trail import AuditTrail
-from proofsweep.verify.leg.heartbeat import Heartbeat
-from proofsweep.verify.leg.leg_context import LegContext
-from proofsweep.verify.leg.worker_process import GrantedBudget, GrantedSlice, SliceResult, WorkerProcess
+from proofsweep.domain.bounds import Bounds
+from proofsweep.domain.errors import ResultsError, RunMustStop
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.runs import Slice
+from proofsweep.store import layout
+from proofsweep.verify.audit_trail import AuditTrail
+from proofsweep.verify.heartbeat import Heartbeat
+from proofsweep.verify.leg_context import LegContext
+from proofsweep.verify.worker_process import GrantedBudget, GrantedSlice, SliceResult, WorkerProcess
 
 from ....worlds.waiting import wait_for
 from ...conftest import LegBuilder

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from proofsweep.errors import RunMustStop
-from proofsweep.model.bounds import Bounds
-from proofsweep.model.runs import Slice
-from proofsweep.verify.leg.worker_process import GrantedSlice, SliceQueue, SliceResult
+from proofsweep.domain.bounds import Bounds
+from proofsweep.domain.errors import RunMustStop
+from proofsweep.domain.runs import Slice
+from proofsweep.verify.worker_process import GrantedSlice, SliceQueue, SliceResult
 
 from ...conftest import LegBuilder
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from proofsweep.verify.leg.workers import Workers
+from proofsweep.verify.workers import Workers
 
 
 @dataclass

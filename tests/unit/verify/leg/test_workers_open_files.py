@@ -4,7 +4,7 @@ import resource
 
 import pytest
 
-from proofsweep.verify.leg.workers import most_open_files, workers_that_fit
+from proofsweep.verify.workers import most_open_files, workers_that_fit
 from proofsweep.wiring.engines import say_if_fewer
 
 

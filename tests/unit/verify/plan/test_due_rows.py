@@ -6,16 +6,16 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from proofsweep.catalog.catalog import Catalog
-from proofsweep.catalog.open_catalog import open_catalog
-from proofsweep.catalog.preflight import SizeLimits
-from proofsweep.errors import NothingDue
-from proofsweep.model.items import FileFacts, item_id_of
-from proofsweep.model.layout import listed_name
-from proofsweep.model.selection import Selection
+from proofsweep.domain.errors import NothingDue
+from proofsweep.domain.items import FileFacts, item_id_of
+from proofsweep.sources.catalog import Catalog
+from proofsweep.sources.open_catalog import open_catalog
+from proofsweep.sources.preflight import SizeLimits
+from proofsweep.sources.selection import Selection
+from proofsweep.store.layout import listed_name
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store
-from proofsweep.verify.plan.due_rows import DueRows, most_rows
+from proofsweep.verify.due_rows import DueRows, most_rows
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 AGES: dict[str, float] = {"a.wav": 40, "b.wav": 10, "d.wav": 20}

@@ -5,17 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from proofsweep.errors import ConfigError, RunMustStop
-from proofsweep.model.exchanges import Call
-from proofsweep.partner.partner import Partner
-from proofsweep.partner.retry import RetryPolicy
-from proofsweep.partner.stop import StopSwitch
-from proofsweep.verify.plan.examine_service import (
-    ServiceStatus,
-    await_service,
-    examine_service,
-    refuse_without_quota,
-)
+from proofsweep.client.client import Partner
+from proofsweep.client.retry import RetryPolicy
+from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.errors import ConfigError, RunMustStop
+from proofsweep.domain.exchanges import Call
+from proofsweep.verify.service import ServiceStatus, await_service, examine_service, refuse_without_quota
 
 from ...scripted_service import NOW, Scripted, ScriptedService
 

@@ -9,7 +9,7 @@ import pytest
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store
-from proofsweep.verify.plan.history import let_through, measured_legs
+from proofsweep.verify.history import let_through, measured_legs
 
 from ....worlds.ended_runs import end_leg, plan_of_run
 

@@ -8,16 +8,16 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from proofsweep.catalog.open_catalog import open_catalog
-from proofsweep.catalog.preflight import SizeLimits
-from proofsweep.errors import CatalogError, ConfigError
-from proofsweep.model import layout
-from proofsweep.model.selection import Selection
+from proofsweep.domain.errors import CatalogError, ConfigError
+from proofsweep.sources.open_catalog import open_catalog
+from proofsweep.sources.preflight import SizeLimits
+from proofsweep.sources.selection import Selection
+from proofsweep.store import layout
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.verify.plan.due_rows import DueRows
-from proofsweep.verify.plan.plan_run import PlanRequest, plan_run
-from proofsweep.verify.plan.survey import Survey
+from proofsweep.verify.due_rows import DueRows
+from proofsweep.verify.plan_run import PlanRequest, plan_run
+from proofsweep.verify.survey import Survey
 
 from ...scripted_service import NOW
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from proofsweep.settings.reading import Settings
-from proofsweep.verify.leg.note_leg import note_run
+from proofsweep.config.reading import Settings
+from proofsweep.verify.note_leg import note_run
 from proofsweep.wiring.stores import cautions_for, results_for
 
 from ....worlds.ended_runs import end_leg, plan_of_run

@@ -1,0 +1,274 @@
+"""The partner's API, one method per endpoint (contract, Endpoints), plus slot upload and asset download."""
+
+import base64
+import json
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
+from urllib.parse import quote
+
+from pydantic import SecretStr, ValidationError
+
+from proofsweep.client.messages import Reply, Request, TakeBody
+from proofsweep.client.session import Session
+from proofsweep.domain.errors import CallFailed, UsageError
+from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.domain.headers import AnswerHeaders
+from proofsweep.domain.items import NO_PROOF_IDS, FileFacts
+from proofsweep.domain.lenient import object_of, text_of
+from proofsweep.domain.limits import IDEMPOTENCY_KEY_LENGTH
+from proofsweep.domain.models import (
+    EmbeddedAssetResponse,
+    EraseProofResponse,
+    GetProofResponse,
+    HealthResponse,
+    Interpretation,
+    ListProofsResponse,
+    PartnerKeysResponse,
+    PartnerUsageResponse,
+    Resource,
+    RotatedKeyResponse,
+    UploadResponse,
+    VerifyResponse,
+)
+from proofsweep.domain.outcomes import Answer
+
+_Resource = TypeVar("_Resource", bound=Resource)
+_CONTROL_ATTEMPTS = 2  # attempts of a control's calls
+_NO_SIDECAR_FIELD = "The sidecar's wire name is not set (service.sidecar_field); a pair cannot be verified."
+
+
+class AudioBody(Protocol):
+    """Audio to send: as many bytes as its facts say, which can be read again from the start."""
+
+    facts: FileFacts
+
+    def chunks(self) -> Iterator[bytes]:
+        """Read from the start; raises SourceError when the source has changed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partner:
+    """The service at one base URL.
+
+    Every method raises CallFailed when the call failed for good, and RunMustStop when no more calls can be made.
+    """
+
+    sidecar_field: str | None  # the wire name of the sidecar; None until it is known (contract, Naming note)
+    session: Session  # the one that this partner's calls belong to
+    # the member of an asset's answer that holds its URL; None takes the only https URL among them.
+    asset_field: str | None = None
+
+    def in_new_session(self, record: Callable[[Exchange], None]) -> "Partner":
+        """Return the same partner with attempts counted anew, and its exchanges recorded elsewhere."""
+        return replace(self, session=replace(self.session, record=record))
+
+    def with_control(self, control: Callable[[], bool]) -> "Partner":
+        """Return the same partner for a leg's items; `control` is asked when calls fail for many of them."""
+        return replace(self, session=replace(self.session, control=control))
+
+    def for_control(self) -> "Partner":
+        """Return the same partner for a control: its calls go before all others, also while those are held."""
+        policy = replace(self.session.policy, attempts=_CONTROL_ATTEMPTS)
+        return replace(self, session=replace(self.session, policy=policy, control=lambda: True, is_control=True))
+
+    def with_attempts(self, attempts: int) -> "Partner":
+        """Return the same partner, which gives a call up after so many attempts."""
+        return replace(self, session=replace(self.session, policy=replace(self.session.policy, attempts=attempts)))
+
+    def asking_once(self) -> "Partner":
+        """Return the same partner, which repeats nothing, not even a throttled call for the usage."""
+        return replace(
+            self, session=replace(self.session, policy=replace(self.session.policy, attempts=1, repeats_usage=False))
+        )
+
+    @property
+    def base_url(self) -> str:
+        """Where the service is; ends in `/v1`."""
+        return self.session.context.base_url
+
+    def health(self) -> HealthResponse:
+        """GET /health, the one public endpoint: no key is sent."""
+        return self._get(HealthResponse, Call.HEALTH, "/health")
+
+    def keys(self, *, limit: int | None = None, cursor: str | None = None) -> PartnerKeysResponse:
+        """GET /partner/keys: the whole inventory; with `limit` (1-100) or `cursor`, one page of it."""
+        return self._get(PartnerKeysResponse, Call.KEYS, "/partner/keys", **_given(limit=limit, cursor=cursor))
+
+    def rotate(self, idempotency_key: str) -> tuple[RotatedKeyResponse, AnswerHeaders]:
+        """POST /partner/keys/rotate. The caller stores `idempotency_key` (16-128 characters) before the call.
+
+        The secret appears once; the same Idempotency-Key gives it again, for 24 h.
+        """
+        if len(idempotency_key) not in IDEMPOTENCY_KEY_LENGTH or not idempotency_key.isascii():
+            raise UsageError("An Idempotency-Key has 16 to 128 characters, all of them ASCII.")
+        request = self.session.request(Call.ROTATE, "/partner/keys/rotate", "POST")
+        reply = self.session.ask(replace(request, headers={"Idempotency-Key": idempotency_key}))
+        return _read(RotatedKeyResponse, reply), reply.exchange.headers
+
+    def usage(self, *, days: int | None = None) -> tuple[PartnerUsageResponse, AnswerHeaders]:
+        """GET /partner/usage for `days` (1-90); the live headroom is the headers' `rate_remaining`."""
+        reply = self.session.ask_usage(days)
+        return _read(PartnerUsageResponse, reply), reply.exchange.headers
+
+    def proofs(self, *, limit: int | None = None, cursor: str | None = None) -> ListProofsResponse:
+        """GET /proofs: one page, newest first; the last page has no `next_cursor`."""
+        return self._get(ListProofsResponse, Call.PROOFS, "/proofs", **_given(limit=limit, cursor=cursor))
+
+    def proof(self, proof_id: str) -> GetProofResponse:
+        """GET /proofs/{proofId}: the sidecar stays base64, as received."""
+        reply = self.session.ask(self.session.request(Call.PROOF, _proof_path(proof_id)))
+        members = object_of(reply.document)
+        sidecar = None if self.sidecar_field is None else text_of(members.get(self.sidecar_field))
+        return _read(GetProofResponse, replace(reply, document=members | {"sidecar": sidecar}))
+
+    def erase(self, proof_id: str) -> tuple[EraseProofResponse, AnswerHeaders]:
+        """DELETE /proofs/{proofId}: idempotent; removes the record, so that later verifies are `unregistered`."""
+        reply = self.session.ask(self.session.request(Call.ERASE, _proof_path(proof_id), "DELETE"))
+        return _read(EraseProofResponse, reply), reply.exchange.headers
+
+    def asset(self, proof_id: str) -> EmbeddedAssetResponse:
+        """GET /proofs/{proofId}/asset: all members as received, since the contract does not name them."""
+        reply = self.session.ask(self.session.request(Call.ASSET, f"{_proof_path(proof_id)}/asset"))
+        return _read(EmbeddedAssetResponse, replace(reply, document={"members": reply.document}))
+
+    def asset_url(self, proof_id: str) -> SecretStr:
+        """Return the short-lived URL of a proof's asset; download it at once, without the key.
+
+        Raises CallFailed: as any call; 404 if the proof has no asset, `bad_answer` if the answer has no URL.
+        """
+        members = self.asset(proof_id).members
+        named = members if self.asset_field is None else {self.asset_field: members.get(self.asset_field)}
+        urls = [text for text in named.values() if isinstance(text, str) and self._may_lead_to(text)]
+        if len(urls) == 1:
+            return SecretStr(urls[0])
+        which = "no single URL" if self.asset_field is None else "no URL under the name of service.asset_field"
+        what = f"The answer of the call asset has {which}: ask the partner for the name, and set service.asset_field."
+        raise CallFailed(what, stage=str(Call.ASSET), reason="bad_answer")
+
+    def download(self, url: SecretStr, into: TakeBody) -> None:
+        """GET an asset's URL, without the key; each attempt gives `into` the body from its start."""
+        self.session.ask(Request(call=Call.DOWNLOAD, method="GET", url=url.get_secret_value(), into=into))
+
+    def interpretation(self, proof_id: str) -> Interpretation:
+        """GET /proofs/{proofId}/interpretation, once: the caller polls."""
+        return self._get(Interpretation, Call.INTERPRETATION, f"{_proof_path(proof_id)}/interpretation")
+
+    def request_slot(self) -> UploadResponse:
+        """POST /uploads?purpose=verify: a fresh slot at every call; short-lived, so fill it at once.
+
+        A slot that lacks a part is no answer, nor is one whose URL is not to be used: it says nothing about the item,
+        and the call is repeated.
+        """
+        request = self.session.request(Call.UPLOADS, "/uploads", "POST", purpose="verify")
+        return _read(UploadResponse, self.session.ask(replace(request, flaw=self._flaw_of_slot)))
+
+    def fill_slot(self, slot: UploadResponse, audio: AudioBody) -> None:
+        """POST the form to the slot, without the key; SlotSpent (fill a fresh one), SlotRefused or SourceError."""
+        self.session.ask(slot_request(slot, audio))
+
+    def verify(self, slot: UploadResponse, sidecar: bytes | None) -> Answer:
+        """POST /verify for a filled slot; with the sidecar's bytes for a legacy pair.
+
+        SlotSpent if the upload is gone, or cannot be used; upload once more.
+        """
+        body = {"uploadId": slot.upload_id}
+        if sidecar is not None:
+            if self.sidecar_field is None:
+                raise UsageError(_NO_SIDECAR_FIELD)
+            body[self.sidecar_field] = base64.b64encode(sidecar).decode()
+        content = json.dumps(body).encode()
+        request = replace(
+            self.session.request(Call.VERIFY, "/verify", "POST"),
+            headers={"Content-Type": "application/json"},
+            content=content,
+            content_bytes=len(content),
+        )
+        reply = self.session.ask(request)
+        return Answer(_read(VerifyResponse, reply), reply.body_sha256)
+
+    def _flaw_of_slot(self, document: object) -> str | None:
+        try:
+            slot = UploadResponse.model_validate(document)
+        except ValidationError:
+            return "the answer is no slot"
+        return None if self._may_lead_to(slot.url.get_secret_value()) else "the slot's URL does not begin with https://"
+
+    def _may_lead_to(self, url: str) -> bool:
+        """Whether a URL that the service gave may be used: plain http only if the base URL is plain http too."""
+        is_plain = self.base_url.lower().startswith("http:")
+        schemes = ("https://", "http://") if is_plain else ("https://",)
+        return url.lower().startswith(schemes)
+
+    def _get(self, kind: type[_Resource], call: Call, path: str, **params: str | int) -> _Resource:
+        return _read(kind, self.session.ask(self.session.request(call, path, **params)))
+
+
+def _proof_path(proof_id: str) -> str:
+    """Encode the whole ID. An empty one, or dots alone, would call another endpoint, since paths are normalised."""
+    if proof_id in NO_PROOF_IDS:
+        raise UsageError(f"{proof_id!r} is no proof ID.")
+    return f"/proofs/{quote(proof_id, safe='')}"
+
+
+def _given(**params: str | int | None) -> dict[str, str | int]:
+    return {name: value for name, value in params.items() if value is not None}
+
+
+def _read(kind: type[_Resource], reply: Reply) -> _Resource:
+    """Read a resource; a JSON answer without its parts is a bad answer, and a repeat would not help."""
+    try:
+        return kind.model_validate(reply.document)
+    except ValidationError as error:
+        parts = ", ".join(sorted({str(part["loc"][0]) if part["loc"] else "the whole" for part in error.errors()}))
+        raise CallFailed(
+            f"The answer of the call {reply.exchange.call} lacks a usable part ({parts}).",
+            stage=str(reply.exchange.call),
+            reason="bad_answer",
+            status=reply.exchange.status,
+            request_id=reply.exchange.request_id,
+        ) from None
+
+
+_FILE_NAME = "audio"  # the same for all files: the local name stays here
+_ESCAPES = str.maketrans({"\r": "%0D", "\n": "%0A", '"': "%22"})  # in a field's name, as HTML forms do it
+
+
+def slot_request(slot: UploadResponse, audio: AudioBody) -> Request:
+    """Make the multipart form of one slot: streamed, with a known length.
+
+    Object storage refuses chunked transfer, so it needs Content-Length.
+    """
+    boundary = secrets.token_hex(16)
+    parts = [_part(boundary, f'name="{name.translate(_ESCAPES)}"', value) for name, value in slot.fields.items()]
+    file = _part(boundary, f'name="file"; filename="{_FILE_NAME}"\r\nContent-Type: application/octet-stream', "")
+    head = ("".join(parts) + file.removesuffix("\r\n")).encode("utf-8", "replace")
+    tail = f"\r\n--{boundary}--\r\n".encode()
+    return Request(
+        call=Call.SLOT,
+        method="POST",
+        url=slot.url.get_secret_value(),
+        headers={"Content-Type": f"multipart/form-data; boundary={boundary}"},
+        content=_FormBody(head, audio, tail),
+        content_bytes=len(head) + audio.facts.size_bytes + len(tail),
+    )
+
+
+def _part(boundary: str, disposition: str, value: str) -> str:
+    return f"--{boundary}\r\nContent-Disposition: form-data; {disposition}\r\n\r\n{value}\r\n"
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class _FormBody:
+    """Head, audio and tail; each attempt reads them from the start."""
+
+    head: bytes
+    audio: AudioBody
+    tail: bytes
+
+    def __iter__(self) -> Iterator[bytes]:
+        pieces = self.audio.chunks()
+        yield self.head + next(pieces, b"")  # in one packet: a small file waits mostly for the network
+        yield from pieces
+        yield self.tail

@@ -1,0 +1,259 @@
+"""How fast to send: learned from counts and 429s alone; the time is an argument (contract, Limits).
+
+The lane is modelled as a token bucket. A 429 that is due says that it is empty. All calls then pause, and the bucket
+gains some credit. The calls from one such 429 to the next are a cycle. A few cycles show the bucket's rate and size. A
+429 that is not due is a hint: the calls pause, and the cycle goes on. Several hints that agree are proof.
+
+Until half of the credit is spent, the pace is a little above the rate. Then it is about the rate, and rises so slowly
+that the rest lasts through a quiet time. If the 429 that is then due does not come, the lane is wider than before, and
+the pace grows by time until it is refused more often. Where 429s are frequent at any pace, a single one shows nothing:
+then only growth that goes through proves a rate. Where they are by chance, their share is accepted.
+"""
+
+import math
+from dataclasses import replace
+
+from proofsweep.client.lane import TokenBucket
+from proofsweep.client.lane_model import Circumstances, Cycle, CycleRecorder, LaneModel, RateChange, Sent, joined
+from proofsweep.client.refusals import FIRST_QUIET_SECONDS, ChanceTest, Contention, Refusals, quiet_seconds
+
+# All chosen, and checked together, not one by one, in benchmarks/simulation: goodput and 429s of many lanes. Where a
+# search begins, per second.
+FIRST_RATE = 6.0
+_LEAST_FIRST_RATE = 1.0  # where a search begins at least
+_REMEMBERED_SHARE = 0.95  # the part of a remembered rate that a run begins with. More: its error is refused
+_BURST_SECONDS = 1.0  # a burst that empties the bucket so soon shows its size and little of its rate
+_DOUBLING_SECONDS = 1.5  # how fast the pace may double
+# How fast growth doubles when a 429 is overdue: the longer of both.
+_REGROWTH_SECONDS, _REGROWTH_CALLS = 1.0, 10
+_SHARED_REGROWTH = 20.0  # how much slower it grows where others use the lane
+_SHARED_REGROWTH_MARGIN = 0.2  # the largest margin that counts for that
+_FIRST_EXCESS = 0.02  # the excess over the rate with which growth begins, as a share
+_SLACK_SECONDS = 0.02  # how late a call may go and still count as sent at the pace
+_IDLE_SECONDS = 0.4  # how late a call may go before the bucket has filled much
+_BURST_SHARE = 0.2  # how far above the rate the pace is while credit is spent, as a share
+_CATCH_UP_SHARE = 0.1  # how far above the rate the pace may be later, as a share
+_DUE_SHARE = 0.2  # the level at which a 429 is due, as a share of the credit
+# 429s are frequent while one follows on so many calls at a pace that does not grow. Fewer: that is more than chance.
+# More: a clean lane is learned later. Less: chance ends what looks like a cycle, and the rate sinks again and again.
+_LEAST_FREQUENT, _MOST_FREQUENT = 14.0, 90.0
+_COUNTED_TIMES_SHUT = 3  # 429s in a row without a call let through that count as of other users, until a rate is known
+_NARROW_SHARE = 0.7  # a lane is narrow below this share of what it was
+_SHORT_CYCLE_PAUSES = 4  # a cycle is short below so many pauses
+_OVERDUE_PACE = 1.07  # a 429 is overdue above so many times the pace that was meant
+_SHUT_SECONDS = 10.0  # a longer pause paces by itself: one call after it shows nothing
+_FIRST_TEST_MARGIN = 0.45  # groups are first sent while the pace is lowered by no more
+_ACCEPTED_SHARES = 1.5  # the share of 429s accepted by chance, in shares that the test has met
+_MOST_ACCEPTED = 0.055  # and at most
+_GIVEN_UP_MARGIN = 0.6  # the margin at which it was no chance
+
+
+class Pacer:
+    """Paces the calls of one lane; times are seconds of one monotonic clock."""
+
+    def __init__(self, known_rate: float | None = None, first_rate: float = FIRST_RATE) -> None:
+        """Search for the rate: from the first rate at once, or from a little below a known one after a short time."""
+        # Calls per second that the lane lets through, by this run or an earlier one; None until a 429.
+        self.learned_rate = known_rate
+        self.rate_change: RateChange | None = None  # what the last 429 changed
+        # Calls per second that may go now.
+        self.pace = first_rate if known_rate is None else max(_LEAST_FIRST_RATE, _REMEMBERED_SHARE * known_rate)
+        self._model = LaneModel(TokenBucket(self.pace, max(1.0, self.pace)))
+        self._is_searching = True
+        self._search_after = 0.0 if known_rate is None else FIRST_QUIET_SECONDS
+        self._recorder = CycleRecorder()
+        self._refusals = Refusals()
+        self._contention = Contention()
+        self._chance_test = ChanceTest()
+        self._pause_seconds = 1.0
+        self._stopped_at = self.opens_at = self._next_at = -math.inf
+        self._times_shut = 0
+        self._held_seconds = self._doublings = 0.0
+        self._credit = self._level = self.bucket.burst
+
+    @property
+    def bucket(self) -> TokenBucket:
+        return self._model.bucket
+
+    @property
+    def next_at(self) -> float:
+        return max(self.opens_at, self._next_at)
+
+    def send(self, now: float) -> Sent:
+        """Take note that a call goes now; it must not go before `next_at`."""
+        late_seconds = now - self.next_at
+        was_held_back = late_seconds < _SLACK_SECONDS
+        last, bucket = self._recorder.last, self._model.bucket
+        passed = 0.0 if last is None else now - last.at
+        self._level = min(bucket.burst, self._level + bucket.rate * passed) - 1.0
+        self._contention.sent()
+        if not self._doublings:
+            self._refusals.sent()
+        if was_held_back:  # a late call shows nothing about a faster pace
+            self._raise_pace(now, passed)
+        elif late_seconds > _IDLE_SECONDS and not (self._is_searching or self._contention.is_shared):
+            self._note_idle(late_seconds)
+        gap = 1.0 / self.pace
+        if self._is_tested:
+            gap = self._chance_test.gap_seconds(now, gap)
+        self._next_at = max(self._next_at, now - _SLACK_SECONDS) + gap
+        return self._recorder.send(now, self.pace, was_held_back=was_held_back)
+
+    def pause(self, now: float, pause_seconds: float) -> None:
+        """Hold all calls back for so long, and learn nothing from it."""
+        self.opens_at = max(self.opens_at, now + pause_seconds)
+
+    def throttled(self, sent: Sent, now: float, pause_seconds: float) -> None:
+        """Take note of a 429 and pause; one to a call that was in flight at the first 429 only lengthens the pause."""
+        self.pause(now, pause_seconds)
+        if sent.at <= self._stopped_at:
+            self._chance_test.refused_too(sent.at)
+            return
+        self._chance_test.refused(sent.at, now)
+        cycle = self._recorder.until(sent, begins_full=self._stopped_at == -math.inf)
+        self._note_shut(cycle, pause_seconds)
+        self._note_chance()
+        is_learned = self._note_cycle(cycle, pause_seconds)
+        self._stopped_at = now
+        self._pause_seconds = now + pause_seconds - sent.at
+        self._recorder.begin(sent)
+        if is_learned:
+            self._begin()
+        elif self._doublings and (self._contention.is_shared or cycle.calls < 0.5 * self._refusals.usual_calls):
+            self._held_seconds = self._doublings = 0.0  # a faster pace is refused more often
+            self.pace = min(self.pace, self.bucket.rate)
+
+    def search_again(self, sent: Sent, now: float) -> None:
+        """Search for the rate from the present pace on: another limit has caused the 429s until this one."""
+        self.learned_rate = self.rate_change = None
+        self._contention = Contention()
+        self._is_searching, self._search_after = True, 0.0
+        self._stopped_at = now
+        self._recorder.begin(sent)
+        self._begin()
+
+    def _note_shut(self, cycle: Cycle, pause_seconds: float) -> None:
+        """Begin again slowly when nothing goes through: such a lane is neither narrow nor contended for."""
+        is_shut = cycle.calls <= (pause_seconds > _SHUT_SECONDS)
+        self._times_shut = self._times_shut + 1 if is_shut else 0
+        if self._times_shut > 1 or (is_shut and self._is_searching):
+            self.pace = min(self.pace, 1.0 / max(1.0, pause_seconds))
+        is_counted = self._times_shut <= (_COUNTED_TIMES_SHUT if self._is_searching else 1)
+        if is_counted and pause_seconds <= _SHUT_SECONDS:
+            self._contention.refused(math.inf if self._doublings else cycle.calls)
+
+    def _note_chance(self) -> None:
+        """Accept the 429s that are proven to be by chance, and not many more."""
+        if self._contention.is_chance and self._contention.margin > _GIVEN_UP_MARGIN:
+            self._contention.accept(None)
+            self._chance_test.reject()
+        elif self._chance_test.is_proven and not self._contention.is_chance:
+            self._contention.accept(min(_MOST_ACCEPTED, _ACCEPTED_SHARES * self._chance_test.share))
+
+    def _note_cycle(self, cycle: Cycle, pause_seconds: float) -> bool:
+        self._refusals.add(cycle)
+        is_learned = (cycle.calls > 1 or pause_seconds <= _SHUT_SECONDS) and self._is_learned(cycle, pause_seconds)
+        if not self._doublings:
+            self._refusals.count()
+        return is_learned
+
+    def _is_learned(self, cycle: Cycle, pause_seconds: float) -> bool:
+        """Learn from a 429 that was due, or from several that agree; say whether one of the two was so."""
+        if cycle.calls and self._is_searching:
+            self._search(cycle, pause_seconds)
+        elif cycle.calls and self._level < 1.0 + _DUE_SHARE * self._credit and not self._is_frequent:
+            self._learn(self._refusals.whole(), is_narrower=False)
+        elif not self._is_searching and (agreeing := self._refusals.agreeing()):
+            self._learn(joined(agreeing), is_narrower=True)
+        else:
+            if self._is_frequent and cycle.calls >= max(6.0, 0.5 * self._refusals.usual_calls):
+                self._model.bucket = replace(self.bucket, rate=max(self.bucket.rate, cycle.rate(self.bucket.burst)))
+            return False
+        self._refusals.forget()
+        self.pace = self.bucket.rate
+        return True
+
+    @property
+    def _is_frequent(self) -> bool:
+        """Whether 429s come so often, at any pace, that a single one shows nothing about the bucket."""
+        least = 0.0 if self._contention.is_chance else _LEAST_FREQUENT
+        return least < self._refusals.usual_calls < _MOST_FREQUENT
+
+    @property
+    def _is_tested(self) -> bool:
+        """Whether calls go in groups: where a share of 429s lowers the pace that may be by chance."""
+        margin = self._contention.margin
+        if not margin or self._contention.is_chance or not self._is_frequent:
+            return False
+        return margin <= _FIRST_TEST_MARGIN or self._chance_test.has_begun
+
+    def _search(self, cycle: Cycle, pause_seconds: float) -> None:
+        if self._held_seconds < max(_BURST_SECONDS, cycle.seconds / 2):
+            self._model.bucket = TokenBucket(cycle.calls / (cycle.seconds + pause_seconds), float(cycle.calls))
+            self._search_after = 0.0
+        else:
+            self._learn(cycle, is_narrower=False)
+            self._is_searching = False
+
+    def _begin(self) -> None:
+        self._held_seconds = self._level = self._doublings = 0.0
+        self._credit = min(self.bucket.burst, self.bucket.rate * self._pause_seconds)
+
+    def _raise_pace(self, now: float, passed: float) -> None:
+        elapsed = min(passed, max(1.0, 1.0 / self.pace))
+        if self._is_searching and self._pause_seconds <= _SHUT_SECONDS:
+            elapsed = min(elapsed, max(0.0, now - self.opens_at))  # a pause shows nothing about the pace
+        self._held_seconds += elapsed
+        if self._is_searching:
+            target = self.pace if self._held_seconds < self._search_after else math.inf
+        else:
+            target = self._intended_pace(elapsed) * math.exp(self._model.log_excess - self._contention.margin)
+        self.pace = min(target, self.pace * math.exp2(min(30.0, elapsed / _DOUBLING_SECONDS)))
+
+    def _note_idle(self, idle_seconds: float) -> None:
+        """Take note of a time in which the bucket filled: a 429 is due only when these tokens are used too."""
+        filled_seconds = min(idle_seconds, self.bucket.burst / self.bucket.rate)
+        held_seconds = min(self._held_seconds, self._quiet_seconds()) - filled_seconds / _CATCH_UP_SHARE
+        self._held_seconds, self._doublings = max(0.0, held_seconds), 0.0
+
+    def _intended_pace(self, elapsed: float) -> float:
+        rate, quiet = self.bucket.rate, self._quiet_seconds()
+        if self._held_seconds > quiet:
+            self._doublings = min(30.0, self._doublings + elapsed / self._regrowth_seconds())
+            return self._spending() * (1 + _FIRST_EXCESS * math.exp2(self._doublings))
+        if self._level > self._credit / 2 + 1:
+            return rate * (1 + _BURST_SHARE)
+        return rate + (self._spending() - rate) * self._held_seconds / quiet
+
+    def _spending(self) -> float:
+        return self.bucket.rate + min(_CATCH_UP_SHARE * self.bucket.rate, 0.5 * self._credit / self._quiet_seconds())
+
+    def _regrowth_seconds(self) -> float:
+        """Return the time in which the excess over the known pace doubles: longer where others use the lane too."""
+        if self.bucket.rate < 0.5 * self._model.widest and not self._contention.is_shared:
+            return _REGROWTH_SECONDS
+        slower = 1 + _SHARED_REGROWTH * min(_SHARED_REGROWTH_MARGIN, self._contention.margin)
+        return max(_REGROWTH_SECONDS, _REGROWTH_CALLS / self.pace) * slower
+
+    def _quiet_seconds(self) -> float:
+        return quiet_seconds(
+            self.bucket.rate,
+            self._pause_seconds,
+            None if self._contention.is_shared else self._refusals.usual_calls,
+            is_narrow=self.bucket.rate < _NARROW_SHARE * self._model.widest,
+            calm_cycles=self._model.calm_cycles,
+        )
+
+    def _learn(self, cycle: Cycle, *, is_narrower: bool) -> None:
+        seen = Circumstances(
+            is_first=self._is_searching,
+            is_narrower=is_narrower,
+            is_shared=self._contention.is_shared,
+            is_overdue=self.pace > _OVERDUE_PACE * self._spending(),
+            is_short=self._held_seconds < _SHORT_CYCLE_PAUSES * self._pause_seconds,
+            pace=self.pace,
+            level=self._level,
+            slack=1.0 - 2.0 * self._held_seconds / self._quiet_seconds(),
+        )
+        self.rate_change = self._model.learn(cycle, seen)
+        self.learned_rate = self.bucket.rate

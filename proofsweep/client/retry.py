@@ -1,0 +1,165 @@
+"""What follows an exchange without success: one pure rule (contract, Errors, Retry safety)."""
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TypeVar
+
+from proofsweep.domain.error_codes import meaning_of
+from proofsweep.domain.errors import ServiceError
+from proofsweep.domain.exchanges import Call, Exchange, is_spent_slot, is_transient
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """How often a call is repeated. The backoff doubles from `first_wait_seconds` up to `longest_wait_seconds`.
+
+    A 429 does not count against `attempts`: it is a wait, and no failure.
+    """
+
+    attempts: int = 5
+    first_wait_seconds: float = 0.5
+    longest_wait_seconds: float = 30.0
+    repeats_usage: bool = True  # False for a monitor, whose probe looks for the 429 itself
+
+    def backoff(self, attempt: int, jitter: float) -> float:
+        """Return the wait after this attempt, from 1; `jitter` in 0..1 spreads it over its upper half."""
+        wait = min(self.longest_wait_seconds, self.first_wait_seconds * 2.0 ** min(attempt - 1, 30))
+        return wait * (0.5 + jitter / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Repeat the call after a wait."""
+
+    wait_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class PauseAll:
+    """The service throttles or is closed: no call goes for so long, then this one is repeated."""
+
+    wait_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class RenewKey:
+    """The key was refused: only another key can go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class FreshSlot:
+    """This slot is spent; begin again with another one after a wait."""
+
+    wait_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """A repeat cannot help; `reason` is the slug for the row."""
+
+    reason: str
+
+
+_USAGE_ATTEMPTS = 5  # attempts of a throttled GET /partner/usage
+_ROTATION_WAIT_SECONDS = 300.0  # the longest wait for the lane of rotations
+# Calls that may have a lane of their own: what they are told holds no other call back (contract, Endpoints 3).
+_OWN_LANES = frozenset({Call.ROTATE, Call.USAGE})
+# Statuses of verify that an upload explains which is gone, or was not stored. The contract shows only 400 for that
+# (Endpoints 11) and leaves other codes open; 404, 409 and 410 mean it by their names. 413 and 422 refuse the content:
+# the same bytes would be refused again.
+_UPLOAD_GONE_STATUSES = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.GONE})
+
+Decision = Retry | PauseAll | RenewKey | FreshSlot | GiveUp
+
+
+def decide(exchange: Exchange, policy: RetryPolicy, *, failures: int, fresh_slots: int, jitter: float) -> Decision:
+    """Return what follows an exchange without success.
+
+    `failures` of this call are counted since its last success, this one included; a 429 is none. `fresh_slots` were
+    requested because this call had spent the one before. `jitter` is a random number in 0..1.
+    """
+    if exchange.call is Call.SLOT:
+        return _after_slot(exchange, policy, failures, jitter)
+    if exchange.is_throttled:
+        return _after_throttle(exchange, policy, jitter)
+    if exchange.call.is_keyed and exchange.status == HTTPStatus.FORBIDDEN:
+        return RenewKey()
+    if is_transient(exchange):
+        return _after_outage(exchange, policy, failures, jitter)
+    if exchange.call is Call.VERIFY and exchange.status in _UPLOAD_GONE_STATUSES and fresh_slots == 0:
+        return FreshSlot(0.0)
+    return GiveUp(reason_of(exchange))
+
+
+def reason_of(exchange: Exchange) -> str:
+    """Return the slug for the row of an item whose last exchange this was."""
+    if exchange.failure is not None:
+        return str(exchange.failure)
+    return "slot_refused" if exchange.call is Call.SLOT else f"http_{exchange.status}"
+
+
+def _after_throttle(exchange: Exchange, policy: RetryPolicy, jitter: float) -> Decision:
+    """Wait as told; only a 429 of the shared lane holds all calls back.
+
+    Nothing waits long for usage: a leg can go on without an answer. A rotation that must wait long is given up: the
+    person repeats it later, with the same Idempotency-Key.
+    """
+    wait = exchange.headers.retry_after_seconds or policy.backoff(exchange.attempt, jitter)
+    match exchange.call:
+        case Call.ROTATE:
+            is_given_up = exchange.attempt >= policy.attempts or wait > _ROTATION_WAIT_SECONDS
+        case Call.USAGE:
+            most = _USAGE_ATTEMPTS if policy.repeats_usage else 1
+            is_given_up = exchange.attempt >= most or wait > policy.longest_wait_seconds
+        case _:
+            return PauseAll(wait)
+    return GiveUp(reason_of(exchange)) if is_given_up else Retry(wait)
+
+
+def _after_outage(exchange: Exchange, policy: RetryPolicy, failures: int, jitter: float) -> Decision:
+    """Back off; a service that asks for a longer wait than ours is closed to all calls for so long."""
+    if failures >= policy.attempts:
+        return GiveUp(reason_of(exchange))
+    told = exchange.headers.retry_after_seconds or 0.0
+    if told > policy.longest_wait_seconds and exchange.call.is_keyed and exchange.call not in _OWN_LANES:
+        return PauseAll(told)
+    return Retry(_wait(exchange, policy, failures, jitter))
+
+
+def _after_slot(exchange: Exchange, policy: RetryPolicy, failures: int, jitter: float) -> Decision:
+    """Read the storage target's answer: an expired slot says nothing about the audio or the key."""
+    expired = is_spent_slot(exchange)
+    if not (expired or is_transient(exchange)) or failures >= policy.attempts:
+        return GiveUp(reason_of(exchange))
+    return FreshSlot(0.0 if expired and failures == 1 else _wait(exchange, policy, failures, jitter))
+
+
+def _wait(exchange: Exchange, policy: RetryPolicy, failures: int, jitter: float) -> float:
+    """Wait as told if that is longer than our own wait, but never longer than the policy's longest."""
+    told = exchange.headers.retry_after_seconds or 0.0
+    return max(policy.backoff(failures, jitter), min(told, policy.longest_wait_seconds))
+
+
+_Error = TypeVar("_Error", bound=ServiceError)
+
+
+def call_error(kind: type[_Error], exchange: Exchange, reason: str) -> _Error:
+    """Make the error of a call that failed for good; `reason` is the slug for the row."""
+    return kind(
+        _sentence(exchange),
+        stage=str(exchange.call),
+        reason=reason,
+        status=exchange.status,
+        code=exchange.error_code,
+        request_id=exchange.request_id,
+    )
+
+
+def _sentence(exchange: Exchange) -> str:
+    what = "the storage target" if exchange.call is Call.SLOT else f"the call {exchange.call}"
+    if exchange.failure is not None:
+        because = exchange.failure if exchange.because is None else f"{exchange.failure}: {exchange.because}"
+        return f"No usable answer ({because}) from {what}, after {exchange.attempt} attempt(s)."
+    status = exchange.status or 0
+    meaning = "" if exchange.call is Call.SLOT else f" ({meaning_of(status, exchange.error_code)})"
+    return f"Status {status}{meaning} from {what}."

@@ -1,0 +1,247 @@
+"""The one thread-safe door of all calls: it decides which call goes next and when, and ends a leg that is lost."""
+
+import math
+import random
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from proofsweep.client.call_queue import CallQueue, Priority, ServiceHealth, Ticket
+from proofsweep.client.kept_pace import LaneShare
+from proofsweep.client.lane_member import LaneReport
+from proofsweep.client.lane_model import RateChange
+from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import RunMustStop
+from proofsweep.domain.exchanges import Call, Exchange
+
+# How late the first call sees the end of the leg, and any call at the latest: the first wakes the others before that.
+_STOP_CHECK_SECONDS = 0.5
+_LATEST_STOP_SECONDS = 1.0
+_DRAIN_SECONDS = 2.0  # how long work in hand may be paused while the leg ends
+_JITTER_SHARE = 0.1  # by which share a wait may be longer than told
+_BROKEN = "The order of the calls is lost through a mistake of this program"
+_TOO_LONG_A_WAIT = "The service asks for a longer wait than a run should make."
+
+
+@dataclass(frozen=True, slots=True)
+class LaneStatus:
+    rate: float | None  # calls per second that it lets through; None until it has throttled
+    most: int | None  # the most calls at once; None where no such limit was seen
+    rate_change: RateChange | None  # what the last 429 changed
+    is_outage: bool = False  # a control came out wrong, and only controls go
+    pause_seconds: float = field(default=0.0, compare=False)  # what is left of the pause that the service asked for
+    uploads: int = 0  # files whose bytes are on their way
+    yields: bool = False  # a more urgent process goes first
+    is_shared: bool = field(default=False, compare=False)  # other processes are known to use it too
+
+
+class Dispatcher:
+    """Thread-safe front of the call queue and the service's health; `stop` is the leg's switch."""
+
+    def __init__(
+        self,
+        queue: CallQueue,
+        health: ServiceHealth,
+        stop: StopSwitch,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        report: Callable[[LaneStatus], None] = lambda _status: None,
+        make_room: Callable[[int], None] = lambda _waiting: None,
+    ) -> None:
+        """Take the parts.
+
+        `report` is called when the lane changes, or an outage begins or ends. `make_room` is called by each thread that
+        may ask for a new slot, with the number of others that wait for one.
+        """
+        self.stop = stop
+        self.clock = clock
+        self._queue = queue
+        self._health = health
+        self._report = report
+        self._make_room = make_room
+        self._lock = threading.Lock()
+        self._is_broken = False
+        self._waiting: dict[Ticket, threading.Condition] = {}
+
+    def wait_turn(self, call: Call, holder: Hashable, *, is_retry: bool = False, is_control: bool = False) -> Ticket:
+        """Return when the call may go.
+
+        While the leg ends, no slot is requested and no control is made. Other calls go, to finish work in hand, unless
+        they must wait for the end of a pause or an outage. RunMustStop if the leg ends, and the call is not made.
+        """
+        priority = Priority.OTHER
+        if is_control:
+            priority = Priority.CONTROL
+        elif call is Call.UPLOADS:
+            priority = Priority.RETRIED_SLOT if is_retry else Priority.NEW_SLOT
+        with self._locked():
+            ticket = self._queue.enter(priority, holder, is_for_slot=call is Call.UPLOADS)
+            changed = self._waiting[ticket] = threading.Condition(self._lock)
+            try:
+                self._serve()
+                while ticket.sent is None:
+                    self._check_stop(ticket)
+                    if changed.wait(self._wait_seconds(ticket)) or ticket is self._queue.first():
+                        self._serve()
+            finally:
+                del self._waiting[ticket]
+                if ticket.sent is None:
+                    self._queue.release(ticket)
+                self._serve()
+            others = self._queue.waiting(Priority.NEW_SLOT)
+        if ticket.priority is Priority.NEW_SLOT:
+            self._make_room(others)
+        return ticket
+
+    def note(self, exchange: Exchange, ticket: Ticket | None = None, holder: Hashable = None) -> None:
+        """Take note of an exchange; a 429 of GET /partner/usage changes nothing here: it may have its own lane."""
+        with self._locked():
+            now = self.clock()
+            if ticket is not None and not exchange.is_throttled:
+                self._queue.was_answered(ticket, now)
+            elif exchange.call is Call.USAGE:
+                self._queue.drop(None, ticket, now)
+            if exchange.call is Call.SLOT:
+                sent_bytes = (exchange.bytes_sent or 0) if exchange.is_success else 0
+                self._queue.was_uploaded(holder, sent_bytes, exchange.elapsed_ms / 1000, now)
+            self._health.note(exchange)
+            self._serve()
+
+    def is_doubtful(self, call: Call) -> bool:
+        """Whether this call has failed so often in a row that a control must say whose fault it is."""
+        with self._locked():
+            return self._health.is_doubtful(call)
+
+    @property
+    def is_in_doubt(self) -> bool:
+        return any(map(self.is_doubtful, Call))
+
+    def hold(self, *, is_held: bool) -> None:
+        """Let only controls go, or all calls again. Failures are counted anew then."""
+        with self._locked():
+            has_changed = self._queue.is_held != is_held
+            self._queue.is_held = is_held
+            self._health.trust()
+            status = self._status()
+            self._serve()
+        if has_changed:
+            self._report(status)
+
+    def pause_all(self, exchange: Exchange, ticket: Ticket | None, wait_seconds: float) -> None:
+        """Hold all calls back; end the leg after too long a wait. Only a 429 changes the rate: an outage does not."""
+        with self._locked():
+            now, before = self.clock(), self._status()
+            pause_seconds = wait_seconds * (1 + _JITTER_SHARE * random.random())  # noqa: S311 - spreads the processes
+            if ticket is not None and exchange.is_throttled:
+                self._queue.was_throttled(ticket, now, pause_seconds)
+            else:
+                self._queue.drop(None, ticket, now)
+                self._queue.pause(now, pause_seconds)
+            status = self._status()
+            is_lost = self._health.told_to_wait(exchange.call, wait_seconds, now)
+        if status.most != before.most or (status.rate != before.rate and status.rate_change is not RateChange.THE_SAME):
+            self._report(status)
+        if is_lost:
+            self.stop.pull(RunMustStop(_TOO_LONG_A_WAIT, ended_by=EndedBy.BREAKER))
+
+    def drop(self, holder: Hashable, ticket: Ticket | None) -> None:
+        """Take note that a call has no result, and that its item will not use its slot, if it has one."""
+        with self._locked():
+            self._queue.drop(holder, ticket, self.clock())
+            self._serve()
+
+    def remember(self, rate: float | None) -> None:
+        """Begin with a rate that the lane had before, if one is known and no 429 has shown a newer one."""
+        if rate is not None:
+            with self._locked():
+                self._queue.remember(rate)
+
+    def lane_report(self) -> LaneReport:
+        """Return what this process knows of the lane, and what it did since the last report."""
+        with self._locked():
+            return self._queue.lane_report(self.clock())
+
+    def meet(self, share: LaneShare | None, pause_seconds: float) -> None:
+        """Keep to a part of the lane, and to the pause of another process; None finds the lane alone.
+
+        A process that ends keeps to no part: it has seconds for what is begun, and asks for nothing new.
+        """
+        with self._locked():
+            now = self.clock()
+            self._queue.take_share(share if self.stop.reason is None else None, now)
+            self._queue.pacer.pause(now, pause_seconds)
+            self._serve()
+
+    @property
+    def refused(self) -> int:
+        """How many calls were answered with 429; read without a lock."""
+        return self._queue.refused
+
+    def status(self) -> LaneStatus:
+        with self._locked():
+            return self._status()
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Hold the lock; an error inside is a mistake of this program, and ends the leg for all that wait."""
+        with self._lock:
+            try:
+                yield
+            except RunMustStop:
+                raise
+            except Exception as error:
+                self._is_broken = True
+                self.stop.pull(RunMustStop(f"{_BROKEN} ({type(error).__name__}).", ended_by=EndedBy.ERROR))
+                for changed in self._waiting.values():
+                    changed.notify()
+                raise
+
+    def _status(self) -> LaneStatus:
+        pacer, most, share = self._queue.pacer, self._queue.most_at_once, self._queue.share
+        at_once = int(most) if most < math.inf else None
+        return LaneStatus(
+            rate=pacer.learned_rate,
+            most=at_once,
+            rate_change=pacer.rate_change,
+            is_outage=self._queue.is_held,
+            pause_seconds=max(0.0, pacer.opens_at - self.clock()),
+            uploads=self._queue.uploads,
+            yields=share is not None and share.yields,
+            is_shared=share is not None,
+        )
+
+    def _serve(self) -> None:
+        """Let all calls go that may, and wake the next one, which then waits for its exact time."""
+        now = self.clock()
+        while not self._is_abandoned and (ticket := self._queue.take_next(now)) is not None:
+            self._wake(ticket)
+        first = self._queue.first()
+        if first is not None:
+            self._wake(first)
+
+    def _wake(self, ticket: Ticket) -> None:
+        if ticket in self._waiting:
+            self._waiting[ticket].notify()
+
+    def _wait_seconds(self, ticket: Ticket) -> float:
+        """Only the first in the queue watches the clock; it wakes the next one when it goes. All watch the switch."""
+        if ticket is not self._queue.first():
+            return _LATEST_STOP_SECONDS
+        now = self.clock()
+        return min(_STOP_CHECK_SECONDS, max(0.0, self._queue.wake_at(now) - now))
+
+    @property
+    def _is_abandoned(self) -> bool:
+        """Whether work in hand is abandoned too: the leg ends in an outage or by a mistake, or its time is over."""
+        is_over = self._queue.is_held or self.stop.is_aborted or self._is_broken
+        return is_over and self.stop.reason is not None
+
+    def _check_stop(self, ticket: Ticket) -> None:
+        if self.stop.reason is not None:  # what is begun ends at this process's own pace, or its calls were for nothing
+            self._queue.take_share(None, self.clock())
+        wait_seconds = self._queue.pacer.next_at - self.clock()
+        if ticket.priority is not Priority.OTHER or wait_seconds > _DRAIN_SECONDS or self._is_abandoned:
+            self.stop.check()

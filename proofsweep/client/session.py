@@ -1,0 +1,249 @@
+"""The one retry layer: repeats a call until it is answered, and does what the retry rule says in between."""
+
+import random
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Generic, NoReturn, TypeVar, assert_never
+
+from pydantic import SecretStr
+
+from proofsweep.client.call_queue import Ticket
+from proofsweep.client.keys import CurrentKey
+from proofsweep.client.messages import Reply, Request
+from proofsweep.client.retry import (
+    FreshSlot,
+    GiveUp,
+    PauseAll,
+    RenewKey,
+    Retry,
+    RetryPolicy,
+    call_error,
+    decide,
+    reason_of,
+)
+from proofsweep.client.scheduler import Dispatcher
+from proofsweep.client.stop import StopSwitch
+from proofsweep.client.transport import Transport
+from proofsweep.config.logs import Event, log
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import CallFailed, RunMustStop, SlotRefused, SlotSpent, UsageError
+from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.domain.text import reset_clause
+
+_Result = TypeVar("_Result")
+
+
+class SingleFlight(Generic[_Result]):
+    """Lets one thread make a call on behalf of all that wait for the same answer; times are monotonic seconds."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._results: list[tuple[float, _Result]] = []
+
+    def result(self, since: float, clock: Callable[[], float], call: Callable[[], _Result]) -> _Result:
+        """Return the result of a call that began at or after `since`: an earlier thread's, or one that is made now."""
+        with self._lock:
+            if not self._results or self._results[0][0] < since:
+                began_at = clock()
+                self._results = [(began_at, call())]
+            return self._results[0][1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientContext:
+    """What all sessions of a leg share."""
+
+    base_url: str  # ends in `/v1`, without a slash after it
+    transport: Transport
+    dispatcher: Dispatcher
+    key: CurrentKey
+    record_unattributed: Callable[[Exchange], None]  # takes the exchanges that belong to no row
+    # those of the quota that were logged, with the first exchange; each is logged once.
+    unreadable_headers: dict[str, Exchange] = field(default_factory=dict)
+    unnamed_members: dict[str, Exchange] = field(default_factory=dict)  # of answers, likewise
+    # asks for the calls that are left, on behalf of all sessions.
+    headroom_check: SingleFlight[int | None] = field(default_factory=SingleFlight)
+
+
+_LONG_WAIT_SECONDS = 120.0  # a longer wait asks for a check of the quota
+_ANSWER_HOLDS_SECONDS = 10.0  # how long an answer on behalf of all holds
+KEY_REFUSED = "The service refused the key (403): is it a key of this very service, and has it not expired?"
+
+
+@dataclass(slots=True)
+class _History:
+    attempts: int = 0
+    failures: int = 0
+    fresh_slots: int = 0
+
+
+@dataclass(slots=True)
+class Session:
+    """All exchanges for one item, or for one purpose; used by one thread at a time. A copy begins anew."""
+
+    context: ClientContext
+    record: Callable[[Exchange], None]
+    policy: RetryPolicy
+    # asked when calls fail for many items. It returns when the service works, and says whether the item may go on with
+    # its tries. None where there is only one purpose, so that a refused key ends everything.
+    control: Callable[[], bool] | None = None
+    is_control: bool = False  # its calls go before all others, and also while those are held
+    _history: defaultdict[Call, _History] = field(init=False, default_factory=lambda: defaultdict(_History))
+    _holder: object = field(init=False, default_factory=object)
+    # Of the last attempt: its ticket, the key in use when it was sent, and when it ended in monotonic seconds.
+    _ticket: Ticket | None = field(init=False, default=None)
+    _key: SecretStr = field(init=False, default=SecretStr(""))
+    _ended_at: float = field(init=False, default=0.0)
+
+    @property
+    def stop(self) -> StopSwitch:
+        return self.context.dispatcher.stop
+
+    def request(self, call: Call, path: str, method: str = "GET", /, **params: str | int) -> Request:
+        url = self.context.base_url + path  # not urljoin: that would drop the path of the base URL
+        return Request(call=call, method=method, url=url, params=params)
+
+    def ask(self, request: Request) -> Reply:
+        """Make a call until it is answered with a 2xx that can be read.
+
+        Raises:
+            CallFailed, SlotRefused: it failed for good.
+            SlotSpent: only a fresh slot can help.
+            RunMustStop: no more calls can be made in this leg.
+        """
+        try:
+            while True:
+                reply = self._attempt(request)
+                if reply.exchange.is_success:
+                    self._history[request.call].failures = 0
+                    return reply
+                self._apply_decision(reply.exchange)
+        except BaseException:
+            self.context.dispatcher.drop(self._holder, self._ticket)
+            raise
+
+    def ask_usage(self, days: int | None) -> Reply:
+        """GET /partner/usage for so many days; the contract's default when None."""
+        params: Mapping[str, int] = {} if days is None else {"days": days}
+        return self.ask(self.request(Call.USAGE, "/partner/usage", **params))
+
+    def _attempt(self, request: Request) -> Reply:
+        """Send once, when the dispatcher lets the call go.
+
+        Keyed calls share a lane; rotation has its own (contract, Endpoints 3).
+        """
+        history, dispatcher, self._ticket = self._history[request.call], self.context.dispatcher, None
+        if request.call.is_keyed and request.call is not Call.ROTATE:
+            is_retry = history.attempts > 0
+            self._ticket = dispatcher.wait_turn(
+                request.call, self._holder, is_retry=is_retry, is_control=self.is_control
+            )
+        history.attempts += 1
+        self._key = self.context.key.current
+        sent_key = self._key if request.call.is_keyed else None
+        reply = self.context.transport.send(request, attempt=history.attempts, key=sent_key)
+        self._ended_at = dispatcher.clock()
+        self.record(reply.exchange)
+        self._log_surprises(reply.exchange)
+        dispatcher.note(reply.exchange, self._ticket, self._holder)
+        return reply
+
+    def _log_surprises(self, exchange: Exchange) -> None:
+        """Log each unreadable header and each unnamed member once, by the first of all threads."""
+        for header in exchange.headers.unreadable:
+            if self.context.unreadable_headers.setdefault(header, exchange) is exchange:
+                log(Event.HEADER_IGNORED, header=header, call=exchange.call)
+        for member in exchange.unnamed:
+            if self.context.unnamed_members.setdefault(member, exchange) is exchange:
+                log(Event.MEMBER_UNNAMED, member=member, call=exchange.call)
+
+    def _apply_decision(self, exchange: Exchange) -> None:
+        """Do what the retry rule says: return to repeat the call, or raise.
+
+        A call that was aborted because the leg ends says nothing about the item.
+        """
+        history, stop = self._history[exchange.call], self.stop
+        if exchange.failure is not None and stop.is_aborted:
+            stop.check()
+        if exchange.is_throttled:
+            self._stop_if_used_up(exchange)
+        else:
+            history.failures += 1
+            # It fails for many items: whose fault is it? The item gives up where a control cannot be made yet.
+            if self.control is not None and self.context.dispatcher.is_doubtful(exchange.call) and not self.control():
+                _give_up(exchange)
+        decision = decide(
+            exchange,
+            self.policy,
+            failures=history.failures,
+            fresh_slots=history.fresh_slots,
+            jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
+        )
+        match decision:
+            case Retry(wait_seconds):
+                stop.rest(wait_seconds)
+            case PauseAll(wait_seconds):
+                self.context.dispatcher.pause_all(exchange, self._ticket, wait_seconds)
+                stop.rest(wait_seconds)
+            case RenewKey():
+                self._renew_key(exchange)
+            case FreshSlot(wait_seconds):
+                history.fresh_slots += 1
+                stop.rest(wait_seconds)
+                raise call_error(SlotSpent, exchange, "slot_refused")
+            case GiveUp():
+                _give_up(exchange)
+            case _:
+                assert_never(decision)
+
+    def _stop_if_used_up(self, exchange: Exchange) -> None:
+        """Tell a busy lane from a used-up quota; both answer 429 with the same code (contract, Errors 5).
+
+        The headroom of GET /partner/usage is the authoritative one (contract, Limits). Other calls may report zero for
+        long, and each check costs a call, so an answer of the last seconds is recent enough.
+        """
+        headers = exchange.headers
+        is_long = (headers.retry_after_seconds or 0.0) > _LONG_WAIT_SECONDS
+        if exchange.call is Call.ROTATE or not (is_long or headers.rate_remaining == 0):
+            return
+        headroom = headers.rate_remaining
+        if exchange.call is not Call.USAGE:
+            dispatcher, since = self.context.dispatcher, self._ended_at - (0.0 if is_long else _ANSWER_HOLDS_SECONDS)
+            dispatcher.drop(None, self._ticket)  # the call is over; in an outage the check could not go before that
+            headroom = self.context.headroom_check.result(since, dispatcher.clock, self._ask_headroom)
+        if headroom is not None and headroom <= 0:
+            used_up = f"The key's quota is used up; {reset_clause(headers.rate_reset, exchange.ended_at)}."
+            self._stop(RunMustStop(used_up, ended_by=EndedBy.QUOTA, quota_reset=headers.rate_reset))
+
+    def _ask_headroom(self) -> int | None:
+        self.stop.check()
+        # Before others, since a control may wait for it.
+        unattributed = replace(self, record=self.context.record_unattributed, is_control=True)
+        try:
+            return unattributed.ask_usage(days=1).exchange.headers.rate_remaining
+        except CallFailed:
+            return None
+
+    def _renew_key(self, exchange: Exchange) -> None:
+        """Go on with another key if its source now holds one; else a control decides (contract, Authentication 3).
+
+        Where there is no control, the leg ends.
+        """
+        try:
+            is_renewed = self.context.key.renew(self._key)
+        except UsageError:
+            is_renewed = False
+        if not is_renewed and self.control is not None:
+            _give_up(exchange)
+        if not is_renewed:
+            self._stop(RunMustStop(KEY_REFUSED, ended_by=EndedBy.KEY_REFUSED))
+
+    def _stop(self, reason: RunMustStop) -> NoReturn:
+        self.stop.pull(reason)
+        raise reason
+
+
+def _give_up(exchange: Exchange) -> NoReturn:
+    raise call_error(SlotRefused if exchange.call is Call.SLOT else CallFailed, exchange, reason_of(exchange))

@@ -1,0 +1,189 @@
+"""Open a bucket of any kind, S3, Google or Azure, as its cloud's usual configuration says; and name its failures."""
+
+import os
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from obstore import exceptions
+from obstore.store import AzureStore, GCSStore, S3Store
+
+from proofsweep.config.locations import root_and_key
+from proofsweep.domain.errors import missing_extra
+
+if TYPE_CHECKING:
+    from obstore.auth.boto3 import Boto3CredentialProvider
+    from obstore.store import ObjectStore, RetryConfig, S3Credential
+
+FAILURES = (exceptions.BaseError, OSError, ValueError)
+"""All that a call of obstore raises for a failing store or an impossible key."""
+
+_STATUS = re.compile(r"status code: (\d{3})|status: (\d{3})")
+_CODE = re.compile(r"<Code>\s*(\w+)\s*</Code>")
+
+
+class FailureKind(StrEnum):
+    MISSING = "there is no such object"
+    NO_BUCKET = "there is no such bucket"
+    FORBIDDEN = "the credentials in use give no access"
+    ARCHIVED = "the object is archived, and must be restored before it can be read"
+    CHANGED = "the object was replaced"
+    TAKEN = "there is an object of that name"
+    REFUSED = "the credentials were refused: they are wrong, expired, or of another account"
+    SKEWED = "the clock of this machine is wrong: the store refuses requests whose time is so far from its own"
+    NO_CREDENTIALS = "no credentials were found; docs/buckets.md says where to put them"
+    NO_ACCOUNT = (
+        "the storage account is not named; set AZURE_STORAGE_ACCOUNT_NAME or write "
+        "abfss://container@account.dfs.core.windows.net/"
+    )
+    OTHER_REGION = "the bucket lies in another region; set AWS_REGION"
+    PLAIN_HTTP = "the endpoint is plain http; set AWS_ALLOW_HTTP=true if that is intended"
+    UNCONDITIONAL = "the store cannot refuse to overwrite an object, as a results store must"
+    BAD_KEY = "a key with an empty part, a dot part or a control character cannot be requested"
+    EMPTY_RANGE = "the object holds no bytes there"
+    AWAY = "the store does not answer as it should"
+
+
+_BY_CODE = {
+    "NoSuchBucket": FailureKind.NO_BUCKET,
+    "ContainerNotFound": FailureKind.NO_BUCKET,
+    "InvalidObjectState": FailureKind.ARCHIVED,
+    "BlobArchived": FailureKind.ARCHIVED,
+    "BlobBeingRehydrated": FailureKind.ARCHIVED,
+    "InvalidAccessKeyId": FailureKind.REFUSED,
+    "SignatureDoesNotMatch": FailureKind.REFUSED,
+    "ExpiredToken": FailureKind.REFUSED,
+    "InvalidToken": FailureKind.REFUSED,
+    "TokenRefreshRequired": FailureKind.REFUSED,
+    "RequestTimeTooSkewed": FailureKind.SKEWED,
+    "AuthenticationFailed": FailureKind.REFUSED,
+    "InvalidAuthenticationInfo": FailureKind.REFUSED,
+    "PermanentRedirect": FailureKind.OTHER_REGION,
+    "AuthorizationHeaderMalformed": FailureKind.OTHER_REGION,
+    "IllegalLocationConstraintException": FailureKind.OTHER_REGION,
+    "NotImplemented": FailureKind.UNCONDITIONAL,
+}
+_BY_STATUS = {
+    401: FailureKind.REFUSED,
+    403: FailureKind.FORBIDDEN,
+    404: FailureKind.MISSING,
+    409: FailureKind.TAKEN,
+    412: FailureKind.CHANGED,
+    416: FailureKind.EMPTY_RANGE,
+    501: FailureKind.UNCONDITIONAL,
+}
+_BY_WORDS = {
+    "incorrectly configured region": FailureKind.OTHER_REGION,
+    "BadScheme": FailureKind.PLAIN_HTTP,
+    "Account must be specified": FailureKind.NO_ACCOUNT,
+    "MissingAccount": FailureKind.NO_ACCOUNT,
+    "/latest/api/token": FailureKind.NO_CREDENTIALS,
+    "/latest/meta-data": FailureKind.NO_CREDENTIALS,
+    "/metadata/identity/": FailureKind.NO_CREDENTIALS,
+    "/computeMetadata/": FailureKind.NO_CREDENTIALS,
+    "metadata.google.internal": FailureKind.NO_CREDENTIALS,
+    "StartTooLarge": FailureKind.EMPTY_RANGE,
+}
+_BY_EXCEPTION: tuple[tuple[type[Exception], FailureKind], ...] = (
+    (FileNotFoundError, FailureKind.MISSING),
+    (exceptions.AlreadyExistsError, FailureKind.TAKEN),
+    (exceptions.PreconditionError, FailureKind.CHANGED),
+    (exceptions.PermissionDeniedError, FailureKind.FORBIDDEN),
+    (exceptions.UnauthenticatedError, FailureKind.REFUSED),
+    (exceptions.InvalidPathError, FailureKind.BAD_KEY),
+    (ValueError, FailureKind.BAD_KEY),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFailure:
+    """One failure of a store: what it means, and the HTTP status where there was one."""
+
+    kind: FailureKind
+    status: int | None = None
+
+    @property
+    def sentence(self) -> str:
+        """Describe the failure to a person, without any text of the store."""
+        if self.kind is not FailureKind.AWAY:
+            return str(self.kind)
+        return f"{self.kind} ({f'status {self.status}' if self.status else 'check its endpoint and the network'})"
+
+
+def failure_of(error: Exception) -> StoreFailure:
+    """Classify a failure by code, known words, exception or status; its text may hold URLs and bodies."""
+    text = str(error)
+    status = next((int(number) for found in _STATUS.finditer(text) for number in found.groups() if number), None)
+    code = _CODE.search(text)
+    if code and code[1] in _BY_CODE:
+        return StoreFailure(_BY_CODE[code[1]], status)
+    for words, kind in _BY_WORDS.items():
+        if words in text:
+            return StoreFailure(kind, status)
+    for exception, kind in _BY_EXCEPTION:
+        if isinstance(error, exception):
+            return StoreFailure(kind, status)
+    return StoreFailure(_BY_STATUS.get(status or 0, FailureKind.AWAY), status)
+
+
+# botocore renews credentials ten minutes before they expire.
+_KEPT = timedelta(minutes=5)
+
+
+class AwsCredentials:
+    """Credentials as botocore renews them, asked for when five minutes old; `region` is the profile's."""
+
+    def __init__(self, provider: "Boto3CredentialProvider") -> None:
+        self._provider = provider
+        self.region: str | None = provider.config.get("region")
+
+    def __call__(self) -> "S3Credential":
+        return self._provider()
+
+
+def aws_credentials() -> AwsCredentials | None:
+    """Find AWS credentials as its tools do; None without boto3 or any.
+
+    Raises:
+        ConfigError: `AWS_PROFILE` names a profile, and boto3 is not installed.
+        ValueError: the profile does not exist.
+    """
+    try:
+        from botocore.exceptions import (  # type: ignore[import-untyped]  # noqa: PLC0415 - an extra, slow to import
+            BotoCoreError,
+        )
+        from obstore.auth.boto3 import Boto3CredentialProvider  # noqa: PLC0415
+    except ImportError as error:
+        if "AWS_PROFILE" in os.environ:
+            raise missing_extra("AWS_PROFILE", "aws") from error
+        return None
+    try:
+        return AwsCredentials(Boto3CredentialProvider(ttl=_KEPT))
+    except BotoCoreError as error:
+        raise ValueError("The AWS profile cannot be used.") from error
+    except ValueError:
+        return None
+
+
+# An endpoint that is down is reported after about 30 s. A whole stream may last as long as a slow upload.
+_RETRY: "RetryConfig" = {"max_retries": 6, "retry_timeout": timedelta(seconds=15)}
+_CLIENT: dict[str, object] = {"connect_timeout": "5s", "read_timeout": "10s", "timeout": "1h"}
+
+
+def open_bucket(url: str) -> "ObjectStore":
+    """Open the bucket of a URL, with credentials but no request yet; raises one of `FAILURES` if that cannot be."""
+    root, _ = root_and_key(url)
+    scheme, _, name = root.partition("://")
+    # The ignores: obstore takes client options with the configuration too, and then keeps those of the environment.
+    if scheme == "s3":
+        own = aws_credentials()
+        region = {} if own is None or own.region is None else {"default_region": own.region}
+        config = _CLIENT | region | {"disable_bulk_delete": True}  # not every store can delete several objects at once
+        return S3Store(name, config=config, retry_config=_RETRY, credential_provider=own)  # type: ignore[arg-type]
+    if scheme == "gs":
+        return GCSStore(name, config=_CLIENT, retry_config=_RETRY)  # type: ignore[arg-type]
+    container, _, host = name.partition("@")
+    account = {"account_name": host.partition(".")[0]} if host else {}
+    return AzureStore(container, config=_CLIENT | account, retry_config=_RETRY)  # type: ignore[arg-type]

@@ -1,0 +1,148 @@
+"""Turn a location as a person wrote it into an absolute path or a bucket URL."""
+
+import os
+import posixpath
+import re
+from urllib.parse import quote, unquote_to_bytes
+
+from proofsweep.domain.errors import CatalogError
+from proofsweep.domain.items import printable
+
+BUCKET_SCHEMES = frozenset({"s3", "gs", "az", "abfs", "abfss"})
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+# The letters that some cloud allows in a bucket's name, with Azure's account and the tenant of some S3 servers.
+_WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
+_BUCKET_NAME = re.compile(r"[A-Za-z0-9._:@$-]+")
+_SIGNED = re.compile(
+    r"[?&](sig|signature|x-amz-(signature|credential|security-token)|x-goog-(signature|credential)|awsaccesskeyid)=",
+    re.IGNORECASE,
+)
+
+
+def path_of(written: str, folder: str) -> str:
+    """Return the absolute path or bucket URL of a location; whether a file is there is not checked.
+
+    Bucket URLs hold the raw key: no part of them is an escape. CatalogError if the URL is of another kind, or holds
+    credentials, which the message does not repeat.
+    """
+    if scheme := _SCHEME.match(written):
+        refuse_credentials(written)
+        if scheme[1].lower() in BUCKET_SCHEMES:
+            return _bucket_url(scheme[1].lower(), written[scheme.end() :])
+        written = _path_in_url(written, scheme[1].lower())
+    elif is_bucket(folder) and not written.startswith("/"):
+        return _url_below(folder, written)
+    path = posixpath.join(folder, written)
+    # After a link, only the system knows what `..` means, so such a path stays as it is written.
+    return path if ".." in path else posixpath.normpath(path)
+
+
+def url_of(path: str) -> str:
+    """Return an absolute path or bucket URL as text that any file can hold; `path_of` reads it."""
+    return path if is_bucket(path) else f"file://{quote(os.fsencode(path))}"
+
+
+def resolved_location(path: str) -> str:
+    """Return the one spelling of an absolute path, without links and `..`, or of a bucket URL."""
+    return path.rstrip("/") if is_bucket(path) else os.path.realpath(path)
+
+
+def path_within(path: str, folder: str) -> str:
+    """Return a path relative to a folder, the same on every machine; absolute if it lies outside."""
+    plain = posixpath.normpath(path) if ".." in path and not is_bucket(path) else path
+    base = folder if folder.endswith("/") else folder + "/"
+    return plain.removeprefix(base)
+
+
+def is_within(location: str, folder: str) -> bool:
+    """Return whether a resolved path or bucket URL is a folder or prefix or lies in it; `..` in a key leads out."""
+    if ".." in location and ".." in location.split("/"):
+        return False
+    return location == folder or location.startswith(folder if folder.endswith("/") else f"{folder}/")
+
+
+def one_line(location: str) -> str:
+    """Escape what is not printable in a location, so that a message stays on one line."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in printable(location))
+
+
+def is_windows(written: str) -> bool:
+    """Return whether a location is an absolute path of Windows, with a drive or a server."""
+    return _WINDOWS.match(written) is not None
+
+
+def shown(written: str, path: str) -> str:
+    """Return a location for a message: its path, but a path of Windows as it is written, not joined to our folders."""
+    return one_line(written if is_windows(written) else path)
+
+
+def hint_for(written: str) -> str:
+    """Return what may be wrong with a location at which nothing is, with a space before it; empty if it looks right."""
+    if written.startswith("~"):
+        return " (`~` is not expanded here: write the whole path)"
+    if is_windows(written) or ("\\" in written and "/" not in written):
+        return " (this looks like a Windows path: write it as this machine sees it, with `/`)"
+    if written != written.strip():
+        return " (it begins or ends with a space, which is part of the name)"
+    return ""
+
+
+def without_secrets(written: str) -> str:
+    """Return what may be shown and stored of a URL that is not read: no user, no query, no fragment."""
+    scheme, has_scheme, rest = written.partition("://")
+    authority, slash, path = re.split(r"[?#]", rest, maxsplit=1)[0].partition("/")
+    return one_line(f"{scheme}{has_scheme}{authority.rpartition('@')[2]}{slash}{path}")
+
+
+def is_bucket(location: str) -> bool:
+    scheme, has_scheme, _ = location.partition("://")
+    return bool(has_scheme) and scheme.lower() in BUCKET_SCHEMES
+
+
+def root_and_key(url: str) -> tuple[str, str]:
+    """Split a bucket URL into `s3://bucket` and the raw key, which is empty for the bucket itself."""
+    scheme, _, rest = url.partition("://")
+    bucket, _, key = rest.partition("/")
+    return f"{scheme}://{bucket}", key
+
+
+def refuse_credentials(url: str) -> None:
+    """Raise CatalogError if a URL holds a password or a signature; Azure's `container@account` is neither."""
+    scheme, _, rest = url.partition("://")
+    user, has_user, _ = rest.partition("/")[0].rpartition("@")
+    if has_user and (":" in user or scheme.lower() not in {"abfs", "abfss"}):
+        holds = "the URL holds a user name or password; give credentials as docs/buckets.md says"
+        raise CatalogError(f"{scheme}://…: {holds}")
+    if signed := _SIGNED.search(url):
+        shown = one_line(url[: signed.start()].partition("?")[0])
+        raise CatalogError(f"{shown}: the URL holds a signature; give credentials as docs/buckets.md says")
+
+
+def _bucket_url(scheme: str, rest: str) -> str:
+    name = rest.partition("/")[0]
+    if not _BUCKET_NAME.fullmatch(name):
+        what = "no bucket can have such a name" if name else "names no bucket"
+        raise CatalogError(f"{scheme}://{one_line(rest)}: {what}")
+    return f"{scheme}://{rest}"
+
+
+def _url_below(folder: str, written: str) -> str:
+    """Resolve `.` and `..` in the text, since a bucket has no links; an empty part belongs to the key."""
+    root, key = root_and_key(folder)
+    parts = key.split("/") if key else []
+    for part in written.split("/"):
+        if part == "..":
+            del parts[-1:]
+        elif part != ".":
+            parts.append(part)
+    return "/".join([root, *parts])
+
+
+def _path_in_url(url: str, scheme: str) -> str:
+    if scheme != "file":
+        kinds = ", ".join(f"{each}://" for each in sorted(BUCKET_SCHEMES))
+        raise CatalogError(f"{without_secrets(url)}: {scheme} URLs are not read; give paths, file:// URLs or {kinds}")
+    host, slash, path = url[len("file://") :].partition("/")
+    if host not in ("", "localhost"):
+        raise CatalogError(f"{one_line(url)}: names another machine, {one_line(host)}; write file:/// for this one")
+    return os.fsdecode(unquote_to_bytes(os.fsencode(slash + path)))

@@ -1,0 +1,45 @@
+"""Write a new local file: whole or not at all, and never in the place of another."""
+
+import errno
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from proofsweep.domain.errors import UsageError
+from proofsweep.domain.text import printable
+
+_WITHOUT_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[IO[bytes]]:
+    """Write beside the file, and name it when it is whole; UsageError if it exists or cannot be written."""
+    draft = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    try:
+        _refuse_existing(path)  # before somebody waits for the content
+        with draft.open("xb") as file:
+            yield file
+        _give_name(draft, path)
+    except OSError as error:
+        raise UsageError(f"{printable(str(path))} cannot be written: {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):  # what hindered the writing is said already
+            draft.unlink(missing_ok=True)
+
+
+def _give_name(draft: Path, path: Path) -> None:
+    try:
+        os.link(draft, path)
+    except OSError as error:
+        if error.errno not in _WITHOUT_LINKS:
+            raise
+        _refuse_existing(path)
+        draft.replace(path)
+
+
+def _refuse_existing(path: Path) -> None:
+    if path.exists() or path.is_symlink():
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))

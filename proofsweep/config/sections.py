@@ -1,0 +1,195 @@
+"""The settings: one class for each section, with defaults and checks. docs/command-line.md lists them all."""
+
+from datetime import UTC, datetime
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from proofsweep.config.locations import refuse_credentials
+from proofsweep.domain.bounds import duration_of, instant_of
+from proofsweep.domain.errors import CatalogError, UsageError
+
+Seconds = Annotated[float, Field(gt=0)]
+
+
+def _readable(text: str, info: ValidationInfo) -> str:
+    """Refuse an unreadable time or time span when the settings are read, not when a run begins."""
+    try:
+        duration_of(text) if info.field_name == "max_duration" else instant_of(text, datetime.now(UTC), UTC)
+    except UsageError as error:
+        raise ValueError(error.message) from error
+    return text
+
+
+Readable = Annotated[str, AfterValidator(_readable)]
+
+
+class Section(BaseModel):
+    """Base of all sections: an unknown setting is an error, because it is probably misspelt."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _without_credentials(url: str) -> str:
+    try:
+        refuse_credentials(url)
+    except CatalogError:
+        raise ValueError("must not contain credentials") from None
+    return url
+
+
+def _files_and_pairs(given: Any) -> list[Any]:  # noqa: ANN401 - what a person wrote
+    """Read `"song.wav"` as a file and `["song.mp3", "song.mp3.sidecar"]` as a pair."""
+    listed = given if isinstance(given, list | tuple) else [0]
+    entries: list[Any] = [[each] if isinstance(each, str) else each for each in listed]
+    if not all(isinstance(each, list | tuple) and len(each) in {1, 2} and each[0] for each in entries):
+        raise ValueError('must be a list of files, and of pairs like ["song.mp3", "song.mp3.sidecar"]')
+    return [(each[0], each[1] if len(each) > 1 else None) for each in entries]
+
+
+class ServiceSettings(Section):
+    """Which service, and where its key is; the key itself is never a setting."""
+
+    base_url: str  # ends in `/v1` (contract, preamble)
+    environment: Annotated[str, Field(min_length=1, max_length=40)]  # label stored in every row
+    api_key_file: Path | None = None
+    api_key_env: str | None = None
+    api_key_block: str | None = None
+    # wire name of the sidecar; pairs are ineligible until it is set (contract, Naming note).
+    sidecar_field: Annotated[str, Field(min_length=1)] | None = None
+    # name of the member that holds an asset's URL; without it, the answer's only https URL is taken.
+    asset_field: Annotated[str, Field(min_length=1)] | None = None
+    # files that the service accepts, and pairs of audio and sidecar: `doctor` and the controls of runs ask with them.
+    known_good: Annotated[tuple[tuple[str, str | None], ...], BeforeValidator(_files_and_pairs)] = ()
+    # when a rotated key expires (contract, RotatedKeyResponse: `previousKeyExpiresAt`).
+    key_expires_at: AwareDatetime | None = None
+    allow_plain_http: bool = False
+    loopback_only: bool = False  # refuse a base URL of another machine; a config with values for the sandbox sets it
+
+    @field_validator("base_url")
+    @classmethod
+    def _without_trailing_slash(cls, url: str) -> str:
+        parts = urlsplit(url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.port == 0 or "?" in url or "#" in url:
+            raise ValueError("must be an http(s) URL like https://host/v1")
+        if parts.username is not None or parts.password is not None:
+            raise ValueError("must not contain a user name or password")
+        if not parts.path.rstrip("/").endswith("/v1"):
+            raise ValueError("must end in the path segment /v1")
+        return url.rstrip("/")
+
+    @model_validator(mode="after")
+    def _is_safe(self) -> "ServiceSettings":
+        parts, mistakes = urlsplit(self.base_url), []
+        is_elsewhere = not is_loopback(parts.hostname or "")
+        if is_elsewhere and self.loopback_only:
+            mistakes.append(
+                "base_url is of another machine, but this config has values for a sandbox on this machine only: "
+                "name the partner's profile, such as --config production (or PROOFSWEEP_CONFIG=production)"
+            )
+        if is_elsewhere and parts.scheme == "http" and not self.allow_plain_http:
+            mistakes.append("base_url is plain http, which sends the key unencrypted (allow_plain_http permits it)")
+        if sum(source is not None for source in (self.api_key_file, self.api_key_env, self.api_key_block)) > 1:
+            mistakes.append("give only one of api_key_file, api_key_env, api_key_block")
+        if mistakes:
+            raise ValueError("; ".join(mistakes))
+        return self
+
+
+class ResultsSettings(Section):
+    url: str = "results"
+
+    @field_validator("url")
+    @classmethod
+    def _has_no_credentials(cls, url: str) -> str:
+        if not url.strip():
+            raise ValueError("must not be empty")
+        return _without_credentials(url)
+
+
+class PaceSettings(Section):
+    """How many items are in flight at most, and how a run begins (docs/rate-control.md)."""
+
+    workers: Annotated[int, Field(ge=1, le=512)] = 128
+    first_rate: Annotated[float, Field(gt=0)] = 6.0
+    longest_pause_seconds: Seconds = 120.0
+
+
+class BoundsSettings(Section):
+    """The limits of one leg, unless the command gives others."""
+
+    reserve: Annotated[int, Field(ge=0)] = 0  # calls of the quota that are left to other users of the key
+    max_calls: Annotated[int, Field(ge=1)] | None = None
+    # until, max_duration: when the window closes: `06:00`, `06:00 Europe/Berlin`, an ISO instant; `7h`, `90m`.
+    until: Readable | None = None
+    max_duration: Readable | None = None
+    drain_seconds: Seconds = 12.0  # time that a leg gives its items in flight after a request to stop
+
+
+class RetrySettings(Section):
+    """How often a call is retried, and how a leg finds out whether a file or the world is at fault."""
+
+    attempts: Annotated[int, Field(ge=1, le=20)] = 5
+    first_wait_seconds: Seconds = 0.5
+    longest_wait_seconds: Seconds = 30.0
+    breaker_seconds: Annotated[float, Field(ge=0)] = 20.0  # how long a control may come out wrong before the leg ends
+
+
+class AlertsSettings(Section):
+    """Who is told of what needs somebody, and when (docs/alerts.md); the URLs themselves are never settings."""
+
+    # urls_file, urls_env, urls_block: where the receivers' URLs are: a file, a variable, a Prefect Secret block.
+    urls_file: Path | None = None
+    urls_env: str | None = None
+    urls_block: str | None = None
+    repeat_days: Annotated[float, Field(gt=0, le=3_650)] = 7.0  # a cause is told again if it still holds so much later
+    no_success_hours: Annotated[float, Field(gt=0, le=840)] = 36.0  # how long no run may have done its work
+    low_quota_percent: Annotated[float, Field(ge=0, le=100)] = 10.0  # a quota of which less is left is told
+
+    @model_validator(mode="after")
+    def _has_one_source(self) -> "AlertsSettings":
+        if sum(source is not None for source in (self.urls_file, self.urls_env, self.urls_block)) > 1:
+            raise ValueError("give only one of urls_file, urls_env, urls_block")
+        return self
+
+
+class DaskSettings(Section):
+    """Where the worker processes are, if `runner` is `dask`."""
+
+    # of a cluster on this machine; None for one for each of its processors.
+    processes: Annotated[int, Field(ge=1, le=256)] | None = None
+    address: str | None = None  # of the scheduler of a cluster that runs; None starts one on this machine for each run
+
+    @field_validator("address")
+    @classmethod
+    def _names_a_scheduler(cls, address: str | None) -> str | None:
+        parts = urlsplit(address or "tcp://host:1")
+        if not (parts.scheme and parts.hostname and parts.port) or parts.username is not None or parts.path:
+            raise ValueError("must be the address of a Dask scheduler like tcp://host:8786")
+        return address
+
+
+class TimeoutSettings(Section):
+    # without a byte of the request being taken, or of the answer; the whole answer has twice as long.
+    read_seconds: Seconds = 60.0
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can be reached at a host; a name but `localhost` may lead anywhere."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,165 @@
+"""Every error that leaves proofsweep, in one tree.
+
+ProofsweepError
+├── UsageError                the request cannot be carried out; nothing was written
+│   ├── ConfigError           a setting, a profile or the place of the key is wrong
+│   ├── CatalogError          a manifest or folder cannot be read
+│   │   └── EmptyCatalog      it has no row, or no audio
+│   │       └── NothingDue    all its rows have an answer that is new enough
+│   └── ResultsError          a results store cannot be read or written, or has no such run
+├── RunIsActive               another leg of this run is active
+├── NameTaken                 the store already has an object of that name
+├── SourceError               one audio file or sidecar cannot be read; has the row's reason
+│   └── ResourceShortage      this process has too few open files, or too little memory, to read it now
+├── RotationUnfinished        a new key is not in its place yet; the same command goes on with it
+├── ServiceError              the partner's side gave no usable answer
+│   ├── CallFailed            one call failed, and no retry is left
+│   ├── SlotRefused           the storage target did not store the audio
+│   └── SlotSpent             this slot cannot be used any more; a new one may work
+└── RunMustStop               this leg can make no more calls; has the reason
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.text import printable
+
+
+class ProofsweepError(Exception):
+    """Base of all: a message for a person, on one line, and the facts that support asks for.
+
+    Every subclass can be pickled, because errors cross from worker processes to the flow.
+    """
+
+    def __init__(self, message: str, **facts: object) -> None:
+        self.message = printable(message)
+        super().__init__(self.message)
+        self.facts = facts
+
+    @property
+    def catalog(self) -> str | None:
+        """The location of the catalog that could not be read, if it may be there, or hold rows, another day."""
+        found = self.facts.get("catalog")
+        return found if isinstance(found, str) else None
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (type(self), self.message, self.facts))
+
+
+def _rebuild(kind: Callable[..., ProofsweepError], message: str, facts: dict[str, object]) -> ProofsweepError:
+    return kind(message, **facts)
+
+
+class UsageError(ProofsweepError):
+    """The request cannot be carried out; the message says what to change."""
+
+
+class ConfigError(UsageError):
+    """A setting is missing or malformed, or contradicts another."""
+
+
+def missing_extra(what: str, extra: str) -> ConfigError:
+    """Return the error of something whose packages, of an extra of this distribution, are not installed."""
+    return ConfigError(f"{what} needs packages that are not installed: pip install 'proofsweep[{extra}]'.")
+
+
+class CatalogError(UsageError):
+    """The catalog cannot be read as one."""
+
+
+class EmptyCatalog(CatalogError):
+    """The catalog has no row or no audio, or nothing lies below its prefix."""
+
+
+class NothingDue(EmptyCatalog):
+    """No row of the catalog is due; `skipped` is how many rows it has."""
+
+    def __init__(self, message: str, *, skipped: int) -> None:
+        super().__init__(message, skipped=skipped)
+        self.skipped = skipped
+
+
+class ResultsError(UsageError):
+    """The results store cannot be read or written, or has no such run."""
+
+
+class RunIsActive(ProofsweepError):
+    """Another leg of this run is active; only one may be."""
+
+
+class NameTaken(ProofsweepError):
+    """An object of that name exists already: another leg did this work."""
+
+
+class SourceError(ProofsweepError):
+    """One file of the catalog cannot be read; `reason` is the word for the row's `reason` column."""
+
+    def __init__(self, message: str, *, reason: str) -> None:
+        super().__init__(message, reason=reason)
+        self.reason = reason
+
+
+class ResourceShortage(SourceError):
+    """This process has too few open files, or too little memory: that says nothing about the file."""
+
+
+class RotationUnfinished(ProofsweepError):
+    """A key is being rotated, and the new one is not in its place yet; the same command goes on with it."""
+
+
+class ServiceError(ProofsweepError):
+    """The partner's side gave no usable answer.
+
+    Args:
+        message: one sentence for a person; holds no URL, key or body.
+        stage: the call that failed (`uploads`, `slot`, `verify`, …).
+        reason: the word for the row's `reason` column.
+        status: HTTP status of the last answer, if there was one.
+        code: ApiError code of the last answer, as received.
+        request_id: X-Request-Id of the last exchange.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        stage: str,
+        reason: str,
+        status: int | None = None,
+        code: str | None = None,
+        request_id: str | None = None,
+    ) -> None:
+        super().__init__(message, stage=stage, reason=reason, status=status, code=code, request_id=request_id)
+        self.stage = stage
+        self.reason = reason
+        self.status = status
+        self.code = code
+        self.request_id = request_id
+
+
+class CallFailed(ServiceError):
+    """A call of the API failed, and the retry rule allows no other attempt."""
+
+
+class SlotRefused(ServiceError):
+    """The storage target did not store the audio, so there is nothing to verify."""
+
+
+class SlotSpent(ServiceError):
+    """This slot cannot be used any more, but a new one may work: begin again with POST /uploads."""
+
+
+class RunMustStop(ProofsweepError):
+    """This leg can make no more calls; the rows without an outcome remain.
+
+    `ended_by` is how the leg ends because of it; `quota_reset` is when a used-up quota resets, by the last answer.
+    """
+
+    def __init__(
+        self, message: str, *, ended_by: EndedBy, quota_reset: datetime | None = None, catalog: str | None = None
+    ) -> None:
+        away = {} if catalog is None else {"catalog": catalog}
+        super().__init__(message, ended_by=ended_by, quota_reset=quota_reset, **away)
+        self.ended_by = EndedBy(ended_by)
+        self.quota_reset = quota_reset

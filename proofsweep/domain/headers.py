@@ -1,0 +1,89 @@
+"""The contract's response headers as values (contract, Errors 5-7, Limits, Versioning 3)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
+
+from proofsweep.domain.lenient import instant_of
+
+# Longest Retry-After that is believed, ten years.
+_MAX_WAIT_SECONDS = 10 * 365 * 86_400
+
+# Longest text kept of one header, so that no header floods a table.
+_MAX_TEXT_CHARS = 200
+
+# Longest count that is read: any 18 digits fit 64 bits, and 19 may not.
+_MAX_COUNT_DIGITS = 18
+
+_RATE_HEADERS = ("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerHeaders:
+    """What the headers of one answer say. A header that is absent or malformed is None.
+
+    `retry_after_seconds` is a duration and `rate_reset` an instant. `rate_limit` is the monthly quota, not a rate.
+    `unreadable` names the headers of the quota that came and are no count: negative, or joined from two. `is_replay`
+    says that a rotation was answered before, and that this is the same answer again.
+    """
+
+    request_id: str | None = None
+    retry_after_seconds: float | None = None
+    rate_limit: int | None = None
+    rate_remaining: int | None = None
+    rate_reset: datetime | None = None
+    partner_date: datetime | None = None
+    sunset: str | None = None
+    unreadable: tuple[str, ...] = ()
+    is_replay: bool = False
+
+    @classmethod
+    def read(cls, headers: Mapping[str, str], *, now: datetime) -> "AnswerHeaders":
+        """Read the headers of one answer; `now` turns a `Retry-After` date, which HTTP allows, into a duration."""
+        partner_date = _date(headers.get("date"))
+        limit, remaining, reset = counts = [_count(headers.get(name)) for name in _RATE_HEADERS]
+        return cls(
+            request_id=_text(headers.get("x-request-id")) or _text(headers.get("x-amzn-requestid")),
+            retry_after_seconds=_wait_seconds(headers.get("retry-after"), partner_date or now),
+            rate_limit=limit,
+            rate_remaining=remaining,
+            rate_reset=instant_of(reset),
+            partner_date=partner_date,
+            sunset=_text(headers.get("sunset")),
+            unreadable=tuple(
+                name
+                for name, count in zip(_RATE_HEADERS, counts, strict=True)
+                if count is None and headers.get(name) is not None
+            ),
+            is_replay=(headers.get("idempotency-replayed") or "").strip().lower() == "true",
+        )
+
+
+def _text(value: str | None) -> str | None:
+    return (value or "").strip()[:_MAX_TEXT_CHARS] or None
+
+
+def _count(value: str | None) -> int | None:
+    digits = (value or "").strip()
+    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= _MAX_COUNT_DIGITS else None
+
+
+def _wait_seconds(value: str | None, now: datetime) -> float | None:
+    text = (value or "").strip()
+    try:
+        seconds = float(text) if text.isascii() else -1.0
+    except ValueError:
+        date = _date(text)
+        seconds = -1.0 if date is None else max(0.0, (date - now).total_seconds())
+    return seconds if 0 <= seconds <= _MAX_WAIT_SECONDS else None
+
+
+@lru_cache(maxsize=64)  # all answers of one second carry the same date; chosen; not critical
+def _date(value: str | None) -> datetime | None:
+    try:
+        date = parsedate_to_datetime(value or "")
+        return date.replace(tzinfo=UTC) if date.tzinfo is None else date.astimezone(UTC)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None

@@ -1,0 +1,166 @@
+"""Manifest rows and work items: what is known of a file before it is sent."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum
+
+from proofsweep.domain.declared import Declared
+from proofsweep.domain.reasons import SOURCE_REASONS, Ineligible, Reason
+
+
+class Mode(StrEnum):
+    """How a credential is delivered (contract, What the service does)."""
+
+    ONE_FILE = "one_file"
+    LEGACY_PAIR = "legacy_pair"
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """What a listing says about a file without opening it; `modified` is in POSIX seconds, None if it is not known."""
+
+    size_bytes: int
+    version: str
+    modified: float | None = field(default=None, compare=False)  # it is no proof of another version
+
+
+class Unlisted(Enum):
+    """Marks a file whose existence was not checked when planning; it is checked when the item runs."""
+
+    UNLISTED = "unlisted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestRow:
+    """One row of a catalog as read.
+
+    Locations are absolute paths, or bucket URLs with the raw key. A path that is not UTF-8 holds Python's surrogate
+    escapes, as `os.fsdecode` makes them.
+    """
+
+    number: int  # 0-based, unique within the catalog
+    audio: str | None  # None if the manifest's cell is empty
+    sidecar: str | None = None
+    # named_audio, named_sidecar: the locations relative to the catalog, absolute if they lie outside it.
+    named_audio: str = ""
+    named_sidecar: str = ""
+    is_told_by_sidecar: bool = False  # whether other rows name the same audio with another sidecar, or with none
+    item_id: str | None = None  # the manifest's own `id`, if it has one
+    tags: Mapping[str, str] = field(default_factory=dict)  # the manifest's further columns
+    # audio_facts, sidecar_facts: None if there is no such file.
+    audio_facts: FileFacts | Unlisted | None = None
+    sidecar_facts: FileFacts | Unlisted | None = None
+    refused: Ineligible | None = None  # why a file could not be inspected, or must not be
+    where: str = ""  # the manifest and the line that say so, for a person; empty for a scan
+    contested_sidecar: str | None = None  # the name of a sidecar that this and other audio of the folder claim
+    declared: Declared | None = None  # what the delivery says of the audio's bytes
+    # batch, release: the folders of the delivery's batch and release; None outside of one.
+    batch: str | None = None
+    release: str | None = None
+    is_touched: bool = False  # whether it has another time than when it was answered, and the same size
+
+    @property
+    def audio_version(self) -> str | None:
+        return self.audio_facts.version if isinstance(self.audio_facts, FileFacts) else None
+
+    @property
+    def sidecar_version(self) -> str | None:
+        return self.sidecar_facts.version if isinstance(self.sidecar_facts, FileFacts) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkItem:
+    """One row of a plan. An item with `ineligible` set costs no call."""
+
+    manifest_row: int
+    item_id: str
+    audio: str
+    sidecar: str | None = None
+    audio_bytes: int | None = None
+    audio_version: str | None = None
+    sidecar_version: str | None = None
+    tags_json: str | None = None
+    relative_path: str | None = None  # the audio as `relative_path_of` has it
+    manifest_line: str | None = None  # the manifest and the line, as a person's editor counts it
+    declared: Declared | None = None  # what the delivery says of the audio's bytes
+    is_delivered: bool = False  # whether it is of a delivery, whose messages say which files there are
+    ineligible: Ineligible | None = None
+    is_touched: bool = False  # as of its row
+    earlier: Mapping[str, object] | None = field(default=None, compare=False)  # then the `verdicts` row of its answer
+
+    @property
+    def may_be_found(self) -> bool:
+        """Whether a file that the listing did not show, or showed incomplete, may be there when the item runs.
+
+        That a delivery lacks a file is a finding: its message was read in the same folder.
+        """
+        if self.ineligible is None or (self.is_delivered and self.ineligible.reason == Reason.MISSING_AUDIO):
+            return False
+        may_change = SOURCE_REASONS | {Reason.DAMAGED_IN_DELIVERY}
+        return self.ineligible.reason in may_change and (self.audio.startswith("/") or "://" in self.audio)
+
+    @property
+    def mode(self) -> Mode:
+        """A sidecar makes the item a legacy pair; without one it is a one-file item."""
+        return Mode.ONE_FILE if self.sidecar is None else Mode.LEGACY_PAIR
+
+
+def sidecar_key(sidecar: str | None, version: str | None) -> str | None:
+    """Tell the sidecars of an audio apart, and from none: two files may have the same size and time."""
+    return None if sidecar is None else f"{printable(sidecar.rpartition('/')[2])} {version}"
+
+
+PROOF_PREFIX = "proof:"
+"""Begins the location of an item that is verified by its proof ID: its audio is the asset that the service holds."""
+
+NO_PROOF_IDS = frozenset({"", ".", ".."})
+"""What cannot stand in the path of a request; a service may give a rejected credential an empty proof ID."""
+
+
+def proof_id_of(location: str) -> str | None:
+    return location.removeprefix(PROOF_PREFIX) if location.startswith(PROOF_PREFIX) else None
+
+
+def relative_path_of(row: ManifestRow) -> str | None:
+    """Return a row's audio as seen from the catalog's root, or None if it lies outside; without audio, its line."""
+    if not row.audio:
+        return row.where or None
+    is_outside = not row.named_audio or row.named_audio.startswith(("/", PROOF_PREFIX)) or "://" in row.named_audio
+    return None if is_outside else printable(row.named_audio)
+
+
+def modified_of(row: ManifestRow) -> float | None:
+    facts = (each for each in (row.audio_facts, row.sidecar_facts) if isinstance(each, FileFacts))
+    return max((each.modified for each in facts if each.modified is not None), default=None)
+
+
+def item_id_of(row: ManifestRow, catalog_name: str) -> str:
+    """Return an item the same name in every run and on every machine.
+
+    It is the manifest's own id, or 32 hex digits made of the catalog's name and the audio's location relative to it. A
+    sidecar that comes later, or goes, makes no other item: its location counts only where it tells two rows apart.
+    """
+    if row.item_id:
+        return printable(row.item_id)
+    names = (catalog_name, row.named_audio, row.named_sidecar if row.is_told_by_sidecar else "")
+    return hashlib.sha256(b"\0".join(map(raw_bytes, names))).hexdigest()[:32]
+
+
+def id_without_audio(catalog_name: str, number: int) -> str:
+    """Return the item ID of a row that names neither audio nor an id: such rows are told apart by their number."""
+    return hashlib.sha256(b"\0".join((raw_bytes(catalog_name), b"row", str(number).encode()))).hexdigest()[:32]
+
+
+def raw_bytes(location: str) -> bytes:
+    """Return the exact bytes of a location, UTF-8 or not; a character that no file name can hold becomes `?`."""
+    try:
+        return location.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # a lone surrogate that stands for no byte; JSON may hold one
+        return location.encode("utf-8", "replace")
+
+
+def printable(text: str) -> str:
+    r"""Write any text as valid UTF-8; bytes that are not UTF-8 become \xNN."""
+    # Measured: most text is ASCII, and a plan asks 30 times for each row of a delivery.
+    return text if text.isascii() else raw_bytes(text).decode("utf-8", "backslashreplace")

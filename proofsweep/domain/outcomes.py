@@ -1,0 +1,114 @@
+"""The outcome of one item: a closed union of values, never an exception."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import assert_never
+
+from proofsweep.domain.exchanges import Exchange
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.models import VerifyResponse
+from proofsweep.domain.reasons import REASONS, Ineligible, Reason
+from proofsweep.domain.verdicts import Action, Verdict, action_for, is_accepted, is_contradictory
+
+OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A usable answer to POST /verify, with the hex sha256 of its exact body."""
+
+    response: VerifyResponse
+    body_sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The credential is genuine: `good is True` and the verdict is `valid`."""
+
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """The service answered, and did not accept the credential. The item is not verified again."""
+
+    answer: Answer
+    reason: str
+    detail: str
+    action: Action
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """The service gave no verdict for this item. That says nothing about the credential."""
+
+    reason: str
+    detail: str
+    error_code: str | None = None
+
+
+Outcome = Accepted | Rejected | Failed | Ineligible
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AudioRead:
+    """What reading the item's files gave. The hashes are of the exact bytes that were sent."""
+
+    audio_format: str
+    size_bytes: int
+    version: str | None
+    sha256: str | None = None
+    sidecar_sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    item: WorkItem
+    outcome: Outcome
+    started_at: datetime
+    finished_at: datetime
+    read: AudioRead | None = None
+    exchanges: Sequence[Exchange] = field(default=())
+    # another item of this leg with the same bytes, sidecar and mode. Its answer is used for this one.
+    original: "Finished | None" = None
+    # the `verdicts` row of an earlier run with the same bytes and sidecar, whose answer is used.
+    earlier: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """One item without an outcome, because the run must stop. Its row remains."""
+
+    item: WorkItem
+    exchanges: Sequence[Exchange] = ()
+
+
+_VERDICTS = frozenset(map(str, Verdict))  # a later verdict may be a word that is a reason of ours
+
+
+def outcome_of(answer: Answer) -> Accepted | Rejected:
+    """Read the service's answer (contract, Verdicts): both signals must agree to accept."""
+    good, verdict = answer.response.good, answer.response.verdict
+    if is_accepted(good, verdict):
+        return Accepted(answer)
+    action = action_for(good, verdict)
+    if is_contradictory(good, verdict):
+        detail = f"The answer contradicts itself: good is {str(good).lower()}, but the verdict says otherwise."
+        return Rejected(answer, Reason.CONTRADICTORY_ANSWER, detail, action)
+    reason = verdict if verdict in _VERDICTS else Reason.UNKNOWN_VERDICT
+    return Rejected(answer, reason, REASONS[reason].meaning, action)
+
+
+def word_for(outcome: Outcome) -> str:
+    match outcome:
+        case Accepted():
+            return "accepted"
+        case Rejected():
+            return "rejected"
+        case Failed():
+            return "failed"
+        case Ineligible():
+            return "ineligible"
+        case _:
+            assert_never(outcome)

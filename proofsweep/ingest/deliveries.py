@@ -1,0 +1,182 @@
+"""The deliveries of a watched folder: which files are taken and moved together, and whether all are there. Pure.
+
+A batch is whole when its completion file is there, and each file that its messages name. A release that came without
+any such convention is a batch of its own, whose files are taken one by one.
+"""
+
+import posixpath
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from proofsweep.config.locations import is_within
+from proofsweep.domain.items import FileFacts, ManifestRow
+from proofsweep.domain.reasons import Reason
+from proofsweep.ingest.rules import Decision, IngestRules, KnownBatches, PastAnswer, reason_at_look
+from proofsweep.sources.message_files import Batch, Release
+
+# The name of a batch's folder in the standard: YYYYMMDDhhmmssnnn, with a letter for its priority or without.
+_BATCH_ID = re.compile(r"(?:[PMNL]_)?\d{17}")
+
+# Rows that nobody waits for, takes or moves.
+_APART = frozenset({Reason.TEST_MESSAGE, Reason.WITHDRAWN})
+
+_NOT_THERE = frozenset({Reason.MISSING_AUDIO, Reason.UNREADABLE_MESSAGE, Reason.SOURCE_CHANGED})
+
+# The tag that all files of a delivery have, and no others in a watched folder.
+IN_BATCH = "batch"
+
+
+@dataclass(slots=True)
+class BatchRow:
+    """A row of a batch with what a look has decided, and its answer if it has one."""
+
+    item_id: str
+    row: ManifestRow
+    decision: Decision
+    answer: PastAnswer | None
+    batch: "DeliveredBatch | None" = field(default=None, repr=False)
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether the file is of a test or of a withdrawn release."""
+        return reason_at_look(self.row) in _APART
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the file or the message is there that is named, with the declared size; or it is not named at all."""
+        if not isinstance(self.row.audio_facts, FileFacts):
+            return reason_at_look(self.row) not in _NOT_THERE
+        return self.row.declared is None or self.row.declared.is_size(self.row.audio_facts.size_bytes)
+
+
+@dataclass(slots=True, kw_only=True)
+class DeliveredBatch:
+    """Files that are taken and moved together."""
+
+    location: str
+    completion: str | None  # the location of the file that says that all is sent; None while it is not there
+    needs_completion: bool  # whether nothing is taken before that file is there
+    releases: Mapping[str, Release] = field(default_factory=dict)
+    rows: list[BatchRow] = field(default_factory=list)
+    due_at: datetime | None = None  # when it is taken although it is not complete
+
+    @property
+    def sender(self) -> str:
+        """Who sent it, by the first message that says so; empty if none can be read."""
+        return next((release.sender for release in self.releases.values() if release.sender), "")
+
+    @property
+    def is_sent(self) -> bool:
+        """Whether the sender has said that all is sent, or does not say so."""
+        return self.completion is not None or not self.needs_completion
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether nothing more is to be expected: each file has its answer, or what is wrong with it is known."""
+        return self.is_sent and all(each.decision is Decision.ANSWERED for each in self.rows)
+
+    @property
+    def moved_rows(self) -> list[BatchRow]:
+        """The rows whose files are moved when all is answered; those of tests and withdrawn releases stay."""
+        return [each for each in self.rows if not each.is_apart]
+
+    def why_incomplete(self) -> str | None:
+        """Return what is not there, in a clause; None if the batch is complete."""
+        if self.completion is None and self.needs_completion:
+            return "its completion file is not there"
+        missing = sum(not each.is_there for each in self.moved_rows)
+        return f"named files and messages that are not there, or not whole: {missing:,}" if missing else None
+
+    def decide(self, now: datetime, since: datetime, rules: IngestRules) -> str | None:
+        """Let files wait as long as the batch is not complete; return why it is not if that has lasted too long.
+
+        Then they are taken, with what is wrong with them, if the completion file is there or none is expected.
+        """
+        why, rows = self.why_incomplete(), self.moved_rows
+        is_settled = not any(each.decision is Decision.SETTLING for each in rows)
+        due_at = since + timedelta(seconds=rules.batch_wait_seconds)
+        self.due_at, is_late = due_at if self.is_sent else None, is_settled and now >= due_at
+        if not (is_late and self.is_sent):
+            waits_for_others = self.needs_completion and not (is_settled and why is None)
+            for each in rows:
+                if each.decision is Decision.TAKE and (waits_for_others or not each.is_there):
+                    each.decision = Decision.INCOMPLETE_BATCH
+        has_open = any(each.decision is not Decision.ANSWERED for each in rows)
+        return why if is_late and has_open else None
+
+
+class DeliveredBatches:
+    """The batches of one look at a watched folder."""
+
+    def __init__(self, watched: str, batches: Mapping[str, Batch], known: KnownBatches) -> None:
+        """Take what the folder's messages say, and note who sends completion files."""
+        self._watched = watched.rstrip("/")
+        self._batches = batches
+        self._known = known
+        self._found: dict[str, DeliveredBatch] = {}
+        for batch in batches.values():
+            if batch.completion is not None:
+                known.folders.add(posixpath.dirname(batch.location))
+                known.senders |= {release.sender for release in batch.releases.values() if release.sender}
+        self._complete = {batch.location for batch in batches.values() if batch.completion is not None}
+
+    def of(self, row: ManifestRow) -> DeliveredBatch | None:
+        """Return what a row is taken and moved with; None for a file that is on its own."""
+        batch = None if row.batch is None else self._batches.get(row.batch)
+        if batch is None or row.audio is None:
+            location = self._unnamed(row.audio or "")
+            return None if location is None else self._at(location, self._batches.get(location), needs_completion=True)
+        if batch.completion is not None:
+            return self._at(batch.location, batch, needs_completion=True)
+        release = row.release or batch.location
+        folder = self._folder_of(release)
+        if self._sends_completion(folder, batch.releases.get(release)):
+            return self._at(folder, batch, needs_completion=True)
+        return self._at(release, batch, needs_completion=False)
+
+    def seen(self, rows: Iterable[BatchRow], now: datetime) -> Sequence[DeliveredBatch]:
+        """Sort the rows of a look into their batches; forget what is known of those that are gone."""
+        for each in rows:
+            if (batch := self.of(each.row)) is not None:
+                each.batch = batch
+                batch.rows.append(each)
+        known = self._known
+        known.since = {location: min(known.since.get(location, now), now) for location in self._found}
+        return [*self._found.values()]
+
+    def _at(self, location: str, batch: Batch | None, *, needs_completion: bool) -> DeliveredBatch:
+        if location not in self._found:
+            releases: Mapping[str, Release] = {} if batch is None else batch.releases
+            if not needs_completion:  # one of many that came each alone
+                releases = {location: releases[location]} if location in releases else {}
+            self._found[location] = DeliveredBatch(
+                location=location,
+                completion=batch.completion if batch is not None and needs_completion else None,
+                needs_completion=needs_completion,
+                releases=releases,
+            )
+        return self._found[location]
+
+    def _folder_of(self, release: str) -> str:
+        above = posixpath.dirname(release)
+        return above if above != self._watched and is_within(above, self._watched) else release
+
+    def _sends_completion(self, folder: str, release: Release | None) -> bool:
+        """Whether others of the sender, or others beside the folder, had completion files; or the name is a batch's."""
+        is_known_sender = release is not None and release.sender in self._known.senders
+        is_beside = posixpath.dirname(folder) in self._known.folders
+        return is_known_sender or is_beside or _BATCH_ID.fullmatch(posixpath.basename(folder)) is not None
+
+    def _unnamed(self, audio: str) -> str | None:
+        """Return the folder of the batch in which a file lies that no message speaks of: its message may still come.
+
+        Only a file in a folder below one with the name of a batch is such a file; others are no deliveries.
+        """
+        above, depth = posixpath.dirname(audio), 0
+        while above != self._watched and is_within(above, self._watched):
+            if above in self._complete or (depth and _BATCH_ID.fullmatch(posixpath.basename(above))):
+                return above
+            above, depth = posixpath.dirname(above), depth + 1
+        return None

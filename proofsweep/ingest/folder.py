@@ -1,0 +1,290 @@
+"""Look at a watched folder: which files are ready to be verified, which are answered, and what the others wait for."""
+
+import hashlib
+import posixpath
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import chain
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from proofsweep.config.locations import is_within, path_within
+from proofsweep.domain.errors import SourceError
+from proofsweep.domain.items import FileFacts, ManifestRow, Mode, item_id_of, printable, raw_bytes
+from proofsweep.domain.reasons import Reason
+from proofsweep.domain.runs import INGEST
+from proofsweep.ingest.deliveries import IN_BATCH, BatchRow, DeliveredBatch, DeliveredBatches
+from proofsweep.ingest.rules import (
+    Decision,
+    IngestRules,
+    KnownBatches,
+    PastAnswer,
+    Sighting,
+    answered_as,
+    decide,
+    due_at,
+    is_answer_for,
+    is_answer_in_batch,
+    is_patient,
+    may_be_same_bytes,
+    sighted,
+    supplier_of,
+    version_of,
+)
+from proofsweep.sources.audio import open_audio
+from proofsweep.sources.catalog import Catalog, Cause, Ignored, PartOfCatalog
+from proofsweep.sources.files import Files
+from proofsweep.sources.folder import FolderScan
+from proofsweep.sources.preflight import judge_content
+from proofsweep.store.known_rows import newest_answers
+from proofsweep.store.newest_rows import newest_rows
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.runs import RunIndex
+from proofsweep.store.snapshot import Snapshot, missing_legs
+from proofsweep.store.tables.columns import Row
+from proofsweep.store.tables.schemas import SNAPSHOT
+from proofsweep.store.tables.snapshot import ANSWERED
+from proofsweep.verify.note_leg import LegRows
+
+
+@dataclass(slots=True)
+class Looked:
+    """What one look found.
+
+    Attributes:
+        ready: settled, complete and without an answer.
+        answered: files that still lie there, each with its answer.
+        recognised: of those, the answers of files whose bytes were answered in another version.
+        sightings: of all files without an answer, by item ID.
+        incomplete: why deliveries that have waited long enough are not complete, by the location of their folders.
+    """
+
+    catalog_name: str = ""
+    ready: list[ManifestRow] = field(default_factory=list)
+    answered: list[tuple[ManifestRow, PastAnswer]] = field(default_factory=list)
+    recognised: list[PastAnswer] = field(default_factory=list)
+    sightings: dict[str, Sighting] = field(default_factory=dict)
+    decisions: Counter[Decision] = field(default_factory=Counter)
+    batches: Sequence[DeliveredBatch] = ()
+    incomplete: dict[str, str] = field(default_factory=dict)
+    waiting: list[Row] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """Looks at one folder, again and again.
+
+    Attributes:
+        digest_of: reads a file and gives its hex sha256; None if there is none.
+        answers_of: gives the newest answers of items, by item ID, in the environment of the pass.
+        targets: where files are moved.
+        keeps_answered: whether answered files are wanted, to move them.
+    """
+
+    files: Files
+    digest_of: Callable[[str], str | None]
+    rules: IngestRules
+    answers_of: Callable[[Collection[str]], Mapping[str, PastAnswer]]
+    watched: str
+    supplier_tag: str
+    keeps_answered: bool
+    targets: Sequence[str] = ()
+
+    def __call__(
+        self,
+        folder: Catalog,
+        before: Mapping[str, Sighting],
+        recent: Mapping[str, PastAnswer],
+        now: datetime,
+        *,
+        known: KnownBatches,
+        half_moved: Collection[str] = (),
+    ) -> Looked:
+        """Decide about each listed file, by what is known of waiting files and by the newest answers of this folder.
+
+        Files below the folders that are `half_moved` are left out. A file that is delivered in two places waits in
+        the second one until it has left the first.
+
+        Raises:
+            CatalogError: the folder cannot be listed; EmptyCatalog if it holds no audio.
+        """
+        looked = Looked(catalog_name=folder.name)
+        listed: dict[str, ManifestRow] = {}
+        found = ((item_id_of(row, folder.name), row) for row in self._resting(folder.rows(), half_moved))
+        rows = [
+            BatchRow(item_id, row, Decision.INCOMPLETE_BATCH, None)
+            for item_id, row in found
+            if listed.setdefault(item_id, row) is not row
+        ]
+        recent = self._standing(recent, now)
+        past = self._standing(self.answers_of(listed), now) | {
+            item_id: answer for item_id, row in listed.items() if (answer := _recent_answer(recent, item_id, row))
+        }
+        for item_id, row in listed.items():
+            sighting = looked.sightings[item_id] = sighted(before.get(item_id), row, now)
+            decision = decide(sighting, past.get(item_id), row, now, self.rules)
+            rows.append(BatchRow(item_id, row, decision, past.get(item_id)))
+        self._sort_batches(folder, rows, looked, known, now)
+        for each in rows:
+            self._look_into(each, looked, recent, now)
+        return looked
+
+    def lone_sidecars(self, folder: FolderScan) -> Iterator[Row]:
+        """Yield the first sidecars of a listed folder that no audio has, with where their audio was moved before."""
+        for sidecar in folder.orphans:
+            within, detail = path_within(sidecar, self.watched), "no audio beside it has its name"
+            moved = (folder.audio_named(f"{target}/{within}") for target in self.targets)
+            if audio := next(filter(None, moved), None):
+                detail = f"it came after its audio, which is {audio} now: put that beside it, to verify both as a pair"
+            yield _waiting(sidecar, Cause.ORPHAN_SIDECARS, None, detail)
+
+    def _sort_batches(
+        self, folder: Catalog, rows: Sequence[BatchRow], looked: Looked, known: KnownBatches, now: datetime
+    ) -> None:
+        batches = folder.batches if isinstance(folder, FolderScan) else {}
+        looked.batches = DeliveredBatches(self.watched, batches, known).seen(rows, now)
+        for batch in looked.batches:
+            why = batch.decide(now, known.since[batch.location], self.rules)
+            if why is not None:
+                looked.incomplete[batch.location] = why
+            for each in batch.rows:
+                each.row = replace(each.row, batch=batch.location, tags=self._tags(each.row, batch))
+
+    def _tags(self, row: ManifestRow, batch: DeliveredBatch) -> dict[str, str]:
+        release = batch.releases.get(row.release or "")
+        sender = row.tags.get("sender") or (release.sender if release is not None else "") or batch.sender
+        supplier = supplier_of(path_within(batch.location, self.watched)) or sender
+        tags = {IN_BATCH: posixpath.basename(batch.location), **row.tags}
+        return tags | ({self.supplier_tag: supplier} if supplier else {})
+
+    def _look_into(self, each: BatchRow, looked: Looked, recent: Mapping[str, PastAnswer], now: datetime) -> None:
+        is_said_whole = each.batch is not None and each.batch.needs_completion
+        if each.decision is Decision.TAKE:
+            same = self._answer_of_same_bytes(each.item_id, each.row, each.answer, recent)
+            if same is not None:
+                each.decision, each.answer = Decision.ANSWERED, same
+                looked.recognised.append(same)
+            elif (
+                not is_said_whole
+                and is_patient(looked.sightings[each.item_id], now, self.rules)
+                and not self._is_complete(each.row)
+            ):
+                each.decision = Decision.INCOMPLETE
+        looked.decisions[each.decision] += 1
+        if each.decision is Decision.INCOMPLETE_BATCH:
+            looked.waiting.append(_waiting(each.row.audio, each.decision, each.batch.due_at if each.batch else None))
+        elif each.decision in {Decision.SETTLING, Decision.INCOMPLETE, Decision.RESTING}:
+            due = due_at(each.decision, looked.sightings[each.item_id], self.rules)
+            looked.waiting.append(_waiting(each.row.audio, each.decision, due))
+        if each.decision is Decision.ANSWERED:
+            del looked.sightings[each.item_id]
+            if each.answer is not None and self.keeps_answered and each.batch is None:
+                looked.answered.append((each.row, each.answer))
+        if each.decision is Decision.TAKE:
+            looked.ready.append(each.row)
+
+    def _resting(self, rows: Iterable[ManifestRow], half_moved: Collection[str]) -> Iterator[ManifestRow]:
+        for row in rows:
+            audio = row.audio or ""
+            is_away = row.refused is not None and row.refused.reason is Reason.MISSING_AUDIO
+            if (is_away and row.batch is None) or any(is_within(audio, at) for at in half_moved):
+                continue  # it was moved, or is still on its way
+            yield row
+
+    def _standing(self, answers: Mapping[str, PastAnswer], now: datetime) -> dict[str, PastAnswer]:
+        return {item_id: answer for item_id, answer in answers.items() if self.rules.stands(answer, now)}
+
+    def _answer_of_same_bytes(
+        self, item_id: str, row: ManifestRow, own: PastAnswer | None, recent: Mapping[str, PastAnswer]
+    ) -> PastAnswer | None:
+        """Find the answer for the bytes of a settled file, which may have been touched or written again since."""
+        for answer in filter(None, (own, recent.get(item_id))):
+            if may_be_same_bytes(answer, row) and self._has_bytes(row, answer):
+                return answered_as(answer, row)
+        return None
+
+    def _has_bytes(self, row: ManifestRow, answer: PastAnswer) -> bool:
+        try:
+            is_same = self.digest_of(row.audio or "") == answer.audio_sha256
+            return is_same and (row.sidecar is None or self.digest_of(row.sidecar) == answer.sidecar_sha256)
+        except SourceError:
+            return False
+
+    def _is_complete(self, row: ManifestRow) -> bool:
+        if any(
+            isinstance(facts, FileFacts) and facts.size_bytes == 0 for facts in (row.audio_facts, row.sidecar_facts)
+        ):
+            return False
+        try:
+            with open_audio(row.audio or "", self.files) as audio:
+                if audio.is_cut_short():
+                    return False
+                can_be_pair = judge_content(audio.audio_format, Mode.LEGACY_PAIR, audio.unlisted) is None
+                return row.sidecar is not None or audio.has_credential() or not can_be_pair
+        except SourceError:
+            return True  # its row will say why
+
+
+def _waiting(file: str | None, why: str, due: datetime | None = None, detail: str | None = None) -> Row:
+    return {"file": printable(file or ""), "why": str(why), "due_at": due, "detail": detail}
+
+
+def _recent_answer(recent: Mapping[str, PastAnswer], item_id: str, row: ManifestRow) -> PastAnswer | None:
+    known = recent.get(item_id)
+    is_answer = is_answer_for if row.batch is None else is_answer_in_batch
+    return known if known is not None and is_answer(known, row) else None
+
+
+class ReadyFiles(PartOfCatalog):
+    """Chosen rows of a watched folder, numbered anew, each with its supplier as a tag."""
+
+    def __init__(self, folder: Catalog, rows: Sequence[ManifestRow], supplier_tag: str) -> None:
+        super().__init__(folder)
+        self.kind, self.ignored = INGEST, Ignored()
+        self._rows = rows
+        self._supplier_tag = supplier_tag
+
+    def rows(self) -> Iterator[ManifestRow]:
+        for number, row in enumerate(self._rows):
+            supplier = supplier_of(row.named_audio) if row.batch is None else None
+            tags = {} if supplier is None else {self._supplier_tag: supplier}
+            yield replace(row, number=number, tags={**row.tags, **tags})
+
+    def tag_names(self) -> list[str]:
+        """Return the names of the tags of the watched folder's files, and the one of their suppliers."""
+        return [*dict.fromkeys((*super().tag_names(), self._supplier_tag, IN_BATCH))]
+
+    def digest(self) -> str:
+        digest = hashlib.sha256()
+        for row in self._rows:
+            facts = (row.named_audio, row.named_sidecar, version_of(row))
+            digest.update(b"\0".join(map(raw_bytes, facts)) + b"\0\0")
+        return digest.hexdigest()
+
+
+COLUMNS = [
+    *("run_id", "leg", "item_id", "outcome", "reason", "audio_bytes", "audio_version", "audio_sha256"),
+    *("sidecar_version", "sidecar_sha256", "finished_at"),
+]
+"""The columns of `verdicts` that are read of an answer."""
+
+
+def past_answers(results: Results, environment: str, item_ids: Collection[str]) -> dict[str, PastAnswer]:
+    """Return the newest answer of each item that has one in an environment, by item ID."""
+    if not item_ids:
+        return {}
+    tables = chain(newest_answers(results, environment, item_ids), _not_in_snapshot(results, environment, item_ids))
+    rows = newest_rows(pa.concat_tables([SNAPSHOT.empty_table(), *tables], promote_options="default"))
+    answers = (PastAnswer(verified_at=row.pop("finished_at"), **row) for row in rows.select(COLUMNS).to_pylist())
+    return {answer.item_id: answer for answer in answers}
+
+
+def _not_in_snapshot(results: Results, environment: str, item_ids: Collection[str]) -> Iterator[pa.Table]:
+    """Read the answers of legs whose update of the snapshot failed: without them a file would be sent again."""
+    wanted = pc.field("item_id").isin(list(item_ids)) & pc.field("outcome").isin(ANSWERED)
+    runs = (run for run in RunIndex(results).refreshed().newest_first() if run.plan.environment == environment)
+    for plan, legs in missing_legs(Snapshot(results.store).entries(), runs):
+        yield from (table.filter(wanted) for table in LegRows(results, plan, legs))

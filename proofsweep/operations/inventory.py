@@ -1,0 +1,185 @@
+"""List the proofs, and hold them against the newest answers of the results store."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from http import HTTPStatus
+from itertools import chain, islice
+
+import pyarrow as pa
+
+from proofsweep.client.client import Partner
+from proofsweep.domain.errors import CallFailed
+from proofsweep.domain.models import ListProofsResponse, ProofSummary
+from proofsweep.domain.runs import Plan
+from proofsweep.domain.tags import tag_of
+from proofsweep.operations.operation_log import OperationLog
+from proofsweep.operations.operation_work import OperationContext, OutageGuard, operation_begun
+from proofsweep.operations.results import Inventory
+from proofsweep.queries.connection import answering
+from proofsweep.store.model_operations import OperationKind
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.tables.columns import Row
+from proofsweep.store.tables.schemas import SCHEMAS
+
+_PAGE = 100  # Proofs of a page: the most that the contract allows
+_MOST_IDLE_PAGES = 20  # pages without a new proof, one after the other
+_MOST_PAGES = 100_000  # bounds a listing that never ends
+_MOST_NAMED = 10  # items that a line names
+
+
+class ProofListing:
+    """All proofs, each once, in the order of the service; made for one reading.
+
+    The list may change while it is read, so a proof may be on two pages. The end is a page without a cursor, not one
+    that is short or empty.
+    """
+
+    def __init__(self, partner: Partner) -> None:
+        self.problem: str | None = None  # why the listing may not be whole
+        self.unnamed = 0  # items that had no proof ID
+        self._partner = partner
+        self._seen: set[str] = set()
+
+    def pages(self) -> Iterator[list[ProofSummary]]:
+        """Yield the proofs page by page; those that were given before are left out."""
+        cursor: str | None = None
+        cursors: set[bytes] = set()
+        idle = 0
+        for _ in range(_MOST_PAGES):
+            page = self._page(cursor)
+            new = [] if page is None else self._new(page.items)
+            yield new
+            idle = 0 if new else idle + 1
+            cursor = None if page is None else page.next_cursor
+            if cursor is None:
+                return
+            digest = sha256(cursor.encode()).digest()
+            if digest in cursors or idle >= _MOST_IDLE_PAGES:
+                self.problem = "the service gave the same cursor twice" if digest in cursors else "no page was new"
+                return
+            cursors.add(digest)
+        self.problem = f"there are more than {_MOST_PAGES:,} pages"
+
+    def _page(self, cursor: str | None) -> ListProofsResponse | None:
+        """Ask for a page; None if its cursor is refused, which a long listing may outlive."""
+        try:
+            return self._partner.proofs(limit=_PAGE, cursor=cursor)
+        except CallFailed as failed:
+            if cursor is None or failed.status not in {HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
+                raise
+            self.problem = f"the service refused its own cursor ({failed.status})"
+            return None
+
+    def _new(self, items: list[ProofSummary]) -> list[ProofSummary]:
+        new = []
+        for item in items:
+            if not item.proof_id:
+                self.unnamed += 1
+            elif item.proof_id not in self._seen:
+                self._seen.add(item.proof_id)
+                new.append(item)
+        return new
+
+
+_BATCH_ROWS = 5_000  # rows that are in memory at once
+
+_LISTED = pa.schema(
+    [SCHEMAS["proofs"].field(name) for name in ("proof_id", "song", "issued_at", "classification", "has_feedback")]
+)
+_RECONCILED = """
+WITH answers AS (
+    SELECT
+        proof_id, count(*) AS files, bool_or(accepted) AS accepted,
+        max_by({'item_id': item_id, 'audio': audio, 'run_id': run_id, 'classification': classification,
+            'issued_at': issued_at}, finished_at) AS newest
+    FROM latest_answer
+    WHERE proof_id NOT IN ('', '.', '..')
+    GROUP BY proof_id
+), paired AS (
+    SELECT
+        coalesce(listed.proof_id, answers.proof_id) AS proof_id, listed.proof_id IS NOT NULL AS is_listed,
+        answers.proof_id IS NOT NULL AS has_file, listed.song, listed.issued_at, listed.classification,
+        listed.has_feedback, files, accepted, newest,
+        nullif(concat_ws(',',
+            CASE WHEN listed.classification <> newest.classification THEN 'classification' END,
+            CASE WHEN listed.issued_at <> newest.issued_at THEN 'issued_at' END), '') AS differs
+    FROM answers FULL JOIN listed ON listed.proof_id = answers.proof_id
+)
+SELECT
+    proof_id,
+    CASE
+        WHEN NOT is_listed THEN 'not_listed' WHEN NOT has_file THEN 'no_file' WHEN differs IS NOT NULL THEN 'differs'
+        ELSE 'matched'
+    END AS state,
+    song, issued_at, classification, has_feedback, coalesce(files, 0) AS files, newest.item_id AS item_id,
+    newest.audio AS audio, newest.run_id AS run_id, differs, newest.issued_at AS answer_issued_at,
+    newest.classification AS answer_classification
+FROM paired
+WHERE is_listed OR accepted
+"""
+
+
+def arrow_of(proofs: Sequence[ProofSummary]) -> pa.Table:
+    return pa.Table.from_pylist([proof.model_dump() for proof in proofs], schema=_LISTED)
+
+
+def reconciled(results: Results, environment: str, pages: Sequence[pa.Table]) -> Iterator[list[Row]]:
+    """Yield the rows of the table `proofs`, in portions; without a run of the environment no proof has a file."""
+    with answering(results, environment, "latest_answer") as connection:
+        connection.register("listed", pa.concat_tables([_LISTED.empty_table(), *pages]))
+        for batch in connection.sql(_RECONCILED).to_arrow_reader(_BATCH_ROWS):
+            yield batch.to_pylist()
+
+
+_TAG = "sha256"  # The column of the list, in any case, that holds the hex sha256 of a master
+
+
+def compared_masters(results: Results, plan: Plan) -> Iterator[tuple[str, bool]]:
+    """Yield each item that was sent and whose list gave a digest of its master, and whether the asset has it."""
+    columns = ["item_id", "audio_sha256", "tags"]
+    for table in results.tables(results.parts_of("verdicts", plan), columns):
+        for row in table.to_pylist():
+            master = (tag_of(json.loads(row["tags"] or "{}"), _TAG) or "").strip().lower()
+            if master and row["audio_sha256"] is not None:
+                yield row["item_id"], master == row["audio_sha256"]
+
+
+def take_inventory(partner: Partner, results: Results, log: OperationLog) -> Inventory:
+    """Take the inventory: (1) list all, compactly in memory, (2) compare into the log; no row if (1) fails."""
+    listing, operation = ProofListing(partner), log.operation
+    try:
+        pages = [arrow_of(page) for page in listing.pages() if page]  # (1)
+    except CallFailed as failed:
+        OutageGuard(partner, most_failures=1).failed(failed)
+        raise
+    states: Counter[str] = Counter()
+    for rows in reconciled(results, operation.environment, pages):  # (2)
+        log.add("proofs", rows)
+        states.update(str(row["state"]) for row in rows)
+    return Inventory(
+        operation_id=operation.operation_id, states=states, unnamed=listing.unnamed, problem=listing.problem
+    )
+
+
+def inventory_proofs(context: OperationContext) -> Inventory:
+    with operation_begun(context, OperationKind.INVENTORY) as work:
+        work.call_budget()
+        found = take_inventory(work.partner, context.results, work.log)
+        work.counts.update({**found.states, "unnamed": found.unnamed, "problem": found.problem})
+    return found
+
+
+def masters_of(results: Results, run_id: str) -> tuple[str | None, bool]:
+    """Return how a run's assets agree with their masters, if there are digests of them, and whether one differs."""
+    masters = list(compared_masters(results, results.plan(run_id)))
+    other = [item_id for item_id, is_same in masters if not is_same]
+    named = f": {', '.join(other[:_MOST_NAMED])}" if other else ""
+    line = f"{len(masters) - len(other):,} assets are the masters, {len(other):,} are not{named}"
+    return line if masters else None, bool(other)
+
+
+def newest_proofs(partner: Partner, limit: int) -> tuple[list[ProofSummary], str | None]:
+    listing = ProofListing(partner)
+    return list(islice(chain.from_iterable(listing.pages()), limit)), listing.problem

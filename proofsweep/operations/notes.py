@@ -1,0 +1,171 @@
+"""Ask for process notes until they are ready (contract, Endpoints 9): polling, within a budget of calls."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from http import HTTPStatus
+from itertools import islice
+
+from proofsweep.client.client import Partner
+from proofsweep.config.threads import some_at_once
+from proofsweep.domain.errors import CallFailed
+from proofsweep.domain.exchanges import Exchange
+from proofsweep.domain.models import Interpretation
+from proofsweep.operations.operation_log import OperationLog
+from proofsweep.operations.operation_work import (
+    CALLS_AT_ONCE,
+    CallBudget,
+    OperationContext,
+    OutageGuard,
+    operation_begun,
+)
+from proofsweep.operations.results import NotesRefreshed
+from proofsweep.queries.connection import opened
+from proofsweep.store.model_operations import OperationKind
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.tables.columns import Row
+
+_UNAVAILABLE_HOLDS = timedelta(days=7)  # how long an answer `unavailable` is taken for final
+_WANTED = """
+WITH notes AS (
+    SELECT
+        proof_id, max(asked_at) AS asked_at, max_by(status, asked_at) AS status, bool_or(status = 'ready') AS is_ready
+    FROM interpretations
+    GROUP BY proof_id
+), accepted AS (
+    SELECT proof_id, max_by(item_id, finished_at) AS item_id, max(finished_at) AS finished_at
+    FROM latest_answer
+    WHERE accepted AND proof_id NOT IN ('', '.', '..')
+    GROUP BY proof_id
+)
+SELECT accepted.proof_id, accepted.item_id
+FROM accepted LEFT JOIN notes USING (proof_id)
+WHERE NOT coalesce(is_ready, false)
+    AND (status IS NULL OR status NOT IN ('gone', 'unavailable') OR accepted.finished_at > asked_at
+        OR (status = 'unavailable' AND asked_at < $since))
+ORDER BY asked_at NULLS FIRST, accepted.finished_at DESC
+"""
+
+
+@dataclass(slots=True)
+class Note:
+    """The note of a proof, with an item of it, on its way; `due_at` and `began_at` are monotonic seconds."""
+
+    proof_id: str
+    item_id: str
+    due_at: float = 0.0
+    began_at: float | None = None
+    asks: int = 0
+    last: Exchange | None = None
+    answer: Interpretation | None = None
+
+
+def wanted_notes(results: Results, environment: str, now: datetime) -> list[Note]:
+    """List the proofs whose note to ask for: gone ones only if accepted since, unavailable ones after a week."""
+    with opened(results, environment, asked=_WANTED) as store:
+        rows = store.connection.execute(_WANTED, {"since": now - _UNAVAILABLE_HOLDS}).fetchall()
+    return [Note(proof_id, item_id) for proof_id, item_id in rows]
+
+
+_USUAL_WAIT_SECONDS = 2.0  # contract, Endpoints 9: the wait that is suggested when the answer suggests none
+_MOST_SECONDS = 120.0  # contract, Endpoints 9: a client may stop polling after about two minutes and check later
+_WAVE = 64  # notes that are asked for before those that wait are looked at again
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoteRefresh:
+    """Asks for notes, some at once; each ends in one row of `interpretations`."""
+
+    partner: Partner
+    log: OperationLog
+    budget: CallBudget
+    outage: OutageGuard
+    clock: Callable[[], datetime]  # gives the time in UTC
+    states: Counter[str] = field(default_factory=Counter)  # how many notes ended how
+    _pending: dict[str, Note] = field(default_factory=dict)
+
+    def run(self, wanted: Iterable[Note]) -> None:
+        """Ask for all notes, two minutes each at most; RunMustStop keeps the rows of those that were asked for."""
+        new = iter(wanted)
+        try:
+            while notes := self._due() or list(islice(new, _WAVE)) or self._awaited():
+                for _ in some_at_once(notes, self._ask, CALLS_AT_ONCE):
+                    pass
+        finally:
+            for note in [*self._pending.values()]:
+                self._end(note, "pending")
+
+    def _due(self) -> list[Note]:
+        now = self._now()
+        return [note for note in self._pending.values() if note.due_at <= now]
+
+    def _awaited(self) -> list[Note]:
+        first = min(self._pending.values(), key=lambda note: note.due_at, default=None)
+        if first is None:
+            return []
+        self.partner.session.stop.rest(first.due_at - self._now())
+        return [first]
+
+    def _ask(self, note: Note) -> None:
+        with self.budget.promised():
+            status = self._answer_to(note)
+        if status == "pending" and note.due_at <= (note.began_at or 0.0) + _MOST_SECONDS:
+            self._pending[note.proof_id] = note
+        else:
+            self._end(note, status)
+
+    def _answer_to(self, note: Note) -> str:
+        def keep(exchange: Exchange) -> None:
+            note.last = exchange
+            self.log.note(exchange)
+
+        note.began_at = self._now() if note.began_at is None else note.began_at
+        note.asks += 1
+        try:
+            note.answer = self.partner.in_new_session(keep).interpretation(note.proof_id)
+        except CallFailed as failed:
+            self.outage.failed(failed)
+            return "gone" if failed.status == HTTPStatus.NOT_FOUND else "failed"
+        self.outage.answered()
+        told = note.answer.retry_after_seconds
+        note.due_at = self._now() + (told if told is not None and told > 0 else _USUAL_WAIT_SECONDS)
+        return note.answer.status
+
+    def _end(self, note: Note, status: str) -> None:
+        self._pending.pop(note.proof_id, None)
+        answer = note.answer or Interpretation(status=status)
+        row: Row = {
+            "proof_id": note.proof_id,
+            "item_id": note.item_id,
+            "status": status,
+            "text": answer.text,
+            "policy_version": answer.policy_version,
+            "retry_after_seconds": answer.retry_after_seconds,
+            "asks": note.asks,
+            "asked_at": self.clock() if note.last is None else note.last.started_at,
+            "request_id": None if note.last is None else note.last.request_id,
+        }
+        self.log.add("interpretations", [row])
+        self.states[status] += 1
+
+    def _now(self) -> float:
+        return self.partner.session.context.dispatcher.clock()
+
+
+def refresh_notes(context: OperationContext, max_calls: int | None = None) -> NotesRefreshed:
+    wanted = wanted_notes(context.results, context.environment, context.clock())
+    if not wanted:
+        return NotesRefreshed(operation_id=None, wanted=0, states={})
+    with operation_begun(context, OperationKind.INTERPRETATIONS) as work:
+        states: Counter[str] = Counter()
+        work.counts.update({"wanted": len(wanted), "states": states})
+        NoteRefresh(
+            partner=work.partner,
+            log=work.log,
+            budget=work.call_budget(max_calls),
+            outage=OutageGuard(work.partner),
+            clock=context.clock,
+            states=states,
+        ).run(wanted)
+    return NotesRefreshed(operation_id=work.operation_id, wanted=len(wanted), states=states)

@@ -1,0 +1,272 @@
+"""Rotate the key, so that no crash loses the new one and no repeat makes a second (contract, Endpoints 3).
+
+Each step leaves something behind that survives the process, and begins by looking for what is there already. So the
+same command goes on wherever an earlier one ended; two at once do the same things.
+
+    step                                    leaves behind
+    (1) write the intent                    the Idempotency-Key, under the old key's fingerprint
+    (2) POST /partner/keys/rotate           at the service: a new key, and its answer for 24 h
+    (3) keep the new key beside its place   the new key
+    (4) record the answer                   a row of `rotations`
+    (5) ask one thing with the new key
+    (6) put it into its place               the new key is in use
+    (7) write the receipt                   the end
+"""
+
+import secrets
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from http import HTTPStatus
+
+from pydantic import SecretStr
+
+from proofsweep.client.client import Partner
+from proofsweep.client.keys import fingerprint, usable_key
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import (
+    CallFailed,
+    ConfigError,
+    ProofsweepError,
+    ResultsError,
+    RotationUnfinished,
+    RunMustStop,
+)
+from proofsweep.domain.headers import AnswerHeaders
+from proofsweep.domain.models import KeyRecord, RotatedKeyResponse
+from proofsweep.operations.key_store import KeyStore
+from proofsweep.operations.operation_log import RotationLog
+from proofsweep.store.key_bindings import bind_key
+from proofsweep.store.key_rotation import REPLAY_WINDOW, ListedKey, Rotation, RotationIntent, is_recent, why_conflict
+from proofsweep.store.rotations import Rotations
+from proofsweep.store.store import Store
+
+_TRIAL_WAITS = (1.0, 2.0, 4.0, 8.0)  # before a refused new key is tried again: a service may need time to know it
+
+
+@dataclass(frozen=True, slots=True)
+class Rotated:
+    rotation: Rotation
+    location: str
+    was_done: bool = False  # whether an earlier command had finished it; then nothing was asked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RotateKey:
+    store: Store
+    rotations: Rotations
+    partner: Partner  # calls with the old key
+    key: SecretStr  # the old key
+    key_store: KeyStore  # where the new one goes
+    try_key: Callable[[SecretStr], object]  # makes one call with a key; raises CallFailed or RunMustStop
+    new_intent: Callable[[str], RotationIntent]  # makes the intent of a rotation that nobody has begun
+    log: RotationLog  # is told of every call
+    clock: Callable[[], datetime]
+    rest: Callable[[float], object]  # waits for so many seconds
+
+    def rotate(self, *, again: bool = False) -> Rotated:
+        """Rotate the key, or go on with a rotation that was begun; `again` rotates a key of a recent rotation, too.
+
+        ConfigError or ResultsError if nothing was asked. RotationUnfinished if the same command goes on later.
+        CallFailed or RunMustStop if the service does not rotate the key; the old one is in its place.
+        """
+        try:
+            rotated = self._rotated(again=again)
+        except BaseException:
+            with suppress(ResultsError):  # what went wrong before is what a person must know
+                self.log.flush(self.rotations.begun(fingerprint(self.key)))
+            raise
+        self.log.flush(self.rotations.begun(rotated.rotation.key_fingerprint))
+        return rotated
+
+    def _rotated(self, *, again: bool) -> Rotated:
+        made_by = self._made_by()
+        if made_by is not None and not again and is_recent(made_by, self.clock()):
+            return Rotated(made_by, self.key_store.name, was_done=True)
+        self.key_store.check()
+        intent, is_new = self._intent()  # (1)
+        rows = self.rotations.answered()
+        answered = next((each for each in rows if each.operation_id == intent.operation_id), None)
+        if answered is not None and self.log.is_closed(intent):
+            return Rotated(answered, intent.location, was_done=True)
+        rotation, new_key = self._kept(answered) or self._asked(intent, answered, is_new=is_new)  # (2) to (4)
+        self._try(new_key)  # (5)
+        self._promote(new_key)  # (6)
+        self.log.close(intent)  # (7)
+        return Rotated(rotation, self.key_store.name)
+
+    def _made_by(self) -> Rotation | None:
+        own = fingerprint(self.key)
+        made_by = next((each for each in self.rotations.answered() if each.new_key_fingerprint == own), None)
+        begun = None if made_by is None else self.rotations.begun(made_by.key_fingerprint)
+        if begun is not None:
+            self.log.close(begun)
+        return made_by
+
+    def _intent(self) -> tuple[RotationIntent, bool]:
+        begun = self.rotations.begun(fingerprint(self.key))
+        if begun is not None:
+            return self.rotations.begin(begun), False
+        waiting, current = self.key_store.waiting(), self.key_store.current()
+        known = {fingerprint(self.key), *(each.key_fingerprint for each in self.rotations.answered())}
+        if waiting is not None and fingerprint(waiting) not in known:
+            raise ConfigError(
+                f"There is a key in {self.key_store.waiting_name} that no rotation of this results store has put "
+                "there. Give the results store of that rotation (--results), or move that key away; nothing was "
+                "rotated."
+            )
+        if current is not None and current != self.key:
+            raise ConfigError(f"{self.key_store.name} holds another key already; nothing was rotated.")
+        self.key_store.discard()
+        drawn = self.new_intent(self.key_store.name)
+        intent = self.rotations.begin(drawn)
+        return intent, intent == drawn
+
+    def _kept(self, answered: Rotation | None) -> tuple[Rotation, SecretStr] | None:
+        found = (key for key in (self.key_store.waiting(), self.key_store.current()) if key is not None)
+        matching = (key for key in found if answered and fingerprint(key) == answered.new_key_fingerprint)
+        new_key = next(matching, None)
+        return None if answered is None or new_key is None else (answered, new_key)
+
+    def _asked(self, intent: RotationIntent, answered: Rotation | None, *, is_new: bool) -> tuple[Rotation, SecretStr]:
+        try:
+            answer, headers = self.partner.rotate(intent.idempotency_key)  # (2)
+        except (CallFailed, RunMustStop) as refusal:
+            waiting = self.key_store.waiting()
+            is_final = isinstance(refusal, RunMustStop) or refusal.status == HTTPStatus.CONFLICT
+            if waiting is None or waiting == self.key or answered is not None or not is_final:
+                raise self._explained(refusal, intent, is_new=is_new) from refusal
+            # it was kept, and a crash came before the record of it
+            rotation = self._rotation(intent, waiting, None, AnswerHeaders())
+            return self.rotations.record(rotation, intent.operation.run_date), waiting
+        new_key = self._keep(answer, intent, answered)  # (3)
+        rotation = self._rotation(intent, new_key, answer, headers)
+        return self.rotations.record(rotation, intent.operation.run_date), new_key  # (4)
+
+    def _keep(self, answer: RotatedKeyResponse, intent: RotationIntent, answered: Rotation | None) -> SecretStr:
+        new_key, waiting = SecretStr(answer.api_key.get_secret_value().strip()), self.key_store.waiting()
+        is_other = waiting not in {None, new_key}
+        if is_other or new_key == self.key or (answered and answered.new_key_fingerprint != fingerprint(new_key)):
+            raise RotationUnfinished(
+                "The service answers this rotation with the old key, or with another one than before, against its "
+                f"contract. Nothing was replaced; what came first is in {self.key_store.waiting_name}, if it is there. "
+                "Ask the partner's support."
+            )
+        try:
+            self.key_store.keep(usable_key(new_key.get_secret_value(), where="The answer of the service"))
+        except ProofsweepError as error:
+            until = intent.requested_at + REPLAY_WINDOW
+            raise RotationUnfinished(
+                f"{error.message} The service has rotated the key, and gives the new one again until "
+                f"{until:%Y-%m-%d %H:%M} UTC: put that right, and run the same command before. The old key works on."
+            ) from error
+        return new_key
+
+    def _rotation(
+        self, intent: RotationIntent, new_key: SecretStr, answer: RotatedKeyResponse | None, headers: AnswerHeaders
+    ) -> Rotation:
+        made_by = self._made_by()
+        return Rotation(
+            operation_id=intent.operation_id,
+            environment=intent.environment,
+            key_fingerprint=intent.key_fingerprint,
+            new_key_fingerprint=fingerprint(new_key),
+            requested_at=intent.requested_at,
+            answered_at=self.clock(),
+            key_id=None if made_by is None else made_by.new_key_id,
+            new_key_id=None if answer is None else answer.key_id,
+            new_key_name=None if answer is None else answer.name,
+            previous_key_expires_at=None if answer is None else answer.previous_key_expires_at,
+            replayed=headers.is_replay,
+            request_id=headers.request_id,
+        )
+
+    def _explained(
+        self, refusal: CallFailed | RunMustStop, intent: RotationIntent, *, is_new: bool
+    ) -> CallFailed | RunMustStop:
+        if isinstance(refusal, RunMustStop):
+            if refusal.ended_by != EndedBy.KEY_REFUSED or is_new:
+                return refusal
+            lost = f"{refusal.message} A rotation of it began at {intent.created_at} and was not finished in time."
+            return RunMustStop(lost, ended_by=refusal.ended_by)
+        if refusal.status == HTTPStatus.CONFLICT:
+            why = why_conflict(intent, self.clock(), was_asked_before=not is_new)
+            return CallFailed(f"{refusal.message} {why}", **refusal.facts)  # type: ignore[arg-type]  # its own facts
+        is_busy = refusal.status is None or refusal.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        if not (is_busy or refusal.status == HTTPStatus.TOO_MANY_REQUESTS or refusal.reason == "bad_answer"):
+            return refusal
+        return RunMustStop(
+            f"{refusal.message} Whether the key was rotated is not known. Run the same command later, within 24 hours: "
+            "it asks for the same rotation again, and never for a second one. The old key works on.",
+            ended_by=EndedBy.BREAKER,
+        )
+
+    def _try(self, new_key: SecretStr) -> None:
+        """Make a call with the new key. A used-up quota is an answer too: only a known key has a quota."""
+        for wait_seconds in (*_TRIAL_WAITS, None):
+            try:
+                self.try_key(new_key)
+            except RunMustStop as stop:
+                if stop.ended_by == EndedBy.QUOTA:
+                    return
+                if stop.ended_by != EndedBy.KEY_REFUSED or wait_seconds is None:
+                    raise RunMustStop(self._untested(stop), ended_by=stop.ended_by) from stop
+                self.rest(wait_seconds)
+            except CallFailed as failed:
+                if failed.status == HTTPStatus.TOO_MANY_REQUESTS:
+                    return
+                raise RotationUnfinished(self._untested(failed)) from failed
+            else:
+                return
+
+    def _untested(self, error: ProofsweepError) -> str:
+        return (
+            f"The new key could not be tested: {error.message} It waits in {self.key_store.waiting_name}, and the "
+            "old key works on in its place. Run the same command again."
+        )
+
+    def _promote(self, new_key: SecretStr) -> None:
+        current = self.key_store.current()
+        if current == new_key:
+            self.key_store.discard()
+            return
+        if current not in {None, self.key}:
+            raise RotationUnfinished(
+                f"{self.key_store.name} holds a third key by now, which was not replaced. The new key of this rotation "
+                f"is tested, and is in {self.key_store.waiting_name}."
+            )
+        bind_key(self.store, fingerprint(new_key), self.partner.base_url)
+        self.key_store.promote()
+
+
+def new_idempotency_key() -> str:
+    """Draw a key of 32 characters (contract, Limits: 16 to 128)."""
+    return secrets.token_hex(16)
+
+
+def list_keys(partner: Partner, rotations: Iterable[Rotation], key_fingerprint: str) -> list[ListedKey]:
+    """Ask for all pages, and add to each key what the recorded rotations tell of it."""
+    rotations = list(rotations)
+    made: dict[str | None, Rotation] = {each.new_key_id: each for each in rotations if each.new_key_id is not None}
+    replaced: dict[str | None, Rotation] = {each.key_id: each for each in rotations if each.key_id is not None}
+    in_use = next((key_id for key_id, each in made.items() if each.new_key_fingerprint == key_fingerprint), None)
+
+    def listed(record: KeyRecord) -> ListedKey:
+        is_in_use = None if in_use is None else record.key_id == in_use
+        return ListedKey(record, is_in_use, made.get(record.key_id), replaced.get(record.key_id))
+
+    return [listed(record) for record in _all_keys(partner)]
+
+
+def _all_keys(partner: Partner) -> Iterator[KeyRecord]:
+    """Follow the pages; the contract gives the whole inventory without `limit`, and allows a cursor all the same."""
+    cursor, seen = None, set[str | None]()
+    while cursor not in seen:
+        seen.add(cursor)
+        page = partner.keys(cursor=cursor)
+        yield from page.keys
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+    raise CallFailed("The list of keys does not end: a cursor came twice.", stage="keys", reason="bad_answer")

@@ -1,0 +1,155 @@
+"""Open a results store in DuckDB, with the views over it."""
+
+import errno
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
+from tempfile import gettempdir
+from typing import Self
+
+import duckdb
+
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.runs import Plan
+from proofsweep.queries.store_files import STORE_SCHEME, StoreFiles, read_by_us
+from proofsweep.queries.tables import create_tables
+from proofsweep.queries.views import View, quoted, read_by, views
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.tables.registry import written_by
+
+_SETTINGS = (
+    "SET TimeZone = 'UTC'",
+    "SET memory_limit = '1GB'",
+    # The footers of the parts are read once, not again for each mention of a table.
+    "SET parquet_metadata_cache = true",
+    # The order of rows that no query asks for costs memory.
+    "SET preserve_insertion_order = false",
+    # DuckDB takes files that are read by a schema for a single row, and would keep the large side of a join in memory.
+    # The views are written with the small side on the right.
+    "SET disabled_optimizers = 'join_order,build_side_probe_side'",
+)
+_OFFLINE: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+}
+_FULL = {os.strerror(code): code for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)}
+
+
+@dataclass(frozen=True, slots=True)
+class OpenStore:
+    """A results store in DuckDB; a context closes it at its end."""
+
+    connection: duckdb.DuckDBPyConnection  # has the views, and below them the schema `store`, which mixes environments
+    environments: Sequence[str]  # those that the views show
+    others: Sequence[str]  # those of the store that the views leave out
+    tags: Sequence[str]  # the names of the tags of these environments, those of the newest run first
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        close(self.connection)
+
+
+def opened(
+    results: Results, environment: str | None = None, *, preferred: str | None = None, asked: str = ""
+) -> OpenStore:
+    """Open a results store in DuckDB.
+
+    The views show one environment: None takes the only one, or `preferred` if the store has it; `all` shows all. If it
+    is known what will be `asked`, only the views are made that this names, if it names any: to make all takes a second.
+    ResultsError if there is no run, or none in this environment, or none is named and there are several.
+    """
+    connection = duckdb.connect(config=_OFFLINE)
+    try:
+        plans = _prepare(connection, results)
+        chosen, others = _chosen(connection, results, environment, preferred)
+        shown = (plan for plan in plans if plan.environment in chosen)
+        tags = list(dict.fromkeys(name for plan in shown for name in plan.tag_names))
+        known = views(tags)
+        _create_views(connection, chosen, read_by([asked.lower()], known) or known)
+        return OpenStore(connection, chosen, others, tags)
+    except BaseException:
+        close(connection)
+        raise
+
+
+@contextmanager
+def answering(results: Results, environment: str, *names: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open views of one environment, and those that they read, whether the store has a run of it or not."""
+    with tables_of(results) as connection:
+        _create_views(connection, [environment], read_by(names, views()))
+        yield connection
+
+
+@contextmanager
+def tables_of(results: Results) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open the schema `store` alone, which mixes environments, for queries of our own."""
+    connection = duckdb.connect(config=_OFFLINE)
+    try:
+        _prepare(connection, results)
+        yield connection
+    except duckdb.Error as error:
+        for words, code in _FULL.items():  # DuckDB tells it by the words of the system alone
+            if words in str(error):
+                raise OSError(code, words, gettempdir()) from error
+        reason = str(error).partition("\n")[0]
+        raise ResultsError(f"The results store {results.store.url} cannot be read ({reason}).") from error
+    finally:
+        close(connection)
+
+
+def close(connection: duckdb.DuckDBPyConnection) -> None:
+    """Close a connection; DuckDB complains at the end of the process about a file system that it still has."""
+    if connection.filesystem_is_registered(STORE_SCHEME):
+        connection.unregister_filesystem(STORE_SCHEME)
+    connection.close()
+
+
+def _prepare(connection: duckdb.DuckDBPyConnection, results: Results) -> list[Plan]:
+    spill = Path(gettempdir(), f"proofsweep-query-{token_hex(8)}")  # else DuckDB writes into the working folder
+    for setting in (*_SETTINGS, f"SET temp_directory = {quoted(str(spill))}"):
+        connection.execute(setting)
+    if read_by_us(results.store):
+        connection.register_filesystem(StoreFiles(results.store))
+    return create_tables(connection, results)
+
+
+def _create_views(connection: duckdb.DuckDBPyConnection, chosen: Sequence[str], wanted: Iterable[View]) -> None:
+    connection.execute(f"SET VARIABLE environments = [{', '.join(map(quoted, chosen))}]")
+    for view in wanted:
+        connection.execute(view.statement())
+
+
+def _of_operations(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    tables = ("probes", *written_by("operation"))
+    each = " UNION ALL ".join(f"SELECT environment, operation_id FROM store.{table}" for table in tables)  # noqa: S608 - our own names
+    query = f"SELECT environment FROM ({each}) GROUP BY ALL ORDER BY max(operation_id) DESC"  # noqa: S608 - as above
+    return [name for (name,) in connection.execute(query).fetchall()]
+
+
+def _chosen(
+    connection: duckdb.DuckDBPyConnection, results: Results, environment: str | None, preferred: str | None
+) -> tuple[list[str], list[str]]:
+    """Return which environments the views show, and which not; no run that comes later changes that silently."""
+    query = "SELECT environment FROM store.plans GROUP BY ALL ORDER BY max(run_id) DESC"
+    there = [name for (name,) in connection.execute(query).fetchall()]
+    if not there or environment not in {None, *there}:  # most stores have runs, and operations are many
+        there += [name for name in _of_operations(connection) if name not in there]
+    if not there:
+        raise ResultsError(f"There is no run in {results.store.url}; begin one with: proofsweep verify CATALOG")
+    if environment == "all":
+        return there, []
+    if environment is not None and environment not in there:
+        raise ResultsError(
+            f"There is no run of the environment {environment} in {results.store.url}; there are {', '.join(there)}."
+        )
+    if environment is None and preferred not in there and len(there) > 1:
+        raise ResultsError(
+            f"{results.store.url} holds the environments {', '.join(there)}: name one of them, or all (--environment)."
+        )
+    chosen = environment or next((name for name in there if name == preferred), there[0])
+    return [chosen], [name for name in there if name != chosen]

@@ -1,0 +1,208 @@
+# ruff: noqa: S608 - the SQL is made of our own names and of quoted text
+"""Search the tables of a results store, in all environments: for an item, for one call, or for a proof."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+
+from proofsweep.config.locations import path_of
+from proofsweep.domain.errors import CatalogError, ResultsError
+from proofsweep.domain.items import PROOF_PREFIX, WorkItem
+from proofsweep.domain.runs import Plan, shard_of
+from proofsweep.domain.text import printable
+from proofsweep.queries.connection import tables_of
+from proofsweep.queries.likely_items import LikelyItems, likely_items
+from proofsweep.queries.views import quoted
+from proofsweep.store.model_operations import Operation
+from proofsweep.store.operations import Operations
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.tables.columns import Row
+from proofsweep.store.tables.erasures import GONE
+from proofsweep.store.tables.registry import TABLES
+from proofsweep.store.tables.schemas import SCHEMAS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Occurrence:
+    plan: Plan
+    manifest_row: int
+    row: Row | None  # of `verdicts`; None while the row remains
+    line: str | None = None  # the manifest and the line; None if it is of none
+    answered_by: str | None = None  # the same, or the file, of the row whose answer was used
+    exchanges: Sequence[Row]  # in the order in which they began; also those of the row whose answer was used
+
+
+def rows_of_calls(manifest_row: int, row: Row | None) -> set[int]:
+    """Name the rows whose calls led to a row's outcome: its own, and the one with the same bytes that was asked."""
+    used = None if row is None else row["answered_by_row"]
+    return {manifest_row} | ({used} if isinstance(used, int) else set())
+
+
+_MOST_NAMED = 10
+_BATCH_ROWS = 5_000  # calls that are in memory at once
+_CALL = "call, started_at, elapsed_ms, status, error_code, failure, request_id, bytes_sent"
+
+
+@contextmanager
+def searching(results: Results, oldest: str = "") -> Iterator["Search"]:
+    with tables_of(results) as connection:
+        yield Search(results, connection, oldest)
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    results: Results
+    connection: duckdb.DuckDBPyConnection
+    oldest: str  # runs and operations whose IDs sort before it are left out
+
+    def likely(self, wanted: str) -> LikelyItems:
+        return likely_items(self.connection, wanted, _location(wanted), self.oldest)
+
+    def item(self, wanted: str) -> str:
+        """Return the ID of the item that is meant, exactly or by its location's end; ResultsError unless one fits."""
+        if not self._rows("FROM store.plans WHERE run_id >= ? LIMIT 1", self.oldest):
+            began = " that began since" if self.oldest else ""
+            raise ResultsError(f"There is no run in {self.results.store.url}{began}.")
+        since = f"store.verdicts WHERE run_id >= {quoted(self.oldest)}"
+        request_ids = "uploads_request_id, verify_request_id, storage_request_id"
+        fits = f"(audio = ? OR ? IN (item_id, {request_ids}))"
+        exact = self._rows(
+            f"SELECT item_id FROM {since} AND {fits} ORDER BY run_id DESC LIMIT 1", _location(wanted), wanted
+        )
+        by_end = exact or self._rows(
+            f"SELECT item_id, any_value(audio) AS audio FROM {since} AND ends_with(audio, ?) GROUP BY item_id",
+            f"/{wanted}",
+        )
+        if len(by_end) > 1:
+            named = "; ".join(sorted(printable(str(row["audio"])) for row in by_end)[:_MOST_NAMED])
+            several = f"{len(by_end):,} items end in {printable(wanted)}"
+            raise ResultsError(f"{several}; give the whole location of one: {named}")
+        return str(by_end[0]["item_id"]) if by_end else self._item_of_call(wanted)
+
+    def occurrences(self, item_id: str) -> Iterator[Occurrence]:
+        """Yield what happened to an item in each run, newest first; what an active leg has not published is missing."""
+        found: defaultdict[str, dict[int, Row | None]] = defaultdict(dict)
+        unfinished = "SELECT run_id FROM store.plans WHERE remaining > 0 AND run_id >= ?"
+        for run_id in (str(row["run_id"]) for row in self._rows(unfinished, self.oldest)):
+            found[run_id] = dict.fromkeys(self._planned_rows(run_id, item_id))
+        for row in self._rows(f"{_whole('verdicts')} WHERE item_id = ? AND run_id >= {quoted(self.oldest)}", item_id):
+            found[str(row["run_id"])][int(str(row["manifest_row"]))] = row
+        for run_id in sorted((run_id for run_id, rows in found.items() if rows), reverse=True):
+            yield from self._in_run(self.results.plan(run_id), found[run_id])
+
+    def erasures(self, item_id: str) -> list[Row]:
+        proofs = "(FROM store.verdicts WHERE item_id = ?) AS own USING (environment, proof_id)"
+        is_gone = f"outcome IN {GONE}"
+        return self._rows(f"{_whole('erasures')} SEMI JOIN {proofs} WHERE {is_gone} ORDER BY asked_at DESC", item_id)
+
+    def call(self, request_id: str, oldest: str) -> tuple[Operation, Row] | None:
+        of_operations = f"store.exchanges ANTI JOIN store.plans USING (run_id) WHERE run_id >= {quoted(oldest)}"
+        for row in self._rows(f"SELECT run_id, {_CALL} FROM {of_operations} AND request_id = ?", request_id):
+            operation = Operations(self.results).operation(str(row["run_id"]))
+            if operation is not None:
+                return operation, row
+        for row in self._rows("FROM store.probes WHERE operation_id >= ? AND request_id = ?", oldest, request_id):
+            its_pass = Operation(
+                operation_id=str(row["operation_id"]),
+                kind="monitoring",
+                environment=str(row["environment"]),
+                base_url=str(row["base_url"] or ""),
+                started_at=datetime.fromisoformat(str(row["started_at"])),
+            )
+            return its_pass, row | {"bytes_sent": 0}  # a probe sends no body
+        return None
+
+    def failed_calls(self, run_id: str) -> Iterator[Row]:
+        succeeded = "coalesce(failure IS NULL AND status BETWEEN 200 AND 299, false)"
+        query = f"SELECT {_CALL} FROM store.exchanges WHERE run_id = {quoted(run_id)} AND NOT {succeeded}"
+        for batch in self.connection.sql(f"{query} ORDER BY started_at").to_arrow_reader(_BATCH_ROWS):
+            yield from batch.to_pylist()
+
+    def proof(self, wanted: str) -> list[tuple[str, datetime, Row]]:
+        """Return the rows that name a proof by its ID, each with its table and time in UTC, the newest first."""
+        proof_id = wanted.removeprefix(PROOF_PREFIX)
+        found: list[tuple[str, datetime, Row]] = []
+        for table in (name for name, each in TABLES.items() if each.proof_line):
+            # One that was verified by its ID may have no answer.
+            verified = f" OR audio = {quoted(PROOF_PREFIX + proof_id)}" if table == "verdicts" else ""
+            rows = self._rows(f"{_whole(table)} WHERE proof_id = ?{verified}", proof_id)
+            found += ((table, _time_of(table, row), row) for row in rows)
+        return sorted(found, key=lambda each: each[1], reverse=True)
+
+    def _rows(self, query: str, *values: str) -> list[Row]:
+        return list(self.connection.sql(query, params=values).to_arrow_table().to_pylist())
+
+    def _item_of_call(self, request_id: str) -> str:
+        """Find a request that did not lead to an outcome: a retried one, or one for an item that remains."""
+        of_runs = f"store.exchanges SEMI JOIN store.plans USING (run_id) WHERE run_id >= {quoted(self.oldest)}"
+        query = f"SELECT run_id, manifest_row FROM {of_runs} AND request_id = ? ORDER BY run_id DESC LIMIT 1"
+        for run_id, row in (each.values() for each in self._rows(query, request_id)):
+            if not isinstance(row, int):
+                raise ResultsError(
+                    f"{printable(request_id)} is a call of run {run_id} that belongs to no file; see all its calls "
+                    f"with: proofsweep explain {run_id}"
+                )
+            return self._item_of_row(self.results.plan(str(run_id)), row)
+        raise ResultsError(
+            f"{printable(request_id)} is neither an item nor a request nor a proof in {self.results.store.url}; give "
+            "a file's location or a part of its name, its title or ISRC, its item_id, a request ID or a proof ID."
+        )
+
+    def _item_of_row(self, plan: Plan, row: int) -> str:
+        query = f"SELECT item_id FROM store.verdicts WHERE run_id = {quoted(plan.run_id)} AND manifest_row = {row}"
+        for found in self._rows(query):
+            return str(found["item_id"])
+        return self._planned(plan, row).item_id
+
+    def _planned(self, plan: Plan, row: int) -> WorkItem:
+        items = self.results.shard_items(plan.run_id, shard_of(plan, row))
+        return next(item for item in items if item.manifest_row == row)
+
+    def _planned_rows(self, run_id: str, item_id: str) -> Iterator[int]:
+        try:
+            items = self.results.items(self.results.plan(run_id))
+            yield from (item.manifest_row for item in items if item.item_id == item_id)
+        except ResultsError:  # an old run's planned items may be pruned
+            return
+
+    def _in_run(self, plan: Plan, found: Mapping[int, Row | None]) -> Iterator[Occurrence]:
+        wanted = sorted(set().union(*(rows_of_calls(*each) for each in found.items())))
+        of_run = f"{_whole('exchanges')} WHERE run_id = {quoted(plan.run_id)}"
+        calls = self._rows(f"{of_run} AND list_contains({wanted}, manifest_row) ORDER BY started_at")
+        named = "SELECT manifest_row, coalesce(manifest_line, relative_path, audio) AS name FROM store.verdicts"
+        of_rows = f"{named} WHERE run_id = {quoted(plan.run_id)} AND list_contains({wanted}, manifest_row)"
+        names = {each["manifest_row"]: str(each["name"]) for each in self._rows(of_rows)}
+        for manifest_row, row in sorted(found.items()):
+            own = rows_of_calls(manifest_row, row)
+            line = self._planned(plan, manifest_row).manifest_line if row is None else row["manifest_line"]
+            yield Occurrence(
+                plan=plan,
+                manifest_row=manifest_row,
+                row=row,
+                exchanges=[call for call in calls if call["manifest_row"] in own],
+                line=None if line is None else str(line),
+                answered_by=None if row is None else names.get(row["answered_by_row"]),
+            )
+
+
+def _location(wanted: str) -> str:
+    try:
+        return path_of(wanted, str(Path.cwd()))
+    except CatalogError:
+        return wanted
+
+
+def _whole(table: str) -> str:
+    return f"SELECT {', '.join(SCHEMAS[table].names)} FROM store.{table}"
+
+
+def _time_of(table: str, row: Row) -> datetime:
+    column = TABLES[table].proof_time
+    if column is None:
+        return datetime.strptime(str(row["operation_id"])[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    return datetime.fromisoformat(str(row[column])).astimezone(UTC)

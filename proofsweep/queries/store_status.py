@@ -1,0 +1,193 @@
+"""How a results store stands: its catalogs, the runs that are active, and what is left of each quota."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.runs import new_run_id
+from proofsweep.queries.connection import answering
+from proofsweep.queries.describe_run import open_legs
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.probes import newest_quota
+from proofsweep.store.progress import OpenLeg
+from proofsweep.store.run_records import LegRecord, RunRecord
+from proofsweep.store.runs import RunIndex
+
+_COUNTS = "files, covered, accepted, rejected, failed, ineligible, files - covered AS remaining, oldest_open_reject"
+_KEY_DAYS = timedelta(days=35)  # a quota is monthly: keys that were used before are of the past
+_PACE_DAYS = timedelta(days=7)
+_LONGEST_DAYS = 62  # a quota that lasts longer does not end before it resets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogStatus:
+    """How a catalog stands. Counts are those of the view `coverage`; None for a folder that is never listed whole."""
+
+    environment: str
+    catalog: str
+    files: int | None = None
+    covered: int | None = None
+    accepted: int | None = None
+    rejected: int | None = None
+    failed: int | None = None
+    ineligible: int | None = None
+    remaining: int | None = None  # files without an answer for the version that is listed
+    oldest_open_reject: datetime | None = None  # when the oldest answer came of the files that are rejected now
+    last_run: str  # the newest one that was not superseded
+    ended_by: str  # how its last leg ended; `active`, `killed` or `planned only` if it has not
+    last_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActiveRun:
+    environment: str
+    catalog: str
+    leg: OpenLeg
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaStatus:
+    environment: str
+    left: int  # calls, as the service said at `as_of`
+    as_of: datetime
+    resets_at: datetime | None
+    calls_per_day: float | None  # those of the runs of the last week; None if there was none
+
+    @property
+    def ends_on(self) -> date | None:
+        """The day on which it is spent at this pace; None if it lasts until it resets, or nobody knows."""
+        if not self.calls_per_day or (days := self.left / self.calls_per_day) > _LONGEST_DAYS:
+            return None
+        ends_at = self.as_of + timedelta(days=days)
+        return None if self.resets_at is not None and ends_at >= self.resets_at else ends_at.date()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreStatus:
+    at: datetime
+    catalogs: Sequence[CatalogStatus]
+    active: Sequence[ActiveRun]
+    quotas: Sequence[QuotaStatus]
+
+    def document(self) -> dict[str, object]:
+        return {
+            "at": self.at.isoformat(timespec="seconds"),
+            "catalogs": [_texts(asdict(each)) for each in self.catalogs],
+            "active": [
+                {"environment": each.environment, "catalog": each.catalog, **each.leg.document()}
+                for each in self.active
+            ],
+            "quotas": [_texts(asdict(each) | {"ends_on": each.ends_on}) for each in self.quotas],
+        }
+
+
+def store_status(results: Results, now: datetime) -> StoreStatus:
+    """Read how a store stands; it makes no call to a service. ResultsError if the store cannot be read."""
+    index = RunIndex(results).refreshed()
+    runs = [run for run in index.newest_first() if not run.is_superseded]
+    legs = {leg.run_id: leg for leg in open_legs(results, index)}
+    environments = sorted({run.plan.environment for run in runs})
+    quotas = (
+        _quota_of(results, name, [run for run in runs if run.plan.environment == name], legs, now)
+        for name in environments
+    )
+    return StoreStatus(
+        at=now,
+        catalogs=list(_catalogs_of(results, environments, runs, legs)),
+        active=[
+            ActiveRun(environment=run.plan.environment, catalog=run.plan.catalog, leg=leg)
+            for run in runs
+            if (leg := legs.get(run.plan.run_id)) is not None and leg.is_alive
+        ],
+        quotas=[quota for quota in quotas if quota is not None],
+    )
+
+
+def _catalogs_of(
+    results: Results, environments: Sequence[str], runs: Sequence[RunRecord], legs: Mapping[str, OpenLeg]
+) -> Iterator[CatalogStatus]:
+    identities = {run.plan.run_id: run.plan.identity for run in runs}
+    for environment in environments:
+        counts = {identities.get(run_id): row for run_id, row in _counts_of(results, environment).items()}
+        last: dict[str, RunRecord] = {}
+        for run in runs:
+            if run.plan.environment == environment:
+                last.setdefault(run.plan.identity, run)
+        for identity, run in sorted(last.items()):
+            ended_by, at = _end_of(run, legs.get(run.plan.run_id))
+            yield CatalogStatus(
+                environment=environment,
+                catalog=run.plan.catalog,
+                last_run=run.plan.run_id,
+                ended_by=ended_by,
+                last_at=at,
+                **counts.get(identity, {}),
+            )
+
+
+def _counts_of(results: Results, environment: str) -> dict[str, dict[str, Any]]:
+    with answering(results, environment, "coverage") as connection:
+        found = connection.sql(f"SELECT newest_run_id, {_COUNTS} FROM coverage")  # noqa: S608 - our own names
+        _, *columns = found.columns
+        return {run_id: dict(zip(columns, row, strict=True)) for run_id, *row in found.fetchall()}
+
+
+def _end_of(run: RunRecord, leg: OpenLeg | None) -> tuple[str, datetime]:
+    if leg is not None:
+        return ("active", leg.since) if leg.is_alive else (str(EndedBy.KILLED), leg.beaten_at)
+    if not run.legs:
+        return "planned only", datetime.fromisoformat(run.plan.created_at)
+    last = run.legs[-1]
+    return str(last.receipt.get("ended_by")), _ended_at(last) or datetime.fromisoformat(run.plan.created_at)
+
+
+def _quota_of(
+    results: Results, environment: str, runs: Sequence[RunRecord], legs: Mapping[str, OpenLeg], now: datetime
+) -> QuotaStatus | None:
+    oldest = new_run_id(now - _KEY_DAYS, "")
+    ended = sorted(
+        ((at, leg) for run in runs if run.plan.run_id >= oldest for leg in run.legs if (at := _ended_at(leg))),
+        key=lambda each: each[0],
+    )
+    key = ended[-1][1].counts.get("key_fingerprint") if ended else None
+    of_key = [(at, leg) for at, leg in ended if leg.counts.get("key_fingerprint") == key]
+    told = [
+        (at, left, _instant(leg.receipt.get("quota_reset")))
+        for at, leg in of_key
+        if isinstance(left := leg.counts.get("quota_after"), int)
+    ]
+    resets_at = told[-1][2] if told else None
+    told += [
+        (leg.beaten_at, leg.progress.quota_left, resets_at)
+        for run in runs
+        if (leg := legs.get(run.plan.run_id)) and leg.is_alive and leg.progress and leg.progress.quota_left is not None
+    ]
+    told += [probe] if (probe := newest_quota(results, environment, now.date())) else []
+    if not told:
+        return None
+    as_of, left, resets_at = max(told, key=lambda each: each[0])
+    return QuotaStatus(
+        environment=environment, left=left, as_of=as_of, resets_at=resets_at, calls_per_day=_pace_of(of_key, now)
+    )
+
+
+def _pace_of(ended: Sequence[tuple[datetime, LegRecord]], now: datetime) -> float | None:
+    week = [leg for at, leg in ended if at >= now - _PACE_DAYS]
+    if not week:
+        return None
+    days = min(_PACE_DAYS, max(timedelta(days=1), now - ended[0][0])) / timedelta(days=1)
+    return sum(calls for leg in week if isinstance(calls := leg.counts.get("calls"), int)) / days
+
+
+def _ended_at(leg: LegRecord) -> datetime | None:
+    return _instant(leg.counts.get("finished_at"))
+
+
+def _instant(text: object) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(str(text))
+
+
+def _texts(cells: dict[str, Any]) -> dict[str, object]:
+    return {name: cell.isoformat() if isinstance(cell, date) else cell for name, cell in cells.items()}

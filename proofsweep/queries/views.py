@@ -1,0 +1,95 @@
+"""The views that people query, as SQL over the tables of a results store; most are a file of their own in `sql`."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from importlib.resources import files
+
+from proofsweep.domain.tags import spellings_by_key
+from proofsweep.store.tables.registry import TABLES
+
+_TAGS = "/* tag columns */"
+_OF_TABLE = "SELECT * FROM store.{0} WHERE list_contains(getvariable('environments'), environment)"
+_NO_NAMES = re.compile(r"--.*|/\*.*?\*/|'[^']*'")  # comments and texts
+
+NAMES = (*TABLES, "catalog", "latest_answer", "changes", "rejects", "coverage")
+"""The views, each after those that it reads; a table has a view of its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    name: str
+    meaning: str
+    query: str
+
+    def statement(self) -> str:
+        return f"CREATE OR REPLACE VIEW {self.name} AS\n{self.query}"
+
+
+def views(tags: Iterable[str] = ()) -> list[View]:
+    """Return all views; those of rows have each of these tags as a column.
+
+    A tag whose name is a word of the views' own queries becomes `tag_<name>`, in each of them. Of spellings that differ
+    in case alone the first one names the column.
+    """
+    found = [_view(name) for name in NAMES]
+    tagged = _tag_columns(tags, {word for view in found for word in _words_of(view.query)})
+    return [replace(view, query=view.query.replace(_TAGS, tagged)) for view in found]
+
+
+def read_by(names: Iterable[str], known: Sequence[View]) -> list[View]:
+    """Return views and those that they read, in their order: to make each of them takes as long as some queries."""
+    found, read = [], " ".join(names)
+    for view in reversed(known):
+        if re.search(rf"\b{view.name}\b", read):
+            found.append(view)
+            read += "\n" + _NO_NAMES.sub("", view.query)
+    return found[::-1]
+
+
+def _view(name: str) -> View:
+    """Read a view; the comment at the top of its file is its meaning. That of a table needs no file."""
+    file = files(__package__).joinpath("sql", f"{name}.sql")
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else [_OF_TABLE.format(name)]
+    about = [line for line in lines if line.startswith("-- ")]
+    meaning = TABLES[name].meaning if name in TABLES else " ".join(line.removeprefix("-- ") for line in about)
+    return View(name, meaning, "\n".join(lines[len(about) :]))
+
+
+def value_of_tag(spellings: Iterable[str]) -> str:
+    """Return the expression for the value of a tag of a row, whose name has one of these spellings."""
+    values = [f"json_extract_string(tags, {quoted(_pointer_to(spelling))})" for spelling in spellings]
+    return f"coalesce({', '.join(values)})" if len(values) > 1 else "".join(values)
+
+
+def key_of(value: str) -> str:
+    """Return the expression for what the spellings of one supplier have in common, as `key_of_value` does."""
+    return f"lower(nfc_normalize(trim({value})))"
+
+
+def _words_of(query: str) -> list[str]:
+    """Return the words of a query in lower case; a column of another name makes no name in it ambiguous."""
+    return re.findall(r"\w+", _NO_NAMES.sub("", query).lower())
+
+
+def _tag_columns(tags: Iterable[str], taken: set[str]) -> str:
+    columns = []
+    for _, spellings in sorted(spellings_by_key(tags).items()):
+        name = f"tag_{spellings[0]}" if spellings[0].lower() in taken else spellings[0]
+        taken.add(name.lower())
+        columns.append(f", {value_of_tag(spellings)} AS {identifier(name)}")
+    return "".join(columns)
+
+
+def _pointer_to(tag: str) -> str:
+    return "/" + tag.replace("~", "~0").replace("/", "~1")
+
+
+def quoted(text: str) -> str:
+    """Write text as an SQL string."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def identifier(name: str) -> str:
+    """Write a name so that SQL takes it whatever it holds."""
+    return '"' + name.replace('"', '""') + '"'

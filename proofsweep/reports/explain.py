@@ -1,0 +1,162 @@
+"""Find what the results store knows about a file, a run or an operation, for `proofsweep explain`."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+
+from proofsweep import __version__
+from proofsweep.domain.contract import CONTRACT_VERSION
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.reasons import advice_for_outcome
+from proofsweep.domain.runs import Plan, new_run_id
+from proofsweep.domain.text import minute_of
+from proofsweep.domain.verdicts import Verdict
+from proofsweep.queries.likely_items import LikelyItems
+from proofsweep.queries.search import Occurrence, Search, searching
+from proofsweep.reports.support_packet import SupportPacket, answer_of
+from proofsweep.store.model_operations import Operation
+from proofsweep.store.operations import Operations
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.tables.columns import Row
+from proofsweep.store.tables.registry import TABLES
+from proofsweep.store.tables.verdicts import words_of_outcome
+
+_LIKELY = ("item_id", "file", "outcome", "verdict", "reason", "tags")
+_CALLS_LOOK_BACK = timedelta(days=35)
+
+
+def explain_call(search: Search, request_id: str) -> tuple[Operation, Row] | None:
+    """Find the call of an operation by its request ID; by default in the last weeks, since monitoring makes many."""
+    return search.call(request_id, search.oldest or new_run_id(datetime.now(UTC) - _CALLS_LOOK_BACK, ""))
+
+
+def run_or_operation(results: Results, wanted: str) -> Plan | Operation | None:
+    try:
+        return results.plan(wanted)
+    except ResultsError:
+        return Operations(results).operation(wanted)
+
+
+def packet_of_failed_calls(results: Results, named: Plan | Operation) -> str:
+    """Write the support packet of the calls of a run or an operation that did not succeed; empty without such."""
+    with searching(results) as search:
+        run_id = named.run_id if isinstance(named, Plan) else named.operation_id
+        return packet_of([(named, search.failed_calls(run_id))])
+
+
+def packet_of(calls: Iterable[tuple[Plan | Operation, Iterable[Row]]]) -> str:
+    packet = SupportPacket()
+    for named, rows in calls:
+        packet.add(named, rows)
+    return packet.text(CONTRACT_VERSION, f"proofsweep {__version__}")
+
+
+def lines_of(item_id: str, found: Sequence[Occurrence], erasures: Sequence[Row] = ()) -> Iterator[str]:
+    """Write all that is known about an item, the newest first; text that others wrote is as they wrote it."""
+    newest = next((each.row for each in found if each.row is not None), None)
+    yield str(newest["audio"]) if newest is not None else item_id
+    yield f"  item {item_id}, in {len(found)} {'run' if len(found) == 1 else 'runs'}"
+    if newest is not None:
+        yield f"  newest: {_result_of(newest)}"
+        yield f"  what to do: {_advice_for(newest, erasures)}"
+    if not found:
+        yield "  listed by its catalog; no run has tried it yet"
+    yield from (f"  {_line_of_erasure(row)}" for row in erasures)
+    for each in found:
+        yield ""
+        yield from _lines_of_run(each)
+
+
+def lines_of_likely(found: LikelyItems) -> Iterator[tuple[str, str]]:
+    for row in found.rows:
+        tags = json.loads(str(row["tags"] or "{}")).items()
+        known = "".join(f"  {name}: {value}" for name, value in tags)
+        yield f"{words_of_outcome(row)}  {row['file']}{known}", str(row["item_id"])
+
+
+def json_of_likely(found: LikelyItems) -> dict[str, object]:
+    rows = [row | {"tags": json.loads(str(row["tags"] or "{}"))} for row in found.rows]
+    return {"items": found.items, "first": [{name: row[name] for name in _LIKELY} for row in rows]}
+
+
+def json_of_item(item_id: str, found: Sequence[Occurrence], erasures: Sequence[Row] = ()) -> dict[str, object]:
+    return {
+        "item_id": item_id,
+        "erasures": list(erasures),
+        "runs": [
+            {
+                "run_id": each.plan.run_id,
+                "environment": each.plan.environment,
+                "catalog": each.plan.catalog,
+                "manifest_row": each.manifest_row,
+                "manifest_line": each.line,
+                "verdict_row": each.row,
+                "what_to_do": None if each.row is None else _advice_for(each.row, erasures),
+                "exchanges": each.exchanges,
+            }
+            for each in found
+        ],
+    }
+
+
+def _lines_of_run(each: Occurrence) -> Iterator[str]:
+    result = "remains: no outcome yet" if each.row is None else _result_of(each.row)
+    line = "" if each.line is None else f", {each.line}"
+    yield f"run {each.plan.run_id} ({each.plan.environment}){line}: {result}"
+    if each.row is not None and each.row["detail"] is not None:
+        yield f"  {each.row['detail']}"
+    if each.row is not None and each.row["answered_by_row"] is not None:
+        yield f"  The answer is that of {each.answered_by or 'another row'}, which has the same bytes; its calls:"
+    if each.row is not None and each.row["answered_by_run"] is not None:
+        yield f"  The answer is that of the run {each.row['answered_by_run']}: the file has the same bytes"
+    if not each.exchanges:
+        yield "  no call was made"
+    yield from (f"  {_line_of_call(call)}" for call in each.exchanges)
+
+
+def _result_of(row: Row) -> str:
+    finished = row["finished_at"]
+    return words_of_outcome(row) + (f", {minute_of(finished)}" if isinstance(finished, datetime) else "")
+
+
+def _advice_for(row: Row, erasures: Sequence[Row]) -> str:
+    if row["verdict"] == Verdict.UNREGISTERED and any(_is_before(erasure, row) for erasure in erasures):
+        return "nothing: its proof was erased by us, so the service does not know it any more"
+    return advice_for_outcome(str(row["outcome"]), str(row["reason"] or ""))
+
+
+def _is_before(erasure: Row, row: Row) -> bool:
+    asked, finished = erasure["asked_at"], row["finished_at"]
+    return isinstance(asked, datetime) and isinstance(finished, datetime) and asked <= finished
+
+
+def _line_of_erasure(erasure: Row) -> str:
+    asked = erasure["asked_at"]
+    when = minute_of(asked) if isinstance(asked, datetime) else ""
+    request_id = erasure["request_id"] or "no request ID"
+    return f"erased by us: proof {erasure['proof_id']}, {erasure['outcome']}, {when}, {request_id}"
+
+
+def _line_of_call(call: Row) -> str:
+    started, elapsed = call["started_at"], float(str(call["elapsed_ms"]))
+    when = f"{started:%Y-%m-%d %H:%M:%S}" if isinstance(started, datetime) else ""
+    request_id = call["request_id"] or "no request ID"
+    return f"{when}  {call['call']!s:<8} {answer_of(call)}  {elapsed:,.0f} ms  {request_id}"
+
+
+def lines_of_proof(proof_id: str, found: Sequence[tuple[str, datetime, Row]]) -> Iterator[str]:
+    yield f"proof {proof_id}, in {len(found):,} {'row' if len(found) == 1 else 'rows'}"
+    for table, moment, row in found:
+        line = TABLES[table].proof_line
+        said = "" if line is None else line(row)
+        request_id = row.get("request_id") or row.get("verify_request_id")
+        yield f"  {minute_of(moment)}  {row['environment']}  {said}{f', {request_id}' if request_id else ''}"
+    items = dict.fromkeys(str(row["item_id"]) for table, _, row in found if table == "verdicts")
+    yield from (f"  every call for its file: proofsweep explain {item_id}" for item_id in items)
+
+
+def json_of_proof(proof_id: str, found: Sequence[tuple[str, datetime, Row]]) -> dict[str, object]:
+    return {
+        "proof_id": proof_id,
+        "found": [{"table": table, "at": moment.isoformat(), "row": row} for table, moment, row in found],
+    }

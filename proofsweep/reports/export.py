@@ -1,0 +1,147 @@
+"""Export rows as completion reports or as letters: one file, or one for each value of a tag; each is written whole."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from unicodedata import category, normalize
+
+from proofsweep.config.locations import path_of
+from proofsweep.domain.errors import ResultsError, UsageError
+from proofsweep.domain.tags import key_of_value, known_tag, tag_named, tag_of, tags_of
+from proofsweep.domain.text import printable
+from proofsweep.queries.selected_rows import SelectedRows
+from proofsweep.reports.letters import LetterTexts, letter_texts, name_for_supplier, tells_supplier, told_reason
+from proofsweep.reports.report_formats import CompletionReport, GroupedRows, ReportRow, write_csv
+from proofsweep.reports.report_workbook import write_xlsx
+from proofsweep.sources.completion_report import CELLS, own_cells, own_header
+
+LETTER = "letter"
+ENDINGS: Mapping[str, str] = {"csv": ".csv", "xlsx": ".xlsx", LETTER: ".txt"}
+_READ = [*CELLS, "tags"]
+_LONGEST_BYTES = 120  # file systems allow 255, and a name has an ending and a prefix
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenReport:
+    path: Path
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    reports: Sequence[WrittenReport]
+    catalogs: frozenset[tuple[str, str | None]]  # location and root; a root is a URL, or None if files lie anywhere
+    paths: Mapping[str, Path]  # by value of the tag; of all rows, and of rows without the tag, under the empty text
+
+    @property
+    def root(self) -> str | None:
+        """The one folder or prefix that all files lie in; None if they may lie anywhere."""
+        roots = {root for _, root in self.catalogs}
+        [only] = roots if len(roots) == 1 else [None]
+        return None if only is None else path_of(only, "/")
+
+
+def export(
+    selected: SelectedRows,
+    path: Path,
+    tag: str | None = None,
+    supplier_tag: str = "supplier",
+    texts: LetterTexts | None = None,
+) -> Exported:
+    """Write the rows to a file whose ending says its format; with a tag, to one for each of its values beside it.
+
+    UsageError, and nothing is written, if a file exists or no row has the tag; ResultsError if one cannot be written.
+    """
+    texts = texts or letter_texts()
+    is_letter = path.suffix.lower() == ENDINGS[LETTER]
+    with TemporaryDirectory(prefix="proofsweep-") as folder:
+        groups, catalogs, names = GroupedRows(Path(folder)), set(), dict[str, None]()
+        spellings: dict[str, str] = {}  # of the values of the tag
+        for plan, row in selected.rows(_READ):
+            catalogs.add((plan.catalog, plan.catalog_root))
+            tags = {name: str(value) for name, value in tags_of(str(row["tags"] or "")).items()}
+            names.update(dict.fromkeys(tags))
+            if not is_letter:
+                own = own_cells(row, texts.for_supplier(row, tags))
+            elif tells_supplier(row, tags):
+                own = [name_for_supplier(row, plan.catalog_root), told_reason(row)]
+            else:
+                continue
+            value = "" if tag is None else tag_of(tags, tag) or ""
+            spellings[key_of_value(value)] = min(value, spellings.get(key_of_value(value), value))
+            groups.add(key_of_value(value), ReportRow(tags, own))
+        if tag is not None and catalogs:
+            tag = known_tag(tag, names)
+        targets = {"": path} if tag is None else _targets(path, sorted(spellings.values()), tag)
+        targets = {value: target for value, target in targets.items() if value in spellings.values()}
+        with _written_whole(targets.values()) as scratch:
+            for value, target in targets.items():
+                _write(scratch[target], value, groups, texts, supplier_tag)
+        reports = [WrittenReport(target, groups.counts[key_of_value(value)]) for value, target in targets.items()]
+        return Exported(reports, frozenset(catalogs), targets)
+
+
+def _write(path: Path, value: str, groups: GroupedRows, texts: LetterTexts, supplier_tag: str) -> None:
+    group = key_of_value(value)
+    ending = Path(path.stem).suffix.lower()  # before `.part`
+    if ending == ENDINGS[LETTER]:
+        told = ((str(row.own[0]), row.tags, str(row.own[1])) for row in groups.rows(group))
+        path.write_text(texts.letter_to(value, told), encoding="utf-8", errors="backslashreplace")
+        return
+    names = list(groups.tag_names[group])
+    report = CompletionReport(names, own_header(), groups.rows(group), tag_named(supplier_tag, names))
+    (write_csv if ending == ENDINGS["csv"] else write_xlsx)(path, report)
+
+
+def file_name_of(value: str) -> str:
+    """Name a file after a value, in letters of every script; others get a digest, so that no two are the same."""
+    kept = "".join(
+        each if each in "._-" or category(each)[0] in "LMN" else "_" for each in normalize("NFC", value)
+    ).lstrip(".")
+    plain = kept.encode()[:_LONGEST_BYTES].decode(errors="ignore")
+    if plain == value and plain:
+        return plain
+    return f"{plain or 'supplier'}-{hashlib.sha256(value.encode('utf-8', 'replace')).hexdigest()[:8]}"
+
+
+def _targets(path: Path, values: Sequence[str], tag: str) -> dict[str, Path]:
+    targets: dict[str, Path] = {}
+    taken: set[str] = set()  # in small letters: a disk may not tell capital ones apart
+    for value in values:
+        plain = file_name_of(value) if value else f"no-{file_name_of(tag)}"
+        names = (plain if number == 0 else f"{plain}-{number}" for number in count())
+        name = next(each for each in names if each.lower() not in taken)
+        taken.add(name.lower())
+        targets[value] = path.with_name(f"{path.stem}-{name}{path.suffix}")
+    return targets
+
+
+@contextmanager
+def _written_whole(targets: Iterable[Path]) -> Iterator[dict[Path, Path]]:
+    targets = list(targets)
+    for target in targets:
+        if target.exists():
+            raise UsageError(
+                f"{printable(str(target))} exists already; it is not overwritten. Name another with --file."
+            )
+    scratch = {target: target.with_name(f".{target.name}.part") for target in targets}
+    try:
+        for target in targets:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            scratch[target].unlink(missing_ok=True)
+        yield scratch
+        for target, written in scratch.items():
+            written.replace(target)
+    except OSError as error:
+        because = error.strerror or "unknown error"
+        raise ResultsError(
+            f"The report cannot be written to {printable(str(targets[0].parent))} ({because})."
+        ) from error
+    finally:
+        for written in scratch.values():
+            with suppress(OSError):  # what hindered the writing is said already
+                written.unlink(missing_ok=True)

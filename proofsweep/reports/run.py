@@ -1,0 +1,162 @@
+"""A run in words: how it ended, what to do about each kind of row, where the tables are. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.items import proof_id_of
+from proofsweep.domain.outcomes import OUTCOMES
+from proofsweep.domain.reasons import Reason, advice_for_outcome
+from proofsweep.domain.text import markdown
+from proofsweep.domain.verdicts import MEANING_OF_VALID
+from proofsweep.queries.run_status import Group, NamedFile, Pruned, RunStatus
+
+ENDINGS = {
+    "complete": "every row has its outcome",
+    "quota": "stopped: the key's quota allows no more calls; resume after the reset",
+    "window": "stopped at the end of its window or calls; resume for the rest",
+    "cancelled": "stopped on request; resume at any time",
+    "interrupted": "stopped by SIGTERM, as when its machine shuts down; resume at any time",
+    "key_refused": "stopped: the service refused the key; put the right key in place and resume",
+    "breaker": "stopped: the service or the files' source cannot be relied on; resume later",
+    "killed": "the leg was killed; its finished rows are kept; resume for the rest",
+    "error": "stopped by an error of this program; finished rows are kept",
+    "superseded": "superseded: other runs of its catalog have finished its rows, or planned them anew",
+}
+
+
+def ending_of(run: RunStatus) -> str:
+    """Return in one clause how the run stands; for `window`, with the leg's own sentence."""
+    if run.ended_by is None:
+        return "a leg is running" if run.legs else "planned, not started"
+    if run.ended_by == EndedBy.WINDOW and run.why:
+        return f"stopped: {run.why[0].lower()}{run.why[1:].removesuffix('.')}; resume for the rest"
+    return ENDINGS.get(run.ended_by, run.ended_by)
+
+
+def line_of(run: RunStatus) -> str:
+    counts = [f"{run.rows(outcome):,} {outcome}" for outcome in OUTCOMES if run.rows(outcome)]
+    counts += [f"{run.remaining:,} of {run.plan.items:,} rows remain"] if run.remaining else []
+    why = [] if run.why is None or run.ended_by == EndedBy.WINDOW else [run.why]
+    return " ".join([f"Run {run.plan.run_id}: {ending_of(run)}. {', '.join(counts)}.", *why])
+
+
+def calls_of(run: RunStatus) -> str:
+    calls = f"{run.total('calls'):,} keyed calls"
+    if run.total("calls_again"):
+        calls += f", {run.total('calls_again'):,} of them made again"
+    if controls := sum(leg.control_calls for leg in run.legs):
+        calls += f", {controls:,} of them for controls"
+    if any(leg.ended_by == EndedBy.KILLED for leg in run.legs):
+        calls += ", and some that a killed leg could not write down: how many is not known"
+    return calls
+
+
+def notes_of(run: RunStatus) -> list[str]:
+    """Return why the run stopped, unless its headline does, what a setting kept back, and which change is announced."""
+    notes = [] if run.why is None or run.ended_by == EndedBy.WINDOW else [run.why]
+    if run.unpublished:
+        where = "in the killed leg's journal, and in no table yet"
+        notes.append(f"{run.unpublished:,} of the finished rows are {where}: resume publishes them.")
+    notes += unsent_pairs_note(run.plan.reasons)
+    notes += [] if run.pruned is None else [_pruned_note(run.pruned)]
+    if run.sunset is not None:
+        notes.append(
+            f"The service announces a breaking change (Sunset: {run.sunset}); ask the partner for the migration guide."
+        )
+    return notes
+
+
+def _pruned_note(pruned: Pruned) -> str:
+    if pruned.completed_at is None:
+        return f"Pruning this run has begun and is not complete: run proofsweep prune again ({pruned.intent})."
+    return f"Pruned at {pruned.completed_at}: {pruned.intent} names what was deleted; the counts are by the receipts."
+
+
+def unsent_pairs_note(reasons: Mapping[str, int]) -> list[str]:
+    pairs = reasons.get(Reason.SIDECAR_FIELD_UNKNOWN, 0)
+    note = (
+        f"{pairs:,} of the rows are legacy pairs and NOT SENT: the sidecar's wire name is not set. Ask the partner for "
+        "it, set service.sidecar_field and verify again."
+    )
+    return [note] if pairs else []
+
+
+def label_of(group: Group) -> str:
+    return group.outcome if group.reason is None else f"{group.outcome} · {group.reason}"
+
+
+def advice_for(group: Group) -> str:
+    return advice_for_outcome(group.outcome, group.reason or "")
+
+
+def markdown_of(run: RunStatus, results_url: str, files: Sequence[NamedFile] = ()) -> str:
+    """Write the summary as Markdown, with some files that need attention; holds no proof ID and no secret."""
+    lines = [
+        f"# Run {markdown(run.plan.run_id)}: {markdown(ending_of(run))}",
+        "",
+        f"{run.finished:,} of {run.plan.items:,} rows finished, {run.remaining:,} remain"
+        + (f"; {run.plan.skipped:,} more rows of the catalog were not due." if run.plan.skipped else "."),
+        "",
+        *(markdown(note) for note in notes_of(run)),
+        "",
+        *_attention_of(run),
+        "",
+        "| rows | outcome | what to do | for example |",
+        "|---:|---|---|---|",
+        *map(_row_of, run.groups),
+        "",
+        *_names_of(run, files),
+        f"{calls_of(run)}; {run.total('throttled'):,} throttled.",
+        "",
+        f"Tables: {markdown(results_url)} (verdicts, exchanges, runs).",
+        "",
+        markdown(MEANING_OF_VALID),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _attention_of(run: RunStatus) -> list[str]:
+    counts = [f"{run.rows(outcome):,} {outcome}" for outcome in OUTCOMES if outcome != "accepted" and run.rows(outcome)]
+    return [f"**Needs attention: {', '.join(counts)}.**"] if counts else []
+
+
+def _names_of(run: RunStatus, files: Sequence[NamedFile]) -> list[str]:
+    if not files:
+        return []
+    names = [f"- {markdown(file.audio)}: {markdown(file.reason or file.outcome)}" for file in files]
+    return [*names, "", f"All of them: `proofsweep rejects {run.plan.run_id}`", ""]
+
+
+def _row_of(group: Group) -> str:
+    # One file is named if it needs attention; never a proof ID.
+    is_shown = group.outcome != "accepted" and proof_id_of(group.example) is None
+    example = group.example if is_shown else ""
+    cells = [markdown(text) for text in (label_of(group), advice_for(group), example)]
+    return f"| {group.rows:,} | {' | '.join(cells)} |"
+
+
+def json_of(run: RunStatus, results_url: str) -> dict[str, object]:
+    """Return the summary as one object: counts over all legs, and the last leg's own row under `this_leg`."""
+    last = run.legs[-1] if run.legs else None
+    return {
+        "run_id": run.plan.run_id,
+        "leg": last.leg if last else 0,
+        "ended_by": run.ended_by,
+        "items": run.plan.items,
+        "skipped": run.plan.skipped,
+        **{outcome: run.rows(outcome) for outcome in OUTCOMES},
+        "remaining": run.remaining,
+        **{column: run.total(column) for column in ("calls", "calls_again", "throttled", "bytes_sent")},
+        "calls_unrecorded": run.calls_unrecorded,
+        "seconds": round(run.seconds, 3),
+        "results": results_url,
+        "pruned": None if run.pruned is None else asdict(run.pruned),
+        "groups": [
+            {name: getattr(group, name) for name in ("outcome", "verdict", "reason", "rows")}
+            | {"what_to_do": advice_for(group)}
+            for group in run.groups
+        ],
+        "this_leg": last.counts if last else {},
+        "active": None if run.active is None else run.active.document(),
+    }

@@ -1,0 +1,173 @@
+"""Read an audio file or sidecar while it is sent: its format, its bytes, and whether it changed meanwhile."""
+
+import hashlib
+from collections import deque
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Literal, Self
+from zlib import crc32
+
+from proofsweep.domain.errors import SourceError
+from proofsweep.domain.items import FileFacts
+from proofsweep.domain.reasons import Reason
+from proofsweep.sources.formats import HEAD_BYTES, AudioFormat, format_of, tag_bytes, unlisted_audio
+from proofsweep.sources.local_files import LocalFiles
+from proofsweep.sources.source import OpenFile, Source
+from proofsweep.sources.wav_credential import Credential, credential_in
+
+# Measured: reads of 256 KiB to 1 MiB are the fastest to hash and send.
+PIECE_BYTES = 256 * 1024
+HEAD_DIGEST_BYTES = 64 * 1024
+_CHUNK_HEADER_BYTES = 8
+_BYTE_ORDERS: Mapping[bytes, Literal["little", "big"]] = {b"RIFF": "little", b"RIFX": "big", b"FORM": "big"}
+# A writer that cannot go back to its header leaves one of these as the size.
+_UNKNOWN_SIZES = frozenset({0, 0x7FFFFFFF, 0xFFFFFFFF})
+
+_LOCAL = LocalFiles()
+
+
+class AudioFile:
+    """Audio that is open from its first read to the last byte sent; leaving its `with` block closes it."""
+
+    def __init__(self, file: OpenFile) -> None:
+        self._file = file
+        self.sha256: str | None = None  # hex digest of the bytes of the last whole pass over `chunks`; None before one
+        # the algorithm and the hex digest that the file must have; None if none is declared, or once it was compared.
+        self.declared: tuple[str, str] | None = None
+        self.facts: FileFacts = file.facts()  # size and version when it was opened
+        front, tagged = _front(file)
+        self.audio_format: AudioFormat = format_of(front, tagged=tagged)  # judged by the content
+        # the name of audio that the contract does not list; None for other content.
+        self.unlisted = unlisted_audio(front) if self.audio_format is AudioFormat.UNKNOWN else None
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield the whole file in pieces, from its start and at most `facts.size_bytes` in all.
+
+        Raises SourceError, before the last piece is given: `source_changed` if the file changed since it was opened,
+        `damaged_in_delivery` if it has not the declared digest; or `unreadable_file` if a read fails.
+        """
+        self.sha256, sha256 = None, hashlib.sha256()
+        algorithm = sha256.name if self.declared is None else self.declared[0]
+        compared = sha256 if algorithm == sha256.name else hashlib.new(algorithm, usedforsecurity=False)
+        for piece, is_last in self._pieces():
+            sha256.update(piece)
+            if compared is not sha256:
+                compared.update(piece)
+            if is_last:
+                self._require_declared(compared.hexdigest())
+            yield piece
+        self.sha256 = sha256.hexdigest()
+
+    def read_as_declared(self) -> None:
+        """Read the whole file for the declared digest alone, if one is still to be compared.
+
+        Raises SourceError: as `chunks`.
+        """
+        if self.declared is None:
+            return
+        compared = hashlib.new(self.declared[0], usedforsecurity=False)
+        for piece, _ in self._pieces():
+            compared.update(piece)
+        self._require_declared(compared.hexdigest())
+
+    def _pieces(self) -> Iterator[tuple[bytes, bool]]:
+        """Yield each piece, and whether it is the last one: then the file is the one that was opened."""
+        position, size = 0, self.facts.size_bytes
+        while position < size:
+            piece = self._file.read_at(position, min(PIECE_BYTES, size - position))
+            position += len(piece)
+            if not piece or (position == size and self._file.facts() != self.facts):
+                raise SourceError("The file changed while it was being sent.", reason=Reason.SOURCE_CHANGED)
+            yield piece, position == size
+
+    def _require_declared(self, found: str) -> None:
+        if self.declared is None:
+            return
+        algorithm, digest = self.declared
+        if found != digest:
+            raise SourceError(
+                f"The delivery declares the {algorithm.upper()} {digest}, and the file has {found}.",
+                reason=Reason.DAMAGED_IN_DELIVERY,
+            )
+        self.declared = None  # one pass is enough
+
+    def head_digest(self) -> int:
+        """Return a checksum of the file's first 64 KiB: equal files have the same."""
+        return crc32(self._file.read_at(0, HEAD_DIGEST_BYTES))
+
+    def has_credential(self) -> bool:
+        """Whether this is a WAV with a credential inside: a chunk `C2PA`, or one that holds a C2PA manifest."""
+        return self._credential() is Credential.FOUND
+
+    def is_bare(self) -> bool:
+        """Whether this is a whole WAV that has no credential inside for sure; False where there is any doubt."""
+        return self._credential() is Credential.NONE
+
+    def _credential(self) -> Credential:
+        return credential_in(partial(_read_up_to, self._file), self.facts.size_bytes)
+
+    def is_cut_short(self) -> bool:
+        """Return whether a RIFF or IFF header promises more bytes than there are: the rest may still be on its way."""
+        head = _read_up_to(self._file, _CHUNK_HEADER_BYTES)
+        order = _BYTE_ORDERS.get(head[:4])
+        if order is None or len(head) < _CHUNK_HEADER_BYTES:
+            return False
+        size_bytes = int.from_bytes(head[4:], order)
+        is_known = size_bytes not in _UNKNOWN_SIZES
+        return is_known and _CHUNK_HEADER_BYTES + size_bytes > self.facts.size_bytes
+
+    def read_through(self) -> str | None:
+        """Read the whole file without sending it; give its hex sha256. Raises SourceError: as `chunks`."""
+        deque(self.chunks(), maxlen=0)
+        return self.sha256
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+
+def open_audio(location: str, source: Source = _LOCAL, *, is_sent: bool = False) -> AudioFile:
+    """Open audio; SourceError: `missing_audio`, or `unreadable_file` if it is no regular file or cannot be read."""
+    file = source.open(location, is_whole=is_sent)
+    if file is None:
+        raise SourceError("There is no audio at this location.", reason=Reason.MISSING_AUDIO)
+    try:
+        return AudioFile(file)
+    except SourceError:
+        file.close()
+        raise
+
+
+def read_sidecar(location: str, most_bytes: int, source: Source = _LOCAL) -> bytes:
+    """Read a whole sidecar; SourceError: `missing_sidecar` (empty, too), `sidecar_too_large` or `unreadable_file`."""
+    file = source.open(location, is_whole=True)
+    if file is None:
+        raise SourceError("There is no sidecar at this location.", reason=Reason.MISSING_SIDECAR)
+    with file:
+        content = _read_up_to(file, most_bytes + 1)
+    if not content:
+        raise SourceError("The sidecar file holds no bytes.", reason=Reason.MISSING_SIDECAR)
+    if len(content) > most_bytes:
+        raise SourceError(f"The sidecar has more than {most_bytes:,} bytes.", reason=Reason.SIDECAR_TOO_LARGE)
+    return content
+
+
+def is_audio(file: OpenFile) -> bool:
+    """Judge by the first bytes, or by those after a tag at the start, whether the content is audio of any format."""
+    front, tagged = _front(file)
+    return format_of(front, tagged=tagged) is not AudioFormat.UNKNOWN or unlisted_audio(front) is not None
+
+
+def _front(file: OpenFile) -> tuple[bytes, bool]:
+    head = _read_up_to(file, HEAD_BYTES)
+    tag = tag_bytes(head)
+    return (_read_up_to(file, HEAD_BYTES, tag).lstrip(b"\0"), True) if tag else (head, False)
+
+
+def _read_up_to(file: OpenFile, most_bytes: int, offset: int = 0) -> bytes:
+    content = b""
+    while len(content) < most_bytes and (piece := file.read_at(offset + len(content), most_bytes - len(content))):
+        content += piece
+    return content

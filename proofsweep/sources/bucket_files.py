@@ -1,0 +1,248 @@
+"""Read files in buckets, all of the version that was opened; create and remove them, and replace none."""
+
+import hashlib
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+import obstore
+
+from proofsweep.config.buckets import FAILURES, FailureKind, failure_of, open_bucket
+from proofsweep.config.locations import root_and_key
+from proofsweep.domain.errors import NameTaken, SourceError
+from proofsweep.domain.items import FileFacts
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.sources.bad_keys import around_bad_keys, bad_key_of, bad_key_words, facts_of, pages
+from proofsweep.sources.bucket_folders import folders_below
+from proofsweep.sources.names import USUAL_RULE, ListingRule
+from proofsweep.sources.source import Folder, OpenFile
+
+if TYPE_CHECKING:
+    from obstore import GetOptions, GetResult
+    from obstore.store import ObjectStore
+
+PIECE_BYTES = 1024 * 1024
+# A look at an object reads so much: the head that tells equal files apart, and what stands before a WAV's audio.
+LOOK_BYTES = 64 * 1024
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_REASONS = {
+    FailureKind.ARCHIVED: Reason.ARCHIVED,
+    FailureKind.BAD_KEY: Reason.UNREADABLE_FILE,
+    FailureKind.CHANGED: Reason.SOURCE_CHANGED,
+    FailureKind.FORBIDDEN: Reason.SOURCE_FORBIDDEN,
+}
+
+_Found = TypeVar("_Found")
+
+
+class BucketFile(OpenFile):
+    """One object of one version: opening it reads its beginning, and a stream gives the rest as it is read.
+
+    With `is_whole` that is one request, whose answer waits at the store while nothing is read, and the first MiB is
+    read; without, it is two, of which the first gives 64 KiB alone. A reader holds two or three MiB in memory.
+    """
+
+    def __init__(self, store: "ObjectStore", key: str, *, is_whole: bool = False) -> None:
+        self._store = store
+        self._key = key
+        self._etag: str | None = None
+        self._stream: Iterator[bytes] = iter(())
+        if is_whole:
+            found = self._get({})
+            self._opened, self._stream = facts_of(found.meta), iter(found.stream(min_chunk_size=PIECE_BYTES))
+            self._head = next(self._stream, b"")
+        else:
+            self._opened, self._head = self._look()
+        self._start, self._piece = 0, self._head
+
+    def facts(self) -> FileFacts:
+        return self._opened
+
+    def read_at(self, offset: int, most_bytes: int) -> bytes:
+        """Return the bytes at an offset; any but the next offset costs a new request."""
+        if offset < len(self._head):
+            return self._head[offset : offset + most_bytes]
+        if offset >= self._opened.size_bytes:
+            return b""
+        if not self._start <= offset < self._start + len(self._piece):
+            self._move_to(offset)
+        return self._piece[offset - self._start : offset - self._start + most_bytes]
+
+    def close(self) -> None:
+        self._stream, self._piece = iter(()), b""
+
+    def _look(self) -> tuple[FileFacts, bytes]:
+        try:
+            found = self._get({"range": (0, LOOK_BYTES)})
+            return facts_of(found.meta), bytes(found.bytes())
+        except FAILURES as error:
+            if failure_of(error).kind is not FailureKind.EMPTY_RANGE:
+                raise
+            return facts_of(obstore.head(self._store, self._key)), b""
+
+    def _move_to(self, offset: int) -> None:
+        """Read the next piece. Elsewhere, and where the stream breaks off, a new request gives the rest."""
+        piece = self._next_piece() if offset == self._start + len(self._piece) else b""
+        try:
+            if not piece:
+                self._stream = self._stream_from(offset)
+                piece = next(self._stream, b"")
+        except FAILURES as error:
+            if failure_of(error).kind is FailureKind.MISSING:
+                deleted = "The object was deleted while it was read."
+                raise SourceError(deleted, reason=Reason.SOURCE_CHANGED) from error
+            raise source_error(error) from error
+        self._start, self._piece = offset, piece
+
+    def _next_piece(self) -> bytes:
+        """Return the next piece; none if the stream breaks off: a store ends an answer that waits for a slow upload."""
+        try:
+            return next(self._stream, b"")
+        except FAILURES:
+            return b""
+
+    def _stream_from(self, offset: int) -> Iterator[bytes]:
+        options: GetOptions = {"range": {"offset": offset}}
+        if self._etag is not None:
+            options["if_match"] = self._etag
+        found = self._get(options)
+        if facts_of(found.meta) != self._opened:  # the store ignores conditions
+            raise SourceError("The object was replaced while it was read.", reason=Reason.SOURCE_CHANGED)
+        return iter(found.stream(min_chunk_size=PIECE_BYTES))
+
+    def _get(self, options: "GetOptions") -> "GetResult":
+        found = obstore.get(self._store, self._key, options=options)
+        self._etag = found.meta["e_tag"]
+        return found
+
+
+class BucketFiles:
+    """A source of bucket URLs, and a path for new objects; `open_root` opens each bucket once, and after `reopen`."""
+
+    def __init__(self, open_root: Callable[[str], "ObjectStore"] = open_bucket, rule: ListingRule = USUAL_RULE) -> None:
+        self._open_root = open_root
+        self.rule = rule
+        self._stores: dict[str, ObjectStore] = {}
+        self._lock = threading.Lock()
+
+    def facts(self, location: str) -> FileFacts | None:
+        return self._found(location, lambda store, key: facts_of(obstore.head(store, key)))
+
+    def open(self, location: str, *, is_whole: bool = False) -> BucketFile | None:
+        return self._found(location, partial(BucketFile, is_whole=is_whole))
+
+    def walk(self, location: str) -> Iterator[Folder]:
+        """Return a prefix and all prefixes below it as folders, with the facts of their files.
+
+        A key that cannot be requested is a folder of its own, at the end, which says so.
+        """
+        bad: set[str] = set()
+        yield from folders_below(location, self.listed(location, bad=bad), self.rule)
+        for key in sorted(bad):
+            refused = Ineligible(Reason.UNREADABLE_FILE, bad_key_words(key))
+            yield Folder(location=f"{root_and_key(location)[0]}/{key}", files=[], refused=refused)
+
+    def listed(
+        self, location: str, after: str | None = None, *, bad: set[str] | None = None
+    ) -> Iterator[tuple[str, FileFacts]]:
+        """List the keys below a prefix, after one, with their facts, in order; SourceError if they cannot be listed.
+
+        With `bad`, a key that cannot be requested is put there, and the others are listed in any order and perhaps
+        twice.
+        """
+        store, key = self.store_and_key(location)
+        prefix = f"{key.rstrip('/')}/" if key else ""
+        try:
+            yield from pages(store, prefix, after)
+        except FAILURES as error:
+            if bad is None or bad_key_of(error) is None:
+                raise source_error(error) from error
+            try:
+                yield from around_bad_keys(store, prefix, bad)
+            except FAILURES as other:
+                raise source_error(other) from other
+
+    def in_folder(self, location: str) -> dict[str, FileFacts]:
+        """Return the facts of the objects right in a prefix by name; none if it cannot be listed."""
+        try:
+            store, key = self.store_and_key(location)
+            found = obstore.list_with_delimiter(store, f"{key.rstrip('/')}/" if key else None)
+        except (*FAILURES, SourceError):
+            return {}
+        return {meta["path"].rpartition("/")[2]: facts_of(meta) for meta in found["objects"]}
+
+    def create(self, location: str, pieces: Iterable[bytes], sha256: str) -> None:
+        """Put an object of exactly these bytes, which are held in memory: a conditional create is one request.
+
+        NameTaken if there is an object of that name; SourceError if the bytes have another digest, or cannot be
+        written.
+        """
+        content = b"".join(pieces)
+        if hashlib.sha256(content).hexdigest() != sha256:
+            raise SourceError("The object is not the one that was verified.", reason=Reason.SOURCE_CHANGED)
+        store, key = self.store_and_key(location)
+        try:
+            obstore.put(store, key, content, mode="create", use_multipart=False)
+        except FAILURES as error:
+            if failure_of(error).kind is FailureKind.TAKEN:
+                raise NameTaken("There is an object of that name.") from error
+            raise source_error(error) from error
+
+    def remove(self, location: str, facts: FileFacts) -> bool:
+        """Delete an object with these facts; say whether it is gone. One that was replaced meanwhile stays.
+
+        S3 has no deletion that all stores make conditional, so the facts are asked for right before it.
+        """
+        store, key = self.store_and_key(location)
+        try:
+            if facts_of(obstore.head(store, key)) != facts:
+                return False
+            obstore.delete(store, key)
+        except FAILURES as error:
+            if failure_of(error).kind is not FailureKind.MISSING:
+                raise source_error(error) from error
+        return True
+
+    def reopen(self, location: str) -> None:
+        """Forget a bucket, so that its next use finds new credentials."""
+        with self._lock:
+            self._stores.pop(root_and_key(location)[0], None)
+
+    def _found(self, location: str, ask: "Callable[[ObjectStore, str], _Found]") -> _Found | None:
+        store, key = self.store_and_key(location)
+        refuse_bad_key(key)
+        if not key or key.endswith("/"):  # obstore would drop the slash
+            return None
+        try:
+            return ask(store, key)
+        except FAILURES as error:
+            if isinstance(error, UnicodeEncodeError) or failure_of(error).kind is FailureKind.MISSING:
+                return None
+            raise source_error(error) from error
+
+    def store_and_key(self, location: str) -> tuple["ObjectStore", str]:
+        """Return an object's bucket and key; SourceError if the bucket cannot be opened."""
+        root, key = root_and_key(location)
+        with self._lock:
+            if root not in self._stores:
+                try:
+                    self._stores[root] = self._open_root(root)
+                except FAILURES as error:
+                    raise source_error(error) from error
+            return self._stores[root], key
+
+
+def source_error(error: Exception) -> SourceError:
+    """Turn a store's failure into a sentence, with the reason for the row."""
+    failure, key = failure_of(error), bad_key_of(error)
+    sentence = bad_key_words(key) if key is not None else f"{failure.sentence[0].upper()}{failure.sentence[1:]}."
+    return SourceError(sentence, reason=_REASONS.get(failure.kind, Reason.SOURCE_UNAVAILABLE))
+
+
+def refuse_bad_key(key: str) -> None:
+    """Raise SourceError if obstore would refuse a key, or drop its first slash and find another object."""
+    parts = key.removesuffix("/").split("/")
+    if key and (not {"", ".", ".."}.isdisjoint(parts) or _CONTROL.search(key)):
+        raise SourceError(f"{FailureKind.BAD_KEY.capitalize()}.", reason=Reason.UNREADABLE_FILE)

@@ -1,0 +1,242 @@
+"""What every kind of catalog is: rows to be read again and again, a name and a digest; a part of one; and its rows."""
+
+import os
+import posixpath
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
+from enum import StrEnum
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Protocol
+
+from proofsweep.config.locations import is_bucket, path_within, resolved_location
+from proofsweep.domain.errors import SourceError
+from proofsweep.domain.items import FileFacts, ManifestRow, Unlisted, printable
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.sources.delivery_counts import DeliveryCounts
+from proofsweep.sources.local_files import FOLDERS_KEPT
+from proofsweep.sources.names import LeftOut
+
+
+class Cause(StrEnum):
+    """Why an entry of a folder became no row."""
+
+    NOT_AUDIO = "not_audio"
+    HIDDEN = LeftOut.HIDDEN.value
+    HIDDEN_AUDIO = LeftOut.HIDDEN_AUDIO.value
+    SYSTEM_FOLDERS = LeftOut.SYSTEM_FOLDERS.value
+    EXCLUDED = LeftOut.EXCLUDED.value
+    UNFINISHED = LeftOut.UNFINISHED.value
+    ORPHAN_SIDECARS = "orphan_sidecars"  # no audio beside the sidecar has its name
+    UNREADABLE = "unreadable"  # also entries that are neither file nor folder
+    OUTSIDE = "outside"  # links out of the catalog's root whose names do not end as audio does
+    REPEATED_FOLDERS = "repeated_folders"  # links to folders that are walked elsewhere; each file is a row once
+    CHECKSUM_LISTS = "checksum_lists"  # those that were read
+    UNREADABLE_LISTS = "unreadable_lists"  # lists of checksums that cannot be read, or that hold none
+    UNUSED_CHECKSUMS = "unused_checksums"  # lines, digests of a manifest and contradictions that are not compared
+    NOT_IN_BAG = "not_in_bag"  # rows: audio of a bag that none of its manifests names
+    SIDECARS_BESIDE = "sidecars_beside"  # of a manifest without a column for them; they are sent
+    CLIPS = "clips"  # a message of a delivery names them as previews of recordings
+    OTHER_RESOURCES = "other_resources"  # images, videos and texts of a delivery
+    REPLACED = "replaced"  # a later message of the release came with the file again
+    MESSAGES_WITHOUT_FILES = "messages_without_files"  # updates of metadata alone, and those that withdraw a release
+    EMPTY_ROWS = "empty_rows"  # of manifests
+    CELLS_OVER_LINES = "cells_over_lines"  # of manifests, with a delimiter in them: they may have swallowed rows
+    ACKNOWLEDGEMENTS = "acknowledgements"  # files in folders for answers to senders, which are never scanned
+
+
+UNFINISHED = Ineligible(
+    Reason.SOURCE_CHANGED, "This file, or its sidecar, is still being written: a file beside it says so."
+)
+
+_ALWAYS_TOLD = frozenset(
+    {Cause.NOT_AUDIO, Cause.ORPHAN_SIDECARS, Cause.UNREADABLE, Cause.OUTSIDE, Cause.REPEATED_FOLDERS}
+)
+
+
+_MOST_NOTES = 20
+
+
+class Ignored(Counter[Cause]):
+    """Ignored entries by cause; `notes` say where the first cells over lines are."""
+
+    def __init__(self, counts: Mapping[Cause, int] = MappingProxyType({})) -> None:
+        super().__init__(counts)
+        self.notes: list[str] = []
+
+    def note(self, words: str) -> None:
+        self[Cause.CELLS_OVER_LINES] += 1
+        self.notes += [words] if len(self.notes) < _MOST_NOTES else []
+
+    def __str__(self) -> str:
+        told = (cause for cause in Cause if self[cause] or cause in _ALWAYS_TOLD)
+        return ", ".join(f"{self[cause]} {cause.replace('_', ' ')}" for cause in told)
+
+
+class CatalogBase:
+    """The folder or prefix of a catalog, and the root, without links in its path, by which its files are named."""
+
+    def __init__(
+        self, folder: str, *, root: str | None = None, name: str | None = None, is_confined: bool = True
+    ) -> None:
+        """Take a catalog's folder as it was written; by default that is the root, and the root's last part the name."""
+        self.root = resolved_location(folder if root is None else root)
+        self.boundary = self.root if is_confined else None  # what lies outside must not be named
+        self.name = printable(name or posixpath.basename(self.root) or self.root)
+        self._folder = folder
+        self._real_folder: Callable[[str], str] = lru_cache(FOLDERS_KEPT)(os.path.realpath)
+
+    def named(self, location: str | None) -> str:
+        """Name a file relative to the root; absolute if it lies outside it."""
+        if not location or not location.startswith("/"):  # a URL
+            return path_within(location or "", self.root)
+        base = posixpath.join(self._folder, "")
+        if location.startswith(base):  # a link in the catalog keeps its own name, however the catalog was spelled
+            name = self._relative(posixpath.join(self._real(self._folder), location[len(base) :]))
+            if not name.startswith("/"):
+                return name
+        folder, name = posixpath.split(location)
+        return self._relative(posixpath.join(self._real(folder), name))
+
+    def without_dots(self, location: str) -> str:
+        """Return a location without `..`: after a link, only the system knows what that means."""
+        if ".." not in location or is_bucket(location):
+            return location
+        folder, name = posixpath.split(location)
+        return posixpath.normpath(posixpath.join(self._real(folder), name))
+
+    def _relative(self, path: str) -> str:
+        return path_within(posixpath.normpath(path), self.root)
+
+    def _real(self, folder: str) -> str:
+        with suppress(ValueError):  # no folder can have such a name
+            return self._real_folder(folder)
+        return folder
+
+
+FactsOf = Callable[[str], FileFacts | Unlisted | None]
+"""Gives what is known of the file at a location; None if there is no file, SourceError if that cannot be found out."""
+
+_NO_TAGS: Mapping[str, str] = MappingProxyType({})
+
+
+def row_with_facts(
+    facts_of: FactsOf,
+    base: CatalogBase,
+    *,
+    number: int,
+    audio: str | None,
+    sidecar: str | None,
+    item_id: str | None = None,
+    tags: Mapping[str, str] = _NO_TAGS,
+    contested_sidecar: str | None = None,
+    refused: Ineligible | None = None,
+    where: str = "",
+) -> ManifestRow:
+    """Make a row with the facts of its files, named as the catalog's base has it; `where` goes before what is wrong.
+
+    Of a row that is `refused` already, nothing is asked.
+    """
+    audio_facts, audio_refused = _facts(facts_of, None if refused else audio, where, Reason.MISSING_AUDIO)
+    sidecar_facts, sidecar_refused = _facts(facts_of, None if refused else sidecar, where, Reason.MISSING_SIDECAR)
+    return ManifestRow(
+        number=number,
+        audio=audio,
+        sidecar=sidecar,
+        named_audio=base.named(audio),
+        named_sidecar=base.named(sidecar),
+        item_id=item_id,
+        tags=tags,
+        audio_facts=audio_facts,
+        sidecar_facts=sidecar_facts,
+        refused=refused or audio_refused or sidecar_refused,
+        where=where,
+        contested_sidecar=contested_sidecar,
+    )
+
+
+def _facts(
+    facts_of: FactsOf, location: str | None, where: str, missing: Reason
+) -> tuple[FileFacts | Unlisted | None, Ineligible | None]:
+    if location is None:
+        return None, None
+    try:
+        return facts_of(location), None
+    except SourceError as error:
+        role = "audio" if missing is Reason.MISSING_AUDIO else "sidecar"
+        words = f"{where}, {role}" if where else f"Of the {role}"
+        reason = missing if error.reason == Reason.MISSING_AUDIO else Reason(error.reason)
+        return None, Ineligible(reason, f"{words}: {error.message}")
+
+
+class Catalog(Protocol):
+    """A list of audio, streamed; its counts are complete after the last row."""
+
+    name: str  # stands for the catalog in item IDs, the same on every machine
+    root: str | None  # the folder or prefix that its files must not lie outside of; None if they may lie anywhere
+    location: str  # absolute, printable
+    kind: str  # `manifest` or `folder`
+    ignored: Ignored  # entries that gave no row
+    skipped: int  # rows that are left out
+    reported_run: str | None  # the run that a completion report is of; None for any other catalog
+
+    @property
+    def encodings(self) -> Sequence[str]: ...  # how its manifests of text are encoded, for a person
+
+    @property
+    def columns(self) -> Sequence[tuple[str, str]]: ...  # of its first manifest, and what each is taken for
+
+    @property
+    def delimiters(self) -> AbstractSet[str]: ...  # what cuts the lines of its manifests that were read
+
+    @property
+    def deliveries(self) -> DeliveryCounts | None: ...  # what a scan found of them; None if there is none
+
+    def rows(self) -> Iterator[ManifestRow]:
+        """Return the rows from the first, at each call; CatalogError if there is none or reading fails."""
+        ...
+
+    def tag_names(self) -> list[str]:
+        """Return the names of the tags that rows may have; CatalogError if reading fails."""
+        ...
+
+    def digest(self) -> str:
+        """Return a hex SHA-256 that changes when the catalog does: its manifests' bytes, or its folder's listing."""
+        ...
+
+
+class PartOfCatalog:
+    """Some rows of a catalog, which bear its name; by default all of them."""
+
+    def __init__(self, whole: Catalog) -> None:
+        self.name, self.location, self.kind, self.root = whole.name, whole.location, whole.kind, whole.root
+        self.ignored, self.skipped, self.reported_run = whole.ignored, 0, whole.reported_run
+        self._whole = whole
+
+    @property
+    def encodings(self) -> Sequence[str]:
+        return self._whole.encodings
+
+    @property
+    def columns(self) -> Sequence[tuple[str, str]]:
+        return self._whole.columns
+
+    @property
+    def delimiters(self) -> AbstractSet[str]:
+        return self._whole.delimiters
+
+    @property
+    def deliveries(self) -> DeliveryCounts | None:
+        return self._whole.deliveries
+
+    def rows(self) -> Iterator[ManifestRow]:
+        return self._whole.rows()
+
+    def tag_names(self) -> list[str]:
+        return self._whole.tag_names()
+
+    def digest(self) -> str:
+        """Return the whole catalog's digest: a choice of rows makes no other catalog of it."""
+        return self._whole.digest()

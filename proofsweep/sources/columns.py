@@ -1,0 +1,148 @@
+"""Read a manifest's header and cells: which column is the audio, the sidecar or the id, and which are tags. Pure."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, time
+from decimal import Decimal
+from math import isfinite, isnan
+
+from proofsweep.domain.declared import hex_digest
+from proofsweep.domain.reading import NO_COLUMN, USUAL_READING, Reading
+from proofsweep.domain.tags import key_of_tag
+from proofsweep.sources.completion_report import RUN_COLUMN, own_columns, restored
+
+_NAMES = {"audio": ("audio", "path", "proof_id"), "sidecar": ("sidecar",), "id": ("id",)}
+"""The names of each role's column, where nobody says another; the first that is there counts."""
+
+_FLOAT = re.compile(r"^(\d{4,})\.0$")
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The position of each column; names match in any case and with spaces around them."""
+
+    audio: int | None
+    sidecar: int | None
+    item_id: int | None
+    tags: Mapping[str, int]
+    run: int | None = None  # of a row in a completion report of ours, whose own columns are no tags
+    is_of_proofs: bool = False  # the audio's column holds bare proof IDs
+    unknown: Sequence[str] = ()  # names that a person gave, and that the header does not have
+    digests: Mapping[int, str] = field(default_factory=dict)  # of the audio, each with its algorithm; they are no tags
+
+    @classmethod
+    def of(cls, header: Sequence[str], reading: Reading = USUAL_READING) -> "Columns":
+        """Read a header: `audio` goes before `path`, this before `proof_id`; every column without a role is a tag.
+
+        So is a column that was chosen as the id. A completion report has our own names, whatever is said of other
+        manifests.
+        """
+        plain = [name.strip().lower() for name in header]
+        own = own_columns(header)
+        chosen: Mapping[str, str] = {} if own else reading.columns
+        found = {role: _index(header, plain, chosen.get(role), names) for role, names in _NAMES.items()}
+        found |= {role: own[role] for role in _NAMES if role in own}
+        audio, sidecar, item_id = found["audio"], found["sidecar"], found["id"]
+        named = {} if own else reading.checksum_columns
+        digests = {name: _index(header, plain, name, ()) for name in named}
+        tags: dict[str, int] = {}
+        keys = {""}  # of tags without a name, and of those that are there: a row has each tag once
+        for index, name in enumerate(map(str.strip, map(restored, header) if own else header)):
+            is_plain_id = index == item_id and plain[index] == "id"  # an ISRC that is the id is still an ISRC
+            if index not in {audio, sidecar, *own.values(), *digests.values()} and not is_plain_id:
+                key = key_of_tag(name)
+                tags[f"{name or 'column'} ({index + 1})" if key in keys else name] = index
+                keys.add(key)
+        is_of_proofs = audio is not None and plain[audio] == "proof_id"
+        run = own.get(RUN_COLUMN)
+        unknown = [name for role, name in chosen.items() if found[role] is None and name != NO_COLUMN]
+        unknown += [name for name, index in digests.items() if index is None]
+        placed = {index: named[name] for name, index in digests.items() if index is not None}
+        return cls(audio, sidecar, item_id, tags, run, is_of_proofs, unknown, placed)
+
+    def roles(self, header: Sequence[str]) -> list[tuple[str, str]]:
+        named = self._roles
+        return [(name, self.digests.get(index) or named.get(index, "tag")) for index, name in enumerate(header)]
+
+    @property
+    def _roles(self) -> dict[int | None, str]:
+        return {self.audio: "audio", self.sidecar: "sidecar", self.item_id: "id"}
+
+    @property
+    def is_header(self) -> bool:
+        return self.audio is not None and not self.unknown
+
+    @staticmethod
+    def is_empty(cells: Sequence[str]) -> bool:
+        """Whether no cell of a row holds anything, nor would if it were calculated."""
+        return not any(cell.strip() or isinstance(cell, Formula) for cell in cells)
+
+    def tags_in(self, cells: Sequence[str]) -> dict[str, str]:
+        return {name: value for name, at in self.tags.items() if (value := self.value(cells[at]))}
+
+    def value(self, cell: str) -> str:
+        """Return a tag or an ID without blanks, and without the `.0` that programs give to long numbers."""
+        cell = cell if self.run is not None else cell.strip()
+        return _FLOAT.sub(r"\1", cell) if self.run is None and cell.endswith(".0") else cell
+
+    def formula_in(self, cells: Sequence[str]) -> str | None:
+        """Return the column of a formula that gave no value, or a 0 where a location or an ID must be."""
+        if not any(isinstance(cell, Formula) for cell in cells):
+            return None
+        roles = self._roles
+        names = {at: name for name, at in self.tags.items()} | roles
+        unsure = (at for at, cell in enumerate(cells) if isinstance(cell, Formula) and (not cell or at in roles))
+        return next((names.get(at) or f"column {at + 1}" for at in unsure), None)
+
+    def digests_in(self, cells: Sequence[str]) -> tuple[dict[str, str], int]:
+        """Return a row's digests by algorithm, and how many cells hold something else."""
+        written = {algorithm: cells[index] for index, algorithm in self.digests.items() if cells[index].strip()}
+        found = {algorithm: hex_digest(algorithm, cell) for algorithm, cell in written.items()}
+        digests = {algorithm: digest for algorithm, digest in found.items() if digest is not None}
+        return digests, len(found) - len(digests)
+
+
+def _index(header: Sequence[str], plain: Sequence[str], chosen: str | None, names: Sequence[str]) -> int | None:
+    if chosen is None:
+        return next((plain.index(name) for name in names if name in plain), None)
+    if chosen == NO_COLUMN:
+        return None
+    written = [name.strip() for name in header]
+    if chosen in written:
+        return written.index(chosen)
+    return plain.index(chosen.lower()) if chosen.lower() in plain else None
+
+
+CALCULATE = "open the workbook in a spreadsheet program and save it, or export it as CSV"
+
+
+class Formula(str):
+    """What a cell shows whose formula no spreadsheet has calculated: nothing, or the 0 of a program that wrote it."""
+
+    __slots__ = ()
+
+
+def cell_text(value: object) -> str:
+    """Return the one text of a value, whatever format it comes from: a whole number has no point, NaN is empty."""
+    text = "" if value is None else str(value)
+    match value:
+        case bytes():
+            text = value.decode("utf-8", "surrogateescape")
+        case bool():
+            text = text.lower()
+        case float() | Decimal() if not isfinite(value):
+            text = "" if isnan(value) else text
+        case float() if value == int(value):
+            text = str(int(value))
+        case Decimal():
+            whole, point, rest = format(value, "f").partition(".")
+            text = f"{whole}{point}{rest.rstrip('0')}".rstrip(".") if point else whole
+        case datetime() if value.time() == time() and value.tzinfo is None:
+            text = value.date().isoformat()
+        case datetime():
+            text = value.isoformat()
+        case list() | dict():
+            text = json.dumps(value, ensure_ascii=False, default=cell_text)
+    return text

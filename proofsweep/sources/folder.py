@@ -1,0 +1,268 @@
+"""Read a folder or a bucket prefix as a catalog: each audio file below it is a row, with the sidecar beside it."""
+
+import hashlib
+import posixpath
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import closing, suppress
+from dataclasses import replace
+from functools import partial
+from itertools import count
+from tempfile import TemporaryFile
+
+from proofsweep.config.locations import one_line, path_within
+from proofsweep.domain.errors import CatalogError, EmptyCatalog, SourceError
+from proofsweep.domain.items import FileFacts, ManifestRow, Mode, printable, raw_bytes
+from proofsweep.domain.reading import USUAL_READING, Reading
+from proofsweep.domain.reasons import Reason
+from proofsweep.sources.audio import is_audio, open_audio
+from proofsweep.sources.catalog import UNFINISHED, CatalogBase, Cause, Ignored, row_with_facts
+from proofsweep.sources.checksums import Checksums
+from proofsweep.sources.deliveries import Deliveries
+from proofsweep.sources.delivery_counts import DeliveryCounts
+from proofsweep.sources.files import Files
+from proofsweep.sources.lists import is_list_name
+from proofsweep.sources.message_files import Batch, has_message
+from proofsweep.sources.messages import MessageSpool
+from proofsweep.sources.named_files import NOTHING_NAMED, TAG_NAMES, NamedFiles
+from proofsweep.sources.names import is_audio_name
+from proofsweep.sources.pairing import SidecarNames, Sidecars
+from proofsweep.sources.preflight import judge_content
+from proofsweep.sources.source import Folder, Source
+
+
+class FolderScan:
+    """The audio below a folder, sorted by name: a folder's own files, then its subfolders; linked folders come last.
+
+    Folders of deliveries come after all others. After the last row their batches are known, by location, and the first
+    sidecars that no audio beside them has (`orphans`).
+    """
+
+    kind = "folder"
+    skipped = 0
+    encodings, columns, delimiters = (), (), frozenset[str]()
+    reported_run: str | None = None
+
+    def __init__(
+        self,
+        path: str,
+        source: Source,
+        sidecar_names: SidecarNames,
+        base: CatalogBase | None = None,
+        *,
+        reading: Reading = USUAL_READING,
+        message: str | None = None,
+        anywhere: Source | None = None,
+    ) -> None:
+        """Take a folder; `message` is the location of the only one of its messages whose files are wanted.
+
+        The checksum lists that the reading names are read `anywhere`, all else in the source.
+        """
+        self._base = base or CatalogBase(path)
+        self.name, self.root = self._base.name, self._base.boundary
+        self.location = printable(message or path)
+        self._message = message
+        self.ignored = Ignored()
+        self._path = path
+        self._source = source
+        self._sidecar_names = sidecar_names
+        self.batches: Mapping[str, Batch] = {}
+        self.orphans: list[str] = []
+        self.deliveries: DeliveryCounts | None = None
+        self._numbers, self._listing, self._walked = count(), hashlib.sha256(), False
+        self._unfinished: set[str] = set()
+        self._reading = reading
+        self._anywhere = anywhere or source
+        self._checksums = Checksums(self._base, source, self.ignored)
+
+    def rows(self) -> Iterator[ManifestRow]:
+        """Walk the folder and give its audio; CatalogError if it cannot be listed or, at the end, holds none."""
+        self.ignored, self._listing, self._walked = Ignored(dict.fromkeys(Cause, 0)), hashlib.sha256(), False
+        self._numbers, self.batches, self.deliveries, self.orphans = count(), {}, None, []
+        self._unfinished = set()
+        try:
+            with (
+                TemporaryFile(prefix="proofsweep-") as file,
+                closing(Checksums(self._base, self._source, self.ignored)) as self._checksums,
+            ):
+                self._checksums.read_named(self._reading.checksum_lists, self._anywhere)
+                for found in self._walked_rows(Deliveries(self._path, self._source, MessageSpool(file), self._message)):
+                    row = self._checksums.with_declared(found)
+                    self._listing.update(self._listed(row))
+                    tags = self._reading.supplier_tags(row.named_audio, row.tags)
+                    yield replace(row, tags={**row.tags, **tags}) if tags else row
+        except SourceError as error:
+            message = f"{one_line(self._path)}: cannot be listed. {error.message}"
+            raise CatalogError(message, catalog=self.location) from error
+        if next(self._numbers) == 0:
+            ignored = f"; ignored: {self.ignored}" if self.ignored.total() else ", and nothing else"
+            raise EmptyCatalog(f"{one_line(self._path)}: no audio in this folder{ignored}", catalog=self.location)
+        self._walked = True
+
+    def tag_names(self) -> list[str]:
+        """Return the names of all tags; before the first walk, XML files are looked at for those of deliveries."""
+        if self._walked:
+            are_there = self.deliveries is not None
+        else:
+            are_there = any(has_message(folder, self._source) for folder in self._source.walk(self._path))
+        return self._reading.with_supplier(TAG_NAMES if are_there else ())
+
+    def digest(self) -> str:
+        """Give the hex SHA-256 of the rows' names, sizes and times as last walked; walk first if that was not done."""
+        if not self._walked:
+            deque(self.rows(), maxlen=0)
+        return self._listing.hexdigest()
+
+    def rows_in(self, folder: Folder, named: NamedFiles = NOTHING_NAMED) -> Iterator[ManifestRow]:
+        """Yield the audio of one folder, and count what is ignored; messages may name files that are audio, or none."""
+        if folder.refused is not None:
+            yield self._folder_row(folder)
+        self.ignored[Cause.REPEATED_FOLDERS] += folder.is_repeated
+        is_sidecar = self._sidecar_names.covers
+        audio: list[str] = []
+        lists: list[str] = []
+        for name in folder.files:
+            path = posixpath.join(folder.location, name)
+            if is_sidecar(name) or (named.leave_out(path) and not is_list_name(name)):
+                continue
+            cause = self._why_no_row(path, named)
+            if cause is None:
+                audio.append(name)
+            elif cause is Cause.CHECKSUM_LISTS:
+                lists.append(name)
+            else:
+                self.ignored[cause] += 1
+        self._checksums.read_folder(folder.location, lists, folder.files)
+        found = filter(is_sidecar, (*folder.files, *folder.unfinished))
+        may_need = partial(needs_sidecar, self._source, folder.location)
+        sidecars = Sidecars(self._sidecar_names, found, audio, may_need)
+        self._unfinished |= {posixpath.join(folder.location, name) for name in folder.unfinished}
+        for name in audio:
+            if sidecars.of_audio.get(name) in folder.unfinished:
+                self._unfinished.add(posixpath.join(folder.location, name))
+                self.ignored[Cause.UNFINISHED] += 1
+            else:
+                yield self._row(folder, name, sidecars)
+        for why, names in folder.left_out.items():
+            self.ignored[Cause(why)] += len(names)
+        orphans = [] if named.are_all else sorted({*sidecars.orphans()} - folder.unfinished)
+        self.ignored[Cause.ORPHAN_SIDECARS] += len(orphans)
+        self.orphans += [posixpath.join(folder.location, name) for name in orphans[: 100 - len(self.orphans)]]
+        self.ignored[Cause.UNREADABLE] += len(folder.unreadable)
+
+    def audio_named(self, sidecar: str) -> str | None:
+        """Return the audio anywhere that a sidecar of this location would be named after; None if there is none."""
+        folder, name = posixpath.split(sidecar)
+        with suppress(SourceError):
+            files = filter(is_audio_name, next((each.files for each in self._anywhere.walk(folder)), []))
+            return next((f"{folder}/{audio}" for audio in Sidecars(self._sidecar_names, [name], files).of_audio), None)
+        return None
+
+    def row_at(self, location: str) -> ManifestRow:
+        return row_with_facts(
+            self._source.facts,
+            self._base,
+            number=next(self._numbers),
+            audio=location,
+            sidecar=None,
+            refused=UNFINISHED if location in self._unfinished else None,
+        )
+
+    def has_no_row(self, location: str) -> bool:
+        """Return whether a file is never a row, although a message names it: a sidecar, or one that is excluded."""
+        is_sidecar = self._sidecar_names.covers(posixpath.basename(location))
+        return is_sidecar or self._source.rule.is_excluded(path_within(location, self._path))
+
+    def _walked_rows(self, deliveries: Deliveries) -> Iterator[ManifestRow]:
+        for folder in self._source.walk(self._path):
+            if deliveries.is_left_out(folder):
+                self.ignored[Cause.ACKNOWLEDGEMENTS] += len(folder.files)
+                continue
+            left, messages = deliveries.take(folder)
+            for message in messages:
+                named = path_within(message.location, self._path), message.facts.version
+                self._listing.update(b"\0".join(map(raw_bytes, named)) + b"\0\0")
+            if left is not None:
+                self.ignored[Cause.NOT_AUDIO] += len(folder.files) - len(left.files)
+                yield from self.rows_in(left)
+        if deliveries.are_there:
+            self.deliveries = deliveries.counts
+            yield from deliveries.rows(self.rows_in, self.row_at, self.has_no_row)
+            self.ignored[Cause.MESSAGES_WITHOUT_FILES] += deliveries.counts.without_files
+            self.batches = deliveries.batches
+        for location, refused in self._checksums.missing():
+            if is_audio_name(location) and self._message is None:
+                yield replace(self.row_at(location), refused=refused)
+
+    def _why_no_row(self, path: str, named: NamedFiles) -> Cause | None:
+        """Judge by what messages say, then by the name's ending; if that is not audio's, read the content."""
+        causes = (named.clips, Cause.CLIPS), (named.others, Cause.OTHER_RESOURCES), (named.replaced, Cause.REPLACED)
+        for locations, cause in causes:
+            if path in locations:
+                return cause
+        if path in named.here or is_audio_name(path):
+            return None
+        if is_list_name(posixpath.basename(path)):
+            return Cause.CHECKSUM_LISTS
+        try:
+            file = self._source.open(path)
+            if file is None:
+                return Cause.UNREADABLE
+            with file:
+                return None if is_audio(file) else Cause.NOT_AUDIO
+        except SourceError as error:
+            return Cause.OUTSIDE if error.reason == Reason.OUTSIDE_CATALOG else Cause.UNREADABLE
+
+    def _row(self, folder: Folder, name: str, sidecars: Sidecars) -> ManifestRow:
+        def facts_of(path: str) -> FileFacts | None:
+            return folder.known.get(posixpath.basename(path)) or self._source.facts(path)
+
+        audio = posixpath.join(folder.location, name)
+        sidecar_name, contested = sidecars.of_audio.get(name), sidecars.contested.get(name)
+        sidecar = None if sidecar_name is None else posixpath.join(folder.location, sidecar_name)
+        return row_with_facts(
+            facts_of,
+            self._base,
+            number=next(self._numbers),
+            audio=audio,
+            sidecar=sidecar,
+            contested_sidecar=contested,
+        )
+
+    def _listed(self, row: ManifestRow) -> bytes:
+        """Join a row's names, sizes and times so that different listings give different bytes, whatever the root is."""
+        audio, sidecar = (path_within(each or "", self._path) for each in (row.audio, row.sidecar))
+        facts = (audio, sidecar or row.contested_sidecar or "", row.audio_version or "", row.sidecar_version or "")
+        return b"\0".join(map(raw_bytes, facts)) + b"\0\0"
+
+    def _folder_row(self, folder: Folder) -> ManifestRow:
+        path = posixpath.join(folder.location, "")
+        return ManifestRow(
+            number=next(self._numbers),
+            audio=path,
+            named_audio=posixpath.join(self._base.named(path), ""),
+            refused=folder.refused,
+        )
+
+
+def needs_sidecar(source: Source, folder: str, name: str) -> bool:
+    """Look into a file that shares a sidecar's name with others; one that cannot be read may need it."""
+    try:
+        with open_audio(posixpath.join(folder, name), source) as audio:
+            can_be_pair = judge_content(audio.audio_format, Mode.LEGACY_PAIR, audio.unlisted) is None
+            return can_be_pair and not audio.has_credential()
+    except SourceError as error:
+        return error.reason != Reason.OUTSIDE_CATALOG
+
+
+def sidecars_in(folder: str, names: SidecarNames, files: Files) -> Mapping[str, tuple[str, FileFacts | None]]:
+    """Return the one sidecar of each audio file in a folder with what its listing says, by the audio's location."""
+    known = files.in_folder(folder) if names.patterns and folder else {}
+    sidecars = Sidecars(
+        names,
+        filter(names.covers, known),
+        (name for name in known if is_audio_name(name) and not names.covers(name)),
+        partial(needs_sidecar, files, folder),
+    )
+    paired = ((posixpath.join(folder, audio), sidecar) for audio, sidecar in sidecars.of_audio.items())
+    return {audio: (posixpath.join(folder, sidecar), known[sidecar]) for audio, sidecar in paired}

@@ -1,0 +1,243 @@
+"""Move one file: copy it where none is, read the copy back, and only then remove the file."""
+
+import errno
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from proofsweep.config.durable import make_folder, sync_file, sync_folder
+from proofsweep.config.locations import is_bucket
+from proofsweep.domain.errors import NameTaken, SourceError
+from proofsweep.domain.items import FileFacts
+from proofsweep.domain.reasons import Reason
+from proofsweep.sources.audio import PIECE_BYTES
+from proofsweep.sources.files import Files
+from proofsweep.sources.local_files import LocalFiles
+from proofsweep.sources.source import OpenFile
+
+if TYPE_CHECKING:
+    from proofsweep.sources.bucket_files import BucketFiles
+
+_ASIDE = ".proofsweep-moving-"  # Begins the name of a hidden folder, into which a file is renamed before it is deleted
+_DRAFT = ".proofsweep-draft-"
+
+
+class LocalMoves:
+    """Creates and removes files of this machine; what is created survives a power cut."""
+
+    def create(self, location: str, pieces: Iterable[bytes], sha256: str) -> None:
+        """Make a file of exactly these bytes, whole at once; NameTaken, or SourceError if they have another digest."""
+        path = Path(location)
+        with _wrapped_errors():
+            make_folder(path.parent)
+            draft = _draft_of(path)
+            try:
+                if _write(draft, pieces) != sha256:
+                    raise SourceError("The file is not the one that was verified.", reason=Reason.SOURCE_CHANGED)
+                path.hardlink_to(draft)
+                sync_folder(path.parent)
+            except FileExistsError as error:
+                raise NameTaken("There is a file of that name.") from error
+            finally:
+                draft.unlink(missing_ok=True)
+
+    def clear(self, location: str) -> None:
+        """Delete the draft of a killed copy to this name; give the name back to a copy that was being deleted."""
+        path = Path(location)
+        with _wrapped_errors():
+            _draft_of(path).unlink(missing_ok=True)
+            if _aside_of(path).parent.is_dir():
+                _restore(_aside_of(path).parent)
+
+    def remove(self, location: str, facts: FileFacts) -> bool:
+        """Remove a file with these facts; say whether it is gone. A file that was replaced meanwhile stays.
+
+        Between a look at a name and its deletion, a producer may give the name to another file. So the file is renamed
+        first: what is then deleted is what was looked at.
+        """
+        path = Path(location)
+        aside = _aside_of(path)
+        with _wrapped_errors():
+            if path.is_symlink():
+                raise SourceError("It is a link, and links are not moved.", reason=Reason.UNREADABLE_FILE)
+            aside.parent.mkdir(exist_ok=True)
+            try:
+                path.rename(aside)
+            except FileNotFoundError:
+                return True
+            finally:
+                with suppress(OSError):
+                    aside.parent.rmdir()  # if nothing was renamed into it
+            is_same = LocalFiles().facts(str(aside)) == facts
+            if is_same:
+                aside.unlink()
+                sync_folder(path.parent)
+            else:
+                _put_back(aside, path)
+            with suppress(OSError):
+                aside.parent.rmdir()
+        return is_same
+
+    def put_back(self, folder: str) -> None:
+        """Restore the names of files that a killed process had renamed in a folder or below it."""
+        for path, folders, _ in os.walk(folder):
+            for aside in (Path(path, name) for name in folders if name.startswith(_ASIDE)):
+                with _wrapped_errors():
+                    _restore(aside)
+            folders[:] = [name for name in folders if not name.startswith(".")]
+
+
+def _restore(aside: Path) -> None:
+    for each in aside.iterdir():
+        _put_back(each, aside.parent / each.name)
+    aside.rmdir()
+
+
+def _aside_of(path: Path) -> Path:
+    return path.parent / f"{_ASIDE}{_digits_of(path)}" / path.name
+
+
+def _draft_of(path: Path) -> Path:
+    """Name the hidden file in which a copy is written: the same each time, so that none is left behind."""
+    return path.parent / f"{_DRAFT}{_digits_of(path)}"
+
+
+def _digits_of(path: Path) -> str:
+    return hashlib.sha256(os.fsencode(path)).hexdigest()[:24]
+
+
+def _put_back(aside: Path, path: Path) -> None:
+    """Rename a file back, unless its producer has put another one there, as it would have replaced this one."""
+    with suppress(FileExistsError):
+        path.hardlink_to(aside)
+    aside.unlink()
+
+
+def _write(draft: Path, pieces: Iterable[bytes]) -> str:
+    digest = hashlib.sha256()
+    with draft.open("xb") as file:
+        for piece in pieces:
+            digest.update(piece)
+            file.write(piece)
+        sync_file(file)
+    return digest.hexdigest()
+
+
+@contextmanager
+def _wrapped_errors() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        because = error.strerror or "unknown error"
+        if error.errno in {errno.EPERM, errno.ENOTSUP}:
+            because += ", or its file system has no hard links"
+        raise SourceError(f"The file cannot be moved: {because}.", reason=Reason.UNREADABLE_FILE) from error
+
+
+class Moves:
+    """Copies and removes files on this machine and in buckets."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._local = LocalMoves()
+
+    def copy(self, source: str, target: str, sha256: str) -> FileFacts | None:
+        """Copy a file with this digest to a name that is free or has these bytes already, and read the copy back.
+
+        Gives the facts of the source as it was read; None if the source is gone or is another file by now. A copy that
+        somebody takes away at once was made. NameTaken if the target is another file; SourceError if neither source nor
+        target is that file, or one of the two cannot be read or written.
+        """
+        self.clear(target)
+        held = self.digest(target)
+        if held is None:
+            facts: FileFacts | None = self._create(source, target, sha256)
+            held = self.digest(target)
+        else:
+            facts = self._facts_of(source, sha256)
+        if held not in {None, sha256}:
+            raise NameTaken("There is another file of that name.")
+        return facts
+
+    def remove(self, source: str, facts: FileFacts) -> bool:
+        return self._files_at(source).remove(source, facts)
+
+    def discard(self, copy: str, sha256: str) -> None:
+        self.clear(copy)
+        facts = self._facts_of(copy, sha256)
+        if facts is not None:
+            self.remove(copy, facts)
+
+    def clear(self, target: str) -> None:
+        if not is_bucket(target):  # an object appears whole or not at all
+            self._local.clear(target)
+
+    def is_link(self, source: str) -> bool:
+        """Whether there is a link: it would be copied, and could not be removed."""
+        with suppress(OSError):
+            return not is_bucket(source) and Path(source).is_symlink()
+        return False
+
+    def put_back(self, folder: str) -> None:
+        if not is_bucket(folder):  # an object is never renamed
+            self._local.put_back(folder)
+
+    def files_below(self, folder: str) -> list[str]:
+        """Name all files in a folder and below it, but none whose name begins with a dot.
+
+        SourceError if one of the folders cannot be listed, or is a link.
+        """
+        found: list[str] = []
+        for each in self._files.walk(folder):
+            if each.refused is not None:
+                raise SourceError(each.refused.detail, reason=each.refused.reason)
+            if self.is_link(each.location):
+                raise SourceError("A folder in it is a link, and links are not moved.", reason=Reason.UNREADABLE_FILE)
+            found += [f"{each.location.rstrip('/')}/{name}" for name in (*each.files, *each.unreadable)]
+        return found
+
+    def remove_empty(self, folder: str) -> None:
+        """Remove a folder and those below it, as far as they hold nothing."""
+        if not is_bucket(folder):  # a prefix without objects is none
+            for path, _, _ in os.walk(folder, topdown=False):
+                with suppress(OSError):
+                    Path(path).rmdir()
+
+    def digest(self, location: str) -> str | None:
+        """Read a whole file; give its hex sha256, or None if there is none."""
+        with self._files.open(location, is_whole=True) or nullcontext() as file:
+            return None if file is None else _digest(file, file.facts().size_bytes)
+
+    def _create(self, source: str, target: str, sha256: str) -> FileFacts:
+        with self._files.open(source, is_whole=True) or nullcontext() as file:
+            if file is None:
+                raise SourceError("The file is no longer there.", reason=Reason.MISSING_AUDIO)
+            facts = file.facts()
+            self._files_at(target).create(target, _pieces(file, facts.size_bytes), sha256)
+            return facts
+
+    def _facts_of(self, location: str, sha256: str) -> FileFacts | None:
+        with self._files.open(location, is_whole=True) or nullcontext() as file:
+            facts = None if file is None else file.facts()
+            is_it = file is not None and facts is not None and _digest(file, facts.size_bytes) == sha256
+            return facts if is_it else None
+
+    def _files_at(self, location: str) -> "LocalMoves | BucketFiles":
+        return self._files.buckets if is_bucket(location) else self._local
+
+
+def _pieces(file: OpenFile, size_bytes: int) -> Iterator[bytes]:
+    position = 0
+    while position < size_bytes and (piece := file.read_at(position, min(PIECE_BYTES, size_bytes - position))):
+        position += len(piece)
+        yield piece
+
+
+def _digest(file: OpenFile, size_bytes: int) -> str:
+    digest = hashlib.sha256()
+    for piece in _pieces(file, size_bytes):
+        digest.update(piece)
+    return digest.hexdigest()

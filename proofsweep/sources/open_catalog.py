@@ -1,0 +1,197 @@
+"""Open what is to be verified: the first kind of catalog that is found at a location."""
+
+import glob
+import os
+import posixpath
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from proofsweep.config.locations import (
+    hint_for,
+    is_bucket,
+    is_within,
+    one_line,
+    path_of,
+    path_within,
+    root_and_key,
+    shown,
+)
+from proofsweep.domain.errors import CatalogError, EmptyCatalog, SourceError
+from proofsweep.domain.items import printable
+from proofsweep.domain.reading import USUAL_READING, Reading
+from proofsweep.sources.audio import is_audio
+from proofsweep.sources.catalog import Catalog, CatalogBase
+from proofsweep.sources.files import Files
+from proofsweep.sources.folder import FolderScan
+from proofsweep.sources.manifest_formats import is_manifest_name
+from proofsweep.sources.manifests import Manifests
+from proofsweep.sources.message_files import is_xml_name, refuse_other_xml
+from proofsweep.sources.names import USUAL_RULE, ListingRule, is_audio_name
+from proofsweep.sources.other_files import HEADER_BYTES, is_list, words_for
+from proofsweep.sources.pairing import SidecarNames
+
+if TYPE_CHECKING:
+    from proofsweep.sources.bucket_files import BucketFiles
+
+
+_OPEN_IN_EXCEL = "~$"  # begins the name of a file that Excel keeps beside a workbook while it is open
+
+
+def _found_at(path: str, location: str, files: Files) -> tuple[str, Sequence[str], str | None]:
+    """Return the folder of what is at a path, its manifests if it is of them, and the message if it is one.
+
+    What exists goes before a pattern. CatalogError if it cannot be used, as `location` if nothing is there; SourceError
+    if a file or bucket cannot be read.
+    """
+    folder = posixpath.dirname(path)
+    if _is_message(path, files):
+        return folder, (), path
+    if _is_file(path, files):
+        return folder, (path,), None
+    if _is_folder(path, files):
+        return path.rstrip("/") or path, (), None
+    if not glob.has_magic(root_and_key(path)[1] if is_bucket(path) else path):
+        kind, what = CatalogError, f"file or folder{hint_for(location)}"
+        if is_bucket(path):
+            kind, what = EmptyCatalog, "object, and none below it"
+        raise kind(f"{shown(location, path)}: there is no such {what}", catalog=printable(path.rstrip("/")))
+    folder, paths = matches_of(path, files.buckets) if is_bucket(path) else _local_matches(path)
+    paths = [each for each in paths if not posixpath.basename(each).startswith(_OPEN_IN_EXCEL)]
+    if not paths:
+        raise CatalogError(f"{one_line(path)}: no manifest matches", catalog=printable(path))
+    return folder, paths, None
+
+
+def _is_message(path: str, files: Files) -> bool:
+    is_no_file = not is_xml_name(path) or (not is_bucket(path) and posixpath.isdir(path))
+    if is_no_file or (file := files.open(path)) is None:
+        return False
+    with file:
+        return refuse_other_xml(path, file)
+
+
+def _is_file(path: str, files: Files) -> bool:
+    if not is_bucket(path):
+        return posixpath.lexists(path) and not posixpath.isdir(path)
+    # With GET: a store explains an error in the body, and the answer to HEAD has none.
+    if path.endswith("/") or (file := files.open(path)) is None:
+        return False
+    file.close()
+    return True
+
+
+def _is_folder(path: str, files: Files) -> bool:
+    if is_bucket(path):
+        bad: set[str] = set()
+        return bool([*islice(files.buckets.listed(path, bad=bad), 1)] or bad)
+    if not posixpath.isdir(path):
+        return False
+    try:
+        os.scandir(path).close()
+    except OSError as error:
+        why = f"the folder cannot be read: {error.strerror}"
+        raise CatalogError(f"{one_line(path)}: {why}", catalog=printable(path)) from error
+    return True
+
+
+def _folder_of_files(folder: str, reading: Reading) -> str:
+    """Return the one folder that all paths are mapped to, unless it lies in the manifest's own; else that one."""
+    targets = {path_of(target, folder) for _, target in reading.path_maps}
+    return target if len(targets) == 1 and not is_within(target := targets.pop(), folder) else folder
+
+
+def _local_matches(path: str) -> tuple[str, list[str]]:
+    """Take the deepest existing folder of a pattern literally, since brackets are common in names of folders."""
+    folder = posixpath.dirname(path)
+    while not posixpath.isdir(folder):
+        folder = posixpath.dirname(folder)
+    matches = glob.glob(path_within(path, folder), root_dir=folder, recursive=True)  # noqa: PTH207 -- of text
+    return folder, [posixpath.join(folder, match) for match in sorted(matches, key=os.fsencode)]
+
+
+def matches_of(url: str, files: "BucketFiles") -> tuple[str, list[str]]:
+    """Return the deepest folder that the pattern names literally, and the URLs below it that match, sorted."""
+    folder = url.rpartition("/")[0]
+    while glob.has_magic(root_and_key(folder)[1]) and next(files.listed(folder), None) is None:
+        folder = folder.rpartition("/")[0]
+    root, _ = root_and_key(url)
+    patterns = path_within(url, folder).split("/")
+    urls = (f"{root}/{key}" for key, _ in files.listed(folder))
+    return folder, sorted(each for each in urls if _is_match(path_within(each, folder).split("/"), patterns))
+
+
+def _is_match(parts: Sequence[str], patterns: Sequence[str]) -> bool:
+    """Compare part by part; as in a shell, a hidden name matches only a pattern that begins with a dot."""
+    if not patterns or not parts:
+        return not parts and all(pattern == "**" for pattern in patterns)
+    pattern, *more = patterns
+    if pattern == "**" and _is_match(parts, more):
+        return True
+    if parts[0].startswith(".") and not pattern.startswith("."):
+        return False
+    return _is_match(parts[1:], patterns if pattern == "**" else more) if fnmatchcase(parts[0], pattern) else False
+
+
+def _must_be_manifest(path: str, files: Files) -> None:
+    try:
+        file = files.open(path)
+        if file is None:
+            raise CatalogError(f"{one_line(path)}: the link leads to nothing", catalog=printable(path))
+        with file:
+            is_one_file = is_audio_name(path) or is_audio(file)
+            start = file.read_at(0, HEADER_BYTES)
+    except SourceError as error:
+        raise CatalogError(f"{one_line(path)}: no catalog. {error.message}", catalog=printable(path)) from error
+    if is_manifest_name(path) and is_list(start, path):
+        return
+    if is_one_file:
+        raise CatalogError(f"{one_line(path)}: this is one audio file; verify it with: proofsweep check AUDIO")
+    if other := words_for(start, path):
+        raise CatalogError(f"{one_line(path)}: this is {other}")
+    endings = ".csv, .tsv, .txt (with columns), .xlsx, .jsonl, .ndjson or .parquet, or .gz of these"
+    raise CatalogError(f"{one_line(path)}: no manifest; these end in {endings}")
+
+
+def open_catalog(
+    location: str,
+    *,
+    sidecar_names: Sequence[str],
+    root: str | None = None,  # by which files are named; by default the catalog's own, or the manifest's folder
+    is_confined: bool = True,  # rows that lead out of the root are ineligible
+    name: str | None = None,  # stands for the catalog in item IDs; by default the last part of the root
+    reading: Reading = USUAL_READING,
+    rule: ListingRule = USUAL_RULE,
+    is_checked: bool = True,  # a manifest must have a first row with its columns; its digest needs none
+) -> Catalog:
+    """Open a catalog: a path or URL of a manifest, a DDEX message, a folder or prefix, or a glob of manifests.
+
+    It is relative to the working folder. CatalogError, in one line that says what to do, if it cannot be read.
+    """
+    if not location:
+        raise CatalogError("the catalog's location is empty")
+    here = str(Path.cwd())
+    path = CatalogBase(here).without_dots(path_of(location, here))
+    root = None if root is None else path_of(root, here)
+    if root is not None and not is_bucket(root) and not posixpath.isdir(root):
+        raise CatalogError(f"{one_line(root)}: the catalog's root is no folder", catalog=printable(path))
+    files = Files(rule=rule)
+    try:
+        folder, paths, message = _found_at(path, location, files)
+    except SourceError as error:
+        raise CatalogError(f"{one_line(path)}: {error.message}", catalog=printable(path)) from error
+    for each in paths:
+        _must_be_manifest(each, files)
+    home = _folder_of_files(folder, reading) if paths else folder
+    base = CatalogBase(home, root=root, name=name, is_confined=is_confined)
+    within = files.within(base.boundary)
+    if not paths:
+        names = SidecarNames(sidecar_names)
+        return FolderScan(folder, within, names, base, reading=reading, message=message, anywhere=files)
+    beside = sidecar_names if reading.sidecars_beside else ()
+    manifests = Manifests(path, folder, paths, within, base, reading=reading, sidecar_names=beside)
+    if is_checked:
+        manifests.check()
+    return manifests

@@ -1,0 +1,98 @@
+"""The port to a catalog's files, in a folder tree or in a bucket."""
+
+import io
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol, Self
+
+from proofsweep.domain.items import FileFacts
+from proofsweep.domain.reasons import Ineligible
+from proofsweep.sources.names import LeftOut, ListingRule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folder:
+    location: str  # of the folder itself
+    files: list[str]  # names of its files; links that lead nowhere are among them
+    links: frozenset[str] = frozenset()  # of the files, those that are links
+    left_out: Mapping[LeftOut, list[str]] = field(default_factory=dict)  # names of files and folders; none is walked
+    unfinished: frozenset[str] = frozenset()  # names of files that are still written, whether they are there or not
+    unreadable: list[str] = field(default_factory=list)  # names of entries that are neither file nor folder
+    known: Mapping[str, FileFacts] = field(default_factory=dict)  # facts of files by name, if the listing gave them
+    refused: Ineligible | None = None  # why the folder was not walked, and its files are not known
+    is_repeated: bool = False  # a link leads to a folder that is walked elsewhere; its files are given there
+
+
+class OpenFile(Protocol):
+    def facts(self) -> FileFacts:
+        """Return the facts of what is read; those of a local file now, since it may change while it is open."""
+
+    def read_at(self, offset: int, most_bytes: int) -> bytes:
+        """Return at least one byte and at most `most_bytes`, none at the end; SourceError if it cannot be read."""
+
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Source(Protocol):
+    """A place of files. Safe to use from several threads.
+
+    A location without a file gives None, even if no file can have such a name. A location of something else raises
+    SourceError with the reason `unreadable_file`. The rule says what a walk leaves out.
+    """
+
+    rule: ListingRule
+
+    def facts(self, location: str) -> FileFacts | None: ...
+
+    def open(self, location: str, *, is_whole: bool = False) -> OpenFile | None:
+        """Open a file for reading, `is_whole` if all of it will be read; never waits for a writer."""
+
+    def walk(self, location: str) -> Iterator[Folder]:
+        """Return a folder and all below it, each before its own subfolders; a folder's names sorted by raw bytes."""
+
+
+_BUFFER_BYTES = 1024 * 1024  # as large as a bucket's piece
+
+
+class _Bytes(io.RawIOBase):
+    def __init__(self, file: OpenFile) -> None:
+        super().__init__()
+        self._file = file
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # narrower than any writable buffer
+        piece = self._file.read_at(self._position, len(buffer))
+        buffer[: len(piece)] = piece
+        self._position += len(piece)
+        return len(piece)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._position}.get(whence, self._file.facts().size_bytes)
+        self._position = start + offset
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+    def close(self) -> None:
+        if not self.closed:
+            self._file.close()
+        super().close()
+
+
+def buffered(file: OpenFile) -> io.BufferedReader:
+    """Return an open file as a seekable stream, which closes it; errors of the file are raised unchanged."""
+    return io.BufferedReader(_Bytes(file), _BUFFER_BYTES)

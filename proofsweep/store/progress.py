@@ -1,0 +1,155 @@
+"""How far a leg is: what each heartbeat tells, and what every display of a leg shows. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from proofsweep.domain.runs import STALE_SECONDS, Claim
+
+LEAST_PAUSE_SECONDS = 5.0  # a shorter pause is the pace of a lane, and nothing to wait for
+QUIET_SECONDS = 10.0  # without a finished row for so long, a person asks what the leg does
+
+
+class WaitsFor(StrEnum):
+    """Why rows come slowly, or not at all, the first that applies."""
+
+    SETTLE = "settle"
+    STOP = "stop"
+    STORE = "store"
+    OUTAGE = "outage"
+    START = "start"
+    PAUSE = "pause"
+    UPLOADS = "uploads"
+    NEW_FILES = "new_files"
+
+
+_WORDS = {
+    WaitsFor.SETTLE: "the last rows are being written",
+    WaitsFor.STOP: "stopping: {in_flight} in flight",
+    WaitsFor.STORE: "the results store cannot be written",
+    WaitsFor.OUTAGE: "a control came out wrong, so only controls go: the service seems to be down",
+    WaitsFor.START: "it begins: earlier legs are settled, and the negative control is made",
+    WaitsFor.PAUSE: "the service asked for a pause{until}",
+    WaitsFor.UPLOADS: "uploading {uploads}",
+    WaitsFor.NEW_FILES: "new files of a watched folder go first",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegProgress:
+    rows: int  # of the whole plan
+    finished_before: int | None = None  # rows that earlier legs have finished; None until that is known
+    counts: Mapping[str, int]  # rows that this leg has finished, by outcome
+    rate: float | None = None  # rows per second over the last minute; None before there is a second to compare
+    calls: int = 0  # keyed calls of this leg
+    call_rate: float | None = None  # calls per second over the last minute
+    seconds_left: float | None = None  # by the rate of the last ten minutes; None if it cannot be estimated
+    lane_rate: float | None = None  # calls per second that the service lets through; None until it has throttled
+    most_at_once: int | None = None  # calls at once that it lets through; None where no such limit was seen
+    quota_left: int | None = None  # calls left in the key's quota; None if the service did not say
+    sent_bytes: int = 0  # of the files that the service answered
+    in_flight: int = 0  # files that have begun and not ended
+    uploads: int = 0  # files whose bytes are on their way
+    paused_until: datetime | None = None  # when the pause ends that the service asked for
+    stops_because: str | None = None  # why it ends early, in one sentence; None if it does not
+    waits_for: WaitsFor | None = None
+    waits_since: datetime | None = None
+
+    @property
+    def done(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def finished(self) -> int:
+        """How many rows have an outcome, of all legs; of this one, as long as nothing is known of those before."""
+        return (self.finished_before or 0) + self.done
+
+    @property
+    def is_stopping(self) -> bool:
+        return self.stops_because is not None
+
+    @property
+    def waiting(self) -> str:
+        words = "" if self.waits_for is None else _WORDS[self.waits_for]
+        until = "" if self.paused_until is None else f" until {self.paused_until:%H:%M:%S} UTC"
+        return words.format(in_flight=_files(self.in_flight), uploads=_files(self.uploads), until=until)
+
+    @property
+    def lane(self) -> str:
+        if self.most_at_once is not None:
+            return f"at most {self.most_at_once:,} calls at once"
+        return "" if self.lane_rate is None else f"lane {self.lane_rate:,.1f} calls/s"
+
+    def document(self) -> dict[str, object]:
+        """Return it for JSON: instants as ISO text in UTC, and what it waits for in words too."""
+        facts = asdict(self)
+        times = {name: _text(facts[name]) for name in ("paused_until", "waits_since")}
+        named = ("rate", "call_rate", "seconds_left", "lane_rate")
+        numbers = {name: round(facts[name], 2) for name in named if facts[name] is not None}
+        return facts | times | numbers | {"counts": dict(self.counts), "waiting": self.waiting}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenLeg:
+    """A leg without a receipt: a process works on it, or was killed."""
+
+    run_id: str
+    leg: int
+    claim: Claim
+    beaten_at: datetime
+    age_seconds: float  # of its last sign of life; two machines' clocks may be compared for it
+    is_gone: bool = False  # whether its process is known to have ended; only its own machine can tell
+    progress: LegProgress | None = None  # how far it was then; None before its first heartbeat
+
+    @property
+    def is_alive(self) -> bool:
+        return not self.is_gone and self.age_seconds <= STALE_SECONDS
+
+    @property
+    def where(self) -> str:
+        return f"process {self.claim.pid} on {self.claim.host}"
+
+    @property
+    def since(self) -> datetime:
+        return self.claim.claimed.at
+
+    def document(self) -> dict[str, object]:
+        return {
+            "run_id": self.run_id,
+            "leg": self.leg,
+            "host": self.claim.host,
+            "pid": self.claim.pid,
+            "since": self.since.isoformat(timespec="seconds"),
+            "sign_of_life_at": self.beaten_at.isoformat(timespec="seconds"),
+            "sign_of_life_age_seconds": round(self.age_seconds, 1),
+            "is_alive": self.is_alive,
+            "progress": None if self.progress is None else self.progress.document(),
+        }
+
+
+def progress_in(document: object) -> LegProgress | None:
+    """Read what `document` wrote; None if it cannot be understood, as that of a later version may be."""
+    if not isinstance(document, dict):
+        return None
+    facts: dict[str, Any] = {name: document[name] for name in LegProgress.__slots__ if name in document}
+    try:
+        facts |= {name: _time(facts.get(name)) for name in ("paused_until", "waits_since")}
+        facts["waits_for"] = None if facts.get("waits_for") is None else WaitsFor(facts["waits_for"])
+        facts["counts"] = {str(word): int(count) for word, count in facts["counts"].items()}
+        return LegProgress(**facts)
+    except (TypeError, ValueError, KeyError, AttributeError):
+        return None
+
+
+def _files(count: int) -> str:
+    return f"{count:,} file" if count == 1 else f"{count:,} files"
+
+
+def _text(at: datetime | None) -> str | None:
+    return None if at is None else at.isoformat(timespec="seconds")
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)

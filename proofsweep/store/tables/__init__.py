@@ -1,0 +1,1 @@
+"""The tables: their columns, and how rows are made."""

@@ -1,0 +1,60 @@
+"""Verify one file now: the same steps as in a run, and the same row, but nothing is stored."""
+
+import posixpath
+from collections.abc import Callable
+from pathlib import Path
+
+from proofsweep.client.stop import StopSwitch
+from proofsweep.config.locations import path_of
+from proofsweep.domain.errors import ConfigError, SourceError
+from proofsweep.domain.items import FileFacts, ManifestRow, WorkItem
+from proofsweep.domain.outcomes import Deferred, Failed, Finished
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.sources.files import Files
+from proofsweep.sources.preflight import SizeLimits, work_item_of
+from proofsweep.verify.verify_item import VerifyContext, verify_item
+
+
+def located_item(audio: str, sidecar: str | None, limits: SizeLimits, files: Files) -> WorkItem:
+    """Return a file or pair as an item, with why it cannot be sent.
+
+    Raises:
+        CatalogError: a location is a URL of a kind that is not read, or holds credentials.
+    """
+    here = str(Path.cwd())
+    audio_path, sidecar_path = path_of(audio, here), None if sidecar is None else path_of(sidecar, here)
+    facts, refused = _facts(files, audio_path)
+    row = ManifestRow(
+        number=0,
+        audio=audio_path,
+        sidecar=sidecar_path,
+        named_audio=posixpath.basename(audio_path),
+        named_sidecar="" if sidecar_path is None else posixpath.basename(sidecar_path),
+        audio_facts=facts,
+        sidecar_facts=None if sidecar_path is None else _facts(files, sidecar_path)[0],
+        refused=refused,
+    )
+    return work_item_of(row, posixpath.basename(audio_path), limits)
+
+
+def _facts(files: Files, location: str) -> tuple[FileFacts | None, Ineligible | None]:
+    try:
+        return files.facts(location), None
+    except SourceError as error:
+        return None, Ineligible(Reason(error.reason), error.message)
+
+
+def answered_file(
+    audio: str, sidecar: str | None, context: VerifyContext, stop: StopSwitch, examine: Callable[[], object]
+) -> Finished:
+    """Verify one file or pair, and return its outcome; ConfigError, ResultsError or RunMustStop if there is none.
+
+    `examine` raises if the service fails for all files, not only for this one.
+    """
+    done = verify_item(located_item(audio, sidecar, context.limits, context.files), context)
+    if isinstance(done, Deferred):
+        stop.check()
+        raise ConfigError("The service gave no answer.")
+    if isinstance(done.outcome, Failed):
+        examine()
+    return done

@@ -1,0 +1,85 @@
+"""Runs that somebody must go on with: which they are, and how a catalog goes on."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+
+from proofsweep.domain.bounds import Bounds, left_of
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import NothingDue, RunIsActive, RunMustStop
+from proofsweep.domain.runs import INGEST, Plan
+from proofsweep.store.known_rows import are_known_since
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.verify.leg_context import RemainingItems
+from proofsweep.verify.leg_session import settle_last_leg, supersede
+from proofsweep.verify.verify_item import Clock
+
+
+def run_to_resume(results: Results, unfinished: Iterable[Plan], clock: Clock) -> Plan | None:
+    """Return the first of some unfinished runs whose remaining rows no other run has finished; None if there is none.
+
+    Those on the way are marked as superseded.
+
+    Raises:
+        RunIsActive: the run is worked on.
+        ResultsError: the store cannot be read.
+    """
+    for plan in unfinished:
+        settle_last_leg(results, plan, clock)
+        rest = (item.item_id for item in RemainingItems(results, plan).all_items())
+        if plan.catalog_kind == INGEST or not are_known_since(results, plan, rest):  # a pass ends its own runs
+            return plan
+        supersede(results, plan, clock)
+    return None
+
+
+def is_whole_run_of(plan: Plan, environment: str, identity: str, oldest: str) -> bool:
+    """Return whether a run is of a whole catalog, and no older than an ID: a pass, or a person, goes on with others."""
+    is_whole = plan.catalog_kind != INGEST
+    return is_whole and plan.run_id >= oldest and (plan.environment, plan.identity) == (environment, identity)
+
+
+def supersede_older(results: Results, unfinished: Iterable[Plan], new: Plan, clock: Clock) -> None:
+    """Mark the unfinished runs of a catalog that are older than a new one, which takes their place."""
+    for plan in unfinished:
+        if plan.run_id < new.run_id and is_whole_run_of(plan, new.environment, new.identity, ""):
+            with suppress(RunIsActive):  # then the new one is refused
+                supersede(results, plan, clock)
+
+
+def runs_in_turn(
+    unfinished: Plan | None,
+    plan: Callable[[Bounds], Plan],
+    bounds: Bounds,
+    calls_if_done: Callable[[str], int | None],
+    clock: Clock,
+) -> Iterator[tuple[str, Bounds]]:
+    """Yield the ID and the bounds of each run that is worked on now; the leg of one ends before the next is asked for.
+
+    (1) a catalog's unfinished run, (2) a run of what is due, if calls and time are left. Rows that stay in doubt do not
+    stop the second run: they remain for the first one's next leg. The bounds are of both runs together;
+    `calls_if_done` returns what the last leg of a run has called, or None if somebody must go on with it.
+
+    Raises:
+        NothingDue: there was no run to resume, and no row is due.
+        CatalogError, ConfigError, ResultsError, RunMustStop: nothing can be planned.
+    """
+    if unfinished is None:
+        yield plan(bounds).run_id, bounds  # (2)
+        return
+    yield unfinished.run_id, bounds  # (1)
+    calls = calls_if_done(unfinished.run_id)
+    rest = None if calls is None else left_of(bounds, calls, clock())
+    planned = None if rest is None else _planned_if_worthwhile(plan, rest)
+    if rest is not None and planned is not None:
+        yield planned.run_id, rest  # (2)
+
+
+def _planned_if_worthwhile(plan: Callable[[Bounds], Plan], bounds: Bounds) -> Plan | None:
+    try:
+        return plan(bounds)
+    except NothingDue:
+        return None
+    except RunMustStop as stop:
+        if stop.ended_by == EndedBy.QUOTA:
+            return None
+        raise
