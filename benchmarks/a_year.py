@@ -20,19 +20,17 @@ from pathlib import Path
 import obstore
 from obstore.store import MemoryStore
 
+from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan, new_run_id
-from proofsweep.queries.describe_run import describe_run, newest_run, newest_runs, unfinished_runs
-from proofsweep.store import bucket_store, layout
-from proofsweep.store.bucket_store import BucketStore
-from proofsweep.store.folder_store import FolderStore
+from proofsweep.queries.status import describe_run, newest_run, newest_runs, unfinished_runs
+from proofsweep.store import layout, objects
 from proofsweep.store.key_bindings import bind_key
 from proofsweep.store.legs import Legs
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.objects import BucketStore, FolderStore, probe
+from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
-from proofsweep.store.store import probe
-from proofsweep.store.tables.columns import Row
+from proofsweep.verify.attempt import open_leg
 from proofsweep.verify.history import measured_legs
-from proofsweep.verify.leg_session import open_leg
 from proofsweep.verify.note_leg import complete_snapshot, last_rate, note_leg, note_run
 
 URL = "https://partner.example/v1"
@@ -206,12 +204,12 @@ def counted_store(kind: str, count: Count) -> Iterator[Results]:
         finally:
             shutil.rmtree(folder)
         return
-    bucket, real = MemoryStore(), bucket_store.obstore
-    bucket_store.obstore = CountingBucket(count)  # type: ignore[assignment]  # it stands in for the module
+    bucket, real = MemoryStore(), objects.obstore
+    objects.obstore = CountingBucket(count)  # type: ignore[assignment]  # it stands in for the module
     try:
         yield Results(BucketStore("s3://results", lambda _root: bucket))
     finally:
-        bucket_store.obstore = real
+        objects.obstore = real
 
 
 def measure(name: str, count: Count, command: Callable[[], object]) -> None:

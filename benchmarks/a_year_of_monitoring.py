@@ -16,7 +16,7 @@ from proofsweep.domain.headers import AnswerHeaders
 from proofsweep.domain.runs import new_run_id
 from proofsweep.queries.connection import opened
 from proofsweep.queries.search import searching
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.parts import Results
 from proofsweep.store.probes import add_pass, publish_hours
 from proofsweep.store.tables.probes import probe_row
 

@@ -55,7 +55,7 @@ def _measure_digests(rows: int) -> None:
 
 def _publishing_seconds(place: Path, name: str, table: "pa.Table") -> tuple[float, float]:
     """Publish a part without and with digests by turns, on the same machine; give the median CPU times."""
-    from proofsweep.store.plans_and_parts import parquet_of  # noqa: PLC0415 - the parent stays small
+    from proofsweep.store.parts import parquet_of  # noqa: PLC0415 - the parent stays small
 
     results, seconds = results_at(place), (list[float](), list[float]())
     for turn in range(_TURNS):
@@ -96,7 +96,7 @@ def _make(store: Path, rows: int) -> None:
     from proofsweep.domain.endings import EndedBy  # noqa: PLC0415
     from proofsweep.store import layout  # noqa: PLC0415
     from proofsweep.store.legs import Legs  # noqa: PLC0415
-    from proofsweep.verify.settle import LegEnd, settle_leg  # noqa: PLC0415
+    from proofsweep.verify.commit import LegEnd, settle_leg  # noqa: PLC0415
 
     results, plan = results_at(store), plan_of(rows)
     results.write_plan(plan)

@@ -6,8 +6,8 @@ a service and of the bucket in the environment.
 
 import sys
 
-from proofsweep.config.reading import load_settings
-from proofsweep.verify.work import verify_slice
+from proofsweep.config.load import load_settings
+from proofsweep.verify.worker import verify_slice
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import claimed_next_leg
 from proofsweep.wiring.runs import plan_catalog

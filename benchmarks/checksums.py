@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.children import run, settings_for, waves
 from benchmarks.null_service import launched
-from proofsweep.domain.declared import Declared
-from proofsweep.domain.items import WorkItem
+from proofsweep.domain.items import Declared, WorkItem
 from proofsweep.domain.outcomes import Accepted, Finished
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def main() -> None:
 
 
 def _compare_ways(place: Path, chosen: argparse.Namespace) -> None:
-    from proofsweep.config.reading import load_settings  # noqa: PLC0415 - the measuring process stays small
+    from proofsweep.config.load import load_settings  # noqa: PLC0415 - the measuring process stays small
     from proofsweep.wiring.engines import engine_for  # noqa: PLC0415
 
     print(f"| KiB | {' | '.join(f'{way}: CPU | time' for way in [*_WAYS][1:])} |")
@@ -93,7 +92,7 @@ def _items(audio: Sequence[Path], algorithm: str | None) -> list[WorkItem]:
 
 def _round(engine: "Engine", items: dict[str, list[WorkItem]]) -> dict[str, tuple[float, float]]:
     """Verify all files in each way; return the seconds of CPU and of time."""
-    from proofsweep.verify import verify_item as steps  # noqa: PLC0415 - the measuring process stays small
+    from proofsweep.verify import item as steps  # noqa: PLC0415 - the measuring process stays small
     from proofsweep.wiring.engines import utc_now  # noqa: PLC0415
 
     context = steps.VerifyContext(partner=engine.partner, limits=engine.limits, files=engine.files, clock=utc_now)

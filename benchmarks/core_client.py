@@ -7,10 +7,10 @@ the settings of a service in the environment.
 import sys
 from pathlib import Path
 
-from proofsweep.config.reading import load_settings
+from proofsweep.config.load import load_settings
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.outcomes import Accepted, Finished
-from proofsweep.verify.verify_item import VerifyContext, verify_item
+from proofsweep.verify.item import VerifyContext, verify_item
 from proofsweep.wiring.engines import engine_for, utc_now
 
 

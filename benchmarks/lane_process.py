@@ -7,9 +7,9 @@ settings of a service in the environment.
 import sys
 from contextlib import suppress
 
-from proofsweep.config.reading import load_settings
+from proofsweep.config.load import load_settings
 from proofsweep.domain.errors import RunMustStop
-from proofsweep.verify.work import verify_slice, work_last
+from proofsweep.verify.worker import verify_slice, work_last
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import claimed_next_leg
 from proofsweep.wiring.runs import plan_catalog

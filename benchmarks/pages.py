@@ -20,13 +20,12 @@ import pyarrow as pa
 from benchmarks.a_year import plan_at
 from benchmarks.queries import QuickFolder, measured, part_of
 from proofsweep.domain.runs import INGEST, Plan
-from proofsweep.queries.choice import PageChoice
-from proofsweep.reports.catalog_page import catalog_page
-from proofsweep.reports.night_page import night_page
+from proofsweep.queries.attention import PageChoice
+from proofsweep.reports.pages import catalog_page, night_page
 from proofsweep.store import layout
-from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.legs import Legs
-from proofsweep.store.plans_and_parts import Results, parquet_of
+from proofsweep.store.objects import FolderStore
+from proofsweep.store.parts import Results, parquet_of
 from proofsweep.store.runs import RunIndex
 from proofsweep.store.tables import schemas
 from proofsweep.store.tables.schemas import SCHEMAS

@@ -33,9 +33,9 @@ def main() -> None:
 def _plan(catalog: Path) -> None:
     from proofsweep.sources.open_catalog import open_catalog  # noqa: PLC0415
     from proofsweep.sources.preflight import SizeLimits  # noqa: PLC0415 - the measuring process stays small
-    from proofsweep.store.plans_and_parts import Results  # noqa: PLC0415
-    from proofsweep.store.store import open_store  # noqa: PLC0415
-    from proofsweep.verify.plan_run import PlanRequest, plan_run  # noqa: PLC0415
+    from proofsweep.store.objects import open_store  # noqa: PLC0415
+    from proofsweep.store.parts import Results  # noqa: PLC0415
+    from proofsweep.verify.plan import PlanRequest, plan_run  # noqa: PLC0415
     from proofsweep.wiring.engines import utc_now  # noqa: PLC0415
 
     request = PlanRequest(

@@ -21,9 +21,9 @@ from benchmarks.a_year import plan_at
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.connection import opened
 from proofsweep.store import layout
-from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.legs import Legs
-from proofsweep.store.plans_and_parts import Results, parquet_of
+from proofsweep.store.objects import FolderStore
+from proofsweep.store.parts import Results, parquet_of
 from proofsweep.store.tables import schemas
 from proofsweep.store.tables.schemas import SCHEMAS
 from proofsweep.verify.note_leg import complete_snapshot

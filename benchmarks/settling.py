@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from proofsweep.domain.runs import Plan
-    from proofsweep.store.plans_and_parts import Results
+    from proofsweep.store.parts import Results
 
 RUN = "20261120T120000Z_000settle"
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -62,12 +62,12 @@ def _measure(sizes: list[int]) -> None:
 
 def _take(step: str, store: Path) -> None:
     from proofsweep.domain.endings import EndedBy  # noqa: PLC0415 - the measuring process stays small
-    from proofsweep.queries.describe_run import describe_run  # noqa: PLC0415
+    from proofsweep.queries.status import describe_run  # noqa: PLC0415
     from proofsweep.store.legs import Legs  # noqa: PLC0415
-    from proofsweep.verify.leg_context import RemainingItems  # noqa: PLC0415
-    from proofsweep.verify.leg_session import open_leg, settle_last_leg  # noqa: PLC0415
+    from proofsweep.verify.attempt import open_leg, settle_last_leg  # noqa: PLC0415
+    from proofsweep.verify.commit import LegEnd, settle_leg  # noqa: PLC0415
     from proofsweep.verify.note_leg import note_leg  # noqa: PLC0415
-    from proofsweep.verify.settle import LegEnd, settle_leg  # noqa: PLC0415
+    from proofsweep.verify.session import RemainingItems  # noqa: PLC0415
 
     results = results_at(store)
     plan = results.plan(RUN)
@@ -169,7 +169,7 @@ def exchanges_rows(first: int, last: int, call: str) -> "pa.Table":
 def _table(name: str, columns: dict[str, list[object]], alike: dict[str, object], rows: int) -> "pa.Table":
     import pyarrow as pa  # noqa: PLC0415
 
-    from proofsweep.store.plans_and_parts import SCHEMAS  # noqa: PLC0415
+    from proofsweep.store.parts import SCHEMAS  # noqa: PLC0415
 
     schema = SCHEMAS[name]
     cells = {field.name: columns.get(field.name, [alike.get(field.name)] * rows) for field in schema}
@@ -178,8 +178,8 @@ def _table(name: str, columns: dict[str, list[object]], alike: dict[str, object]
 
 def results_at(store: Path) -> "Results":
     """Open a results store in a folder."""
-    from proofsweep.store.plans_and_parts import Results  # noqa: PLC0415
-    from proofsweep.store.store import open_store  # noqa: PLC0415
+    from proofsweep.store.objects import open_store  # noqa: PLC0415
+    from proofsweep.store.parts import Results  # noqa: PLC0415
 
     return Results(open_store(str(store)))
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 
-from proofsweep.alerts.events import EVENTS
+from proofsweep.alerts.rules import EVENTS
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.reasons import REASONS
 from proofsweep.queries.views import views

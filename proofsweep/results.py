@@ -20,10 +20,10 @@ import pyarrow as pa
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.queries.views import NAMES
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.objects import open_store
+from proofsweep.store.parts import Results
 from proofsweep.store.probes import read_probes
 from proofsweep.store.runs import RunIndex, newest_whole
-from proofsweep.store.store import open_store
 from proofsweep.store.tables.schemas import SCHEMAS
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class ResultsStore:
             duckdb.Error: the query is wrong.
         """
         from proofsweep.queries.connection import close, opened  # noqa: PLC0415 - a reader of tables needs no DuckDB
-        from proofsweep.queries.store_files import STORE_SCHEME  # noqa: PLC0415 - the same
+        from proofsweep.queries.views import STORE_SCHEME  # noqa: PLC0415 - the same
 
         connection = opened(self._results, environment, asked=query).connection
         answer = connection.sql(query)

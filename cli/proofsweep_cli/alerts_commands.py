@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from proofsweep.config.reading import load_settings
+from proofsweep.config.load import load_settings
 from proofsweep.wiring.watching import check_for, deliver, deliver_test
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.key_block import read_block

@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 
 from proofsweep.audit.findings import Audit, AuditFinding
-from proofsweep.config.reading import load_settings
+from proofsweep.config.load import load_settings
 from proofsweep.wiring.operations import audited
 from proofsweep.wiring.stores import results_for
 from proofsweep_cli.exit_codes import ExitCode

@@ -4,8 +4,8 @@ from datetime import datetime
 
 from rich.console import Console
 
-from proofsweep.domain.bounds import Bounds
 from proofsweep.domain.errors import UsageError
+from proofsweep.domain.runs import Bounds
 
 
 def print_bounds(out: Console, bounds: Bounds, now: datetime) -> None:

@@ -3,7 +3,7 @@
 import typer
 
 from proofsweep.domain.errors import UsageError
-from proofsweep.domain.reading import Reading, checksums_of, columns_of, encoding_named, path_maps_of
+from proofsweep.domain.tags import Reading, checksums_of, columns_of, encoding_named, path_maps_of
 from proofsweep.sources.selection import Selection
 from proofsweep.wiring.stores import resolved_here
 from proofsweep_cli.options import (

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import typer
 
-from proofsweep.config.reading import load_settings
+from proofsweep.config.load import load_settings
 from proofsweep.domain.errors import ConfigError, UsageError
+from proofsweep.domain.items import Row
 from proofsweep.domain.outcomes import Finished, word_for
 from proofsweep.domain.reasons import Ineligible, Reason, remedy_for
 from proofsweep.domain.text import printable
 from proofsweep.domain.verdicts import MEANING_OF_VALID
-from proofsweep.store.tables.columns import Row
 from proofsweep.store.tables.verdicts import RowContext, row_of
 from proofsweep.wiring.engines import checked_file
 from proofsweep_cli.exit_codes import ExitCode

@@ -6,7 +6,7 @@ from itertools import groupby
 import typer
 from rich.console import Console
 
-from proofsweep.config.reading import load_settings
+from proofsweep.config.load import load_settings
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.text import markdown, printable
 from proofsweep.queries.changes import (

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 
 import typer
 
-from proofsweep.config.reading import Settings, load_settings, sources_of, words_of
+from proofsweep.config.load import Settings, load_settings, sources_of, words_of
 from proofsweep.domain.errors import NothingDue, ProofsweepError
 from proofsweep.domain.outcomes import Accepted, Failed, Finished, Rejected
 from proofsweep.domain.reasons import Ineligible, remedy_for

@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from proofsweep.config.reading import Settings, load_settings
+from proofsweep.config.load import Settings, load_settings
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.text import printable
 from proofsweep.operations.lines import json_of_erasures, lines_of_erasures

@@ -6,13 +6,11 @@ from functools import partial
 
 import typer
 
-from proofsweep.config.reading import load_settings
-from proofsweep.domain.bounds import duration_of
+from proofsweep.config.load import load_settings
 from proofsweep.domain.errors import ResultsError, UsageError
-from proofsweep.domain.runs import Plan, new_run_id
+from proofsweep.domain.runs import Plan, duration_of, new_run_id
 from proofsweep.domain.text import printable
-from proofsweep.queries.likely_items import LikelyItems
-from proofsweep.queries.search import Search, searching
+from proofsweep.queries.search import LikelyItems, Search, searching
 from proofsweep.reports.explain import (
     explain_call,
     json_of_item,

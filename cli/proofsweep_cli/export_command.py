@@ -5,7 +5,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from proofsweep.config.reading import Settings, load_settings
+from proofsweep.config.load import Settings, load_settings
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.outcomes import OUTCOMES
 from proofsweep.domain.text import did_you_mean, printable

@@ -6,8 +6,7 @@ from datetime import datetime
 from rich.console import Console
 
 from proofsweep.domain.text import duration_text
-from proofsweep.verify.forecast import Forecast
-from proofsweep.verify.leg_speed import Bind
+from proofsweep.verify.forecast import Bind, Forecast
 from proofsweep_cli.screen import counted
 
 BINDS = {

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 import typer
 
 from proofsweep.domain.errors import RunMustStop
-from proofsweep.domain.reading import Reading, checksums_of
+from proofsweep.domain.tags import Reading, checksums_of
 from proofsweep.ingest.lines import json_of_pass, line_of_pass, lines_of_unmoved, messages_of
 from proofsweep.ingest.rules import PassReport
 from proofsweep.sources.selection import Selection

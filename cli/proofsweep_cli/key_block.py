@@ -1,6 +1,6 @@
 """Read and write the API key in a Prefect Secret block; Prefect is imported only if the settings name one."""
 
-from proofsweep.store.key_rotation import SecretBlocks
+from proofsweep.domain.operations import SecretBlocks
 
 
 def read_block(name: str) -> str:

@@ -6,11 +6,11 @@ from pathlib import Path
 import typer
 from rich.table import Table
 
-from proofsweep.config.reading import Settings, load_settings
+from proofsweep.config.load import Settings, load_settings
 from proofsweep.domain.errors import UsageError
+from proofsweep.domain.operations import ListedKey
 from proofsweep.domain.text import minute_of
 from proofsweep.operations.lines import json_of_rotation, lines_of_rotation
-from proofsweep.store.key_rotation import ListedKey
 from proofsweep.wiring.operations import key_store_for, listed_keys, rotate_key
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.key_block import BLOCKS, read_block

@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass, fields
 import typer
 from rich.console import Console
 
-from proofsweep.config.reading import Settings, load_settings, sources_of, words_of
-from proofsweep.domain.bounds import Bounds
+from proofsweep.config.load import Settings, load_settings, sources_of, words_of
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import NothingDue, ResultsError, RunMustStop
 from proofsweep.domain.reasons import Reason, remedy_for
+from proofsweep.domain.runs import Bounds
 from proofsweep.reports.run import unsent_pairs_note
 from proofsweep.sources.selection import Selection
 from proofsweep.verify.forecast import Need

@@ -7,7 +7,7 @@ from http import HTTPStatus
 import typer
 from rich.table import Table
 
-from proofsweep.config.reading import load_settings
+from proofsweep.config.load import load_settings
 from proofsweep.domain.errors import CallFailed, UsageError
 from proofsweep.domain.models import ProofSummary
 from proofsweep.domain.runs import Plan

@@ -9,9 +9,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from proofsweep.config.reading import load_settings
+from proofsweep.config.load import load_settings
 from proofsweep.domain.errors import UsageError
-from proofsweep.store.pruning import TABLES, Keep, Prunable, Pruning, days_of
+from proofsweep.store.prunings import TABLES, Keep, Prunable, Pruning, days_of
 from proofsweep.wiring.engines import utc_now
 from proofsweep.wiring.operations import find_prunable
 from proofsweep.wiring.operations import prune as prune_store

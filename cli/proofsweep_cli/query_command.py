@@ -8,7 +8,7 @@ import duckdb
 import pyarrow as pa
 import typer
 
-from proofsweep.config.reading import load_settings
+from proofsweep.config.load import load_settings
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.text import printable
 from proofsweep.queries.connection import OpenStore, opened

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from rich.table import Table
 
-from proofsweep.config.new_file import new_file
+from proofsweep.config.local_files import new_file
 from proofsweep.domain.errors import UsageError
 from proofsweep_cli.screen import console, counted
 

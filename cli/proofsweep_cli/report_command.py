@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 import typer
 
-from proofsweep.config.reading import Settings, load_settings
+from proofsweep.config.load import Settings, load_settings
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.text import printable
-from proofsweep.queries.choice import PageChoice
+from proofsweep.queries.attention import PageChoice
 from proofsweep.reports.explain import packet_of_failed_calls
 from proofsweep.wiring.stores import meant_run, results_for
 from proofsweep_cli.exit_codes import ExitCode
@@ -59,7 +59,7 @@ def report(
 
     Examples: `proofsweep report` · `proofsweep report 20261122T112144Z_604f5533d --file monday.html`
     """
-    from proofsweep.reports.write_page import write_page  # noqa: PLC0415 - as below
+    from proofsweep.reports.pages import write_page  # noqa: PLC0415 - as below
 
     settings = load_settings(config, results)
     of_catalog = [word for word, value in (("--catalog", catalog), ("--since", since)) if value]
@@ -81,13 +81,13 @@ def report(
 
 
 def _catalog_page(settings: Settings, choice: PageChoice) -> str:
-    from proofsweep.reports.catalog_page import catalog_page  # noqa: PLC0415 - DuckDB and Altair
+    from proofsweep.reports.pages import catalog_page  # noqa: PLC0415 - DuckDB and Altair
 
     return catalog_page(results_for(settings), settings.service.environment, datetime.now(UTC), choice)
 
 
 def _night_page(settings: Settings, run_id: str, choice: PageChoice) -> str:
-    from proofsweep.reports.night_page import night_page  # noqa: PLC0415 - DuckDB and Altair
+    from proofsweep.reports.pages import night_page  # noqa: PLC0415 - DuckDB and Altair
 
     meant = meant_run(settings, run_id)
     return night_page(

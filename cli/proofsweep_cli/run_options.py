@@ -1,6 +1,6 @@
 """The options of commands that make or resume a run."""
 
-from proofsweep.config.reading import load_settings
+from proofsweep.config.load import load_settings
 from proofsweep.wiring.runs import bounds_for
 from proofsweep_cli.options import AsJson, Config, MaxCalls, MaxDuration, NoDedupe, Reserve, ResultsUrl, Until
 from proofsweep_cli.run_request import RunRequest

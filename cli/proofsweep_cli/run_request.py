@@ -5,14 +5,13 @@ from dataclasses import asdict, dataclass, field
 
 from rich.console import Console
 
-from proofsweep.config.reading import Settings, load_settings
-from proofsweep.domain.bounds import Bounds
+from proofsweep.config.load import Settings, load_settings
 from proofsweep.domain.errors import CatalogError, ResultsError
+from proofsweep.domain.runs import Bounds
 from proofsweep.queries.attention import named_files
-from proofsweep.queries.describe_run import describe_run
-from proofsweep.queries.run_status import RunStatus
+from proofsweep.queries.status import RunStatus, describe_run
 from proofsweep.reports.run import json_of
-from proofsweep.verify.coverage import Coverage
+from proofsweep.verify.due_rows import Coverage
 from proofsweep.verify.forecast import Forecast
 from proofsweep.wiring.stores import results_for
 from proofsweep_cli.exit_codes import code_of_run

@@ -13,7 +13,7 @@ from typing import Literal
 import httpx
 import typer
 
-from proofsweep.config.new_file import new_file
+from proofsweep.config.local_files import new_file
 from proofsweep.domain.errors import ConfigError, missing_extra
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.screen import console

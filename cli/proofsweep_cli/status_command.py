@@ -7,12 +7,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from proofsweep.config.reading import Settings, load_settings
+from proofsweep.config.load import Settings, load_settings
 from proofsweep.domain.errors import UsageError
-from proofsweep.queries.describe_run import describe_run, newest_runs, state_of
-from proofsweep.queries.follow_run import heartbeats_of, next_leg, only_active_run
-from proofsweep.queries.meant_run import MeantRun
-from proofsweep.queries.run_status import RunStatus
+from proofsweep.queries.runs import MeantRun, heartbeats_of, next_leg, only_active_run
+from proofsweep.queries.status import RunStatus, describe_run, newest_runs, state_of
 from proofsweep.reports.run import ending_of, json_of
 from proofsweep.wiring.stores import meant_run, results_for
 from proofsweep_cli.active_leg import active_leg_lines, followed, short_line, where_line

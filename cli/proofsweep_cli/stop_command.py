@@ -3,8 +3,8 @@
 import typer
 
 from proofsweep.domain.errors import UsageError
-from proofsweep.queries.describe_run import state_of
-from proofsweep.queries.follow_run import StopReport, only_active_run, stop_run
+from proofsweep.queries.runs import StopReport, only_active_run, stop_run
+from proofsweep.queries.status import state_of
 from proofsweep.reports.run import json_of
 from proofsweep.wiring.stores import results_for
 from proofsweep_cli.active_leg import where_line

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from proofsweep.config.reading import Settings
+from proofsweep.config.load import Settings
 from proofsweep.domain.errors import NothingDue, RunMustStop
 from proofsweep.wiring.catalogs import away_is_outage
 from proofsweep.wiring.watching import tell_of_return, tell_of_stop

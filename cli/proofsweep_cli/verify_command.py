@@ -5,11 +5,10 @@ from functools import partial
 
 import typer
 
-from proofsweep.config.reading import Settings
-from proofsweep.domain.bounds import Bounds
+from proofsweep.config.load import Settings
 from proofsweep.domain.errors import ResultsError, UsageError
-from proofsweep.domain.runs import Plan
-from proofsweep.queries.describe_run import newest_run
+from proofsweep.domain.runs import Bounds, Plan
+from proofsweep.queries.status import newest_run
 from proofsweep.sources.selection import Selection
 from proofsweep.wiring.engines import utc_now
 from proofsweep.wiring.legs import settle_dead_leg

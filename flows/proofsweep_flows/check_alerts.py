@@ -7,7 +7,7 @@ from prefect import flow, get_run_logger
 from prefect.client.schemas.objects import State
 from prefect.states import Completed
 
-from proofsweep.config.reading import Settings
+from proofsweep.config.load import Settings
 from proofsweep.wiring.watching import alert_scope, check_for
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_tasks.key_block import read_block

@@ -7,12 +7,12 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 
-from proofsweep.alerts.ends import end_of_pass
-from proofsweep.config.reading import Settings
+from proofsweep.alerts.facts import end_of_pass
+from proofsweep.config.load import Settings
 from proofsweep.domain.text import printable
 from proofsweep.ingest.lines import line_of_pass, markdown_of_pass
+from proofsweep.ingest.one_pass import WatchedFolder
 from proofsweep.ingest.rules import PassReport
-from proofsweep.ingest.watched_folder import WatchedFolder
 from proofsweep.sources.selection import Selection
 from proofsweep.wiring.watching import alert_scope, watched_folder
 from proofsweep_flows.ended_flow import ended_flow

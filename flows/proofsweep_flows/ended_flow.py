@@ -8,9 +8,9 @@ from typing import Any
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 
-from proofsweep.alerts.ends import end_of_flow
+from proofsweep.alerts.facts import end_of_flow
+from proofsweep.config.load import Settings, load_settings
 from proofsweep.config.logs import json_lines
-from proofsweep.config.reading import Settings, load_settings
 from proofsweep.domain.errors import ProofsweepError
 from proofsweep.wiring.catalogs import away_is_outage
 from proofsweep.wiring.stores import path_here

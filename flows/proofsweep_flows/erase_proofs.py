@@ -7,7 +7,7 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
-from proofsweep.config.reading import Settings
+from proofsweep.config.load import Settings
 from proofsweep.domain.errors import UsageError
 from proofsweep.operations.erase import read_proof_list
 from proofsweep.operations.lines import line_of_erasures

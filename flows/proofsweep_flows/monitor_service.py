@@ -6,8 +6,8 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
-from proofsweep.alerts.events import AlertKind
-from proofsweep.config.reading import Settings
+from proofsweep.alerts.rules import AlertKind
+from proofsweep.config.load import Settings
 from proofsweep.operations.lines import line_of_round
 from proofsweep.wiring import watching
 from proofsweep_flows.ended_flow import ended_flow

@@ -5,7 +5,7 @@ from typing import Any
 from prefect import flow
 from prefect.client.schemas.objects import State
 
-from proofsweep.config.reading import Settings
+from proofsweep.config.load import Settings
 from proofsweep.operations.lines import line_of_recovery
 from proofsweep.operations.results import RecoveryRequest
 from proofsweep.wiring import operations

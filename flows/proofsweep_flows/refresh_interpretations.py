@@ -6,7 +6,7 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.states import Completed
 
-from proofsweep.config.reading import Settings
+from proofsweep.config.load import Settings
 from proofsweep.operations.lines import line_of_notes
 from proofsweep.wiring import operations
 from proofsweep_flows.ended_flow import ended_flow

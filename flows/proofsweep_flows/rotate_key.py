@@ -7,7 +7,7 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.states import Completed
 
-from proofsweep.config.reading import Settings
+from proofsweep.config.load import Settings
 from proofsweep.domain.errors import UsageError
 from proofsweep.operations.lines import lines_of_rotation
 from proofsweep.wiring.operations import rotate_key as rotate

@@ -8,13 +8,12 @@ from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from proofsweep.alerts.ends import catalog_is_back, end_of_leg
-from proofsweep.alerts.facts import head_after
-from proofsweep.config.reading import Settings
-from proofsweep.domain.bounds import Bounds
+from proofsweep.alerts.facts import catalog_is_back, end_of_leg, head_after
+from proofsweep.config.load import Settings
 from proofsweep.domain.errors import NothingDue
+from proofsweep.domain.runs import Bounds
 from proofsweep.domain.text import printable
-from proofsweep.queries.describe_run import describe_run
+from proofsweep.queries.status import describe_run
 from proofsweep.sources.selection import Selection
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import claimed_next_leg, run_of_retry

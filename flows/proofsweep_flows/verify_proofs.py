@@ -5,8 +5,8 @@ from typing import Any
 from prefect import flow
 from prefect.client.schemas.objects import State
 
-from proofsweep.alerts.ends import end_of_flow
-from proofsweep.config.reading import Settings
+from proofsweep.alerts.facts import end_of_flow
+from proofsweep.config.load import Settings
 from proofsweep.wiring.operations import masters_of
 from proofsweep.wiring.watching import alert_scope
 from proofsweep_flows.ended_flow import ended_flow

@@ -15,24 +15,27 @@ from proofsweep import __version__
 from proofsweep.domain.errors import NameTaken, ResultsError
 from proofsweep.domain.runs import Plan, shard_of
 from proofsweep.store import layout
-from proofsweep.store.derived_log import Entry
 from proofsweep.store.legs import Legs
 from proofsweep.store.listings import newest_listings
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.pruning import Keep, Prunable, PrunedObject, Pruning, ended_at, old_runs
+from proofsweep.store.objects import REQUESTS_AT_ONCE
+from proofsweep.store.parts import Results, ended_parts, seal_prunings
 from proofsweep.store.prunings import (
+    Keep,
+    Prunable,
+    PrunedObject,
+    Pruning,
     completed_at,
+    ended_at,
+    old_runs,
     pruned_names,
     prunings_of,
     wholly_pruned,
     write_intent,
     write_receipt,
 )
-from proofsweep.store.receipts import ended_parts, seal_prunings
 from proofsweep.store.run_records import RunRecord
 from proofsweep.store.runs import IndexedRuns, RunIndex
-from proofsweep.store.snapshot import Snapshot, legs_in
-from proofsweep.store.store import REQUESTS_AT_ONCE
+from proofsweep.store.snapshot import Entry, Snapshot, legs_in
 from proofsweep.verify.note_leg import complete_snapshot
 
 

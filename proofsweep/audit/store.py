@@ -8,19 +8,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from proofsweep.audit.audit_run import Known, audit_run
-from proofsweep.audit.check_parts import PartAuditor
+from proofsweep.audit.check import Known, PartAuditor, audit_run
 from proofsweep.audit.findings import Audit, Checked, Findings
-from proofsweep.audit.receipt_heads import check_head, read_graph
+from proofsweep.audit.receipts import check_head, read_graph
 from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.operations import operation_of
 from proofsweep.store import layout
-from proofsweep.store.model_operations import operation_of
-from proofsweep.store.newest_rows import reduced
+from proofsweep.store.objects import Store
 from proofsweep.store.operations import Operations
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.receipts import Part, receipted_parts
-from proofsweep.store.snapshot import COLUMNS, Snapshot, legs_in
-from proofsweep.store.store import Store
+from proofsweep.store.parts import Part, Results, receipted_parts
+from proofsweep.store.snapshot import COLUMNS, Snapshot, legs_in, reduced
 from proofsweep.store.tables.registry import written_by
 from proofsweep.verify.note_leg import LegRows
 

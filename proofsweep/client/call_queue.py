@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from proofsweep.client.in_flight import ConcurrencyLimit, UploadLimit
-from proofsweep.client.kept_pace import KeptPace, LaneShare, LaneUse
-from proofsweep.client.lane_member import LaneReport
 from proofsweep.client.lane_model import Sent
 from proofsweep.client.pacer import Pacer
+from proofsweep.client.rate_share import KeptPace, LaneReport, LaneShare, LaneUse
 from proofsweep.domain.exchanges import Call, Exchange, may_be_outage
 
 # All chosen, and checked together in benchmarks/simulation: goodput and the age of slots.

@@ -10,14 +10,12 @@ from urllib.parse import quote
 
 from pydantic import SecretStr, ValidationError
 
-from proofsweep.client.messages import Reply, Request, TakeBody
 from proofsweep.client.session import Session
+from proofsweep.client.transport import Reply, Request, TakeBody
 from proofsweep.domain.errors import CallFailed, UsageError
 from proofsweep.domain.exchanges import Call, Exchange
-from proofsweep.domain.headers import AnswerHeaders
+from proofsweep.domain.headers import IDEMPOTENCY_KEY_LENGTH, AnswerHeaders
 from proofsweep.domain.items import NO_PROOF_IDS, FileFacts
-from proofsweep.domain.lenient import object_of, text_of
-from proofsweep.domain.limits import IDEMPOTENCY_KEY_LENGTH
 from proofsweep.domain.models import (
     EmbeddedAssetResponse,
     EraseProofResponse,
@@ -31,6 +29,8 @@ from proofsweep.domain.models import (
     RotatedKeyResponse,
     UploadResponse,
     VerifyResponse,
+    object_of,
+    text_of,
 )
 from proofsweep.domain.outcomes import Answer
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from proofsweep.config.durable import sync_file
+from proofsweep.config.local_files import sync_file
 from proofsweep.domain.errors import ConfigError
 from proofsweep.domain.text import text_of_file
 

@@ -13,8 +13,16 @@ then only growth that goes through proves a rate. Where they are by chance, thei
 import math
 from dataclasses import replace
 
-from proofsweep.client.lane import TokenBucket
-from proofsweep.client.lane_model import Circumstances, Cycle, CycleRecorder, LaneModel, RateChange, Sent, joined
+from proofsweep.client.lane_model import (
+    Circumstances,
+    Cycle,
+    CycleRecorder,
+    LaneModel,
+    RateChange,
+    Sent,
+    TokenBucket,
+    joined,
+)
 from proofsweep.client.refusals import FIRST_QUIET_SECONDS, ChanceTest, Contention, Refusals, quiet_seconds
 
 # All chosen, and checked together, not one by one, in benchmarks/simulation: goodput and 429s of many lanes. Where a

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TypeVar
 
-from proofsweep.domain.error_codes import meaning_of
 from proofsweep.domain.errors import ServiceError
 from proofsweep.domain.exchanges import Call, Exchange, is_spent_slot, is_transient
+from proofsweep.domain.verdicts import meaning_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

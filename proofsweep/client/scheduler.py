@@ -9,9 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from proofsweep.client.call_queue import CallQueue, Priority, ServiceHealth, Ticket
-from proofsweep.client.kept_pace import LaneShare
-from proofsweep.client.lane_member import LaneReport
 from proofsweep.client.lane_model import RateChange
+from proofsweep.client.rate_share import LaneReport, LaneShare
 from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import RunMustStop

@@ -11,7 +11,6 @@ from pydantic import SecretStr
 
 from proofsweep.client.call_queue import Ticket
 from proofsweep.client.keys import CurrentKey
-from proofsweep.client.messages import Reply, Request
 from proofsweep.client.retry import (
     FreshSlot,
     GiveUp,
@@ -25,7 +24,7 @@ from proofsweep.client.retry import (
 )
 from proofsweep.client.scheduler import Dispatcher
 from proofsweep.client.stop import StopSwitch
-from proofsweep.client.transport import Transport
+from proofsweep.client.transport import Reply, Request, Transport
 from proofsweep.config.logs import Event, log
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, RunMustStop, SlotRefused, SlotSpent, UsageError

@@ -5,14 +5,16 @@ import math
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
+from itertools import chain
 
 import httpcore
 import httpx
 from pydantic import SecretStr
+from pydantic.alias_generators import to_camel
 
 from proofsweep.client.connections import (
     BROKEN_EXCHANGE,
@@ -22,11 +24,90 @@ from proofsweep.client.connections import (
     proxy_for,
     stream_of,
 )
-from proofsweep.client.messages import Reply, Request
-from proofsweep.client.unnamed import unnamed_in
+from proofsweep.domain import models
 from proofsweep.domain.exchanges import Call, Exchange, Failure
 from proofsweep.domain.headers import AnswerHeaders
-from proofsweep.domain.lenient import json_of, object_of, text_of
+from proofsweep.domain.models import Resource, json_of, list_of_objects, object_of, text_of
+from proofsweep.domain.text import printable
+
+TakeBody = Callable[[Iterable[bytes], int | None], None]
+"""Takes a body, whose size the answer may have announced; it need not read it to its end, and bounds it itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    call: Call
+    method: str
+    url: str = field(repr=False)
+    params: Mapping[str, str | int] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    content: bytes | Iterable[bytes] = field(default=b"", repr=False)
+    content_bytes: int = 0  # the exact length of the content, for Content-Length
+    into: TakeBody | None = None  # takes the body of a success; None keeps it in memory
+    # says in a clause why the JSON of a success cannot be used, and the call is repeated; None if it can.
+    flaw: Callable[[object], str | None] = lambda document: "the answer is no JSON" if document is None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    exchange: Exchange
+    # the JSON of the body; None where no JSON was expected, or none came.
+    document: object = field(default=None, repr=False)
+    body_sha256: str = ""  # hex digest of the exact body in memory; empty if it could not be read to its end
+
+
+_MOST_NAMES = 20
+_MOST_LETTERS = 60
+
+
+def _fields(kind: type[Resource]) -> frozenset[str]:
+    return frozenset(map(to_camel, kind.model_fields))
+
+
+_NAMED: Mapping[Call, Mapping[str, frozenset[str]]] = {
+    Call.HEALTH: {"": _fields(models.HealthResponse)},
+    Call.KEYS: {"": _fields(models.PartnerKeysResponse), "keys": _fields(models.KeyRecord)},
+    Call.ROTATE: {"": _fields(models.RotatedKeyResponse)},
+    Call.USAGE: {
+        "": _fields(models.PartnerUsageResponse),
+        "plan": _fields(models.UsagePlan),
+        "days": _fields(models.UsageDay),
+    },
+    Call.PROOFS: {"": _fields(models.ListProofsResponse), "items": _fields(models.ProofSummary)},
+    Call.ERASE: {"": _fields(models.EraseProofResponse)},
+    Call.UPLOADS: {"": _fields(models.UploadResponse)},
+    Call.VERIFY: {
+        "": _fields(models.VerifyResponse),
+        "grade": frozenset({"human", "ai", "unknown", "riskCategory", "rubricVersion"}),
+    },
+}
+"""The fields of each answer that the contract shows whole. Of the others it says that further fields are not shown."""
+
+_ERROR = {"": _fields(models.ApiError)}
+
+
+def unnamed_in(call: Call, document: object, *, is_success: bool) -> tuple[str, ...]:
+    """Return the names of the members that the contract does not name, sorted; inside another one as `grade.mood`.
+
+    Long names are cut, and of many some are left out.
+    """
+    named = _NAMED.get(call, {}) if is_success else _ERROR
+    answer = object_of(document)
+    names = {_short(name) for parent, known in named.items() for name in _unknown(answer, parent, known)}
+    return tuple(sorted(names)[:_MOST_NAMES])
+
+
+def _unknown(answer: Mapping[str, object], parent: str, known: frozenset[str]) -> list[str]:
+    if not parent:
+        return [*(answer.keys() - known)]
+    inner = answer.get(parent)
+    names = set(chain.from_iterable(list_of_objects(inner))) if isinstance(inner, list) else set(object_of(inner))
+    return [f"{parent}.{name}" for name in names - known]
+
+
+def _short(name: str) -> str:
+    return printable(name[:_MOST_LETTERS])[:_MOST_LETTERS]
+
 
 _MOST_BODY_BYTES = 2 * 1024 * 1024  # the largest body kept in memory
 _IDLE_SECONDS = 5.0  # how long an idle connection is kept

@@ -6,7 +6,7 @@ import re
 from urllib.parse import quote, unquote_to_bytes
 
 from proofsweep.domain.errors import CatalogError
-from proofsweep.domain.items import printable
+from proofsweep.domain.items import utf8_text
 
 BUCKET_SCHEMES = frozenset({"s3", "gs", "az", "abfs", "abfss"})
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
@@ -63,7 +63,7 @@ def is_within(location: str, folder: str) -> bool:
 
 def one_line(location: str) -> str:
     """Escape what is not printable in a location, so that a message stays on one line."""
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in printable(location))
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in utf8_text(location))
 
 
 def is_windows(written: str) -> bool:

@@ -1,4 +1,4 @@
-"""The contract's response headers as values (contract, Errors 5-7, Limits, Versioning 3)."""
+"""The contract's version, limits and response headers, each with the section that states it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 
-from proofsweep.domain.lenient import instant_of
+from proofsweep.domain.models import instant_of
 
 # Longest Retry-After that is believed, ten years.
 _MAX_WAIT_SECONDS = 10 * 365 * 86_400
@@ -87,3 +87,20 @@ def _date(value: str | None) -> datetime | None:
         return date.replace(tzinfo=UTC) if date.tzinfo is None else date.astimezone(UTC)
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
+
+
+# Contract, Limits: a verification slot takes 65 MiB, which is 68,157,440 bytes.
+SLOT_BYTES = 65 * 1024 * 1024
+
+# Contract, Limits: the days that GET /partner/usage may be asked for.
+USAGE_DAYS = range(1, 91)
+
+# Contract, Limits: characters of an Idempotency-Key.
+IDEMPOTENCY_KEY_LENGTH = range(16, 129)
+# Contract, Core flow: one keyed POST /uploads and one keyed POST /verify; the slot's form POST has no key.
+CALLS_PER_ITEM = 2
+# Contract, Endpoints 8: an item without a file is preceded by a keyed GET of its asset's URL.
+MOST_CALLS_PER_ITEM = 3
+
+
+CONTRACT_VERSION = "2.4.2"

@@ -1,12 +1,91 @@
-"""Manifest rows and work items: what is known of a file before it is sent."""
+"""Manifest rows and work items: what is known of a file before it is sent, and what is declared of its bytes."""
 
+import base64
+import binascii
 import hashlib
+import json
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
+from typing import Final
 
-from proofsweep.domain.declared import Declared
 from proofsweep.domain.reasons import SOURCE_REASONS, Ineligible, Reason
+
+ALGORITHMS: Final = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512")
+"""The algorithms that are compared, by the names that Python's hashlib gives them, the weakest first."""
+
+_LEAST_IN_KILOBYTES: Final = 65_536  # the smallest file whose size may be declared in kilobytes
+
+_SAME: Final = {"sha": "sha1", "sha2": "sha256"}
+
+
+Row = dict[str, object]  # one row of a table, or some of its cells
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """What a message, a checksum list or a bag says of one file."""
+
+    size_bytes: int | None = None  # None if it says none
+    # in lower-case hex, by algorithm, one of `ALGORITHMS`.
+    digests: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def __bool__(self) -> bool:
+        return self.size_bytes is not None or bool(self.digests)
+
+    @property
+    def strongest(self) -> tuple[str, str] | None:
+        """Return the algorithm and the digest that are compared; None if no digest is declared."""
+        found = [name for name in ALGORITHMS if name in self.digests]
+        return (found[-1], self.digests[found[-1]]) if found else None
+
+    def is_size(self, size_bytes: int) -> bool:
+        """Whether a file of so many bytes has the declared size, in bytes or, as the standard says, in kilobytes."""
+        if self.size_bytes in {None, size_bytes} or size_bytes < _LEAST_IN_KILOBYTES:
+            return self.size_bytes in {None, size_bytes}
+        kilobytes = (size_bytes / unit for unit in (1_000, 1_024))
+        return self.size_bytes in {way(each) for each in kilobytes for way in (math.floor, round, math.ceil)}
+
+    def with_others(self, other: "Declared") -> "Declared":
+        """Return this, and what another list says beyond it."""
+        size_bytes = other.size_bytes if self.size_bytes is None else self.size_bytes
+        return Declared(size_bytes=size_bytes, digests={**other.digests, **self.digests})
+
+
+def algorithm_named(name: str) -> str | None:
+    """Return the algorithm of a name as lists write it, such as `SHA-256`; None if it is not compared."""
+    plain = re.sub(r"[^a-z0-9]", "", name.lower())
+    plain = re.sub(r"^sha2(?=\d{3}$)", "sha", plain)  # OpenSSL's SHA2-256
+    plain = _SAME.get(plain, plain)
+    return plain if plain in ALGORITHMS else None
+
+
+def hex_digest(algorithm: str, written: str) -> str | None:
+    """Return a digest, written in hex or base64, in lower-case hex; None if it is no digest of the algorithm."""
+    length, text = hashlib.new(algorithm, usedforsecurity=False).digest_size, "".join(written.split())
+    if re.fullmatch(rf"[0-9a-fA-F]{{{2 * length}}}", text):
+        return text.lower()
+    try:
+        content = base64.b64decode(text, altchars=b"-_" if set("-_") & set(text) else None, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return content.hex() if len(content) == length else None
+
+
+def declared_json(declared: Declared | None) -> str | None:
+    if not declared:
+        return None
+    size = {} if declared.size_bytes is None else {"size_bytes": declared.size_bytes}
+    return json.dumps({**size, **declared.digests})
+
+
+def declared_from(text: str | None) -> Declared | None:
+    if text is None:
+        return None
+    facts = json.loads(text)
+    return Declared(size_bytes=facts.pop("size_bytes", None), digests=facts)
 
 
 class Mode(StrEnum):
@@ -108,7 +187,7 @@ class WorkItem:
 
 def sidecar_key(sidecar: str | None, version: str | None) -> str | None:
     """Tell the sidecars of an audio apart, and from none: two files may have the same size and time."""
-    return None if sidecar is None else f"{printable(sidecar.rpartition('/')[2])} {version}"
+    return None if sidecar is None else f"{utf8_text(sidecar.rpartition('/')[2])} {version}"
 
 
 PROOF_PREFIX = "proof:"
@@ -127,7 +206,7 @@ def relative_path_of(row: ManifestRow) -> str | None:
     if not row.audio:
         return row.where or None
     is_outside = not row.named_audio or row.named_audio.startswith(("/", PROOF_PREFIX)) or "://" in row.named_audio
-    return None if is_outside else printable(row.named_audio)
+    return None if is_outside else utf8_text(row.named_audio)
 
 
 def modified_of(row: ManifestRow) -> float | None:
@@ -142,7 +221,7 @@ def item_id_of(row: ManifestRow, catalog_name: str) -> str:
     sidecar that comes later, or goes, makes no other item: its location counts only where it tells two rows apart.
     """
     if row.item_id:
-        return printable(row.item_id)
+        return utf8_text(row.item_id)
     names = (catalog_name, row.named_audio, row.named_sidecar if row.is_told_by_sidecar else "")
     return hashlib.sha256(b"\0".join(map(raw_bytes, names))).hexdigest()[:32]
 
@@ -160,7 +239,7 @@ def raw_bytes(location: str) -> bytes:
         return location.encode("utf-8", "replace")
 
 
-def printable(text: str) -> str:
+def utf8_text(text: str) -> str:
     r"""Write any text as valid UTF-8; bytes that are not UTF-8 become \xNN."""
     # Measured: most text is ASCII, and a plan asks 30 times for each row of a delivery.
     return text if text.isascii() else raw_bytes(text).decode("utf-8", "backslashreplace")

@@ -1,10 +1,14 @@
-"""Tags: the further columns of a manifest. Two spellings that differ in case alone are one tag. Pure."""
+"""How a catalog's own words are read: which column is which, where its paths lead, and its tags."""
 
+import codecs
 import json
+import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from proofsweep.domain.errors import UsageError
+from proofsweep.domain.items import ALGORITHMS, algorithm_named
 from proofsweep.domain.text import did_you_mean, printable
 
 
@@ -59,3 +63,164 @@ def known_tag(name: str, known: Iterable[str]) -> str:
         there_are = f"there are {', '.join(map(printable, names))}" if names else "these rows have no tags"
         raise UsageError(f"No row has the tag {printable(name)!r}{did_you_mean(name, names)}; {there_are}.")
     return found
+
+
+NAME, STEM = "{name}", "{stem}"  # of an audio file, in the pattern of its sidecar's name
+ROLES = ("audio", "sidecar", "id")
+"""What a column of a manifest may be; every other one is a tag."""
+
+NO_COLUMN = "none"
+"""Stands for the name of a column: no column is the sidecar, or the id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What a person says of a manifest; by default, its own names say all."""
+
+    columns: Mapping[str, str] = field(default_factory=dict, hash=False)  # the name of the column of a role, or `none`
+    # beginnings of locations, each with the folder or prefix that it stands for.
+    path_maps: tuple[tuple[str, str], ...] = ()
+    encoding: str | None = None
+    sheet: str | None = None  # the sheet of workbooks that is read; None for the first
+    # the line of text, or the row of a sheet, with the names of the columns; None for the first that has them.
+    header_row: int | None = None
+    # which folder of a file, as seen from the root and counted from 1, is the supplier; None for none.
+    supplier_from: int | None = None
+    supplier_tag: str = "supplier"  # the tag that holds the supplier then
+    checksums: tuple[str, ...] = ()  # locations of checksum lists, and `column:NAME:ALGORITHM` for a column of digests
+    sidecars_beside: bool = True  # whether sidecars are looked for beside the audio if there is no column for them
+
+    @property
+    def options(self) -> list[tuple[str, str]]:
+        """Return what was said, as options of the command line and their values."""
+        columns = [("--column", f"{role}={self.columns[role]}") for role in ROLES if role in self.columns]
+        maps = [("--path-map", f"{written}={folder}") for written, folder in self.path_maps]
+        single = {
+            "--encoding": self.encoding,
+            "--sheet": self.sheet,
+            "--header-row": self.header_row,
+            "--supplier-from": self.supplier_from,
+        }
+        lists = [("--checksums", each) for each in self.checksums]
+        given = ((option, str(value)) for option, value in single.items() if value is not None)
+        return [*columns, *maps, *given, *lists]
+
+    @property
+    def checksum_lists(self) -> list[str]:
+        return [each for each in self.checksums if not each.startswith(_COLUMN)]
+
+    @property
+    def checksum_columns(self) -> dict[str, str]:
+        columns = (each.removeprefix(_COLUMN).rpartition(":") for each in self.checksums if each.startswith(_COLUMN))
+        return {name: algorithm for name, _, algorithm in columns}
+
+    def over(self, usual: "Reading") -> "Reading":
+        """Return this reading, and the usual one where this says nothing."""
+        return replace(
+            usual,
+            columns={**usual.columns, **self.columns},
+            path_maps=tuple(dict.fromkeys(self.path_maps + usual.path_maps)),
+            encoding=self.encoding or usual.encoding,
+            sheet=self.sheet or usual.sheet,
+            header_row=self.header_row or usual.header_row,
+            supplier_from=self.supplier_from or usual.supplier_from,
+            checksums=tuple(dict.fromkeys(self.checksums + usual.checksums)),
+        )
+
+    def supplier_tags(self, named_audio: str, known: Iterable[str] = ()) -> Mapping[str, str]:
+        """Return the supplier of a file as a tag, by its name as seen from the root.
+
+        There is none if the file lies outside the root or less deep, or if a column `known` is that tag, in any case.
+        """
+        if self.supplier_from is None:
+            return {}
+        folders = named_audio.split("/")[:-1]
+        number, is_outside = self.supplier_from, named_audio.startswith("/") or "://" in named_audio
+        if is_outside or len(folders) < number or tag_named(self.supplier_tag, known) is not None:
+            return {}
+        return {self.supplier_tag: folders[number - 1]}
+
+    def with_supplier(self, tag_names: Iterable[str]) -> list[str]:
+        names = [*tag_names]
+        is_new = self.supplier_from is not None and tag_named(self.supplier_tag, names) is None
+        return [*names, self.supplier_tag] if is_new else names
+
+
+USUAL_READING = Reading()
+
+
+def columns_of(written: Iterable[str]) -> dict[str, str]:
+    """Read `audio=Dateipfad`, each for one role; UsageError if one names no role or no column, or a role twice."""
+    columns: dict[str, str] = {}
+    for each in written:
+        role, _, name = (part.strip() for part in each.partition("="))
+        is_none = role == ROLES[0] and name == NO_COLUMN
+        if role not in ROLES or not name or is_none or role in columns:
+            raise UsageError(
+                f"--column {each!r}: write ROLE=NAME, once for each role: audio, sidecar or id, and the column's name "
+                "in the manifest (or none: no column is the sidecar, or the id)."
+            )
+        columns[role] = name
+    return columns
+
+
+_COLUMN = "column:"
+
+
+def checksums_of(written: Iterable[str], located: Callable[[str], str] = str) -> tuple[str, ...]:
+    """Read `SHA256SUMS`, `column:md5` and `column:Pruefsumme:sha256`; UsageError if a column has no known algorithm.
+
+    `located` gives the location of a list as it is kept.
+    """
+    checksums = []
+    for each in written:
+        if not each.startswith(_COLUMN):
+            if not each.strip():
+                raise UsageError(f"--checksums {each!r}: write the path of a checksum list, or column:NAME.")
+            checksums.append(located(each))
+            continue
+        name, _, last = (part.strip() for part in each.removeprefix(_COLUMN).rpartition(":"))
+        name, algorithm = (name, algorithm_named(last)) if name else (last, algorithm_named(last))
+        if not name or algorithm is None:
+            raise UsageError(
+                f"--checksums {each!r}: write column:NAME:ALGORITHM, or column:md5 if the column has the algorithm's "
+                f"name; the algorithms are {', '.join(ALGORITHMS)}."
+            )
+        checksums.append(f"{_COLUMN}{name}:{algorithm}")
+    return tuple(checksums)
+
+
+_MAP = re.compile(r"(.*?[^\\/].*?)=(/.*|[A-Za-z][A-Za-z0-9+.-]*://.+)")
+
+
+def path_maps_of(written: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    r"""Read `D:\Musik=/mnt/musik`; UsageError if one does not lead to an absolute path or a bucket URL."""
+    maps = []
+    for each in written:
+        found = _MAP.fullmatch(each)
+        if found is None:
+            raise UsageError(
+                f"--path-map '{each}': write BEGINNING=FOLDER, as in 'D:\\Musik=/mnt/musik': how the manifest's paths "
+                "begin, and the absolute path or bucket URL that this stands for."
+            )
+        maps.append((found[1], found[2]))
+    return tuple(maps)
+
+
+def encoding_named(name: str) -> str:
+    """Return the codec's name of an encoding of text, such as `cp1252` of Windows-1252; UsageError if there is none."""
+    try:
+        codec = codecs.lookup(name.strip()).name
+        "".encode(codec)  # refuses what is no encoding of text, such as base64
+    except (LookupError, ValueError) as error:
+        known = "utf-8, windows-1252, utf-16, mac_roman, cp850, cp1250, cp1251, shift_jis, gb18030"
+        raise UsageError(f"--encoding {name!r}: there is no such encoding of text; write one like {known}.") from error
+    return codec.removesuffix("-sig")
+
+
+def own_pattern(pattern: str) -> str:
+    """Return a pattern by which sidecars differ from other files; raise ValueError for any other."""
+    rest = pattern.replace(NAME, "\0").replace(STEM, "\0")
+    if rest.count("\0") != 1 or rest == "\0" or any(sign in rest for sign in "{}/"):
+        raise ValueError("must be {name} or {stem}, once, with more text and no other placeholder, like {name}.sidecar")
+    return pattern

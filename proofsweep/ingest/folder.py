@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from proofsweep.config.locations import is_within, path_within
 from proofsweep.domain.errors import SourceError
-from proofsweep.domain.items import FileFacts, ManifestRow, Mode, item_id_of, printable, raw_bytes
+from proofsweep.domain.items import FileFacts, ManifestRow, Mode, Row, item_id_of, raw_bytes, utf8_text
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.runs import INGEST
 from proofsweep.ingest.deliveries import IN_BATCH, BatchRow, DeliveredBatch, DeliveredBatches
@@ -40,11 +40,9 @@ from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.preflight import judge_content
 from proofsweep.store.known_rows import newest_answers
-from proofsweep.store.newest_rows import newest_rows
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
-from proofsweep.store.snapshot import Snapshot, missing_legs
-from proofsweep.store.tables.columns import Row
+from proofsweep.store.snapshot import Snapshot, missing_legs, newest_rows
 from proofsweep.store.tables.schemas import SNAPSHOT
 from proofsweep.store.tables.snapshot import ANSWERED
 from proofsweep.verify.note_leg import LegRows
@@ -229,7 +227,7 @@ class Look:
 
 
 def _waiting(file: str | None, why: str, due: datetime | None = None, detail: str | None = None) -> Row:
-    return {"file": printable(file or ""), "why": str(why), "due_at": due, "detail": detail}
+    return {"file": utf8_text(file or ""), "why": str(why), "due_at": due, "detail": detail}
 
 
 def _recent_answer(recent: Mapping[str, PastAnswer], item_id: str, row: ManifestRow) -> PastAnswer | None:

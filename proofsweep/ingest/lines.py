@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 
+from proofsweep.domain.items import Row
 from proofsweep.domain.reasons import remedy_for
 from proofsweep.domain.text import markdown, minute_of, printable
 from proofsweep.ingest.rules import Decision, Disposition, PassReport
-from proofsweep.store.tables.columns import Row
 
 _NAMED_FILES = 20  # on a screen; the table names all
 _WAITING = {

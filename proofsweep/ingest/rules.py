@@ -6,10 +6,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from proofsweep.domain.items import FileFacts, ManifestRow
-from proofsweep.domain.reason_entries import AtFault, Heals
-from proofsweep.domain.reasons import Reason, about
-from proofsweep.store.tables.columns import Row
+from proofsweep.domain.items import FileFacts, ManifestRow, Row
+from proofsweep.domain.reasons import AtFault, Heals, Reason, about
 
 # What the look at a folder knows of a delivery, without reading any audio.
 _AT_LOOK = frozenset(

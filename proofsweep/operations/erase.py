@@ -15,15 +15,14 @@ from pathlib import Path
 from proofsweep.client.client import Partner
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, ResultsError, RunMustStop, UsageError
+from proofsweep.domain.operations import OperationKind
 from proofsweep.domain.text import text_of_file
-from proofsweep.operations.operation_log import KilledOperations, OperationLog
-from proofsweep.operations.operation_work import OperationContext, operation_begun
+from proofsweep.operations.operation import KilledOperations, OperationContext, OperationLog, operation_begun
 from proofsweep.operations.results import Erasure, ProofList, cells_of, counts_of, proof_list
 from proofsweep.queries.connection import opened
 from proofsweep.store.lease import Lease, sole_process
-from proofsweep.store.model_operations import OperationKind
 from proofsweep.store.operations import OperationJournals, Operations
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.parts import Results
 from proofsweep.store.tables import erasures as table
 from proofsweep.store.tables.erasures import GONE
 

@@ -11,16 +11,15 @@ import pyarrow as pa
 
 from proofsweep.client.client import Partner
 from proofsweep.domain.errors import CallFailed
+from proofsweep.domain.items import Row
 from proofsweep.domain.models import ListProofsResponse, ProofSummary
+from proofsweep.domain.operations import OperationKind
 from proofsweep.domain.runs import Plan
 from proofsweep.domain.tags import tag_of
-from proofsweep.operations.operation_log import OperationLog
-from proofsweep.operations.operation_work import OperationContext, OutageGuard, operation_begun
+from proofsweep.operations.operation import OperationContext, OperationLog, OutageGuard, operation_begun
 from proofsweep.operations.results import Inventory
 from proofsweep.queries.connection import answering
-from proofsweep.store.model_operations import OperationKind
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.tables.columns import Row
+from proofsweep.store.parts import Results
 from proofsweep.store.tables.schemas import SCHEMAS
 
 _PAGE = 100  # Proofs of a page: the most that the contract allows

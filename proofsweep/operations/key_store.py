@@ -8,9 +8,9 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from proofsweep.client.keys import drafts_beside, key_block, key_file, settle_drafts, waiting_file, write_draft
-from proofsweep.config.durable import sync_folder
+from proofsweep.config.local_files import sync_folder
 from proofsweep.domain.errors import ConfigError
-from proofsweep.store.key_rotation import SecretBlocks
+from proofsweep.domain.operations import SecretBlocks
 
 _PROBE_BYTES = 4096  # bytes that a test of the folder writes: a disk must have room for a key
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
+from proofsweep.domain.items import Row
+from proofsweep.domain.operations import Rotation
 from proofsweep.domain.text import minute_of
 from proofsweep.operations.results import Erasure, Inventory, NotesRefreshed, Recovered, counts_of
-from proofsweep.store.key_rotation import Rotation
-from proofsweep.store.tables.columns import Row
 
 _PENDING = "Proofs that are pending are never listed."
 _STATES = {

@@ -11,20 +11,20 @@ from proofsweep.client.client import Partner
 from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import CallFailed
 from proofsweep.domain.exchanges import Exchange
+from proofsweep.domain.items import Row
 from proofsweep.domain.models import Interpretation
-from proofsweep.operations.operation_log import OperationLog
-from proofsweep.operations.operation_work import (
+from proofsweep.domain.operations import OperationKind
+from proofsweep.operations.operation import (
     CALLS_AT_ONCE,
     CallBudget,
     OperationContext,
+    OperationLog,
     OutageGuard,
     operation_begun,
 )
 from proofsweep.operations.results import NotesRefreshed
 from proofsweep.queries.connection import opened
-from proofsweep.store.model_operations import OperationKind
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.tables.columns import Row
+from proofsweep.store.parts import Results
 
 _UNAVAILABLE_HOLDS = timedelta(days=7)  # how long an answer `unavailable` is taken for final
 _WANTED = """

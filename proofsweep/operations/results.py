@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from proofsweep.domain.errors import UsageError
+from proofsweep.domain.items import Row
 from proofsweep.domain.text import printable
 from proofsweep.sources.completion_report import restored
-from proofsweep.store.tables.columns import Row
 from proofsweep.store.tables.erasures import GONE
 
 

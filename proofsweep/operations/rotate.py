@@ -35,12 +35,12 @@ from proofsweep.domain.errors import (
 )
 from proofsweep.domain.headers import AnswerHeaders
 from proofsweep.domain.models import KeyRecord, RotatedKeyResponse
+from proofsweep.domain.operations import REPLAY_WINDOW, ListedKey, Rotation, RotationIntent, is_recent, why_conflict
 from proofsweep.operations.key_store import KeyStore
-from proofsweep.operations.operation_log import RotationLog
+from proofsweep.operations.operation import RotationLog
 from proofsweep.store.key_bindings import bind_key
-from proofsweep.store.key_rotation import REPLAY_WINDOW, ListedKey, Rotation, RotationIntent, is_recent, why_conflict
+from proofsweep.store.objects import Store
 from proofsweep.store.rotations import Rotations
-from proofsweep.store.store import Store
 
 _TRIAL_WAITS = (1.0, 2.0, 4.0, 8.0)  # before a refused new key is tried again: a service may need time to know it
 

@@ -9,13 +9,12 @@ from datetime import datetime
 import duckdb
 
 from proofsweep.domain.reasons import plain_words_for
-from proofsweep.queries.attention_list import Kind, kinds_of, shown_name, spellings_of, tag_values
+from proofsweep.queries.attention import Kind, PageChoice, kinds_of, shown_name, spellings_of, tag_values
 from proofsweep.queries.changes import SINCE, compare_since, words_of_cause
-from proofsweep.queries.choice import PageChoice
 from proofsweep.queries.connection import answering
-from proofsweep.queries.run_status import NEED_ATTENTION
+from proofsweep.queries.status import NEED_ATTENTION
 from proofsweep.queries.views import key_of, quoted, value_of_tag
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.parts import Results
 
 _MOST_VALUES = 100  # of a tag in its table
 _MOST_CHANGED = 50  # files that broke, and that were mended

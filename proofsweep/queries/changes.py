@@ -11,7 +11,7 @@ from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.runs import INGEST, Plan
 from proofsweep.queries.connection import answering
 from proofsweep.queries.views import quoted
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
 
 CHANGES_IN_ORDER = ("broken", "fixed", "changed", "new", "gone")

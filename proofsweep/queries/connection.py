@@ -14,10 +14,8 @@ import duckdb
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import Plan
-from proofsweep.queries.store_files import STORE_SCHEME, StoreFiles, read_by_us
-from proofsweep.queries.tables import create_tables
-from proofsweep.queries.views import View, quoted, read_by, views
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.queries.views import STORE_SCHEME, StoreFiles, View, create_tables, quoted, read_by, read_by_us, views
+from proofsweep.store.parts import Results
 from proofsweep.store.tables.registry import written_by
 
 _SETTINGS = (

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import duckdb
 
+from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.connection import tables_of
 from proofsweep.queries.views import quoted
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.tables.columns import Row
+from proofsweep.store.parts import Results
 
 _POINTS = 120  # of a line
 _MOST_ROWS = 10

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import INGEST
-from proofsweep.queries.tables import (
+from proofsweep.queries.views import (
     ANSWERS_VIEW,
     COMPARISONS_VIEW,
     GONE_FILES,
@@ -14,17 +14,18 @@ from proofsweep.queries.tables import (
     PARTS,
     RUN_DATE,
     VERDICTS_FILES,
+    View,
     advice_views,
     empty_table,
     files_in,
     glob_of,
     items_in,
     newest_per_item,
+    quoted,
 )
-from proofsweep.queries.views import View, quoted
 from proofsweep.store.layout import run_folder
 from proofsweep.store.listings import GONE
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.parts import Results
 from proofsweep.store.tables import schemas
 from proofsweep.store.tables.schemas import SCHEMAS
 

@@ -1,6 +1,6 @@
-# ruff: noqa: S608 - the SQL is made of our own names and of quoted text
-"""Search the tables of a results store, in all environments: for an item, for one call, or for a proof."""
+"""Search a results store, in all environments: for an item by what people know of it, for one call, or for a proof."""
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,19 +12,102 @@ import duckdb
 
 from proofsweep.config.locations import path_of
 from proofsweep.domain.errors import CatalogError, ResultsError
-from proofsweep.domain.items import PROOF_PREFIX, WorkItem
+from proofsweep.domain.items import PROOF_PREFIX, Row, WorkItem
+from proofsweep.domain.operations import Operation
 from proofsweep.domain.runs import Plan, shard_of
 from proofsweep.domain.text import printable
 from proofsweep.queries.connection import tables_of
-from proofsweep.queries.likely_items import LikelyItems, likely_items
 from proofsweep.queries.views import quoted
-from proofsweep.store.model_operations import Operation
 from proofsweep.store.operations import Operations
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.tables.columns import Row
+from proofsweep.store.parts import Results
 from proofsweep.store.tables.erasures import GONE
 from proofsweep.store.tables.registry import TABLES
 from proofsweep.store.tables.schemas import SCHEMAS
+
+# ruff: noqa: S608 - the SQL is made of our own conditions; what a person gave is a parameter
+
+
+MOST_LISTED = 20
+
+_CODE = "replace(replace(strip_accents(lower({})), '-', ''), ' ', '')"
+_TEXT = "strip_accents(lower({}))"
+_NAME = "split_part(audio, '/', -1)"
+
+
+def _in_a_tag(form: str, fits: str) -> str:
+    """Compare each value of the tags; their whole text first, which is far quicker than to take it apart."""
+    wanted, value = form.format("$wanted"), form.format("value")
+    is_likely = f"contains({form.format('tags')}, {form.format('$as_json')}) AND {wanted} <> ''"
+    values = "json_extract_string(tags, '$.*')"
+    return f"{is_likely} AND len(list_filter({values}, lambda value: {fits.format(value, wanted)})) > 0"
+
+
+_EXACT = "audio = $location OR $wanted IN (item_id, verify_request_id)"
+_CONDITIONS = (
+    _EXACT,
+    "ends_with(audio, '/' || $wanted)",
+    _in_a_tag(_CODE, "{} = {}"),
+    f"contains({_TEXT.format(_NAME)}, {_TEXT.format('$wanted')})",
+    _in_a_tag(_TEXT, "contains({}, {})"),
+)
+"""What fits better comes first: an exact name, an end of a location, a tag's value, a part of a name or of a value."""
+
+_FIRST = f"""
+    SELECT *, count(*) OVER () AS items
+    FROM (
+        SELECT item_id, coalesce(relative_path, audio) AS file, outcome, verdict, reason, tags, run_id
+        FROM (
+            SELECT
+                item_id, relative_path, audio, outcome, verdict, reason, tags, run_id, verify_request_id, epoch,
+                finished_at
+            FROM store.newest
+            UNION ALL BY NAME
+            SELECT
+                item_id, relative_path, coalesce(try(decode(audio)), audio::VARCHAR) AS audio, 'not sent' AS outcome,
+                reason, tags, run_id, -1 AS epoch
+            FROM store.listing
+        )
+        WHERE run_id >= $oldest AND ({{condition}})
+        QUALIFY row_number() OVER (PARTITION BY item_id ORDER BY epoch DESC, finished_at DESC) = 1
+    )
+    ORDER BY file, item_id
+    LIMIT {MOST_LISTED}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class LikelyItems:
+    """The items that fit what a person gave, best of all that the store has; several fit equally well."""
+
+    items: int = 0
+    rows: Sequence[
+        Row
+    ] = ()  # the first ones by their files, with item_id, file, outcome, verdict, reason, tags and run_id
+
+    @property
+    def only(self) -> str | None:
+        return str(self.rows[0]["item_id"]) if self.items == 1 else None
+
+
+def likely_items(connection: duckdb.DuckDBPyConnection, wanted: str, location: str, oldest: str = "") -> LikelyItems:
+    """Search all environments for answered and for listed items; `location` is what was given, read as a location.
+
+    Codes and titles are compared without case, accents, spaces and hyphens. Of several items with the very location,
+    as two catalogs may have, the newest is meant. `oldest` leaves out runs whose IDs sort before it.
+    """
+    as_json = json.dumps(wanted, ensure_ascii=False)[1:-1]
+    known = {"wanted": wanted, "location": location, "oldest": oldest, "as_json": as_json}
+    for condition in _CONDITIONS if wanted.strip() else ():
+        used = {name: value for name, value in known.items() if f"${name}" in condition or name == "oldest"}
+        found = connection.sql(_FIRST.format(condition=condition), params=used).to_arrow_table().to_pylist()
+        if found and condition is _EXACT:
+            return LikelyItems(1, [max(found, key=lambda row: str(row["run_id"]))])
+        if found:
+            return LikelyItems(found[0]["items"], found)
+    return LikelyItems()
+
+
+# ruff: noqa: S608 - the SQL is made of our own names and of quoted text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,13 +8,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.items import Row
 from proofsweep.domain.outcomes import OUTCOMES
 from proofsweep.domain.runs import Plan, shard_of
 from proofsweep.queries.connection import answering
-from proofsweep.queries.meant_run import environment_in
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.queries.runs import environment_in
+from proofsweep.store.parts import Results
 from proofsweep.store.prunings import prunings_of
-from proofsweep.store.tables.columns import Row
 
 _CURRENT = """
     SELECT {columns}, coalesce(run_id, listed_run_id) AS of_run

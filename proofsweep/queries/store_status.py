@@ -8,8 +8,8 @@ from typing import Any
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.runs import new_run_id
 from proofsweep.queries.connection import answering
-from proofsweep.queries.describe_run import open_legs
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.queries.status import open_legs
+from proofsweep.store.parts import Results
 from proofsweep.store.probes import newest_quota
 from proofsweep.store.progress import OpenLeg
 from proofsweep.store.run_records import LegRecord, RunRecord

@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from markupsafe import Markup
 
 from proofsweep.domain.errors import missing_extra
+from proofsweep.domain.items import Row
 from proofsweep.domain.text import printable
 from proofsweep.reports.nights import NightResult
-from proofsweep.store.tables.columns import Row
 
 try:
     import altair as alt

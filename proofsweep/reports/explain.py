@@ -5,19 +5,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from proofsweep import __version__
-from proofsweep.domain.contract import CONTRACT_VERSION
 from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.headers import CONTRACT_VERSION
+from proofsweep.domain.items import Row
+from proofsweep.domain.operations import Operation
 from proofsweep.domain.reasons import advice_for_outcome
 from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.domain.text import minute_of
 from proofsweep.domain.verdicts import Verdict
-from proofsweep.queries.likely_items import LikelyItems
-from proofsweep.queries.search import Occurrence, Search, searching
+from proofsweep.queries.search import LikelyItems, Occurrence, Search, searching
 from proofsweep.reports.support_packet import SupportPacket, answer_of
-from proofsweep.store.model_operations import Operation
 from proofsweep.store.operations import Operations
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.tables.columns import Row
+from proofsweep.store.parts import Results
 from proofsweep.store.tables.registry import TABLES
 from proofsweep.store.tables.verdicts import words_of_outcome
 

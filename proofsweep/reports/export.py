@@ -15,8 +15,7 @@ from proofsweep.domain.tags import key_of_value, known_tag, tag_named, tag_of, t
 from proofsweep.domain.text import printable
 from proofsweep.queries.selected_rows import SelectedRows
 from proofsweep.reports.letters import LetterTexts, letter_texts, name_for_supplier, tells_supplier, told_reason
-from proofsweep.reports.report_formats import CompletionReport, GroupedRows, ReportRow, write_csv
-from proofsweep.reports.report_workbook import write_xlsx
+from proofsweep.reports.sheets import CompletionReport, GroupedRows, ReportRow, write_csv, write_xlsx
 from proofsweep.sources.completion_report import CELLS, own_cells, own_header
 
 LETTER = "letter"

@@ -12,12 +12,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from proofsweep.config.locations import path_of
 from proofsweep.domain.errors import ConfigError
-from proofsweep.domain.items import PROOF_PREFIX
+from proofsweep.domain.items import PROOF_PREFIX, Row
 from proofsweep.domain.reasons import REASONS, Reason, about
 from proofsweep.domain.tags import tag_of
 from proofsweep.domain.text import did_you_mean, printable, text_of_file
 from proofsweep.domain.verdicts import Verdict
-from proofsweep.store.tables.columns import Row
 
 TOLD_OUTCOMES = ("rejected", "ineligible")  # a file that failed at the service is none of a supplier's
 _PLACEHOLDERS = ("supplier", "problems")

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from proofsweep.domain.outcomes import OUTCOMES
-from proofsweep.queries.describe_run import newest_runs
-from proofsweep.queries.run_status import RunStatus
+from proofsweep.queries.status import RunStatus, newest_runs
 from proofsweep.reports.run import ending_of
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.parts import Results
 
 MOST_NIGHTS = 31  # of a trend
 

@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 from proofsweep.domain.exchanges import Call
+from proofsweep.domain.items import Row
+from proofsweep.domain.operations import Operation
 from proofsweep.domain.runs import Plan
 from proofsweep.domain.text import printable
-from proofsweep.store.model_operations import Operation
-from proofsweep.store.tables.columns import Row
 
 _MOST_CALLS = 10
 _FAILURES = {"timeout": "no answer in time", "connection": "connection broken", "bad_answer": "unusable answer"}

@@ -1,4 +1,4 @@
-"""What every kind of catalog is: rows to be read again and again, a name and a digest; a part of one; and its rows."""
+"""What every kind of catalog is: rows that can be read again, a name and a digest; and its rows with their facts."""
 
 import os
 import posixpath
@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from types import MappingProxyType
@@ -13,11 +14,43 @@ from typing import Protocol
 
 from proofsweep.config.locations import is_bucket, path_within, resolved_location
 from proofsweep.domain.errors import SourceError
-from proofsweep.domain.items import FileFacts, ManifestRow, Unlisted, printable
+from proofsweep.domain.items import FileFacts, ManifestRow, Unlisted, utf8_text
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.delivery_counts import DeliveryCounts
-from proofsweep.sources.local_files import FOLDERS_KEPT
+from proofsweep.sources.local import FOLDERS_KEPT
 from proofsweep.sources.names import LeftOut
+
+
+@dataclass(slots=True, kw_only=True)
+class DeliveryCounts:
+    batches: int = 0
+    releases: int = 0
+    senders: int = 0  # of messages that can be read
+    files: int = 0  # that messages name as audio of recordings
+    missing: int = 0  # named files, and messages that a manifest names, that are not there
+    unnamed: int = 0  # audio of releases that no message names
+    unreadable: int = 0
+    without_files: int = 0  # messages that name no audio: updates of metadata alone, and those that withdraw a release
+
+    @property
+    def in_words(self) -> str:
+        """Return what was found and what is wrong with it in one line, without what there is none of."""
+        found = f"{_counted(self.batches, 'batch', 'batches')}, {_counted(self.releases, 'release')}"
+        found = f"{found} of {_counted(self.senders, 'sender')}, {_counted(self.files, 'file')}"
+        return "; ".join([found, *self._findings()])
+
+    def _findings(self) -> Iterator[str]:
+        if self.missing:
+            yield f"{_counted(self.missing, 'named file')} {'is' if self.missing == 1 else 'are'} not there"
+        if self.unnamed:
+            yield f"{_counted(self.unnamed, 'file')} no message names"
+        if self.unreadable:
+            yield f"{_counted(self.unreadable, 'message')} cannot be read"
+        if self.without_files:
+            yield f"{_counted(self.without_files, 'message')} without files"
+
+
+def _counted(count: int, one: str, more: str = "") -> str:
+    return f"{count:,} {one if count == 1 else more or f'{one}s'}"
 
 
 class Cause(StrEnum):
@@ -84,7 +117,7 @@ class CatalogBase:
         """Take a catalog's folder as it was written; by default that is the root, and the root's last part the name."""
         self.root = resolved_location(folder if root is None else root)
         self.boundary = self.root if is_confined else None  # what lies outside must not be named
-        self.name = printable(name or posixpath.basename(self.root) or self.root)
+        self.name = utf8_text(name or posixpath.basename(self.root) or self.root)
         self._folder = folder
         self._real_folder: Callable[[str], str] = lru_cache(FOLDERS_KEPT)(os.path.realpath)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from proofsweep.config.locations import hint_for, is_bucket, is_windows, one_line, path_of, without_secrets
 from proofsweep.domain.errors import CatalogError
-from proofsweep.domain.items import NO_PROOF_IDS, printable, proof_id_of
+from proofsweep.domain.items import NO_PROOF_IDS, proof_id_of, utf8_text
 from proofsweep.sources.catalog import CatalogBase
 from proofsweep.sources.names import caseless
 
@@ -90,7 +90,7 @@ class CellLocations:
     def _as_written(self, cell: str, folder: str) -> tuple[str, str | None]:
         proof_id = proof_id_of(cell)
         if proof_id is not None:
-            is_one = proof_id.strip() and proof_id not in NO_PROOF_IDS and printable(proof_id) == proof_id
+            is_one = proof_id.strip() and proof_id not in NO_PROOF_IDS and utf8_text(proof_id) == proof_id
             return cell, None if is_one else "this is no proof ID."
         try:
             return self._base.without_dots(path_of(cell, folder)), None

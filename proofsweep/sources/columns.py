@@ -8,9 +8,8 @@ from datetime import datetime, time
 from decimal import Decimal
 from math import isfinite, isnan
 
-from proofsweep.domain.declared import hex_digest
-from proofsweep.domain.reading import NO_COLUMN, USUAL_READING, Reading
-from proofsweep.domain.tags import key_of_tag
+from proofsweep.domain.items import hex_digest
+from proofsweep.domain.tags import NO_COLUMN, USUAL_READING, Reading, key_of_tag
 from proofsweep.sources.completion_report import RUN_COLUMN, own_columns, restored
 
 _NAMES = {"audio": ("audio", "path", "proof_id"), "sidecar": ("sidecar",), "id": ("id",)}

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from proofsweep.config.locations import is_bucket, is_within
 from proofsweep.domain.items import FileFacts
-from proofsweep.sources.local_files import LocalFiles, outside_catalog
+from proofsweep.sources.local import LocalFiles, outside_catalog
 from proofsweep.sources.names import USUAL_RULE, ListingRule
 from proofsweep.sources.source import Folder, OpenFile, Source
 
 if TYPE_CHECKING:
-    from proofsweep.sources.bucket_files import BucketFiles
+    from proofsweep.sources.bucket import BucketFiles
 
 
 class Files:
@@ -58,7 +58,7 @@ class Files:
 
     @property
     def buckets(self) -> "BucketFiles":
-        from proofsweep.sources.bucket_files import BucketFiles  # noqa: PLC0415 - only for buckets, which few have
+        from proofsweep.sources.bucket import BucketFiles  # noqa: PLC0415 - only for buckets, which few have
 
         with self._lock:
             if self._buckets is None:

@@ -12,19 +12,16 @@ from tempfile import TemporaryFile
 
 from proofsweep.config.locations import one_line, path_within
 from proofsweep.domain.errors import CatalogError, EmptyCatalog, SourceError
-from proofsweep.domain.items import FileFacts, ManifestRow, Mode, printable, raw_bytes
-from proofsweep.domain.reading import USUAL_READING, Reading
+from proofsweep.domain.items import FileFacts, ManifestRow, Mode, raw_bytes, utf8_text
 from proofsweep.domain.reasons import Reason
+from proofsweep.domain.tags import USUAL_READING, Reading
 from proofsweep.sources.audio import is_audio, open_audio
-from proofsweep.sources.catalog import UNFINISHED, CatalogBase, Cause, Ignored, row_with_facts
-from proofsweep.sources.checksums import Checksums
-from proofsweep.sources.deliveries import Deliveries
-from proofsweep.sources.delivery_counts import DeliveryCounts
+from proofsweep.sources.catalog import UNFINISHED, CatalogBase, Cause, DeliveryCounts, Ignored, row_with_facts
+from proofsweep.sources.checksums import Checksums, is_list_name
+from proofsweep.sources.ddex_delivery import NOTHING_NAMED, TAG_NAMES, Deliveries, NamedFiles
+from proofsweep.sources.ddex_files import Batch, has_message
+from proofsweep.sources.ddex_message import MessageSpool
 from proofsweep.sources.files import Files
-from proofsweep.sources.lists import is_list_name
-from proofsweep.sources.message_files import Batch, has_message
-from proofsweep.sources.messages import MessageSpool
-from proofsweep.sources.named_files import NOTHING_NAMED, TAG_NAMES, NamedFiles
 from proofsweep.sources.names import is_audio_name
 from proofsweep.sources.pairing import SidecarNames, Sidecars
 from proofsweep.sources.preflight import judge_content
@@ -60,7 +57,7 @@ class FolderScan:
         """
         self._base = base or CatalogBase(path)
         self.name, self.root = self._base.name, self._base.boundary
-        self.location = printable(message or path)
+        self.location = utf8_text(message or path)
         self._message = message
         self.ignored = Ignored()
         self._path = path

@@ -8,18 +8,18 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proofsweep.config.durable import make_folder, sync_file, sync_folder
+from proofsweep.config.local_files import make_folder, sync_file, sync_folder
 from proofsweep.config.locations import is_bucket
 from proofsweep.domain.errors import NameTaken, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
 from proofsweep.sources.audio import PIECE_BYTES
 from proofsweep.sources.files import Files
-from proofsweep.sources.local_files import LocalFiles
+from proofsweep.sources.local import LocalFiles
 from proofsweep.sources.source import OpenFile
 
 if TYPE_CHECKING:
-    from proofsweep.sources.bucket_files import BucketFiles
+    from proofsweep.sources.bucket import BucketFiles
 
 _ASIDE = ".proofsweep-moving-"  # Begins the name of a hidden folder, into which a file is renamed before it is deleted
 _DRAFT = ".proofsweep-draft-"

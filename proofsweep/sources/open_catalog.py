@@ -20,21 +20,20 @@ from proofsweep.config.locations import (
     shown,
 )
 from proofsweep.domain.errors import CatalogError, EmptyCatalog, SourceError
-from proofsweep.domain.items import printable
-from proofsweep.domain.reading import USUAL_READING, Reading
+from proofsweep.domain.items import utf8_text
+from proofsweep.domain.tags import USUAL_READING, Reading
 from proofsweep.sources.audio import is_audio
 from proofsweep.sources.catalog import Catalog, CatalogBase
+from proofsweep.sources.ddex_files import is_xml_name, refuse_other_xml
 from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
-from proofsweep.sources.manifest_formats import is_manifest_name
-from proofsweep.sources.manifests import Manifests
-from proofsweep.sources.message_files import is_xml_name, refuse_other_xml
+from proofsweep.sources.manifest import Manifests
 from proofsweep.sources.names import USUAL_RULE, ListingRule, is_audio_name
-from proofsweep.sources.other_files import HEADER_BYTES, is_list, words_for
 from proofsweep.sources.pairing import SidecarNames
+from proofsweep.sources.readers import HEADER_BYTES, is_list, is_manifest_name, words_for
 
 if TYPE_CHECKING:
-    from proofsweep.sources.bucket_files import BucketFiles
+    from proofsweep.sources.bucket import BucketFiles
 
 
 _OPEN_IN_EXCEL = "~$"  # begins the name of a file that Excel keeps beside a workbook while it is open
@@ -57,11 +56,11 @@ def _found_at(path: str, location: str, files: Files) -> tuple[str, Sequence[str
         kind, what = CatalogError, f"file or folder{hint_for(location)}"
         if is_bucket(path):
             kind, what = EmptyCatalog, "object, and none below it"
-        raise kind(f"{shown(location, path)}: there is no such {what}", catalog=printable(path.rstrip("/")))
+        raise kind(f"{shown(location, path)}: there is no such {what}", catalog=utf8_text(path.rstrip("/")))
     folder, paths = matches_of(path, files.buckets) if is_bucket(path) else _local_matches(path)
     paths = [each for each in paths if not posixpath.basename(each).startswith(_OPEN_IN_EXCEL)]
     if not paths:
-        raise CatalogError(f"{one_line(path)}: no manifest matches", catalog=printable(path))
+        raise CatalogError(f"{one_line(path)}: no manifest matches", catalog=utf8_text(path))
     return folder, paths, None
 
 
@@ -93,7 +92,7 @@ def _is_folder(path: str, files: Files) -> bool:
         os.scandir(path).close()
     except OSError as error:
         why = f"the folder cannot be read: {error.strerror}"
-        raise CatalogError(f"{one_line(path)}: {why}", catalog=printable(path)) from error
+        raise CatalogError(f"{one_line(path)}: {why}", catalog=utf8_text(path)) from error
     return True
 
 
@@ -139,12 +138,12 @@ def _must_be_manifest(path: str, files: Files) -> None:
     try:
         file = files.open(path)
         if file is None:
-            raise CatalogError(f"{one_line(path)}: the link leads to nothing", catalog=printable(path))
+            raise CatalogError(f"{one_line(path)}: the link leads to nothing", catalog=utf8_text(path))
         with file:
             is_one_file = is_audio_name(path) or is_audio(file)
             start = file.read_at(0, HEADER_BYTES)
     except SourceError as error:
-        raise CatalogError(f"{one_line(path)}: no catalog. {error.message}", catalog=printable(path)) from error
+        raise CatalogError(f"{one_line(path)}: no catalog. {error.message}", catalog=utf8_text(path)) from error
     if is_manifest_name(path) and is_list(start, path):
         return
     if is_one_file:
@@ -176,12 +175,12 @@ def open_catalog(
     path = CatalogBase(here).without_dots(path_of(location, here))
     root = None if root is None else path_of(root, here)
     if root is not None and not is_bucket(root) and not posixpath.isdir(root):
-        raise CatalogError(f"{one_line(root)}: the catalog's root is no folder", catalog=printable(path))
+        raise CatalogError(f"{one_line(root)}: the catalog's root is no folder", catalog=utf8_text(path))
     files = Files(rule=rule)
     try:
         folder, paths, message = _found_at(path, location, files)
     except SourceError as error:
-        raise CatalogError(f"{one_line(path)}: {error.message}", catalog=printable(path)) from error
+        raise CatalogError(f"{one_line(path)}: {error.message}", catalog=utf8_text(path)) from error
     for each in paths:
         _must_be_manifest(each, files)
     home = _folder_of_files(folder, reading) if paths else folder

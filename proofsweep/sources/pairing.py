@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from proofsweep.domain.reading import NAME, STEM
+from proofsweep.domain.tags import NAME, STEM
 from proofsweep.sources.names import caseless, composed
 
 _FORMS = (str, composed, caseless)

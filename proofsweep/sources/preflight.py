@@ -7,18 +7,18 @@ one that cannot be sent becomes ineligible, with its reason.
 import json
 from dataclasses import dataclass
 
-from proofsweep.domain.declared import Declared
+from proofsweep.domain.headers import SLOT_BYTES
 from proofsweep.domain.items import (
+    Declared,
     FileFacts,
     ManifestRow,
     Mode,
     Unlisted,
     WorkItem,
     item_id_of,
-    printable,
     relative_path_of,
+    utf8_text,
 )
-from proofsweep.domain.limits import SLOT_BYTES
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.formats import AudioFormat
 
@@ -48,7 +48,7 @@ class SizeLimits:
 
 def work_item_of(row: ManifestRow, catalog_name: str, limits: SizeLimits) -> WorkItem:
     """Turn a manifest row into a work item, eligible or not."""
-    tags = {printable(name): printable(value) for name, value in row.tags.items()}
+    tags = {utf8_text(name): utf8_text(value) for name, value in row.tags.items()}
     return WorkItem(
         manifest_row=row.number,
         item_id=item_id_of(row, catalog_name),
@@ -74,7 +74,7 @@ def judge_listing(row: ManifestRow, limits: SizeLimits) -> Ineligible | None:
     if row.audio_facts is None:
         return Ineligible(Reason.MISSING_AUDIO, "There is no audio at this location.")
     if row.contested_sidecar is not None:
-        claimed = f"Several audio files claim the sidecar {printable(row.contested_sidecar)}"
+        claimed = f"Several audio files claim the sidecar {utf8_text(row.contested_sidecar)}"
         return Ineligible(Reason.AMBIGUOUS_SIDECAR, f"{claimed}: name it after its audio's full name.")
     if row.sidecar is not None and not limits.is_sidecar_field_known:
         return Ineligible(

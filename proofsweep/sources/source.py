@@ -1,4 +1,4 @@
-"""The port to a catalog's files, in a folder tree or in a bucket."""
+"""The port to a catalog's files, in a folder tree or in a bucket, and what their names say."""
 
 import io
 import os

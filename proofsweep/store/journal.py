@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from proofsweep.domain.errors import NameTaken
+from proofsweep.domain.items import Row
 from proofsweep.store import layout
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.tables.columns import Row
+from proofsweep.store.parts import Results
 from proofsweep.store.tables.schemas import SCHEMAS
 
 # A killed process loses the work of at most so long.

@@ -4,7 +4,7 @@ import json
 
 from proofsweep.domain.errors import NameTaken, ResultsError
 from proofsweep.store import layout
-from proofsweep.store.store import Store
+from proofsweep.store.objects import Store
 
 
 def bind_key(store: Store, fingerprint: str, base_url: str) -> None:

@@ -13,17 +13,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from proofsweep.domain.errors import ResultsError
-from proofsweep.domain.items import sidecar_key
+from proofsweep.domain.items import Row, sidecar_key
 from proofsweep.domain.runs import Plan, shard_of
 from proofsweep.store import layout
 from proofsweep.store.journal import Segments
 from proofsweep.store.legs import Legs
-from proofsweep.store.newest_rows import merged
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.parts import Results
 from proofsweep.store.run_records import RunRecord
 from proofsweep.store.runs import RunIndex
-from proofsweep.store.snapshot import COLUMNS, Snapshot, SnapshotFile, files_of, legs_in
-from proofsweep.store.tables.columns import Row
+from proofsweep.store.snapshot import COLUMNS, Snapshot, SnapshotFile, files_of, legs_in, merged
 from proofsweep.store.tables.snapshot import ANSWERED
 
 

@@ -19,14 +19,12 @@ from pathlib import Path
 
 from proofsweep.config.threads import background_thread
 from proofsweep.domain.errors import NameTaken, ResultsError, RunIsActive
+from proofsweep.domain.items import Row
 from proofsweep.domain.runs import HEARTBEAT_SECONDS, STALE_SECONDS, Claim, ClockReading, is_fresh
 from proofsweep.store import layout
-from proofsweep.store.folder_store import hold, is_let_go, let_go
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.objects import hold, is_let_go, json_bytes, let_go
+from proofsweep.store.parts import Results, has_claim, last_leg, receipt_of
 from proofsweep.store.progress import LegProgress
-from proofsweep.store.receipts import has_claim, last_leg, receipt_of
-from proofsweep.store.store import json_bytes
-from proofsweep.store.tables.columns import Row
 
 _CLAIM_FIELDS = frozenset(field.name for field in fields(Claim))
 

@@ -10,15 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from proofsweep.domain.items import WorkItem
+from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.runs import INGEST
 from proofsweep.store import layout
 from proofsweep.store.known_rows import HashedItems
-from proofsweep.store.plans_and_parts import Results, parquet_of
+from proofsweep.store.parts import Results, parquet_of
 from proofsweep.store.run_records import RunRecord
 from proofsweep.store.runs import RunIndex
 from proofsweep.store.tables import planned_items, schemas
-from proofsweep.store.tables.columns import Row
 
 # Items in one object.
 _OBJECT_ROWS = 100_000

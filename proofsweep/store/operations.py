@@ -1,4 +1,4 @@
-"""The objects of operations: an intent before the first call, a journal, parts of tables, a receipt at the end."""
+"""Operations: uses of the partner's other endpoints. An intent before the first call, a journal, parts, a receipt."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,13 +8,13 @@ from itertools import count
 import pyarrow.compute as pc
 
 from proofsweep.domain.errors import NameTaken
+from proofsweep.domain.items import Row
+from proofsweep.domain.operations import Operation, operation_of
 from proofsweep.store import layout
 from proofsweep.store.lease import Lease
-from proofsweep.store.model_operations import Operation, operation_of
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.receipts import Part, link_to, newest_receipts
-from proofsweep.store.store import Store, damaged, json_bytes, read_object
-from proofsweep.store.tables.columns import Column, Row, with_instants
+from proofsweep.store.objects import Store, damaged, json_bytes, read_object
+from proofsweep.store.parts import Part, Results, link_to, newest_receipts
+from proofsweep.store.tables.columns import Column, with_instants
 from proofsweep.store.tables.registry import written_by
 
 _BUSY = "Another process works on this operation: {holder}."

@@ -12,7 +12,7 @@ from proofsweep.domain.items import PROOF_PREFIX, Mode
 from proofsweep.domain.runs import Plan
 from proofsweep.store.known_rows import HashedItems, known_rows
 from proofsweep.store.layout import plan_name
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.parts import Results
 from proofsweep.store.tables.schemas import SCHEMAS
 
 # Of each mode so many of the smallest and of the largest are kept.

@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 
 from proofsweep.domain.errors import NameTaken, ResultsError
 from proofsweep.domain.exchanges import Call
+from proofsweep.domain.items import Row
 from proofsweep.store import layout
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.store import REQUESTS_AT_ONCE
-from proofsweep.store.tables.columns import Row
+from proofsweep.store.objects import REQUESTS_AT_ONCE
+from proofsweep.store.parts import Results
 
 _TABLE = "probes"
 _KEY = ["operation_id", "call"]

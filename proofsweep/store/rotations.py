@@ -6,12 +6,12 @@ from dataclasses import asdict
 from datetime import date
 
 from proofsweep.domain.errors import NameTaken, ResultsError
+from proofsweep.domain.items import Row
+from proofsweep.domain.operations import Rotation, RotationIntent
 from proofsweep.store import layout
-from proofsweep.store.key_rotation import Rotation, RotationIntent
+from proofsweep.store.objects import json_bytes
 from proofsweep.store.operations import Operations
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.store import json_bytes
-from proofsweep.store.tables.columns import Row
+from proofsweep.store.parts import Results
 
 _TABLE = "rotations"
 

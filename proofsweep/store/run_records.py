@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from proofsweep.domain.endings import ending_of
+from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
-from proofsweep.store.tables.columns import Row
 
 # What readers need of a receipt; its parts and digests stay in the receipt alone.
 RECEIPT_MEMBERS = ("ended_by", "counts", "why", "quota_reset", "cpu_seconds", "duplicates")

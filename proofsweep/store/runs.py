@@ -14,14 +14,13 @@ from typing import Any
 from proofsweep.config.locations import resolved_location
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import Plan
-from proofsweep.store.derived_log import DerivedLog, Entry
 from proofsweep.store.layout import INDEX_FOLDER
 from proofsweep.store.legs import Legs
-from proofsweep.store.plans_and_parts import Results, plan_of
+from proofsweep.store.objects import REQUESTS_AT_ONCE
+from proofsweep.store.parts import Results, has_claim, plan_of
 from proofsweep.store.prunings import wholly_pruned
-from proofsweep.store.receipts import has_claim
 from proofsweep.store.run_records import RECEIPT_MEMBERS, LegRecord, RunRecord, epoch_at
-from proofsweep.store.store import REQUESTS_AT_ONCE
+from proofsweep.store.snapshot import DerivedLog, Entry
 
 # Entries of the index before they become one.
 _MOST_ENTRIES = 4

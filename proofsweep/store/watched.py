@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from proofsweep.config.locations import is_bucket
 from proofsweep.domain.items import raw_bytes
-from proofsweep.store.store import Store, open_store
+from proofsweep.store.objects import Store, open_store
 
 # Inside the results store, so that one URL holds everything.
 _FOLDER = "_ingest"

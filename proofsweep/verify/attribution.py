@@ -12,12 +12,10 @@ from proofsweep.client.stop import StopSwitch
 from proofsweep.config.logs import Event, log
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError, RunMustStop
-from proofsweep.domain.items import Mode, WorkItem
+from proofsweep.domain.items import Mode, Row, WorkItem
 from proofsweep.domain.outcomes import Finished, Rejected
-from proofsweep.store.tables.columns import Row
-from proofsweep.verify.calls import ControlCalls, Result
-from proofsweep.verify.evidence import KnownFiles, Suspect, Suspects, size_of
 from proofsweep.verify.fault import TRIES_IN_A_ROW, ControlFinding, Doubt, Schedule, Subject, doubt_about
+from proofsweep.verify.probes import ControlCalls, KnownFiles, Result, Suspect, Suspects, size_of
 
 _READ_AGAIN_SECONDS = 1.0
 _FREE_CONTROLS = 20  # so many times as often as others go controls that make no call

@@ -10,9 +10,9 @@ from typing import Any
 
 from proofsweep.client.scheduler import LaneStatus
 from proofsweep.domain.exchanges import Exchange
+from proofsweep.domain.items import Row
 from proofsweep.domain.outcomes import Accepted, Finished, Rejected, word_for
 from proofsweep.store.journal import Journal
-from proofsweep.store.tables.columns import Row
 from proofsweep.store.tables.exchanges import exchange_row
 from proofsweep.verify.budget_guard import BudgetGuard
 

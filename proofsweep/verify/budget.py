@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from proofsweep.domain.bounds import Bounds
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.items import proof_id_of
+from proofsweep.domain.runs import Bounds
 
 CALLS_OF_A_FILE: AbstractSet[Call] = frozenset({Call.UPLOADS, Call.VERIFY})
 CALLS_OF_A_PROOF = CALLS_OF_A_FILE | {Call.ASSET}

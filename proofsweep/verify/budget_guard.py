@@ -9,10 +9,10 @@ from datetime import datetime
 
 from proofsweep.client.client import Partner
 from proofsweep.client.stop import StopSwitch
-from proofsweep.domain.bounds import Bounds
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, RunMustStop
 from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.domain.runs import Bounds
 from proofsweep.domain.text import reset_clause
 from proofsweep.verify.budget import CALLS_OF_A_FILE, CALLS_OF_A_PROOF, Budget, Shortage
 

@@ -12,7 +12,7 @@ from proofsweep.domain.outcomes import Deferred, Failed, Finished
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.files import Files
 from proofsweep.sources.preflight import SizeLimits, work_item_of
-from proofsweep.verify.verify_item import VerifyContext, verify_item
+from proofsweep.verify.item import VerifyContext, verify_item
 
 
 def located_item(audio: str, sidecar: str | None, limits: SizeLimits, files: Files) -> WorkItem:

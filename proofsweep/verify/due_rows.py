@@ -3,21 +3,39 @@
 import heapq
 from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from proofsweep.config.locations import is_bucket
 from proofsweep.domain.errors import NothingDue
+from proofsweep.domain.headers import CALLS_PER_ITEM
 from proofsweep.domain.items import FileFacts, ManifestRow, item_id_of, sidecar_key
-from proofsweep.domain.limits import CALLS_PER_ITEM
+from proofsweep.domain.runs import duration_of
 from proofsweep.sources.catalog import Catalog, PartOfCatalog
 from proofsweep.sources.preflight import SizeLimits, work_item_of
-from proofsweep.sources.row_choice import RowChoice
-from proofsweep.sources.selection import ANY_AGE, Selection
+from proofsweep.sources.selection import ANY_AGE, RowChoice, Selection
 from proofsweep.store.known_rows import version_of_size
 from proofsweep.store.listings import Listing
 from proofsweep.verify.budget import CALLS_TO_BEGIN
-from proofsweep.verify.coverage import Coverage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    rows: int  # of the whole catalog; those that can never be sent count too
+    answered: int  # of these, the rows whose files, as they are now, have an answer younger than `max_age`
+    max_age: str  # a span like `30d`
+
+    @property
+    def percent(self) -> int:
+        return self.answered * 100 // self.rows if self.rows else 0
+
+    @property
+    def sentence(self) -> str:
+        time = duration_of(self.max_age)
+        age = f"{time.days} days" if time.days > 1 and not time.seconds else self.max_age.strip()
+        answered = f"{self.answered:,} of {self.rows:,} rows"
+        return f"{self.percent} % of the catalog has an answer younger than {age}: {answered}."
+
 
 TriedAt = Callable[[str, str | None, str | None], datetime | None]
 """Says when an item was tried with this version of its audio and this `sidecar_key`; None if it was not."""

@@ -1,4 +1,4 @@
-"""What earlier legs in the same store took for a forecast of the next leg."""
+"""What earlier legs in the same store took, for a forecast of the next leg."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -10,11 +10,11 @@ import pyarrow.compute as pc
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.parts import Results
 from proofsweep.store.run_records import LegPace, LegRecord
 from proofsweep.store.runs import RunIndex
 from proofsweep.store.tables.runs import stored_row
-from proofsweep.verify.leg_speed import Measurement
+from proofsweep.verify.forecast import Measurement
 
 _LEGS = 10  # enough to even out a bad night
 _MOST_START_SECONDS = 120.0  # a run that began later has waited for something
@@ -27,10 +27,10 @@ def measured_legs(results: Results, environment: str) -> list[Measurement]:
     """Measure the newest legs that sent anything to this environment; the newest first."""
     runs = (run for run in RunIndex(results).refreshed().newest_first() if run.plan.environment == environment)
     legs = ((run.plan, leg) for run in runs for leg in reversed(run.legs))
-    return list(islice((found for each in legs if (found := _measured(results, *each)) is not None), _LEGS))
+    return list(islice((found for each in legs if (found := _measurement(results, *each)) is not None), _LEGS))
 
 
-def _measured(results: Results, plan: Plan, leg: LegRecord) -> Measurement | None:
+def _measurement(results: Results, plan: Plan, leg: LegRecord) -> Measurement | None:
     row = stored_row(dict(leg.counts))
     rows = sum(_number(row, outcome) or 0 for outcome in ("accepted", "rejected", "failed"))
     rows -= _number(leg.receipt, "duplicates") or 0  # the next catalog may have none

@@ -1,22 +1,78 @@
-"""Share a lane with the other processes that use the key: a thread beside the work, which never waits for it.
-
-What is shared is advice. While the store is slow or away, the last part holds for some seconds; then the process finds
-the lane alone, as without a store.
-"""
+"""Share a lane with the other processes that use the key, by numbered objects in the store, which a thread reads."""
 
 import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 
-from proofsweep.client.lane import Lane, LanePriority
-from proofsweep.client.lane_member import LEASE_SECONDS, LOOK_SECONDS, LaneMember
+from pydantic import TypeAdapter
+
+from proofsweep.client.lane_model import Lane, LanePriority
+from proofsweep.client.rate_share import LEASE_SECONDS, LOOK_SECONDS, LaneMember
 from proofsweep.client.scheduler import Dispatcher
-from proofsweep.domain.errors import ResultsError
-from proofsweep.verify.lanes import LaneObject
+from proofsweep.domain.errors import NameTaken, ResultsError
+from proofsweep.store import layout
+from proofsweep.store.objects import Store, json_bytes
+
+_READER = TypeAdapter(Lane)
+_KEPT = 32
+
+
+@dataclass(slots=True)
+class LaneObject:
+    """The lane of one key in a store; used by one thread. `number` is that of the last object seen."""
+
+    store: Store
+    folder: str
+    number: int = 0
+    _seen: Lane = field(default_factory=Lane)
+
+    def latest(self) -> Lane:
+        """List the objects and read the last one; an empty lane if there is none, or if it cannot be understood."""
+        numbers = sorted(map(_number_of, self.store.names(self.folder)))
+        for number in numbers[: -2 * _KEPT]:
+            self.store.delete(layout.lane_name(self.folder, number))
+        self.number = max(self.number, numbers[-1]) if numbers else 0
+        self._seen = self._read(self.number) or Lane()
+        return self._seen
+
+    def newer(self) -> Lane:
+        """Read the objects that follow the last one seen, one request for each; return the last one."""
+        while (lane := self._read(self.number + 1)) is not None:
+            self.number, self._seen = self.number + 1, lane
+        return self._seen
+
+    def tell(self, lane: Lane) -> bool:
+        """Write what follows the last object seen; whether it stands there, and nobody else's does."""
+        number, content = self.number + 1, json_bytes(asdict(lane))
+        name = layout.lane_name(self.folder, number)
+        try:
+            self.store.create(name, content)
+        except NameTaken:
+            return False
+        if self.store.read(name) != content:  # the store let two through
+            return False
+        self.number, self._seen = number, lane
+        if number > _KEPT:
+            self.store.delete(layout.lane_name(self.folder, number - _KEPT))
+        return True
+
+    def _read(self, number: int) -> Lane | None:
+        content = self.store.read(layout.lane_name(self.folder, number))
+        if content is None:
+            return None
+        with suppress(ValueError):
+            return _READER.validate_json(content)
+        return Lane()
+
+
+def _number_of(name: str) -> int:
+    digits = name.rpartition("/")[2].removesuffix(".json")
+    return int(digits) if digits.isdecimal() else 0
+
 
 _POLL_SECONDS = 0.25
 _TRIES = 4

@@ -12,14 +12,13 @@ import pyarrow as pa
 
 from proofsweep.config.logs import Event, log
 from proofsweep.domain.errors import ProofsweepError
+from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
-from proofsweep.store.newest_rows import reduced
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.parts import Results
 from proofsweep.store.run_records import LegRecord, RunRecord
 from proofsweep.store.runs import RunIndex
-from proofsweep.store.snapshot import COLUMNS, Snapshot, missing_legs
-from proofsweep.store.tables.columns import Row
+from proofsweep.store.snapshot import COLUMNS, Snapshot, missing_legs, reduced
 from proofsweep.store.tables.runs import stored_row
 from proofsweep.verify.history import leg_pace
 

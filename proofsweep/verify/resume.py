@@ -3,15 +3,14 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 
-from proofsweep.domain.bounds import Bounds, left_of
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import NothingDue, RunIsActive, RunMustStop
-from proofsweep.domain.runs import INGEST, Plan
+from proofsweep.domain.runs import INGEST, Bounds, Plan, left_of
 from proofsweep.store.known_rows import are_known_since
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.verify.leg_context import RemainingItems
-from proofsweep.verify.leg_session import settle_last_leg, supersede
-from proofsweep.verify.verify_item import Clock
+from proofsweep.store.parts import Results
+from proofsweep.verify.attempt import settle_last_leg, supersede
+from proofsweep.verify.item import Clock
+from proofsweep.verify.session import RemainingItems
 
 
 def run_to_resume(results: Results, unfinished: Iterable[Plan], clock: Clock) -> Plan | None:

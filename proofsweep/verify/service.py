@@ -11,8 +11,7 @@ from proofsweep.client.client import Partner
 from proofsweep.config.logs import Event, log
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, ConfigError, RunMustStop
-from proofsweep.domain.headers import AnswerHeaders
-from proofsweep.domain.limits import USAGE_DAYS
+from proofsweep.domain.headers import USAGE_DAYS, AnswerHeaders
 from proofsweep.domain.text import reset_clause
 from proofsweep.verify.budget import CALLS_TO_BEGIN
 

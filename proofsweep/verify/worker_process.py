@@ -15,15 +15,15 @@ from proofsweep.config.logs import Event, log
 from proofsweep.config.threads import background_thread
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ConfigError, NameTaken, ResultsError, RunMustStop
-from proofsweep.domain.limits import MOST_CALLS_PER_ITEM
+from proofsweep.domain.headers import MOST_CALLS_PER_ITEM
 from proofsweep.domain.runs import Plan, Slice
 from proofsweep.store import layout
 from proofsweep.store.journal import FLUSH_SECONDS, Segments
 from proofsweep.verify.budget import Shortage
 from proofsweep.verify.budget_guard import BudgetGuard
-from proofsweep.verify.leg_context import LegContext
-from proofsweep.verify.publish import publish_exchanges
-from proofsweep.verify.work import rows_written, verify_slice
+from proofsweep.verify.commit import publish_exchanges
+from proofsweep.verify.session import LegContext
+from proofsweep.verify.worker import rows_written, verify_slice
 
 _MOST_LOST = 4  # a slice whose worker processes are lost so often would lose all
 

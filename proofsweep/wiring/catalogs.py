@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 
-from proofsweep.config.reading import Settings
+from proofsweep.config.load import Settings
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CatalogError, ProofsweepError, RunMustStop
-from proofsweep.domain.reading import Reading, checksums_of, path_maps_of
 from proofsweep.domain.runs import INGEST, Plan
+from proofsweep.domain.tags import Reading, checksums_of, path_maps_of
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.names import ListingRule
@@ -16,9 +16,9 @@ from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.selection import ALL_ROWS, Selection
 from proofsweep.store.known_rows import known_rows
 from proofsweep.store.runs import RunIndex
-from proofsweep.verify import plan_run as planning
+from proofsweep.verify import plan as planning
 from proofsweep.verify.credential_check import CredentialCheck
-from proofsweep.verify.survey import UNSENT_KEY, Survey, refuse_hopeless, refuse_repeated
+from proofsweep.verify.plan import UNSENT_KEY, Survey, refuse_hopeless, refuse_repeated
 from proofsweep.wiring.engines import known_good_for, utc_now
 from proofsweep.wiring.stores import resolved_here, results_for
 

@@ -19,8 +19,8 @@ from proofsweep.client.scheduler import Dispatcher, LaneStatus
 from proofsweep.client.session import ClientContext, Session
 from proofsweep.client.stop import StopSwitch
 from proofsweep.client.transport import Timeouts, Transport
+from proofsweep.config.load import Settings
 from proofsweep.config.logs import Event, log
-from proofsweep.config.reading import Settings
 from proofsweep.domain.errors import ConfigError, ResultsError, RunMustStop
 from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.items import WorkItem
@@ -30,6 +30,7 @@ from proofsweep.sources.files import Files
 from proofsweep.sources.preflight import SizeLimits
 from proofsweep.store.progress import LegProgress
 from proofsweep.verify.check_file import answered_file, located_item
+from proofsweep.verify.item import VerifyContext
 from proofsweep.verify.service import (
     ServiceStatus,
     asked_or_explained,
@@ -37,12 +38,11 @@ from proofsweep.verify.service import (
     examine_service,
     refuse_without_quota,
 )
-from proofsweep.verify.verify_item import VerifyContext
-from proofsweep.verify.workers import Workers, most_open_files, workers_that_fit
+from proofsweep.verify.worker import Workers, most_open_files, workers_that_fit
 from proofsweep.wiring.key_sources import ReadBlock, key_source, remember_key
 
 if TYPE_CHECKING:
-    from proofsweep.verify.leg_context import LegContext
+    from proofsweep.verify.session import LegContext
 
 
 @dataclass(slots=True, kw_only=True)

@@ -8,11 +8,11 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from proofsweep.client.keys import KeySource, fingerprint, key_block, key_file, key_variable
-from proofsweep.config.reading import Settings, environment
+from proofsweep.config.load import Settings, environment
 from proofsweep.config.sections import ServiceSettings, is_loopback
 from proofsweep.domain.errors import ConfigError, ResultsError
 from proofsweep.store.key_bindings import bind_key, check_key
-from proofsweep.store.store import Store, open_store
+from proofsweep.store.objects import Store, open_store
 
 ReadBlock = Callable[[str], str]
 """Reads a secret block of the orchestrator, which the core knows nothing of."""

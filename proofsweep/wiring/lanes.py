@@ -2,12 +2,11 @@
 
 from datetime import timedelta
 
-from proofsweep.client.lane import LanePriority
+from proofsweep.client.lane_model import LanePriority
 from proofsweep.domain.runs import INGEST, Plan
 from proofsweep.store import layout
-from proofsweep.store.store import open_store
-from proofsweep.verify.lane_sharing import LaneSharing
-from proofsweep.verify.lanes import LaneObject
+from proofsweep.store.objects import open_store
+from proofsweep.verify.lane_sharing import LaneObject, LaneSharing
 from proofsweep.verify.note_leg import last_rate
 from proofsweep.wiring.engines import Engine, utc_now
 from proofsweep.wiring.stores import results_for

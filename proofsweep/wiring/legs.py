@@ -11,34 +11,29 @@ from functools import partial
 from pydantic import TypeAdapter
 
 from proofsweep import __version__
+from proofsweep.config.load import Settings
 from proofsweep.config.locations import path_of
-from proofsweep.config.reading import Settings
-from proofsweep.domain.bounds import Bounds
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.items import Mode
+from proofsweep.domain.items import Mode, Row
 from proofsweep.domain.outcomes import Finished
-from proofsweep.domain.runs import INGEST, Plan
-from proofsweep.queries.describe_run import run_worked_on_by
+from proofsweep.domain.runs import INGEST, Bounds, Plan
+from proofsweep.queries.status import run_worked_on_by
 from proofsweep.store.journal import Journal
 from proofsweep.store.legs import Legs
+from proofsweep.store.objects import open_store
 from proofsweep.store.operations import recovered_sidecars
+from proofsweep.store.parts import Results
 from proofsweep.store.past_answers import PastAnswers
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.store import open_store
-from proofsweep.store.tables.columns import Row
 from proofsweep.store.tables.verdicts import RowContext
+from proofsweep.verify.attempt import BOUNDS, LegRequest, claimed_leg, leg_session, plan_to_work_on, settle_last_leg
 from proofsweep.verify.attribution import Control
 from proofsweep.verify.audit_trail import AuditTrail
 from proofsweep.verify.budget import LAST_PROBE_CALLS
 from proofsweep.verify.budget_guard import BudgetGuard
-from proofsweep.verify.calls import ControlCalls
 from proofsweep.verify.duplicates import DuplicateCache
-from proofsweep.verify.evidence import KnownFiles
-from proofsweep.verify.heartbeat import Heartbeat
-from proofsweep.verify.leg_context import LegContext, RemainingItems
-from proofsweep.verify.leg_session import BOUNDS, LegRequest, claimed_leg, leg_session, plan_to_work_on, settle_last_leg
-from proofsweep.verify.source_control import SourceControl
-from proofsweep.verify.verify_item import VerifyContext
+from proofsweep.verify.item import VerifyContext
+from proofsweep.verify.probes import ControlCalls, KnownFiles, SourceControl
+from proofsweep.verify.session import Heartbeat, LegContext, RemainingItems
 from proofsweep.verify.worker_process import (
     Close,
     GrantedBudget,

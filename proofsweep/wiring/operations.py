@@ -9,27 +9,25 @@ from pydantic import SecretStr
 
 from proofsweep.audit import prune as pruning
 from proofsweep.audit.findings import Audit
-from proofsweep.audit.receipt_heads import checked_head
+from proofsweep.audit.receipts import checked_head
 from proofsweep.audit.store import audit_store
 from proofsweep.client.keys import fingerprint
-from proofsweep.config.reading import Settings
+from proofsweep.config.load import Settings
 from proofsweep.domain.errors import ConfigError
 from proofsweep.domain.models import ProofSummary
+from proofsweep.domain.operations import ListedKey, OperationKind, RotationIntent, SecretBlocks
 from proofsweep.operations import erase as erasing
-from proofsweep.operations import inventory, notes, recovery
+from proofsweep.operations import inventory, notes, recover
 from proofsweep.operations.erase import read_proof_list as read_proof_list  # noqa: PLC0414 - commands name it
 from proofsweep.operations.key_store import BlockKeyStore, FileKeyStore, KeyStore
-from proofsweep.operations.operation_log import RotationLog
-from proofsweep.operations.operation_work import OperationContext
+from proofsweep.operations.operation import OperationContext, RotationLog
 from proofsweep.operations.results import Erasure, Inventory, NotesRefreshed, ProofList, Recovered, RecoveryRequest
 from proofsweep.operations.rotate import Rotated, RotateKey, list_keys, new_idempotency_key
 from proofsweep.queries.selected_rows import SelectedRows
 from proofsweep.sources.preflight import SIDECAR_BYTES
-from proofsweep.store.key_rotation import ListedKey, RotationIntent, SecretBlocks
-from proofsweep.store.model_operations import OperationKind
 from proofsweep.store.operations import Operations
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.pruning import Keep, Prunable, Pruning
+from proofsweep.store.parts import Results
+from proofsweep.store.prunings import Keep, Prunable, Pruning
 from proofsweep.store.rotations import Rotations
 from proofsweep.wiring.engines import build_engine, engine_for, utc_now
 from proofsweep.wiring.key_sources import ReadBlock
@@ -61,7 +59,7 @@ def recover_sidecars(settings: Settings, wanted: RecoveryRequest, read_block: Re
     if settings.service.sidecar_field is None:
         raise ConfigError("The sidecar's wire name is not set: ask the partner for it and set service.sidecar_field.")
     context = operation_context(settings, read_block)
-    return recovery.recover_sidecars(context, wanted, SIDECAR_BYTES)
+    return recover.recover_sidecars(context, wanted, SIDECAR_BYTES)
 
 
 def refresh_interpretations(

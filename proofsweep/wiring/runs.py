@@ -6,36 +6,32 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import chain
 
+from proofsweep.config.load import Settings
 from proofsweep.config.locations import is_bucket
-from proofsweep.config.reading import Settings
-from proofsweep.domain.bounds import Bounds, closing_of
 from proofsweep.domain.errors import ConfigError, ResultsError
 from proofsweep.domain.items import sidecar_key
 from proofsweep.domain.outcomes import OUTCOMES
-from proofsweep.domain.runs import INGEST, Plan, new_run_id
-from proofsweep.queries.describe_run import describe_run, unfinished_runs
+from proofsweep.domain.runs import INGEST, Bounds, Plan, closing_of, new_run_id
+from proofsweep.queries.status import describe_run, unfinished_runs
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.selection import ALL_ROWS, Selection
-from proofsweep.store.claims import CatalogClaims
 from proofsweep.store.known_rows import AnswerTimes, HashedItems
+from proofsweep.store.legs import CatalogClaims
+from proofsweep.store.objects import probe
 from proofsweep.store.runs import RunIndex
-from proofsweep.store.store import probe
 from proofsweep.store.tables.snapshot import ANSWERED
-from proofsweep.verify import plan_run as planning
+from proofsweep.verify import plan as planning
 from proofsweep.verify import resume as unfinished
-from proofsweep.verify.coverage import Coverage
-from proofsweep.verify.due_rows import DueRows, coverage_of
-from proofsweep.verify.forecast import Forecast, Need, Quota, forecast
+from proofsweep.verify.due_rows import Coverage, DueRows, coverage_of
+from proofsweep.verify.forecast import Forecast, Means, Need, Quota, forecast
 from proofsweep.verify.history import measured_legs
-from proofsweep.verify.leg_context import RemainingItems
-from proofsweep.verify.leg_speed import Means
 from proofsweep.verify.note_leg import note_run
-from proofsweep.verify.plan_run import PlanRequest, plan_run
+from proofsweep.verify.plan import PlanRequest, Survey, plan_run, survey_catalog, unsent_rows
+from proofsweep.verify.plan import Surveyed as Surveyed  # noqa: PLC0414 - commands name it
+from proofsweep.verify.plan import UnsentRow as UnsentRow  # noqa: PLC0414 - the same
 from proofsweep.verify.service import ServiceStatus
-from proofsweep.verify.survey import Survey, survey_catalog, unsent_rows
-from proofsweep.verify.survey import Surveyed as Surveyed  # noqa: PLC0414 - commands name it
-from proofsweep.verify.survey import UnsentRow as UnsentRow  # noqa: PLC0414 - the same
-from proofsweep.verify.workers import most_open_files, workers_that_fit
+from proofsweep.verify.session import RemainingItems
+from proofsweep.verify.worker import most_open_files, workers_that_fit
 from proofsweep.wiring.catalogs import catalog_for, credential_check, refuse_unsendable
 from proofsweep.wiring.engines import engine_for, limits_for, utc_now
 from proofsweep.wiring.key_sources import ReadBlock

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
+from proofsweep.config.load import Settings
 from proofsweep.config.locations import path_of, resolved_location
-from proofsweep.config.reading import Settings
-from proofsweep.queries import meant_run as answers
-from proofsweep.queries.meant_run import MeantRun
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.store import open_store, probe
+from proofsweep.queries import runs as answers
+from proofsweep.queries.runs import MeantRun
+from proofsweep.store.objects import open_store, probe
+from proofsweep.store.parts import Results
 
 
 def results_for(settings: Settings) -> Results:
@@ -37,6 +37,6 @@ def meant_run(settings: Settings, run_id: str | None, catalog: str | None = None
 
 def cautions_for(settings: Settings, catalog: str) -> list[str]:
     """Return what is unwise about a catalog's location and the results store; ResultsError if that cannot be read."""
-    from proofsweep.verify.plan_run import cautions_of  # noqa: PLC0415 - what reads a store starts without it
+    from proofsweep.verify.plan import cautions_of  # noqa: PLC0415 - what reads a store starts without it
 
     return cautions_of(results_for(settings), settings.service.environment, catalog)

@@ -5,18 +5,16 @@ from contextlib import AbstractContextManager
 from dataclasses import fields
 from functools import partial
 
-from proofsweep.alerts.check import Check
-from proofsweep.alerts.ends import AlertScope, catalog_is_back, end_of_flow, end_of_pass
-from proofsweep.alerts.events import state_of_ending
-from proofsweep.alerts.messages import TEST_ALERT
-from proofsweep.alerts.monitor import Monitored, ProbeBatch, monitor, probe_service
+from proofsweep.alerts.facts import AlertScope, catalog_is_back, end_of_flow, end_of_pass
+from proofsweep.alerts.monitor import Check, Monitored, ProbeBatch, monitor, probe_service
+from proofsweep.alerts.rules import TEST_ALERT, state_of_ending
 from proofsweep.alerts.send import Delivery, Gather, Notifier, Receivers, complaints_of, urls_in_file
-from proofsweep.config.reading import Settings, environment
+from proofsweep.config.load import Settings, environment
 from proofsweep.domain.errors import ConfigError, RunMustStop
-from proofsweep.ingest import watched_folder as folders
+from proofsweep.ingest import one_pass as folders
+from proofsweep.ingest.one_pass import IngestContext
+from proofsweep.ingest.one_pass import WatchedFolder as WatchedFolder  # noqa: PLC0414 - a command names it
 from proofsweep.ingest.rules import IngestRules, PassReport
-from proofsweep.ingest.watched_folder import IngestContext
-from proofsweep.ingest.watched_folder import WatchedFolder as WatchedFolder  # noqa: PLC0414 - a command names it
 from proofsweep.sources.selection import ALL_ROWS, Selection
 from proofsweep.store.watched import ingest_store
 from proofsweep.wiring.catalogs import catalog_for

@@ -8,7 +8,7 @@ from prefect.artifacts import create_progress_artifact
 from prefect.client.schemas.objects import State
 
 from proofsweep.domain.errors import CatalogError, ResultsError
-from proofsweep.verify.coverage import Coverage
+from proofsweep.verify.due_rows import Coverage
 
 
 def with_coverage(state: State[Any], count: Callable[[], Coverage | None]) -> State[Any]:

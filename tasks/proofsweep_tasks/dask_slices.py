@@ -10,7 +10,7 @@ from typing import Any
 from proofsweep.config.threads import background_thread
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import RunMustStop
-from proofsweep.verify.leg_context import LegContext
+from proofsweep.verify.session import LegContext
 from proofsweep.verify.worker_process import GrantedSlice, SliceQueue
 from proofsweep.wiring.legs import LegHandle
 from proofsweep_tasks.dask_link import UNREACHABLE, name_of

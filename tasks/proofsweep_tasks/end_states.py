@@ -6,7 +6,7 @@ from typing import Any
 from prefect.client.schemas.objects import State
 from prefect.states import Cancelled, Completed, Failed
 
-from proofsweep.alerts.events import (
+from proofsweep.alerts.rules import (
     ALREADY_ACTIVE,
     COMPLETED,
     FAILED,
@@ -18,7 +18,7 @@ from proofsweep.alerts.events import (
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import NothingDue, ProofsweepError, RunIsActive, RunMustStop
 from proofsweep.ingest.rules import PassReport
-from proofsweep.queries.run_status import RunStatus
+from proofsweep.queries.status import RunStatus
 from proofsweep.reports.run import line_of
 
 

@@ -8,8 +8,8 @@ from prefect.futures import wait
 from prefect.task_runners import ThreadPoolTaskRunner
 from prefect.utilities.annotations import quote
 
-from proofsweep.verify.leg_context import LegContext
-from proofsweep.verify.work import work_last
+from proofsweep.verify.session import LegContext
+from proofsweep.verify.worker import work_last
 from proofsweep.wiring.legs import LegHandle
 from proofsweep_tasks.dask_slices import work_on_cluster
 from proofsweep_tasks.upload_then_verify import title_of, upload_then_verify

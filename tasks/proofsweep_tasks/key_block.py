@@ -8,7 +8,7 @@ from prefect.blocks.system import Secret
 from prefect.exceptions import PrefectException
 
 from proofsweep.domain.errors import ConfigError
-from proofsweep.store.key_rotation import SecretBlocks
+from proofsweep.domain.operations import SecretBlocks
 
 
 def read_block(name: str) -> str:

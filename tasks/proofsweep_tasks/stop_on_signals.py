@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from proofsweep.config.logs import Event, log
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError, RunMustStop
-from proofsweep.verify.leg_context import LegContext
+from proofsweep.verify.session import LegContext
 from proofsweep.wiring.engines import Engine
 from proofsweep_tasks.cancelled_run import is_cancelled_in_prefect
 from proofsweep_tasks.end_soon import end_process_soon

@@ -3,9 +3,9 @@
 from prefect.artifacts import create_markdown_artifact
 
 from proofsweep.queries.attention import named_files
-from proofsweep.queries.run_status import RunStatus
+from proofsweep.queries.status import RunStatus
 from proofsweep.reports.run import markdown_of
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.parts import Results
 
 
 def show_summary(run: RunStatus, results: Results) -> None:

@@ -5,7 +5,7 @@ import sys
 from prefect.context import FlowRunContext
 from prefect.runtime import flow_run
 
-from proofsweep.alerts.ends import AlertScope
+from proofsweep.alerts.facts import AlertScope
 from proofsweep.alerts.send import Gather, complaints_of
 from proofsweep.config.logs import Event, log
 from proofsweep.domain.text import printable

@@ -12,8 +12,8 @@ from proofsweep.domain.errors import ConfigError, ProofsweepError
 from proofsweep.domain.items import WorkItem, proof_id_of
 from proofsweep.domain.runs import Slice
 from proofsweep.domain.text import printable
-from proofsweep.verify.leg_context import LegContext
-from proofsweep.verify.work import verify_slice
+from proofsweep.verify.session import LegContext
+from proofsweep.verify.worker import verify_slice
 from proofsweep.verify.worker_process import SHARDS_AT_ONCE, GrantedSlice, SliceResult
 from proofsweep.wiring.legs import LegHandle, verify_granted
 from proofsweep_tasks.dask_link import worker_link

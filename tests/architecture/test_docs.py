@@ -85,7 +85,7 @@ def test_what_contributing_names_is_in_the_code() -> None:
 
 def test_each_alert_is_on_its_page() -> None:
     """Each once: what it means, what happens without a person, and what to do."""
-    from proofsweep.alerts.events import EVENTS  # noqa: PLC0415 - only this test needs the code
+    from proofsweep.alerts.rules import EVENTS  # noqa: PLC0415 - only this test needs the code
 
     sections = (ROOT / "docs" / "alerts.md").read_text(encoding="utf-8").split("\n## `")[1:]
     found = {name: body for name, _, body in (section.partition("`\n") for section in sections)}

@@ -4,7 +4,7 @@ from pathlib import Path
 from .packages import PACKAGES, ROOT
 
 READERS = {
-    "proofsweep/config/reading.py",
+    "proofsweep/config/load.py",
     "proofsweep/config/buckets.py",  # whether a profile of the AWS tools is asked for
     "cli/proofsweep_cli/embedded_server.py",  # Prefect's own variables, which are not our settings
     "cli/proofsweep_cli/make_prefect_tables.py",  # the same; a developer runs it

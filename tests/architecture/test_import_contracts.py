@@ -14,22 +14,22 @@ CONTRACTS = {
     for contract in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
 }
 BREAKS = [
-    ("program", "proofsweep/store/store.py", "import proofsweep_tasks"),
+    ("program", "proofsweep/store/objects.py", "import proofsweep_tasks"),
     ("program", "proofsweep/wiring/engines.py", "import proofsweep_sandbox"),
     ("program", "sandbox/proofsweep_sandbox/wire.py", "import proofsweep"),
     ("program", "tasks/proofsweep_tasks/upload_then_verify.py", "import proofsweep_flows"),
     ("program", "flows/proofsweep_flows/verify_catalog.py", "import proofsweep_cli"),
-    ("core", "proofsweep/client/client.py", "import proofsweep.store.store"),
-    ("core", "proofsweep/store/store.py", "import proofsweep.verify"),
+    ("core", "proofsweep/client/client.py", "import proofsweep.store.objects"),
+    ("core", "proofsweep/store/objects.py", "import proofsweep.verify"),
     ("pure", "proofsweep/domain/items.py", "import proofsweep.config.logs"),
     ("core", "proofsweep/domain/verdicts.py", "import proofsweep.config.logs"),
-    ("core", "proofsweep/store/store.py", "import proofsweep.sources.catalog"),
-    ("core", "proofsweep/sources/source.py", "import proofsweep.store.store"),
+    ("core", "proofsweep/store/objects.py", "import proofsweep.sources.catalog"),
+    ("core", "proofsweep/sources/source.py", "import proofsweep.store.objects"),
     ("core", "proofsweep/ingest/folder.py", "import proofsweep.audit.prune"),
     ("core", "proofsweep/client/client.py", "import proofsweep.sources.source"),
-    ("circles", "proofsweep/verify/fault.py", "import proofsweep.verify.work"),
-    ("circles", "proofsweep/store/receipts.py", "import proofsweep.store.plans_and_parts"),
-    ("orchestrator", "proofsweep/verify/plan_run.py", "import prefect"),
+    ("circles", "proofsweep/verify/fault.py", "import proofsweep.verify.worker"),
+    ("circles", "proofsweep/store/parts.py", "import proofsweep.store.parts"),
+    ("orchestrator", "proofsweep/verify/plan.py", "import prefect"),
     ("pure", "proofsweep/sources/preflight.py", "import pathlib"),
     ("pure", "proofsweep/verify/fault.py", "import time"),
     ("pure", "proofsweep/alerts/rules.py", "import os"),
@@ -44,7 +44,7 @@ BREAKS = [
     ("flows", "flows/proofsweep_flows/verify_catalog.py", "import httpx"),
     ("programs", "cli/proofsweep_cli/plan_command.py", "import proofsweep.client.session"),
     ("sandbox", "tasks/proofsweep_tasks/fan_out.py", "import proofsweep_sandbox"),
-    ("settings", "proofsweep/verify/plan_run.py", "import proofsweep.config.reading"),
+    ("settings", "proofsweep/verify/plan.py", "import proofsweep.config.load"),
 ]
 
 

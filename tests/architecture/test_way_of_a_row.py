@@ -12,8 +12,8 @@ from types import FrameType
 
 import pytest
 
-from proofsweep.config.reading import load_settings
-from proofsweep.verify.work import verify_slice, work_last
+from proofsweep.config.load import load_settings
+from proofsweep.verify.worker import verify_slice, work_last
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import claimed_next_leg
 from proofsweep.wiring.runs import plan_catalog

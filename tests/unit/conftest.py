@@ -16,29 +16,25 @@ from proofsweep.client.retry import RetryPolicy
 from proofsweep.client.scheduler import Dispatcher
 from proofsweep.client.session import ClientContext, Session
 from proofsweep.client.stop import StopSwitch
-from proofsweep.domain.bounds import Bounds
 from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.items import Mode, WorkItem
-from proofsweep.domain.runs import Plan
+from proofsweep.domain.runs import Bounds, Plan
 from proofsweep.sources.files import Files
 from proofsweep.sources.preflight import SizeLimits
-from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.journal import Journal
 from proofsweep.store.legs import Legs
+from proofsweep.store.objects import FolderStore
+from proofsweep.store.parts import Results
 from proofsweep.store.past_answers import PastAnswers
-from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.tables import planned_items, schemas
 from proofsweep.store.tables.verdicts import RowContext
 from proofsweep.verify.attribution import Control
 from proofsweep.verify.audit_trail import AuditTrail
 from proofsweep.verify.budget_guard import BudgetGuard
-from proofsweep.verify.calls import ControlCalls
-from proofsweep.verify.evidence import KnownFiles
-from proofsweep.verify.heartbeat import Heartbeat
-from proofsweep.verify.leg_context import LegContext, RemainingItems
-from proofsweep.verify.source_control import SourceControl
-from proofsweep.verify.verify_item import VerifyContext
-from proofsweep.verify.workers import Workers
+from proofsweep.verify.item import VerifyContext
+from proofsweep.verify.probes import ControlCalls, KnownFiles, SourceControl
+from proofsweep.verify.session import Heartbeat, LegContext, RemainingItems
+from proofsweep.verify.worker import Workers
 
 from .scripted_service import NOW, ScriptedService
 

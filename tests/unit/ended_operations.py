@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.headers import AnswerHeaders
-from proofsweep.operations.operation_log import OperationLog
-from proofsweep.store.model_operations import Operation
+from proofsweep.domain.items import Row
+from proofsweep.domain.operations import Operation
+from proofsweep.operations.operation import OperationLog
 from proofsweep.store.operations import Operations
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.tables.columns import Row
+from proofsweep.store.parts import Results
 
 
 def operation_named(operation_id: str, kind: str = "inventory", environment: str = "beta") -> Operation:

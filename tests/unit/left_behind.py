@@ -7,12 +7,12 @@ from pathlib import Path
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.exchanges import Call, Exchange, Failure
 from proofsweep.domain.headers import AnswerHeaders
+from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
-from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.journal import Journal, Segments
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.tables.columns import Row
+from proofsweep.store.objects import FolderStore
+from proofsweep.store.parts import Results
 from proofsweep.store.tables.exchanges import exchange_row
 
 from .scripted_service import NOW

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from proofsweep.alerts.monitor import ProbeBatch
 from proofsweep.domain.exchanges import Call, Exchange
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.parts import Results
 from proofsweep.store.probes import add_pass
 from proofsweep.store.tables.probes import probe_row
 

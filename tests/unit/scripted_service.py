@@ -13,8 +13,7 @@ from itertools import islice
 from pydantic import SecretStr
 
 from proofsweep.client.connections import BROKEN_EXCHANGE
-from proofsweep.client.messages import Reply, Request
-from proofsweep.client.transport import Timeouts, Transport
+from proofsweep.client.transport import Reply, Request, Timeouts, Transport
 from proofsweep.domain.exchanges import Call, Exchange, Failure
 from proofsweep.domain.headers import AnswerHeaders
 

@@ -13,8 +13,8 @@ from proofsweep import results
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.views import NAMES
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.store import open_store
+from proofsweep.store.objects import open_store
+from proofsweep.store.parts import Results
 from proofsweep.store.tables.registry import TABLES
 from proofsweep.store.tables.schemas import SCHEMAS
 

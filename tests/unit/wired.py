@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from proofsweep.alerts.messages import Alert
+from proofsweep.alerts.rules import Alert
 from proofsweep.alerts.send import Receivers
-from proofsweep.config.reading import Settings, load_settings
+from proofsweep.config.load import Settings, load_settings
 from proofsweep.wiring.engines import close_engines
 
 from .scripted_service import ScriptedService

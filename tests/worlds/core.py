@@ -21,29 +21,29 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from proofsweep.alerts.events import ALERTED_STATES
+from proofsweep.alerts.rules import ALERTED_STATES
 from proofsweep.audit.prune import find_prunable, prune
-from proofsweep.client import lane
+from proofsweep.client import lane_model
+from proofsweep.config.load import load_settings
 from proofsweep.config.logs import set_up_logs
-from proofsweep.config.reading import load_settings
-from proofsweep.domain.bounds import Bounds
 from proofsweep.domain.endings import ENDINGS, EndedBy
 from proofsweep.domain.errors import NameTaken, NothingDue, RunIsActive, RunMustStop, SourceError
 from proofsweep.domain.items import WorkItem
-from proofsweep.domain.runs import Plan
-from proofsweep.ingest import dispose, records, rules, watches
-from proofsweep.operations import operation_log, recover_sidecars, results
-from proofsweep.queries.describe_run import describe_run
-from proofsweep.sources import moves, open_catalog, preflight, selection
+from proofsweep.domain.operations import Operation
+from proofsweep.domain.runs import Bounds, Plan
+from proofsweep.ingest import moves, rules, state
+from proofsweep.operations import recover, results
+from proofsweep.queries.status import describe_run
+from proofsweep.sources import open_catalog, preflight, selection
 from proofsweep.sources.audio import AudioFile, open_audio
 from proofsweep.sources.files import Files
-from proofsweep.store import bucket_store, folder_store, journal, layout, legs, listings, operations, progress, pruning
-from proofsweep.store.model_operations import Operation
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.store import Store, open_store
+from proofsweep.sources.moves import Moves
+from proofsweep.store import journal, layout, legs, listings, objects, operations, progress, prunings
+from proofsweep.store.objects import Store, open_store
+from proofsweep.store.parts import Results
 from proofsweep.store.tables import planned_items, schemas
-from proofsweep.verify import lanes, note_leg, settle
-from proofsweep.verify.work import verify_slice, work_last
+from proofsweep.verify import commit, lane_sharing, note_leg
+from proofsweep.verify.worker import verify_slice, work_last
 from proofsweep.wiring import operations as wired_operations
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import claimed_next_leg
@@ -61,15 +61,15 @@ STATES_OF_RUNS = {ending.state for ending in ENDINGS.values()}
 CHOSEN = {
     "control_wait_seconds": "wiring.legs.CONTROL_WAIT_SECONDS",
     "floor_calls_per_second": "wiring.lanes.FLOOR_CALLS_PER_SECOND",
-    "min_shard_items": "model.runs.MIN_SHARD_ITEMS",
+    "min_shard_items": "domain.runs.MIN_SHARD_ITEMS",
     "quota_probe_seconds": "wiring.legs.QUOTA_PROBE_SECONDS",
     "resume_days": "wiring.runs.RESUME_DAYS",
-    "small_run_items": "model.runs.SMALL_RUN_ITEMS",
-    "stale_seconds": "model.runs.STALE_SECONDS",
+    "small_run_items": "domain.runs.SMALL_RUN_ITEMS",
+    "stale_seconds": "domain.runs.STALE_SECONDS",
 }
-MOVING = ("ingest/records.py", "store/watches.py", "files/moves.py", "files/bucket_files.py")
+MOVING = ("ingest/state.py", "sources/moves.py", "sources/bucket.py")
 """The source files of all that changes something when a delivered file is moved."""
-MOVING_IN_BUCKETS = ("files/bucket_files.py",), ("create", "remove")
+MOVING_IN_BUCKETS = ("sources/bucket.py",), ("create", "remove")
 """What of it is for buckets alone, and its functions."""
 
 
@@ -120,12 +120,12 @@ def use_lane_as_a_pass(over: threading.Event) -> None:
     """Be a pass over new files that can use all of this key's lane, until it is over."""
     settings, beats = load_settings(), count(1)
     folder = layout.lane_folder(engine_for(settings).key_fingerprint, settings.service.base_url)
-    told = lanes.LaneObject(open_store(settings.results.url), folder)
+    told = lane_sharing.LaneObject(open_store(settings.results.url), folder)
     while not over.wait(1.0):
         now = told.latest()
-        own = lane.Member(priority=lane.LanePriority.INGEST, rate=58.0, beat=next(beats))
+        own = lane_model.Member(priority=lane_model.LanePriority.INGEST, rate=58.0, beat=next(beats))
         members = {**now.members, "pass": own}
-        told.tell(replace(now, bucket=lane.TokenBucket(60.0, 60.0), keeper="pass", members=members))
+        told.tell(replace(now, bucket=lane_model.TokenBucket(60.0, 60.0), keeper="pass", members=members))
     now = told.latest()
     told.tell(replace(now, keeper="", members={name: each for name, each in now.members.items() if name != "pass"}))
 
@@ -149,19 +149,19 @@ def let_inventories_find(patch: pytest.MonkeyPatch, *states: dict[str, int]) -> 
 
 def before_a_sidecar_is_written(patch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
     """Do something right after the place of a recovered sidecar was found to be free."""
-    patch.setattr(recover_sidecars.SidecarRecovery, "_is_there", lambda *_: bool(act()))
+    patch.setattr(recover.SidecarRecovery, "_is_there", lambda *_: bool(act()))
 
 
 def wrap_writes(wrapped: Callable[[Callable[..., None]], Callable[..., None]]) -> None:
     """Change, for good in this process, each function that writes to results stores or deletes there."""
-    for kind in (folder_store.FolderStore, bucket_store.BucketStore):
+    for kind in (objects.FolderStore, objects.BucketStore):
         for act in ("create", "replace", "delete"):
             setattr(kind, act, wrapped(getattr(kind, act)))
 
 
 def write_files_by(write: Callable[[Path, bytes], None]) -> None:
     """Let results stores in folders write the next files in another way."""
-    folder_store._write_durably = write
+    objects._write_durably = write
 
 
 def listed_rows(location: str) -> tuple[Any, list[tuple[Any, WorkItem]]]:
@@ -172,11 +172,11 @@ def listed_rows(location: str) -> tuple[Any, list[tuple[Any, WorkItem]]]:
 
 def move_accepted_pair(results: Results, root: str, audio: bytes, sidecar: bytes, is_there: Callable[[], bool]) -> None:
     """Begin a pass over `in` after a kill; if the pair `a` is still there, move it to `ok`, as it is accepted."""
-    files = moves.Moves(Files())
-    disposal = dispose.Disposal(moves=files, watched=f"{root}/in", accepted=f"{root}/ok", quarantine=None)
-    kept = records.Records(
+    files = Moves(Files())
+    disposal = moves.Disposal(moves=files, watched=f"{root}/in", accepted=f"{root}/ok", quarantine=None)
+    kept = state.Records(
         results=results,
-        watch=watches.Watch(results.store, "watched"),
+        watch=state.Watch(results.store, "watched"),
         disposal=disposal,
         rules=rules.IngestRules(settle_seconds=1, pair_seconds=1, tries=1),
         environment="beta",
@@ -263,8 +263,8 @@ class StoredRun:
         for row, calls in rows:
             journaled.add(row, calls)
         journaled.flush()
-        settle.settle_leg(
-            self.results, self.plan, settle.LegEnd(leg=leg, ended_by=EndedBy(ended_by), facts=facts), self._legs
+        commit.settle_leg(
+            self.results, self.plan, commit.LegEnd(leg=leg, ended_by=EndedBy(ended_by), facts=facts), self._legs
         )
 
     def note(self) -> None:
@@ -279,7 +279,7 @@ def leave_operation(results: Results, operation_id: str, kind: str, environment:
     url = "https://partner.example/v1"
     operation = Operation(operation_id=operation_id, kind=kind, environment=environment, base_url=url, started_at=began)
     kept = operations.Operations(results)
-    written = operation_log.OperationLog(operation, kept, lambda: began + timedelta(seconds=9))
+    written = operation.OperationLog(operation, kept, lambda: began + timedelta(seconds=9))
     kept.write_intent(operation, {})
     for table, its_rows in rows.items():
         written.add(table, its_rows)
@@ -288,5 +288,5 @@ def leave_operation(results: Results, operation_id: str, kind: str, environment:
 
 def prune_old(results: Results, days: int, now: datetime) -> list[str]:
     """Prune what is so old, but the newest answers; name the runs of which something went."""
-    found = find_prunable(results, days, pruning.Keep.LATEST, now)
+    found = find_prunable(results, days, prunings.Keep.LATEST, now)
     return [pruned.run_id for pruned in prune(results, found, lambda: now)]

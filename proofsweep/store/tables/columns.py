@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from proofsweep.domain.items import Row
+
 TEXT = "string"
 INT = "int64"
 SMALL = "int32"
@@ -14,7 +16,6 @@ FLAG = "bool"
 TIME = "timestamp[us, tz=UTC]"
 BYTES = "binary"
 
-Row = dict[str, object]
 Writer = Literal["leg", "ingest pass", "monitoring", "operation"]
 
 

@@ -1,7 +1,8 @@
 """The `exchanges` table: one row per HTTP exchange, the audit trail."""
 
 from proofsweep.domain.exchanges import Exchange
-from proofsweep.store.tables.columns import INT, REAL, SMALL, STATUS, TEXT, TIME, Column, Row, Table
+from proofsweep.domain.items import Row
+from proofsweep.store.tables.columns import INT, REAL, SMALL, STATUS, TEXT, TIME, Column, Table
 
 COLUMNS = (
     Column("run_id", TEXT, "the run, or the operation", nullable=False),

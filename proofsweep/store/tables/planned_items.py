@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from proofsweep.domain.declared import declared_from, declared_json
-from proofsweep.domain.items import WorkItem, raw_bytes
+from proofsweep.domain.items import Row, WorkItem, declared_from, declared_json, raw_bytes
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.store.tables.columns import BYTES, FLAG, INT, TEXT, Column, Row
+from proofsweep.store.tables.columns import BYTES, FLAG, INT, TEXT, Column
 
 COLUMNS = (
     Column("manifest_row", INT, "0-based row of the catalog", nullable=False),

@@ -7,8 +7,9 @@ from datetime import datetime
 from http import HTTPStatus
 
 from proofsweep.domain.exchanges import Exchange
+from proofsweep.domain.items import Row
 from proofsweep.domain.models import HealthResponse, PartnerUsageResponse
-from proofsweep.store.tables.columns import FLAG, INT, REAL, STATUS, TEXT, TIME, Column, Row, Table
+from proofsweep.store.tables.columns import FLAG, INT, REAL, STATUS, TEXT, TIME, Column, Table
 from proofsweep.store.tables.exchanges import call_cells
 
 COLUMNS = (

@@ -1,7 +1,8 @@
 """The `runs` table: one row per leg of a run."""
 
 from proofsweep.domain.endings import EndedBy
-from proofsweep.store.tables.columns import INT, REAL, SMALL, TEXT, TIME, Column, Row, Table, with_instants
+from proofsweep.domain.items import Row
+from proofsweep.store.tables.columns import INT, REAL, SMALL, TEXT, TIME, Column, Table, with_instants
 
 COLUMNS = (
     Column("run_id", TEXT, "the run", nullable=False),

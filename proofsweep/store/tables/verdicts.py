@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 from proofsweep.domain.exchanges import Call, Exchange
-from proofsweep.domain.items import WorkItem, printable
-from proofsweep.domain.lenient import canonical_json, flag_of, number_of, object_of, text_of
-from proofsweep.domain.models import VerifyResponse
+from proofsweep.domain.items import Row, WorkItem, utf8_text
+from proofsweep.domain.models import VerifyResponse, canonical_json, flag_of, number_of, object_of, text_of
 from proofsweep.domain.outcomes import Accepted, Answer, Failed, Finished, Outcome, Rejected, word_for
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.verdicts import Action
-from proofsweep.store.tables.columns import FLAG, INT, REAL, SMALL, STATUS, TEXT, TIME, Column, Row, Table, empty_row
+from proofsweep.store.tables.columns import FLAG, INT, REAL, SMALL, STATUS, TEXT, TIME, Column, Table, empty_row
 from proofsweep.store.tables.planned_items import OF_ITEM
 
 COLUMNS = (
@@ -145,8 +144,8 @@ def _item_cells(item: WorkItem) -> Row:
     is_ambiguous = item.ineligible is not None and item.ineligible.reason is Reason.AMBIGUOUS_SIDECAR
     has_mode = item.audio and not item.audio.endswith("/") and not is_ambiguous
     return {name: getattr(item, name) for name in OF_ITEM} | {
-        "audio": printable(item.audio),
-        "sidecar": None if item.sidecar is None else printable(item.sidecar),
+        "audio": utf8_text(item.audio),
+        "sidecar": None if item.sidecar is None else utf8_text(item.sidecar),
         "sidecar_source": None if item.sidecar is None else "given",
         "mode": str(item.mode) if has_mode else None,
         "tags": item.tags_json,

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.alerts.ends import end_of_leg, end_of_pass
+from proofsweep.alerts.facts import end_of_leg, end_of_pass
 from proofsweep.alerts.send import Gather
-from proofsweep.config.reading import Settings, load_settings
+from proofsweep.config.load import Settings, load_settings
 from proofsweep.domain.exchanges import Call
+from proofsweep.domain.operations import SecretBlocks
 from proofsweep.ingest.rules import PassReport
-from proofsweep.queries.describe_run import describe_run
-from proofsweep.store.key_rotation import SecretBlocks
+from proofsweep.queries.status import describe_run
 from proofsweep.store.legs import Legs
-from proofsweep.verify.leg_session import supersede
-from proofsweep.verify.work import verify_slice
+from proofsweep.verify.attempt import supersede
+from proofsweep.verify.worker import verify_slice
 from proofsweep.wiring import watching
 from proofsweep.wiring.engines import engine_for, utc_now
 from proofsweep.wiring.legs import claimed_next_leg

@@ -8,20 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.alerts.events import FLOW_OF_OPERATION
 from proofsweep.alerts.facts import alerts_of_run, end_of_run, killed_work, recent_probes, recent_runs, work_facts
-from proofsweep.alerts.messages import Alert
-from proofsweep.alerts.rules import FlowEnd, over_after_end
+from proofsweep.alerts.rules import FLOW_OF_OPERATION, Alert, FlowEnd, over_after_end
 from proofsweep.domain.exchanges import Call
+from proofsweep.domain.operations import OperationKind
 from proofsweep.domain.runs import Plan, new_run_id
-from proofsweep.queries.describe_run import describe_run
+from proofsweep.queries.status import describe_run
 from proofsweep.store import layout
-from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.legs import Legs
-from proofsweep.store.model_operations import OperationKind
+from proofsweep.store.objects import FolderStore
 from proofsweep.store.operations import Operations
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
 from proofsweep.store.watched import ingest_store
 

@@ -2,13 +2,7 @@
 
 import pytest
 
-from proofsweep.alerts.events import AlertKind
-from proofsweep.alerts.messages import (
-    cause_of,
-    harmless,
-    quoted,
-    shortened,
-)
+from proofsweep.alerts.rules import AlertKind, cause_of, harmless, quoted, shortened
 
 HOSTILE = [
     "<!channel> everybody",

@@ -7,7 +7,7 @@ import pytest
 from proofsweep.alerts import monitor
 from proofsweep.alerts.monitor import probe_service
 from proofsweep.client.client import Partner
-from proofsweep.config.reading import Settings
+from proofsweep.config.load import Settings
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.exchanges import Call
 from proofsweep.store.probes import read_probes

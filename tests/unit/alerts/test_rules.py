@@ -6,15 +6,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from proofsweep.alerts.events import (
+from proofsweep.alerts.rules import (
     ALERTED_STATES,
     EVENTS,
+    About,
+    Alert,
     AlertKind,
-    state_of_ending,
-    state_of_run,
-)
-from proofsweep.alerts.messages import About, Alert
-from proofsweep.alerts.rules import (
     FlowEnd,
     ProbeFacts,
     WorkFacts,
@@ -25,10 +22,12 @@ from proofsweep.alerts.rules import (
     no_success,
     over_after_end,
     rotated_key_ends,
+    state_of_ending,
+    state_of_run,
     sunset_seen,
 )
 from proofsweep.domain.endings import EndedBy
-from proofsweep.store.key_rotation import Rotation
+from proofsweep.domain.operations import Rotation
 
 
 def ended(flow: str, state: str, subject: str | None = None) -> FlowEnd:

@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from proofsweep.alerts.events import AlertKind
-from proofsweep.alerts.messages import Alert
-from proofsweep.alerts.send import Notifier, Receivers
-from proofsweep.alerts.told import attempts_in
+from proofsweep.alerts.rules import Alert, AlertKind
+from proofsweep.alerts.send import Notifier, Receivers, attempts_in
 from proofsweep.domain.errors import ConfigError
-from proofsweep.store.store import open_store
+from proofsweep.store.objects import open_store
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 NAMES = ("line 1 (slack)", "line 2 (mailto)")

@@ -11,8 +11,7 @@ import apprise
 import pytest
 
 from proofsweep.alerts import send as alert_receivers
-from proofsweep.alerts.events import AlertKind
-from proofsweep.alerts.messages import Alert, quoted
+from proofsweep.alerts.rules import Alert, AlertKind, quoted
 from proofsweep.alerts.send import Receivers, urls_in_file
 from proofsweep.domain.errors import ConfigError
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from proofsweep.audit.audit_run import Known, audit_run
+from proofsweep.audit.check import Known, audit_run
 from proofsweep.audit.findings import Checked, Findings
-from proofsweep.store.plans_and_parts import Results, parquet_of
+from proofsweep.store.parts import Results, parquet_of
 
 from ...worlds.audited_store import NOW, TWO_LEGS
 

@@ -16,8 +16,8 @@ import pytest
 from proofsweep.audit.findings import Audit
 from proofsweep.audit.store import audit_store
 from proofsweep.domain.exchanges import Call
-from proofsweep.store.folder_store import FolderStore
-from proofsweep.store.plans_and_parts import Results, parquet_of
+from proofsweep.store.objects import FolderStore
+from proofsweep.store.parts import Results, parquet_of
 
 from ...worlds.audited_store import NEWEST, PRUNED, TWO_LEGS, end_leg, planned
 from ..ended_operations import call_of, leave_operation, operation_named

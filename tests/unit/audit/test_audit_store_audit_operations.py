@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from proofsweep.audit.store import audit_store
-from proofsweep.store.folder_store import FolderStore
+from proofsweep.domain.items import Row
+from proofsweep.store.objects import FolderStore
 from proofsweep.store.operations import Operations
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.tables.columns import Row
+from proofsweep.store.parts import Results
 
 from ..ended_operations import call_of, leave_operation, operation_named
 

@@ -7,13 +7,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from proofsweep.audit.check_parts import PartAuditor, with_all_columns
+from proofsweep.audit.check import PartAuditor, with_all_columns
 from proofsweep.audit.findings import Checked, Findings
-from proofsweep.audit.leg_receipts import LegReceipt, read_receipts
-from proofsweep.store.plans_and_parts import Results, parquet_of
-from proofsweep.store.pruning import PrunedObject
-from proofsweep.store.receipts import Part
-from proofsweep.store.store import sha256_hex
+from proofsweep.audit.receipts import LegReceipt, read_receipts
+from proofsweep.store.objects import sha256_hex
+from proofsweep.store.parts import Part, Results, parquet_of
+from proofsweep.store.prunings import PrunedObject
 from proofsweep.store.tables.schemas import SCHEMAS
 
 from ...worlds.audited_store import NEWEST

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from proofsweep.audit.findings import Findings
-from proofsweep.audit.leg_receipts import check_chain, check_claims, leg_numbers, read_prunings, read_receipts
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.audit.receipts import check_chain, check_claims, leg_numbers, read_prunings, read_receipts
+from proofsweep.store.parts import Results
 from proofsweep.store.prunings import prunings_of
 
 from ...worlds.audited_store import NEWEST, NOW, PRUNED, TWO_LEGS

@@ -8,16 +8,16 @@ import pytest
 
 from proofsweep.audit.prune import find_prunable, prune
 from proofsweep.domain.errors import ResultsError
-from proofsweep.queries.describe_run import describe_run, newest_runs, unfinished_runs
+from proofsweep.domain.items import Row
+from proofsweep.queries.status import describe_run, newest_runs, unfinished_runs
 from proofsweep.results import open_results
-from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.layout import exchanges_name, listed_name
 from proofsweep.store.legs import Legs
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.pruning import Keep, Prunable
+from proofsweep.store.objects import FolderStore
+from proofsweep.store.parts import Results
+from proofsweep.store.prunings import Keep, Prunable
 from proofsweep.store.runs import RunIndex
 from proofsweep.store.snapshot import Snapshot
-from proofsweep.store.tables.columns import Row
 from proofsweep.verify.note_leg import complete_snapshot
 
 from ...worlds.ended_runs import plan_of_run

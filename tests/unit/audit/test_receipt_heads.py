@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from proofsweep.audit.findings import Findings
-from proofsweep.audit.receipt_heads import ReceiptGraph, checked_head, read_graph
+from proofsweep.audit.receipts import ReceiptGraph, checked_head, read_graph
 from proofsweep.domain.errors import UsageError
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.parts import Results
 
 from ...worlds.audited_store import NEWEST, PRUNED, TWO_LEGS
 

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from proofsweep.audit.check import RequestIds, check_runs_row, check_shard
 from proofsweep.audit.findings import Findings
-from proofsweep.audit.leg_receipts import read_receipts
-from proofsweep.audit.row_counts import RequestIds, check_runs_row, check_shard
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.audit.receipts import read_receipts
+from proofsweep.store.parts import Results
 from proofsweep.store.tables.schemas import SCHEMAS
 
 from ...worlds.audited_store import NEWEST

@@ -7,10 +7,9 @@ from threading import Timer, get_ident
 
 import pytest
 
-from proofsweep.queries.describe_run import describe_run
-from proofsweep.queries.run_status import RunStatus
+from proofsweep.queries.status import RunStatus, describe_run
 from proofsweep.store.legs import Legs
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.parts import Results
 from proofsweep_cli.screen import console
 from proofsweep_cli.work_on_runs import wait_after_reset
 

@@ -10,14 +10,13 @@ from zlib import crc32
 import pytest
 
 from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
-from proofsweep.ingest.dispose import Disposal
 from proofsweep.ingest.folder import Look, past_answers
-from proofsweep.ingest.ingest_pass import IngestPass
-from proofsweep.ingest.move_batches import BatchDisposal
-from proofsweep.ingest.records import Records
+from proofsweep.ingest.moves import BatchDisposal, Disposal
+from proofsweep.ingest.one_pass import IngestPass
 from proofsweep.ingest.rules import IngestRules
-from proofsweep.ingest.watches import Watch
+from proofsweep.ingest.state import Records, Watch
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.moves import Moves
@@ -26,11 +25,11 @@ from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.preflight import SizeLimits
 from proofsweep.store import layout
 from proofsweep.store.legs import Legs
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.tables.columns import Row, empty_row
+from proofsweep.store.parts import Results
+from proofsweep.store.tables.columns import empty_row
 from proofsweep.store.tables.verdicts import COLUMNS
-from proofsweep.verify.plan_run import PlanRequest, plan_run
-from proofsweep.verify.settle import LegEnd, settle_leg
+from proofsweep.verify.commit import LegEnd, settle_leg
+from proofsweep.verify.plan import PlanRequest, plan_run
 
 from ...worlds.ddex_messages import Sending, Track, put_release, sent
 

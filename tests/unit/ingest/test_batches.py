@@ -5,12 +5,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from proofsweep.domain.declared import Declared
-from proofsweep.domain.items import FileFacts, ManifestRow
+from proofsweep.domain.items import Declared, FileFacts, ManifestRow
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.ingest.deliveries import BatchRow, DeliveredBatches
 from proofsweep.ingest.rules import Decision, IngestRules, KnownBatches
-from proofsweep.sources.message_files import Batch, Release
+from proofsweep.sources.ddex_files import Batch, Release
 
 NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
 RULES = IngestRules(settle_seconds=1, pair_seconds=1, tries=1)

@@ -9,8 +9,7 @@ import pytest
 
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import WorkItem
-from proofsweep.ingest.dispose import Disposal, DisposalResult, at_once
-from proofsweep.ingest.moves import FileMove, Move, MovedItem
+from proofsweep.ingest.moves import Disposal, DisposalResult, FileMove, Move, MovedItem, at_once
 from proofsweep.ingest.rules import Disposition, PastAnswer
 from proofsweep.sources.files import Files
 from proofsweep.sources.moves import Moves

@@ -10,9 +10,9 @@ from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.runs import INGEST
 from proofsweep.ingest.rules import Decision
-from proofsweep.ingest.watches import Watch
+from proofsweep.ingest.state import Watch
 from proofsweep.sources.moves import LocalMoves
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.parts import Results
 
 from ...worlds.killed_lines import Killed
 from .conftest import WAV, Watched

@@ -10,9 +10,8 @@ import pytest
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.tags import tags_of
-from proofsweep.ingest.records import Records
 from proofsweep.ingest.rules import Decision
-from proofsweep.ingest.watches import Watch
+from proofsweep.ingest.state import Records, Watch
 from proofsweep.sources.moves import LocalMoves
 
 from ...worlds.ddex_messages import SENDER, Sending, batch_manifest, purge

@@ -7,12 +7,10 @@ import pytest
 
 from proofsweep.domain.items import ManifestRow, WorkItem
 from proofsweep.ingest.deliveries import BatchRow, DeliveredBatch
-from proofsweep.ingest.dispose import Disposal, DisposalResult
-from proofsweep.ingest.move_batches import BatchDisposal
-from proofsweep.ingest.moves import Move
+from proofsweep.ingest.moves import BatchDisposal, Disposal, DisposalResult, Move
 from proofsweep.ingest.rules import Decision, Disposition, PastAnswer
+from proofsweep.sources.ddex_files import Release
 from proofsweep.sources.files import Files
-from proofsweep.sources.message_files import Release
 from proofsweep.sources.moves import Moves
 from proofsweep.sources.preflight import SizeLimits, work_item_of
 

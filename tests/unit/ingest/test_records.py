@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.store.folder_store import FolderStore
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.objects import FolderStore
+from proofsweep.store.parts import Results
 from proofsweep.store.tables import ingest
 
 from ...worlds.killed_passes import (

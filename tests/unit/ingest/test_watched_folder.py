@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.config.reading import load_settings
+from proofsweep.config.load import load_settings
 from proofsweep.domain.errors import CatalogError, ConfigError, RunIsActive, UsageError
-from proofsweep.ingest.watched_folder import WatchedFolder
+from proofsweep.ingest.one_pass import WatchedFolder
 from proofsweep.sources.selection import Selection
 from proofsweep.wiring.watching import watched_folder
 

@@ -6,16 +6,16 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from proofsweep.client.client import Partner
-from proofsweep.client.messages import Reply, Request
+from proofsweep.client.transport import Reply, Request
 from proofsweep.domain.exchanges import Call
+from proofsweep.domain.items import Row
 from proofsweep.operations.erase import erased_one_by_one, killed_erasures
-from proofsweep.operations.operation_log import OperationLog
+from proofsweep.operations.operation import OperationLog
 from proofsweep.operations.results import Erasure, ProofList
-from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.objects import FolderStore
 from proofsweep.store.operations import OperationJournals, Operations
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.parts import Results
 from proofsweep.store.tables import erasures
-from proofsweep.store.tables.columns import Row
 
 from ..ended_operations import operation_named
 from ..scripted_service import NOW, Scripted, ScriptedService

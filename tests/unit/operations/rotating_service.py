@@ -9,20 +9,19 @@ from pydantic import SecretStr
 from proofsweep.client.call_queue import CallQueue, ServiceHealth
 from proofsweep.client.client import Partner
 from proofsweep.client.keys import CurrentKey, fingerprint, key_file
-from proofsweep.client.messages import Reply, Request
 from proofsweep.client.pacer import Pacer
 from proofsweep.client.scheduler import Dispatcher
 from proofsweep.client.stop import StopSwitch
+from proofsweep.client.transport import Reply, Request
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.headers import AnswerHeaders
+from proofsweep.domain.operations import Operation, RotationIntent
 from proofsweep.operations.key_store import FileKeyStore
-from proofsweep.operations.operation_log import RotationLog
+from proofsweep.operations.operation import RotationLog
 from proofsweep.operations.rotate import Rotated, RotateKey
-from proofsweep.store.folder_store import FolderStore
-from proofsweep.store.key_rotation import RotationIntent
-from proofsweep.store.model_operations import Operation
+from proofsweep.store.objects import FolderStore
 from proofsweep.store.operations import Operations
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.parts import Results
 from proofsweep.store.rotations import Rotations
 
 from ..scripted_service import NOW, Scripted, ScriptedService

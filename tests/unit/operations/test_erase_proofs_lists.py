@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.config.reading import Settings
+from proofsweep.config.load import Settings
 from proofsweep.domain.errors import RunMustStop, UsageError
 from proofsweep.domain.exchanges import Call
 from proofsweep.store.operations import Operations

@@ -7,8 +7,8 @@ import pytest
 from proofsweep.client.client import Partner
 from proofsweep.domain.errors import CallFailed
 from proofsweep.domain.exchanges import Call
+from proofsweep.domain.operations import Rotation
 from proofsweep.operations.rotate import list_keys
-from proofsweep.store.key_rotation import Rotation
 
 from ..scripted_service import NOW, Scripted, ScriptedService
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from proofsweep.operations.operation_log import OperationLog
-from proofsweep.store.folder_store import FolderStore
+from proofsweep.operations.operation import OperationLog
+from proofsweep.store.objects import FolderStore
 from proofsweep.store.operations import Operations
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.parts import Results
 
 from ..ended_operations import call_of, leave_operation, operation_named
 

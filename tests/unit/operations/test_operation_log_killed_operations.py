@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.operations.operation_log import KilledOperations
+from proofsweep.domain.items import Row
+from proofsweep.operations.operation import KilledOperations
 from proofsweep.sources.files import Files
 from proofsweep.sources.moves import Moves
-from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.lease import sole_process
+from proofsweep.store.objects import FolderStore
 from proofsweep.store.operations import OperationJournals, Operations
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.parts import Results
 from proofsweep.store.tables import recoveries
-from proofsweep.store.tables.columns import Row
 
 from ..ended_operations import leave_operation, operation_named
 from ..scripted_service import NOW

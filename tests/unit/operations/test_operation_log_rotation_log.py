@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 import pytest
 
 from proofsweep.domain.exchanges import Call
-from proofsweep.operations.operation_log import RotationLog
-from proofsweep.store.folder_store import FolderStore
-from proofsweep.store.key_rotation import RotationIntent
+from proofsweep.domain.operations import RotationIntent
+from proofsweep.operations.operation import RotationLog
+from proofsweep.store.objects import FolderStore
 from proofsweep.store.operations import Operations
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.parts import Results
 
 from ..ended_operations import call_of, operation_named
 

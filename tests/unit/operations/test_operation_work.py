@@ -2,11 +2,11 @@
 
 import pytest
 
-from proofsweep.config.reading import Settings
+from proofsweep.config.load import Settings
 from proofsweep.domain.errors import CallFailed, ConfigError, RunMustStop
 from proofsweep.domain.exchanges import Call
-from proofsweep.operations.operation_work import operation_begun
-from proofsweep.store.model_operations import OperationKind
+from proofsweep.domain.operations import OperationKind
+from proofsweep.operations.operation import operation_begun
 from proofsweep.store.operations import Operations
 from proofsweep.wiring.operations import operation_context
 from proofsweep.wiring.stores import results_for

@@ -7,11 +7,10 @@ import pytest
 from proofsweep.client.client import Partner
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, RunMustStop
-from proofsweep.operations.operation_log import OperationLog
-from proofsweep.operations.operation_work import CallBudget, OutageGuard
-from proofsweep.store.folder_store import FolderStore
+from proofsweep.operations.operation import CallBudget, OperationLog, OutageGuard
+from proofsweep.store.objects import FolderStore
 from proofsweep.store.operations import Operations
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.parts import Results
 
 from ..ended_operations import call_of, operation_named
 

@@ -8,13 +8,13 @@ import pytest
 from proofsweep.client.client import Partner
 from proofsweep.domain.errors import CallFailed, RunMustStop
 from proofsweep.domain.exchanges import Call
+from proofsweep.domain.items import Row
 from proofsweep.domain.models import ProofSummary
 from proofsweep.operations import inventory
 from proofsweep.operations.inventory import ProofListing, arrow_of, compared_masters, reconciled, take_inventory
-from proofsweep.operations.operation_log import OperationLog
+from proofsweep.operations.operation import OperationLog
 from proofsweep.store.operations import Operations
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.tables.columns import Row
+from proofsweep.store.parts import Results
 from proofsweep.store.tables.proofs import COLUMNS
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run

@@ -11,15 +11,14 @@ import pytest
 from proofsweep.client.client import Partner
 from proofsweep.domain.errors import NameTaken, RunMustStop
 from proofsweep.domain.exchanges import Call
-from proofsweep.operations.operation_log import OperationLog
-from proofsweep.operations.operation_work import CallBudget, OutageGuard
-from proofsweep.operations.recover_sidecars import ProvenItem, SidecarRecovery
+from proofsweep.domain.items import Row
+from proofsweep.operations.operation import CallBudget, OperationLog, OutageGuard
+from proofsweep.operations.recover import ProvenItem, SidecarRecovery
 from proofsweep.sources.files import Files
-from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.objects import FolderStore
 from proofsweep.store.operations import OperationJournals, Operations
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.parts import Results
 from proofsweep.store.tables import recoveries
-from proofsweep.store.tables.columns import Row
 
 from ..ended_operations import operation_named
 from ..scripted_service import NOW, Scripted, ScriptedService

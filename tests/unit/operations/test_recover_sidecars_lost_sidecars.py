@@ -3,11 +3,11 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from proofsweep.operations.recover_sidecars import proven_items
+from proofsweep.domain.items import Row
+from proofsweep.operations.recover import proven_items
 from proofsweep.store import layout
-from proofsweep.store.folder_store import FolderStore
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.tables.columns import Row
+from proofsweep.store.objects import FolderStore
+from proofsweep.store.parts import Results
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.config.reading import Settings
+from proofsweep.config.load import Settings
 from proofsweep.domain.errors import ConfigError, UsageError
 from proofsweep.domain.exchanges import Call
 from proofsweep.operations.results import RecoveryRequest
 from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.operations import OperationJournals, Operations
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.parts import Results
 from proofsweep.store.tables import recoveries
 from proofsweep.store.watched import ingest_store, watch_id
 from proofsweep.wiring.operations import inventory_proofs, recover_sidecars

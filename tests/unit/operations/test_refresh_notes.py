@@ -7,17 +7,16 @@ from pathlib import Path
 import pytest
 
 from proofsweep.client.client import Partner
-from proofsweep.config.reading import Settings
+from proofsweep.config.load import Settings
 from proofsweep.domain.errors import RunMustStop
 from proofsweep.domain.exchanges import Call
+from proofsweep.domain.items import Row
 from proofsweep.operations import notes as refresh
 from proofsweep.operations.notes import Note, NoteRefresh, wanted_notes
-from proofsweep.operations.operation_log import OperationLog
-from proofsweep.operations.operation_work import CallBudget, OutageGuard
-from proofsweep.store.folder_store import FolderStore
+from proofsweep.operations.operation import CallBudget, OperationLog, OutageGuard
+from proofsweep.store.objects import FolderStore
 from proofsweep.store.operations import Operations
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.tables.columns import Row
+from proofsweep.store.parts import Results
 from proofsweep.wiring.operations import refresh_interpretations
 from proofsweep.wiring.stores import results_for
 

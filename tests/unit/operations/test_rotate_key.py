@@ -14,7 +14,7 @@ from ...worlds.killed_lines import is_whole_after
 from ..scripted_service import NOW, Scripted, ScriptedService
 from .rotating_service import OLD, Installation, RotatingService
 
-OF_ROTATIONS = ("operations/rotate_key.py", "operations/key_stores.py", "partner/keys.py", "store/rotations.py")
+OF_ROTATIONS = ("operations/rotate.py", "operations/key_store.py", "client/keys.py", "store/rotations.py")
 
 
 @pytest.fixture

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.store.active_legs import open_leg, progress_of
-from proofsweep.store.folder_store import FolderStore
-from proofsweep.store.legs import Legs
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.legs import Legs, open_leg, progress_of
+from proofsweep.store.objects import FolderStore
+from proofsweep.store.parts import Results
 from proofsweep.store.progress import LegProgress, OpenLeg, WaitsFor
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)

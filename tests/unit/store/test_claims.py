@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from proofsweep.domain.errors import RunIsActive
-from proofsweep.store.claims import CatalogClaims
-from proofsweep.store.folder_store import FolderStore
-from proofsweep.store.legs import Legs
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.legs import CatalogClaims, Legs
+from proofsweep.store.objects import FolderStore
+from proofsweep.store.parts import Results
 
 A, B, C = (f"20261120T12000{number}Z_000aa" for number in range(3))
 

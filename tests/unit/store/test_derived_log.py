@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from proofsweep.domain.errors import ResultsError
-from proofsweep.store.derived_log import DerivedLog
-from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.objects import FolderStore
+from proofsweep.store.snapshot import DerivedLog
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from proofsweep.domain.errors import NameTaken, ResultsError
-from proofsweep.store.folder_store import FolderStore
-from proofsweep.store.store import Store
+from proofsweep.store.objects import FolderStore, Store
 
 NAME = "verdicts/run_date=2026-11-20/r-00000-001.parquet"
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.store import folder_store
-from proofsweep.store.folder_store import hold, is_let_go, is_local, let_go
+from proofsweep.store import objects
+from proofsweep.store.objects import hold, is_let_go, is_local, let_go
 
 HOLD = """
 import sys
 from pathlib import Path
-from proofsweep.store.folder_store import hold
+from proofsweep.store.objects import hold
 print(hold(Path(sys.argv[1])), flush=True)
 sys.stdin.read()
 """
@@ -60,6 +60,6 @@ def test_a_file_that_is_not_there_is_neither_held_nor_let_go(tmp_path: Path) -> 
 
 def test_on_a_network_file_system_nothing_is_held(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its server may lose a lock while the process lives."""
-    monkeypatch.setattr(folder_store, "_LOCAL", {"nfs4"})
+    monkeypatch.setattr(objects, "_LOCAL", {"nfs4"})
 
     assert (hold(file), is_let_go(file)) == (False, False)

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.items import Row
 from proofsweep.store import layout
-from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.journal import MERGED_SEGMENTS, Journal, Segments
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.tables.columns import Row
+from proofsweep.store.objects import FolderStore
+from proofsweep.store.parts import Results
 from proofsweep.store.tables.schemas import SCHEMAS
 
 

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from proofsweep.domain.errors import ResultsError
-from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.key_bindings import bind_key
+from proofsweep.store.objects import FolderStore
 
 
 def test_a_key_belongs_to_the_service_it_was_first_used_with(tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ import pytest
 from proofsweep.domain.errors import NameTaken, ResultsError, RunIsActive
 from proofsweep.domain.runs import STALE_SECONDS
 from proofsweep.store import layout
-from proofsweep.store.folder_store import FolderStore, hold, is_let_go, is_local
 from proofsweep.store.lease import Lease, sole_process
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.objects import FolderStore, hold, is_let_go, is_local
+from proofsweep.store.parts import Results
 
 
 @dataclass(slots=True)

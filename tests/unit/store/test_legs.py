@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.legs import Legs
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.objects import FolderStore
+from proofsweep.store.parts import Results
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from proofsweep.domain.items import WorkItem
 from proofsweep.domain.runs import INGEST, Plan
 from proofsweep.store import layout, listings
 from proofsweep.store.listings import Listing, listing_objects, newest_listings, write_gone
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
 from proofsweep.verify.note_leg import note_run
 

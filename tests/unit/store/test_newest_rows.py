@@ -5,10 +5,10 @@ import random
 import pyarrow as pa
 import pytest
 
-from proofsweep.store import newest_rows as module
-from proofsweep.store.newest_rows import merged, newest_rows, reduced
+from proofsweep.domain.items import Row
+from proofsweep.store import snapshot as module
+from proofsweep.store.snapshot import merged, newest_rows, reduced
 from proofsweep.store.tables import schemas
-from proofsweep.store.tables.columns import Row
 
 from ...worlds.ended_runs import answered, plan_of_run
 

@@ -10,13 +10,12 @@ import pyarrow as pa
 import pytest
 
 from proofsweep.domain.errors import ResultsError
-from proofsweep.domain.items import PROOF_PREFIX, Mode
+from proofsweep.domain.items import PROOF_PREFIX, Mode, Row
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
-from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.objects import FolderStore
+from proofsweep.store.parts import Results
 from proofsweep.store.past_answers import AcceptedItem, PastAnswers
-from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.tables.columns import Row
 from proofsweep.store.tables.schemas import SCHEMAS
 from proofsweep.verify.note_leg import note_leg
 

@@ -9,14 +9,12 @@ import pyarrow as pa
 import pytest
 
 from proofsweep.domain.errors import NameTaken, ResultsError
-from proofsweep.domain.items import WorkItem
+from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
-from proofsweep.store.folder_store import FolderStore
-from proofsweep.store.plans_and_parts import Results, parquet_of
-from proofsweep.store.receipts import Part
+from proofsweep.store.objects import FolderStore
+from proofsweep.store.parts import Part, Results, parquet_of
 from proofsweep.store.tables import planned_items, schemas
-from proofsweep.store.tables.columns import Row
 from proofsweep.store.tables.schemas import SCHEMAS
 
 from ...worlds.ended_runs import plan_of_run

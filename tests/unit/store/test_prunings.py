@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from proofsweep.domain.errors import NameTaken, ResultsError
-from proofsweep.store.folder_store import FolderStore
-from proofsweep.store.pruning import PrunedObject, Pruning
+from proofsweep.store.objects import FolderStore
 from proofsweep.store.prunings import (
+    PrunedObject,
+    Pruning,
     completed_at,
     pruned_names,
     prunings_of,

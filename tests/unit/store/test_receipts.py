@@ -8,8 +8,8 @@ import pytest
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.store import layout
-from proofsweep.store.folder_store import FolderStore
-from proofsweep.store.receipts import Part, ReceiptLink, ended_parts, has_claim, last_leg, newest_receipts, receipt_of
+from proofsweep.store.objects import FolderStore
+from proofsweep.store.parts import Part, ReceiptLink, ended_parts, has_claim, last_leg, newest_receipts, receipt_of
 
 PART = {"name": "verdicts/run_date=2026-11-20/r-00000-001.parquet", "rows": 3, "sha256": "ab"}
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from proofsweep.domain.errors import ResultsError
-from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.legs import Legs
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.objects import FolderStore
+from proofsweep.store.parts import Results
 from proofsweep.store.run_records import RunRecord
 from proofsweep.store.runs import IndexedRuns, RunIndex
 

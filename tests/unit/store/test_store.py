@@ -7,9 +7,7 @@ import pytest
 from obstore.store import MemoryStore
 
 from proofsweep.domain.errors import NameTaken, ResultsError
-from proofsweep.store.bucket_store import BucketStore
-from proofsweep.store.folder_store import FolderStore
-from proofsweep.store.store import Store, open_store, probe
+from proofsweep.store.objects import BucketStore, FolderStore, Store, open_store, probe
 
 
 @pytest.mark.parametrize("url", ["{}/results", "file://{}/results"])

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.config.reading import Settings
+from proofsweep.config.load import Settings
 from proofsweep.domain.errors import CatalogError
-from proofsweep.domain.reading import Reading
+from proofsweep.domain.tags import Reading
 from proofsweep.sources.selection import Selection
-from proofsweep.verify.survey import items_of
+from proofsweep.verify.plan import items_of
 from proofsweep.wiring.catalogs import catalog_for, catalog_has_changed
 from proofsweep.wiring.engines import limits_for
 from proofsweep.wiring.runs import plan_catalog, run_to_resume

@@ -6,12 +6,12 @@ import pytest
 from pydantic import SecretStr
 
 from proofsweep.client.keys import fingerprint
+from proofsweep.config.load import Settings
 from proofsweep.config.logs import Event
-from proofsweep.config.reading import Settings
 from proofsweep.domain.errors import ConfigError, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.store.key_bindings import bind_key
-from proofsweep.store.store import open_store
+from proofsweep.store.objects import open_store
 from proofsweep.wiring.engines import engine_for
 
 from ..scripted_service import Scripted, ScriptedService

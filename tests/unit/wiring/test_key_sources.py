@@ -6,7 +6,7 @@ import pytest
 from pydantic import SecretStr
 
 from proofsweep.client.keys import fingerprint
-from proofsweep.config.reading import Settings, load_settings
+from proofsweep.config.load import Settings, load_settings
 from proofsweep.domain.errors import ResultsError
 from proofsweep.wiring.key_sources import key_source, keys_of_machine, remember_key
 

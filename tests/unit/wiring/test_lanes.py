@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from proofsweep.config.reading import Settings
+from proofsweep.config.load import Settings
 from proofsweep.wiring.engines import engine_for, utc_now
 from proofsweep.wiring.lanes import remembered_rate
 from proofsweep.wiring.stores import results_for

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.config.reading import Settings, load_settings
-from proofsweep.domain.bounds import Bounds
+from proofsweep.config.load import Settings, load_settings
 from proofsweep.domain.errors import ConfigError, RunMustStop
 from proofsweep.domain.exchanges import Call
+from proofsweep.domain.runs import Bounds
 from proofsweep.sources.selection import Selection
 from proofsweep.store.legs import Legs
-from proofsweep.verify.leg_context import LegContext
-from proofsweep.verify.work import verify_slice
+from proofsweep.verify.session import LegContext
+from proofsweep.verify.worker import verify_slice
 from proofsweep.wiring.engines import active_leg, close_engines, engine_for
 from proofsweep.wiring.legs import LegHandle, claimed_next_leg
 from proofsweep.wiring.runs import plan_catalog

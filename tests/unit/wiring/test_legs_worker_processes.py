@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.config.reading import Settings, load_settings
+from proofsweep.config.load import Settings, load_settings
 from proofsweep.domain.errors import ConfigError, ResultsError, RunMustStop
 from proofsweep.domain.runs import Slice
 from proofsweep.verify.worker_process import GrantedSlice, SliceResult

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.config.reading import Settings
+from proofsweep.config.load import Settings
 from proofsweep.domain.errors import ConfigError, RunMustStop
 from proofsweep.domain.exchanges import Call
-from proofsweep.store.key_rotation import SecretBlocks
+from proofsweep.domain.operations import SecretBlocks
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.operations import key_store_for, listed_keys, rotate_key
 

@@ -4,10 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from proofsweep.config.reading import Settings
-from proofsweep.domain.bounds import Bounds
+from proofsweep.config.load import Settings
 from proofsweep.domain.errors import RunIsActive
-from proofsweep.domain.runs import Plan
+from proofsweep.domain.runs import Bounds, Plan
 from proofsweep.store import layout
 from proofsweep.store.legs import Legs
 from proofsweep.wiring.engines import engine_for

@@ -5,16 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.config.reading import Settings
-from proofsweep.domain.bounds import Bounds
+from proofsweep.config.load import Settings
 from proofsweep.domain.errors import ConfigError, NothingDue, RunIsActive, RunMustStop, UsageError
 from proofsweep.domain.items import item_id_of
-from proofsweep.domain.runs import INGEST, Plan
+from proofsweep.domain.runs import INGEST, Bounds, Plan
 from proofsweep.sources.catalog import PartOfCatalog
 from proofsweep.sources.selection import Selection
 from proofsweep.store import layout
 from proofsweep.store.legs import Legs
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.parts import Results
 from proofsweep.verify.due_rows import DueRows
 from proofsweep.verify.forecast import Need
 from proofsweep.verify.service import ServiceStatus

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.config.reading import Settings
+from proofsweep.config.load import Settings
 from proofsweep.domain.errors import ConfigError, RunMustStop
 from proofsweep.wiring import watching
 from proofsweep.wiring.watching import notifier_for, receivers_for, tell, tell_of_stop

@@ -1,0 +1,193 @@
+"""Operations: uses of the partner's other endpoints, which are no verification runs; and rotations of a key. Pure."""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from enum import StrEnum
+from http import HTTPStatus
+
+from pydantic import TypeAdapter
+
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.items import Row
+from proofsweep.domain.models import KeyRecord
+from proofsweep.domain.text import minute_of
+
+
+class OperationKind(StrEnum):
+    INVENTORY = "inventory"
+    INTERPRETATIONS = "interpretations"
+    RECOVERY = "recovery"
+    ROTATION = "rotation"
+    ERASURE = "erasure"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One inventory, one recovery of sidecars."""
+
+    operation_id: str  # made as the IDs of runs are, so IDs sort by time
+    kind: str
+    environment: str  # the service's label
+    base_url: str
+    started_at: datetime
+
+    @property
+    def run_date(self) -> date:
+        """The UTC date on which it began; the folders of its parts have it in their names."""
+        return self.started_at.astimezone(UTC).date()
+
+    def document(self) -> dict[str, object]:
+        return asdict(self) | {"started_at": self.started_at.isoformat()}
+
+
+_READER = TypeAdapter(Operation)
+
+
+def operation_of(document: Mapping[str, object]) -> Operation:
+    """Read an operation from its intent or its receipt; ValueError if it is not whole."""
+    return _READER.validate_python(document)
+
+
+@dataclass(slots=True)
+class CallCounts:
+    throttled: int = 0
+    bytes_sent: int = 0
+    # keyed calls that were sent, by UTC day; GET /partner/usage counts so too.
+    by_day: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
+
+    @property
+    def calls(self) -> int:
+        return sum(self.by_day.values())
+
+    def add(self, call: Call, status: int | None, bytes_sent: int | None, started_at: datetime) -> None:
+        """Count an exchange; without `bytes_sent` it had no connection."""
+        self.bytes_sent += bytes_sent or 0
+        self.throttled += call.is_keyed and status == HTTPStatus.TOO_MANY_REQUESTS
+        if call.is_keyed and bytes_sent is not None:
+            self.by_day[started_at.astimezone(UTC).date().isoformat()] += 1
+
+    def document(self) -> dict[str, object]:
+        return {
+            "calls": self.calls,
+            "calls_by_day": dict(self.by_day),
+            "throttled": self.throttled,
+            "bytes_sent": self.bytes_sent,
+        }
+
+
+REPLAY_WINDOW = timedelta(hours=24)  # contract, Limits: how long the same Idempotency-Key gives the same answer again
+
+
+GRACE_WINDOW = timedelta(hours=72)  # contract, Limits: how long a rotated key still works
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RotationIntent:
+    """Written before the first call, one for each key: a key can be rotated only once."""
+
+    operation_id: str  # names the rotation in all tables
+    idempotency_key: str  # makes each repeat of the call give the same answer. It is worthless without the old key.
+    environment: str
+    base_url: str
+    key_fingerprint: str  # of the key that is rotated
+    location: str  # where the new key goes, for a person
+    created_at: str  # ISO instant
+
+    @classmethod
+    def of(cls, operation: Operation, idempotency_key: str, key_fingerprint: str, location: str) -> "RotationIntent":
+        return cls(
+            operation_id=operation.operation_id,
+            idempotency_key=idempotency_key,
+            environment=operation.environment,
+            base_url=operation.base_url,
+            key_fingerprint=key_fingerprint,
+            location=location,
+            created_at=operation.started_at.isoformat(),
+        )
+
+    @property
+    def requested_at(self) -> datetime:
+        return datetime.fromisoformat(self.created_at)
+
+    @property
+    def operation(self) -> Operation:
+        return Operation(
+            operation_id=self.operation_id,
+            kind=OperationKind.ROTATION,
+            environment=self.environment,
+            base_url=self.base_url,
+            started_at=self.requested_at,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rotation:
+    """A row of `rotations`: what the service answered. It never holds a key."""
+
+    operation_id: str
+    environment: str
+    key_fingerprint: str
+    new_key_fingerprint: str
+    requested_at: datetime
+    answered_at: datetime
+    key_id: str | None = None
+    new_key_id: str | None = None
+    new_key_name: str | None = None
+    previous_key_expires_at: datetime | None = None
+    replayed: bool = False
+    request_id: str | None = None
+
+    @property
+    def old_key_ends_at(self) -> datetime:
+        """When the old key ends: as the service said, else by the contract (Limits: 72 hours)."""
+        return self.previous_key_expires_at or self.requested_at + GRACE_WINDOW
+
+    def row(self) -> Row:
+        return asdict(self)
+
+
+def is_recent(rotation: Rotation, now: datetime) -> bool:
+    """Return whether the old key of a rotation still works: then a repeat is rather a mistake than a wish."""
+    return now < rotation.old_key_ends_at
+
+
+def why_conflict(intent: RotationIntent, now: datetime, *, was_asked_before: bool) -> str:
+    """Explain a 409 (contract, Errors 6); an earlier command may have rotated the key and lost the answer."""
+    elsewhere = (
+        "The key was rotated before, elsewhere: by a person, another machine or another results store. It works until "
+        f"{_hours(GRACE_WINDOW)} hours after that. Get the new key from whoever has it, or ask the partner."
+    )
+    if not was_asked_before:
+        return elsewhere
+    began = minute_of(intent.requested_at.astimezone(UTC))
+    if now - intent.requested_at < REPLAY_WINDOW:
+        return f"This rotation began at {began}, and the service does not answer it again. {elsewhere}"
+    ends = intent.requested_at.astimezone(UTC) + GRACE_WINDOW
+    return (
+        f"This rotation began at {began}; its answer is given again for {_hours(REPLAY_WINDOW)} hours only, and these "
+        f"are over. Nobody can get the new key any more: ask the partner for another one. The old key ends at "
+        f"{minute_of(ends)} at the latest."
+    )
+
+
+def _hours(window: timedelta) -> int:
+    return int(window.total_seconds() // 3600)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretBlocks:
+    """Reads, writes and deletes secret blocks of the orchestrator; each raises ConfigError when it cannot."""
+
+    read: Callable[[str], str]
+    write: Callable[[str, str], None]
+    delete: Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedKey:
+    record: KeyRecord
+    is_in_use: bool | None = None  # whether it is the key of this call; None if no recorded rotation tells
+    rotation: Rotation | None = None  # the recorded rotation that made it, if there is one
+    replaced_by: Rotation | None = None  # the recorded rotation that replaced it, if there is one

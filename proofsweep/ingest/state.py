@@ -1,0 +1,366 @@
+"""What passes over one watched folder remember, and what became of verified files, as rows of `ingest`."""
+
+import json
+import secrets
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, fields
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+from proofsweep.config.locations import path_within
+from proofsweep.domain.errors import NameTaken, ResultsError
+from proofsweep.domain.items import Row, WorkItem, utf8_text
+from proofsweep.domain.runs import Plan, new_run_id
+from proofsweep.domain.tags import tags_of
+from proofsweep.ingest.deliveries import IN_BATCH
+from proofsweep.ingest.folder import COLUMNS
+from proofsweep.ingest.moves import AT_ONCE, Disposal, DisposalResult, FileMove, Move, MovedItem
+from proofsweep.ingest.rules import (
+    Disposition,
+    IngestRules,
+    KnownBatches,
+    PastAnswer,
+    Sighting,
+    is_final,
+    is_finding,
+    is_not_moved,
+    supplier_of,
+    text_of_versions,
+)
+from proofsweep.store import layout
+from proofsweep.store.objects import Store
+from proofsweep.store.parts import Results
+from proofsweep.verify.item import Clock
+
+# By these a file is recognised that was touched since its answer, or is ineligible: some 2 MB.
+MOST_ANSWERS = 5_000
+
+_SIGHTINGS, _ANSWERS, _MOVES, _BATCHES = "sightings.json", "answers.json", "moves.json", "batches.json"
+
+_DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """One watched folder in the ingest store; `name` is a watch ID."""
+
+    store: Store
+    name: str
+
+    def sightings(self) -> dict[str, Sighting]:
+        with suppress(*_DAMAGE):
+            document = json.loads(self._content(_SIGHTINGS) or b"{}")
+            return {item_id: _sighting(facts) for item_id, facts in document.items()}
+        return {}
+
+    def keep(self, sightings: Mapping[str, Sighting]) -> None:
+        self._replace(_SIGHTINGS, {item_id: asdict(sighting) for item_id, sighting in sightings.items()})
+
+    def answers(self) -> dict[str, PastAnswer]:
+        with suppress(*_DAMAGE):
+            return {answer.item_id: answer for answer in map(_answer, json.loads(self._content(_ANSWERS) or b"[]"))}
+        return {}
+
+    def keep_answers(self, answers: Iterable[PastAnswer]) -> None:
+        self._replace(_ANSWERS, [asdict(answer) for answer in deque(answers, maxlen=MOST_ANSWERS)])
+
+    def moves(self) -> tuple[str | None, list[Move]]:
+        """Read the moves that did not end, and the part that takes their rows, if any; ResultsError if damaged."""
+        try:
+            document = json.loads(self._content(_MOVES) or b'{"part": null, "moves": []}')
+            return document["part"], [_move(facts) for facts in document["moves"]]
+        except _DAMAGE as damage:
+            raise ResultsError(
+                f"{self.name}/{_MOVES} in {self.store.url} is damaged: see whether each pair is whole where files are "
+                "moved, then delete it."
+            ) from damage
+
+    def keep_moves(self, part: str | None, moves: Collection[Move]) -> None:
+        """Write which moves begin now, in the place of what was kept before."""
+        if moves:
+            self._replace(_MOVES, {"part": part, "moves": [asdict(move) for move in moves]})
+        else:
+            self.store.delete(f"{self.name}/{_MOVES}")
+
+    def batches(self) -> KnownBatches:
+        with suppress(*_DAMAGE):
+            document = json.loads(self._content(_BATCHES) or b"{}")
+            return KnownBatches(
+                since={at: datetime.fromisoformat(since) for at, since in document["since"].items()},
+                folders=set(document["folders"]),
+                senders=set(document["senders"]),
+            )
+        return KnownBatches()
+
+    def keep_batches(self, known: KnownBatches) -> None:
+        facts = asdict(known) | {"folders": sorted(known.folders), "senders": sorted(known.senders)}
+        self._replace(_BATCHES, facts)
+
+    def open_runs(self) -> list[str]:
+        """List the runs that were begun and not disposed of, oldest first."""
+        return [name.rpartition("/")[2].removesuffix(".json") for name in self.store.names(f"{self.name}/runs")]
+
+    def open_run(self, run_id: str) -> None:
+        """Note a run before it is planned, so that none is forgotten."""
+        try:
+            self.store.create(self._run(run_id), b"{}\n")
+        except NameTaken as taken:
+            raise ResultsError(f"The run {run_id} is noted already.") from taken
+
+    def close_run(self, run_id: str) -> None:
+        """Forget a run: all its files are disposed of, or it was never planned."""
+        self.store.delete(self._run(run_id))
+
+    def _content(self, name: str) -> bytes | None:
+        return self.store.read(f"{self.name}/{name}")
+
+    def _replace(self, name: str, document: object) -> None:
+        self.store.replace(f"{self.name}/{name}", json.dumps(document, default=datetime.isoformat).encode())
+
+    def _run(self, run_id: str) -> str:
+        return f"{self.name}/runs/{run_id}.json"
+
+
+def _answer(facts: dict[str, Any]) -> PastAnswer:
+    return PastAnswer(**facts | {"verified_at": _time(facts["verified_at"])})
+
+
+def _move(facts: dict[str, Any]) -> Move:
+    return Move(
+        files=tuple(FileMove(**file) for file in facts["files"]),
+        items=tuple(map(_moved_item, facts["items"])),
+        folder=facts["folder"],
+    )
+
+
+def _moved_item(facts: dict[str, Any]) -> MovedItem:
+    # A move needs no more of an item: what is declared of its bytes was compared before.
+    item = WorkItem(**facts["item"] | {"declared": None, "ineligible": None})
+    return MovedItem(item=item, answer=_answer(facts["answer"]), disposition=Disposition(facts["disposition"]))
+
+
+def _sighting(facts: dict[str, Any]) -> Sighting:
+    return Sighting(**facts | {name: _time(facts[name]) for name in ("since", "retry_at")})
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
+
+
+# Files whose names are chosen and noted together.
+_WAVE = 500
+
+_ANSWER = tuple(each.name for each in fields(PastAnswer))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Records:
+    """Disposes of verified files, and writes down what became of them; made for one pass."""
+
+    results: Results
+    watch: Watch
+    disposal: Disposal
+    rules: IngestRules
+    environment: str
+    supplier_tag: str
+    clock: Clock
+    half: dict[str, Move] = field(default_factory=dict)  # that could neither be finished nor undone, for the next pass
+    not_moved: dict[str, Row] = field(default_factory=dict)  # that should have been moved, by item ID
+
+    def has_leg(self, plan: Plan, leg: int) -> bool:
+        """Return whether the files that a leg has verified are disposed of."""
+        return self.results.store.read(layout.ingest_name(plan.run_id, plan.run_date, leg)) is not None
+
+    def of_leg(self, plan: Plan, leg: int, sightings: Mapping[str, Sighting]) -> list[Row]:
+        """Dispose of the files that a leg has verified, unless that is done; give its rows."""
+        name = layout.ingest_name(plan.run_id, plan.run_date, leg)
+        if not self.has_leg(plan, leg):
+            waves = _waves(self._verified_by(plan, leg))
+            rows = [row for wave in waves for row in self._disposed(wave, sightings, part=None)]
+            with suppress(NameTaken):
+                self.results.create_part(name, "ingest", rows)
+            self._end_moves()
+        return self.results.table("ingest", [name]).to_pylist() if self.has_leg(plan, leg) else []
+
+    def of_answered(
+        self, answered: Iterable[tuple[WorkItem, PastAnswer]], delivered_again: Collection[str]
+    ) -> list[Row]:
+        """Dispose of files that were answered before and still lie there; give the rows that it writes.
+
+        It writes what leaves, and what could not be moved only when it was just delivered again: a pass every minute
+        must not repeat it.
+        """
+        written: list[Row] = []
+        for wave in _waves(answered):
+            part = self._new_part()
+            written += self._written(part, self._disposed(wave, {}, part), delivered_again)
+            self._end_moves()
+        return written
+
+    def of_batch(
+        self,
+        chosen: Move | DisposalResult,
+        answered: Sequence[tuple[WorkItem, PastAnswer]],
+        delivered_again: Collection[str],
+    ) -> list[Row]:
+        """Move a delivery as a whole, all of whose files are answered; give the rows that it writes, as above."""
+        part = self._new_part()
+        if isinstance(chosen, Move):
+            self.watch.keep_moves(part, [*self.half.values(), chosen])
+            rows = self._rows_of(chosen)
+            self._end_moves()
+        else:
+            rows = [self._row(*each, chosen, None) for each in answered]
+        return self._written(part, rows, delivered_again)
+
+    def of_killed_pass(self) -> list[Row]:
+        """Finish or undo the moves that a killed pass had begun; write the rows that nobody else writes."""
+        part, begun = self.watch.moves()
+        rows = [row for move in begun for row in self._rows_of(move)]
+        written = [] if part is None else self._written(part, rows)
+        if begun:
+            self._end_moves()
+        return written
+
+    def _written(self, part: str, rows: Sequence[Row], delivered_again: Collection[str] = ()) -> list[Row]:
+        stuck = [row for row in rows if is_not_moved(row) and row["item_id"] in delivered_again]
+        new = [row for row in rows if row["disposition"] != Disposition.LEFT] + stuck
+        if new:
+            with suppress(NameTaken):
+                self.results.create_part(part, "ingest", new)
+        return new
+
+    def _new_part(self) -> str:
+        now = self.clock()
+        return layout.ingest_name(new_run_id(now, secrets.token_hex(3)), now.date(), 0)
+
+    def _verified_by(self, plan: Plan, leg: int) -> Iterator[tuple[WorkItem, PastAnswer]]:
+        names = [name for name in self.results.parts_of("verdicts", plan) if layout.shard_and_leg_of(name)[1] == leg]
+        for name in names:
+            shard = layout.shard_and_leg_of(name)[0]
+            items = {item.manifest_row: item for item in self.results.shard_items(plan.run_id, shard)}
+            for row in self.results.table("verdicts", [name], ["manifest_row", *COLUMNS]).to_pylist():
+                yield items[row.pop("manifest_row")], PastAnswer(verified_at=row.pop("finished_at"), **row)
+
+    def _disposed(
+        self, verified: Sequence[tuple[WorkItem, PastAnswer]], sightings: Mapping[str, Sighting], part: str | None
+    ) -> list[Row]:
+        """Dispose of some files: (1) choose all names, (2) note the moves, (3) make them.
+
+        After a kill, `part` takes the rows; without one, somebody disposes of these files again.
+        """
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            chosen = list(pool.map(lambda each: self.disposal.chosen(*each), verified))  # (1)
+            moves = {each.name: each for each in chosen if isinstance(each, Move)} | self.half
+            self.watch.keep_moves(part, moves.values())  # (2)
+            result = pool.map(lambda each: self._moved(each)[0] if isinstance(each, Move) else each, chosen)  # (3)
+            return [
+                self._row(item, answer, at, sightings.get(item.item_id))
+                for (item, answer), at in zip(verified, result, strict=True)
+            ]
+
+    def _rows_of(self, move: Move) -> list[Row]:
+        results = zip(move.items, self._moved(move), strict=True)
+        return [self._row(each.item, each.answer, result, None) for each, result in results]
+
+    def _moved(self, move: Move) -> list[DisposalResult]:
+        results = self.disposal.moved(move)
+        if any(each.is_half for each in results):
+            self.half.setdefault(move.name, move)
+        elif any(each.audio is not None for each in results):
+            self.half.pop(move.name, None)
+        return results
+
+    @property
+    def half_moved(self) -> set[str]:
+        """The folders of deliveries that are here and there, until a move comes to its end."""
+        return {move.folder for move in self.half.values() if move.folder is not None}
+
+    def _end_moves(self) -> None:
+        self.watch.keep_moves(self._new_part(), self.half.values())
+
+    def _row(self, item: WorkItem, answer: PastAnswer, result: DisposalResult, sighting: Sighting | None) -> Row:
+        now, tries, tags = self.clock(), _tries_before(sighting, item) + 1, tags_of(item.tags_json)
+        stands = _stands(answer.outcome, answer.reason, tags)
+        retry_at = None if stands else self.rules.retry_at(tries, now)
+        folder = supplier_of(path_within(item.audio, self.disposal.watched))
+        row: Row = {
+            "run_id": answer.run_id,
+            "leg": answer.leg,
+            "environment": self.environment,
+            "watched": utf8_text(self.disposal.watched),
+            "item_id": item.item_id,
+            "audio": utf8_text(item.audio),
+            "sidecar": _printable(item.sidecar),
+            "audio_bytes": answer.audio_bytes,
+            "audio_version": item.audio_version,
+            "sidecar_version": item.sidecar_version,
+            "audio_sha256": answer.audio_sha256,
+            "sidecar_sha256": answer.sidecar_sha256,
+            "supplier": tags.get(self.supplier_tag) if item.is_delivered else _printable(folder),
+            "outcome": answer.outcome,
+            "reason": answer.reason,
+            "tries": tries,
+            "retry_at": retry_at,
+            "disposition": str(result.disposition),
+            "audio_moved_to": _printable(result.audio),
+            "sidecar_moved_to": _printable(result.sidecar),
+            "detail": result.detail,
+            "first_seen_at": None if sighting is None else sighting.since,
+            "verified_at": answer.verified_at,
+            "acted_at": now,
+            "tags": item.tags_json,
+        }
+        self.not_moved.pop(item.item_id, None)
+        if is_not_moved(row):
+            self.not_moved[item.item_id] = row
+        return row
+
+
+def _waves(verified: Iterable[tuple[WorkItem, PastAnswer]]) -> Iterator[list[tuple[WorkItem, PastAnswer]]]:
+    waiting = iter(verified)
+    while wave := list(islice(waiting, _WAVE)):
+        yield wave
+
+
+def known_after(
+    rows: Iterable[Row], sightings: Mapping[str, Sighting], answers: Mapping[str, PastAnswer], now: datetime
+) -> tuple[dict[str, Sighting], dict[str, PastAnswer]]:
+    """Return what is known of waiting files after these rows, and the newest answers, the newest last.
+
+    An answer ends the waiting, and a failure is counted.
+    """
+    waiting, answered = dict(sightings), dict(answers)
+    for row in rows:
+        cells: dict[str, Any] = {**row}
+        item_id = cells["item_id"]
+        if _stands(cells["outcome"], cells["reason"], tags_of(cells["tags"])):
+            waiting.pop(item_id, None)
+            answered.pop(item_id, None)
+            answered[item_id] = PastAnswer(**{name: cells[name] for name in _ANSWER})
+            continue
+        waiting[item_id] = Sighting(
+            version=text_of_versions(cells["audio_version"], cells["sidecar_version"]),
+            since=cells["first_seen_at"] or now,
+            tries=cells["tries"],
+            retry_at=cells["retry_at"],
+        )
+    return waiting, answered
+
+
+def _stands(outcome: str, reason: str | None, tags: Mapping[str, str]) -> bool:
+    """Return whether an outcome stands; what is wrong with a delivery does until its sender heals it."""
+    return is_final(outcome, reason) or (IN_BATCH in tags and is_finding(outcome, reason))
+
+
+def _tries_before(sighting: Sighting | None, item: WorkItem) -> int:
+    same = sighting is not None and sighting.version == text_of_versions(item.audio_version, item.sidecar_version)
+    return sighting.tries if sighting is not None and same else 0
+
+
+def _printable(text: str | None) -> str | None:
+    return None if text is None else utf8_text(text)

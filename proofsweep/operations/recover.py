@@ -1,0 +1,328 @@
+"""Get lost sidecars back: the sealed bytes of GET /proofs/{proofId}, written where no file is."""
+
+import base64
+import binascii
+import posixpath
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from hashlib import sha256
+from http import HTTPStatus
+from itertools import count, islice
+from pathlib import Path
+
+from proofsweep.client.client import Partner
+from proofsweep.config.locations import one_line, path_of
+from proofsweep.config.threads import some_at_once
+from proofsweep.domain.errors import CallFailed, NameTaken, ResultsError, SourceError, UsageError
+from proofsweep.domain.exchanges import Exchange
+from proofsweep.domain.items import Row
+from proofsweep.domain.operations import OperationKind
+from proofsweep.operations.operation import (
+    CALLS_AT_ONCE,
+    CallBudget,
+    KilledOperations,
+    OperationContext,
+    OperationLog,
+    OutageGuard,
+    operation_begun,
+)
+from proofsweep.operations.results import Recovered, RecoveryRequest
+from proofsweep.queries.connection import opened
+from proofsweep.sources.audio import read_sidecar
+from proofsweep.sources.files import Files
+from proofsweep.sources.moves import Moves
+from proofsweep.store.objects import open_store
+from proofsweep.store.operations import OperationJournals, Operations
+from proofsweep.store.parts import Results
+from proofsweep.store.tables import recoveries
+from proofsweep.store.watched import ingest_store, is_watched, watched_ids
+
+_ITEMS = """
+WITH moves AS (  -- the last one of a file; of those that went to one name, only the last one is still there
+    SELECT *
+    FROM ingest
+    QUALIFY row_number() OVER (PARTITION BY item_id, run_id ORDER BY acted_at DESC) = 1
+        AND (audio_moved_to IS NULL OR row_number() OVER (PARTITION BY audio_moved_to ORDER BY acted_at DESC) = 1)
+), located AS (
+    SELECT
+        answers.proof_id, answers.item_id, answers.audio, answers.sidecar, answers.sidecar_sha256,
+        answers.relative_path, answers.accepted, answers.audio_bytes,
+        coalesce(moves.audio_moved_to, moves.audio, answers.audio) AS current_audio,
+        coalesce(moves.sidecar_moved_to, moves.sidecar, answers.sidecar) AS current_sidecar
+    FROM latest_answer AS answers
+    LEFT JOIN moves  -- by the bytes: a file that was renamed before it was moved has another item
+        ON moves.run_id = answers.run_id AND moves.audio_sha256 = answers.audio_sha256
+        AND moves.sidecar_sha256 IS NOT DISTINCT FROM answers.sidecar_sha256
+    WHERE answers.proof_id NOT IN ('', '.', '..') AND (answers.sidecar IS NOT NULL OR $with_one_files)
+        AND NOT starts_with(answers.audio, 'proof:')
+    QUALIFY row_number() OVER (
+        PARTITION BY current_audio, current_sidecar ORDER BY coalesce(moves.item_id <> answers.item_id, false)) = 1
+)
+FROM located
+WHERE $below IN (audio, current_audio) OR starts_with(audio, $folder) OR starts_with(current_audio, $folder)
+ORDER BY audio
+"""
+_BATCH_ROWS = 5_000  # rows that are in memory at once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProvenItem:
+    """An item with a proof, as the snapshot has it; `current_*` is where its files are now, if `ingest` moved them."""
+
+    proof_id: str
+    item_id: str
+    audio: str
+    sidecar: str | None  # where its sidecar was when it was verified; None for a one-file item
+    sidecar_sha256: str | None  # of the sidecar that was sent
+    relative_path: str | None
+    accepted: bool
+    audio_bytes: int | None  # size of the audio that was sent
+    current_audio: str
+    current_sidecar: str | None
+
+
+def proven_items(results: Results, environment: str, below: str = "", *, with_one_files: bool) -> Iterator[ProvenItem]:
+    """Yield the items with a proof by location: in all folders, or below one then or now; ResultsError if no run."""
+    with opened(results, environment, asked=_ITEMS) as store:
+        folder = f"{below.removesuffix('/')}/" if below else ""
+        wanted = {"below": below, "folder": folder, "with_one_files": with_one_files}
+        answer = store.connection.execute(_ITEMS, wanted)
+        columns = [name for name, *_ in answer.description or ()]
+        while rows := answer.fetchmany(_BATCH_ROWS):
+            for row in rows:
+                yield ProvenItem(**dict(zip(columns, row, strict=True)))
+
+
+_WAVE = 64  # items whose sealed sidecars are in memory at once, and whose rows are written together
+
+_Asked = tuple[Row, bytes]  # the row of an item, which names the file to write, and what is to be written there, if any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SidecarRecovery:
+    """Compares local sidecars with the sealed ones, and writes those that are missing. It never overwrites a file."""
+
+    partner: Partner
+    log: OperationLog
+    journals: OperationJournals  # take the rows of what is about to be written, so that no file is without a row
+    budget: CallBudget
+    outage: OutageGuard
+    files: Files  # where local sidecars are read
+    is_watched: Callable[[str], bool]  # whether others deliver to the folder of a location; nothing is written there
+    clock: Callable[[], datetime]
+    prefix: str | None = None  # the folder or bucket prefix to write below; None writes beside the audio
+    most_bytes: int  # the largest sidecar that is read
+    compares_all: bool = False  # ask also for sidecars that are as they were when the service accepted them
+    outcomes: Counter[str] = field(default_factory=Counter)  # intact, absent and watched ones cost no call, have no row
+
+    def run(self, items: Iterable[ProvenItem]) -> None:
+        """Recover what is missing; RunMustStop if calls, quota or service end. Each that was asked for has its row."""
+        waiting = iter(items)
+        for number in count():
+            if not (wave := list(islice(waiting, _WAVE))):
+                return
+            asked: list[_Asked] = []
+            try:
+                self.outcomes.update(filter(None, some_at_once(wave, partial(self._ask, asked), CALLS_AT_ONCE)))
+            finally:
+                self._end(number, asked)
+
+    def _ask(self, asked: list[_Asked], item: ProvenItem) -> str | None:
+        local = self._local(item)
+        local_sha256 = None if local is None else sha256(local).hexdigest()
+        is_as_accepted = item.accepted and local_sha256 is not None and local_sha256 == item.sidecar_sha256
+        if is_as_accepted and not self.compares_all:
+            return "intact"
+        if (skipped := self._skipped(item)) is not None:
+            return skipped
+        with self.budget.promised():
+            content, said = self._sealed(item)
+        row: Row = {
+            **{name: getattr(item, name) for name in ("proof_id", "item_id", "audio", "sidecar")},
+            "recovered_to": None,
+            "sidecar_bytes": len(content) or None,
+            "sidecar_sha256": sha256(content).hexdigest() if content else None,
+            "local_sha256": local_sha256,
+            **said,
+            "acted_at": self.clock(),
+        }
+        is_there = self._is_there(item)  # another process may have written it since it was read
+        if not content:
+            asked.append((row, b""))
+        elif is_there and self._local(item) == content:
+            asked.append((row | {"outcome": "same"}, b""))
+        else:
+            asked.append((row | self._intended(item, is_there=is_there), content))
+        return None
+
+    def _end(self, number: int, asked: Sequence[_Asked]) -> None:
+        """(1) Journal the rows of files to be written, (2) write these files, (3) put all rows into the table."""
+        operation_id, writes = self.log.operation.operation_id, [each for each in asked if each[1]]
+        rows = [row for row, content in asked if not content]
+        if writes:
+            self.journals.add(operation_id, number, [row for row, _ in writes])  # (1)
+            self.log.flush()  # the calls
+            rows += some_at_once(writes, self._written, CALLS_AT_ONCE)  # (2)
+        self.log.add("recoveries", rows)
+        self.log.flush()  # (3)
+        self.outcomes.update(str(row["outcome"]) for row in rows)
+        if writes:
+            self.journals.delete(operation_id)
+
+    def _local(self, item: ProvenItem) -> bytes | None:
+        with suppress(SourceError):
+            if item.current_sidecar is not None:
+                return read_sidecar(item.current_sidecar, self.most_bytes, self.files)
+        return None
+
+    def _skipped(self, item: ProvenItem) -> str | None:
+        """Return why nothing may be written beside an audio: its sidecar would be taken for that of another file."""
+        if self.prefix is not None:
+            return None
+        with suppress(SourceError):
+            facts = self.files.facts(item.current_audio)
+            if facts is None or item.audio_bytes not in {None, facts.size_bytes}:
+                return "absent"
+        return "watched" if self.is_watched(item.current_sidecar or item.current_audio) else None
+
+    def _sealed(self, item: ProvenItem) -> tuple[bytes, Row]:
+        """Return the bytes (contract, GetProofResponse: base64), empty if none, and what the row says of the answer."""
+        seen: list[Exchange] = []
+
+        def note(exchange: Exchange) -> None:
+            seen.append(exchange)
+            self.log.note(exchange)
+
+        content, detail = b"", None
+        try:
+            proof = self.partner.in_new_session(note).proof(item.proof_id)
+        except CallFailed as failed:
+            self.outage.failed(failed)
+            outcome = "gone" if failed.status == HTTPStatus.NOT_FOUND else "failed"
+            return b"", {"outcome": outcome, "detail": failed.message, "request_id": failed.request_id}
+        self.outage.answered()
+        if proof.sidecar is None:
+            detail = "The answer has no sidecar under the name of service.sidecar_field."
+        else:
+            with suppress(binascii.Error, ValueError):
+                content = base64.b64decode(proof.sidecar.get_secret_value(), validate=True)
+            if not content:
+                detail = "The sealed sidecar is no base64 of any bytes."
+        return content, {"outcome": "" if content else "failed", "detail": detail, "request_id": seen[-1].request_id}
+
+    def _intended(self, item: ProvenItem, *, is_there: bool) -> Row:
+        differs = "The local sidecar is not the sealed one, and was left as it is."
+        return {
+            "outcome": "differs" if is_there else "recovered",
+            "recovered_to": self._target(item, is_there=is_there),
+            "detail": differs if is_there else None,
+        }
+
+    def _written(self, write: _Asked) -> Row:
+        row, content = write
+        location = str(row["recovered_to"])
+        folder, name = posixpath.split(location)
+        try:
+            open_store(folder).create(name, content)
+        except NameTaken:
+            return row | {"recovered_to": None} | self._found(row, location)
+        except ResultsError:
+            cannot = f"Nothing can be written at {location}: check rights and space."
+            return row | {"outcome": "failed", "recovered_to": None, "detail": cannot}
+        return row
+
+    def _found(self, row: Row, location: str) -> Row:
+        try:
+            is_sealed = Moves(self.files).digest(location) == row["sidecar_sha256"]
+        except SourceError:
+            is_sealed = False
+        if not is_sealed:
+            return {"outcome": "exists", "detail": f"A file is at {location} already; it was left as it is."}
+        outcome = "same" if row["outcome"] == "recovered" else "differs"
+        return {"outcome": outcome, "detail": f"The sealed sidecar is at {location} already."}
+
+    def _is_there(self, item: ProvenItem) -> bool:
+        try:
+            return item.current_sidecar is not None and self.files.facts(item.current_sidecar) is not None
+        except SourceError:
+            return True
+
+    def _target(self, item: ProvenItem, *, is_there: bool) -> str:
+        if self.prefix is None:
+            return f"{item.current_sidecar}.recovered" if is_there else str(item.current_sidecar)
+        audio = item.relative_path or posixpath.basename(item.audio)
+        safe = [part for part in audio.split("/") if part not in {"", ".", ".."}]
+        name = posixpath.basename(item.sidecar) if item.sidecar else f"{safe[-1]}.sidecar"
+        return "/".join([self.prefix.rstrip("/"), *safe[:-1], name])
+
+
+def recover_sidecars(context: OperationContext, wanted: RecoveryRequest, most_bytes: int) -> Recovered:
+    """Write the missing sidecars of items with a proof; `most_bytes` is the size of the largest one that is read."""
+    lies_in_watched = _lies_in_watched(context)
+    target = _target_of(wanted, lies_in_watched)
+    outcomes: Counter[str] = Counter()
+    intent = {"to": target}
+    with operation_begun(context, OperationKind.RECOVERY, intent) as work:
+        killed = killed_recoveries(context.results, context.files, context.clock)
+        killed.end_all()
+        work.counts["outcomes"] = outcomes
+        recovery = SidecarRecovery(
+            partner=work.partner,
+            log=work.log,
+            journals=killed.journals,
+            budget=work.call_budget(wanted.max_calls),
+            outage=OutageGuard(work.partner),
+            files=context.files,
+            is_watched=lies_in_watched,
+            clock=context.clock,
+            prefix=target,
+            most_bytes=most_bytes,
+            compares_all=wanted.compares_all,
+            outcomes=outcomes,
+        )
+        below, with_one_files = _below(wanted), wanted.with_one_files
+        recovery.run(proven_items(context.results, context.environment, below, with_one_files=with_one_files))
+    return Recovered(operation_id=work.operation_id, outcomes=outcomes)
+
+
+def killed_recoveries(results: Results, files: Files, clock: Callable[[], datetime]) -> KilledOperations:
+    moves = Moves(files)
+    return KilledOperations(
+        journals=OperationJournals(results.store.within("_recovering"), recoveries.COLUMNS),
+        operations=Operations(results),
+        clock=clock,
+        table="recoveries",
+        key="recovered_to",
+        counts_of=lambda rows: {"outcomes": Counter(str(row["outcome"]) for row in rows)},
+        is_done=lambda row: moves.digest(str(row["recovered_to"])) == row["sidecar_sha256"],
+    )
+
+
+def _below(wanted: RecoveryRequest) -> str:
+    if not wanted.below:
+        return ""
+    location = path_of(wanted.below, str(Path.cwd()))
+    return f"{location}/" if wanted.below.endswith("/") and not location.endswith("/") else location
+
+
+def _lies_in_watched(context: OperationContext) -> Callable[[str], bool]:
+    results, environments = context.results, {context.environment}
+    if ids := frozenset(watched_ids(ingest_store(results.store.url))):
+        with opened(results, "all", asked="verdicts") as store:
+            environments.update(store.environments)
+    return partial(is_watched, ids=ids, environments=environments)
+
+
+def _target_of(wanted: RecoveryRequest, lies_in_watched: Callable[[str], bool]) -> str | None:
+    if wanted.with_one_files and wanted.prefix is None:
+        raise UsageError("A sidecar beside a one-file WAV would make it a pair; give a place of its own with --to.")
+    target = None if wanted.prefix is None else path_of(wanted.prefix, str(Path.cwd()))
+    if target is not None and lies_in_watched(target.rstrip("/")):
+        raise UsageError(
+            f"{one_line(target)} lies in a folder that ingest watches: its files are taken for deliveries."
+        )
+    return target

@@ -1,0 +1,406 @@
+"""Read, list, create and remove files in buckets, also beside keys that cannot be requested."""
+
+import hashlib
+import re
+import sqlite3
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from functools import lru_cache, partial
+from itertools import groupby, islice
+from operator import itemgetter
+from typing import TYPE_CHECKING, TypeVar
+
+import obstore
+
+from proofsweep.config.buckets import FAILURES, FailureKind, failure_of, open_bucket
+from proofsweep.config.locations import one_line, root_and_key
+from proofsweep.domain.errors import NameTaken, SourceError
+from proofsweep.domain.items import FileFacts
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.sources.local import FOLDERS_KEPT
+from proofsweep.sources.names import USUAL_RULE, LeftOut, ListingRule, is_audio_name
+from proofsweep.sources.source import Folder, OpenFile
+
+if TYPE_CHECKING:
+    from obstore import ObjectMeta
+    from obstore.store import ObjectStore
+
+# S3 lists at most so many keys in one answer.
+_PAGE_KEYS = 1_000
+_NAMED = re.compile(r'[Pp]ath "(.*?)"(?: contained empty|: Encountered illegal)', re.DOTALL)
+_CONTROL_LETTERS = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def facts_of(meta: "ObjectMeta") -> FileFacts:
+    """Return an object's facts, with a version that does not depend on how the ETag is quoted."""
+    etag = meta["e_tag"]
+    version = etag.removeprefix("W/").strip('"') if etag else f"{meta['size']}-{meta['last_modified'].isoformat()}"
+    return FileFacts(meta["size"], version, meta["last_modified"].timestamp())
+
+
+def pages(store: "ObjectStore", prefix: str, after: str | None) -> Iterator[tuple[str, FileFacts]]:
+    """Yield the keys below a prefix, after one, with their facts, in order."""
+    for page in obstore.list(store, prefix or None, offset=after, chunk_size=_PAGE_KEYS):
+        yield from ((meta["path"], facts_of(meta)) for meta in page if meta["path"].startswith(prefix))
+
+
+def bad_key_of(error: Exception) -> str | None:
+    """Return the key that cannot be requested, up to the part that is wrong; None of another failure."""
+    found = _NAMED.search(str(error)) if failure_of(error).kind is FailureKind.BAD_KEY else None
+    if found is None:
+        return None
+    parts = found[1].split("/")
+    at = next((at for at, part in enumerate(parts) if _is_bad(part)), len(parts) - 1)
+    return "/".join([*parts[: at + 1], *[""][: len(parts) - at - 1]])
+
+
+def bad_key_words(key: str) -> str:
+    return (
+        f"The key {one_line(key)} has an empty part, a dot part or a control character, and cannot be requested; while "
+        "it is there, keys before it in its folder may not be listed: rename it."
+    )
+
+
+def around_bad_keys(store: "ObjectStore", prefix: str, bad: set[str]) -> Iterator[tuple[str, FileFacts]]:
+    """Yield keys folder by folder, so that a bad key hides no other folder; keys of its own folder only after it."""
+    try:
+        found = obstore.list_with_delimiter(store, prefix or None)
+        yield from ((meta["path"], facts_of(meta)) for meta in found["objects"])
+        for each in found["common_prefixes"]:
+            yield from around_bad_keys(store, f"{each}/", bad)
+    except FAILURES as error:
+        key, before, after = bad_key_of(error), "", ""
+        while key is not None:
+            bad.add(key)
+            below, _, more = key[len(prefix) :].partition("/")
+            if more and not _is_bad(below):  # it lies in a folder of this folder
+                key = f"{prefix}{below}/"
+                yield from around_bad_keys(store, key, bad)
+            before, after, key = after, _next_of(key), None
+            if after <= before:  # the store lists from the beginning again
+                return
+            try:
+                yield from pages(store, prefix, after)
+            except FAILURES as other:
+                if (key := bad_key_of(other)) is None:
+                    raise
+            else:
+                return
+        raise
+
+
+def _is_bad(part: str) -> bool:
+    return part in {"", ".", ".."} or _CONTROL_LETTERS.search(part) is not None
+
+
+def _next_of(key: str) -> str:
+    """Return a key that can be named, and comes after all that begin with this one."""
+    found = _CONTROL_LETTERS.search(key)
+    return f"{key.removesuffix('/')}0" if found is None else key[: found.start()] + (" " if found[0] < " " else "\x80")
+
+
+_BATCH_ROWS = 1_000
+_TABLES = """
+    CREATE TABLE folder (path TEXT PRIMARY KEY) WITHOUT ROWID;
+    CREATE TABLE object (path TEXT, name TEXT, why TEXT, size INTEGER, version TEXT, modified REAL,
+        PRIMARY KEY (path, name)) WITHOUT ROWID;
+    INSERT INTO folder VALUES ('');
+"""
+_ADD_FOLDER = "INSERT OR IGNORE INTO folder VALUES (?)"
+_MARKERS = "DELETE FROM object WHERE size = 0 AND path || ? || name IN (SELECT path FROM folder)"
+_IN_ORDER = """
+    SELECT folder.path, name, why, size, version, modified FROM folder LEFT JOIN object ON object.path = folder.path
+    ORDER BY folder.path, name
+"""
+_STEP = "\x01"
+"""Replaces the slash: no character of a key sorts before it, so that a folder comes right before its subfolders."""
+
+
+def folders_below(
+    location: str, listed: Iterable[tuple[str, FileFacts]], rule: ListingRule = USUAL_RULE
+) -> Iterator[Folder]:
+    """Yield the objects below a prefix, listed in any order, as folders, each before its subfolders.
+
+    Of an object below a folder that is left out, only that folder is named, and audio that is hidden; an empty object
+    with a folder's name is no file.
+    """
+    location, listed = location.rstrip("/"), iter(listed)
+    prefix = root_and_key(location)[1]
+    why_folder = lru_cache(FOLDERS_KEPT)(partial(rule.why, is_folder=True))
+    with closing(sqlite3.connect("", check_same_thread=False)) as file:  # an unnamed file, deleted when closed
+        file.executescript(_TABLES)
+        while batch := list(islice(listed, _BATCH_ROWS)):
+            keys = ((key.removeprefix(prefix).lstrip("/"), facts) for key, facts in batch)
+            placed = [(*each, facts) for key, facts in keys for each in _placed(key, rule, why_folder)]
+            file.executemany(_ADD_FOLDER, {(folder,) for folders, *_ in placed for folder in folders})
+            rows = (
+                (folders[-1], name, why, each.size_bytes, each.version, each.modified)
+                for folders, name, why, each in placed
+            )
+            file.executemany("INSERT OR IGNORE INTO object VALUES (?, ?, ?, ?, ?, ?)", rows)
+        file.execute(_MARKERS, (_STEP,))
+        for path, found in groupby(file.execute(_IN_ORDER), key=itemgetter(0)):
+            files: dict[str, FileFacts] = {}
+            left_out: defaultdict[LeftOut, list[str]] = defaultdict(list)
+            for _, name, why, *facts in found:
+                if why is not None:
+                    left_out[LeftOut(why)].append(name)
+                elif name is not None:
+                    files[name] = FileFacts(*facts)
+            unfinished = rule.unfinished_in(files)
+            if unfinished:
+                left_out[LeftOut.UNFINISHED] = sorted({*unfinished.values()})
+            yield Folder(
+                location=location + path.replace(_STEP, "/"),
+                files=[name for name in files if name not in unfinished],
+                left_out=left_out,
+                unfinished=frozenset(unfinished),
+                known=files,
+            )
+
+
+def _placed(
+    key: str, rule: ListingRule, why_folder: Callable[[str], LeftOut | None]
+) -> Iterator[tuple[list[str], str, LeftOut | None]]:
+    """Yield the folders that a key lies in, its name there, and why it is left out: a folder stands for its files."""
+    parts = key.split("/")
+    depth = next((end for end in range(len(parts) - 1) if why_folder("/".join(parts[: end + 1]))), len(parts) - 1)
+    folders = [_STEP.join(["", *parts[:end]]) for end in range(depth + 1)]
+    if depth == len(parts) - 1:
+        yield folders, parts[depth], rule.why(key, is_folder=False)
+        return
+    why = why_folder("/".join(parts[: depth + 1]))
+    yield folders, parts[depth], why
+    if why is LeftOut.HIDDEN and is_audio_name(key) and not parts[-1].startswith("._"):
+        yield folders, "/".join(parts[depth:]), LeftOut.HIDDEN_AUDIO
+
+
+if TYPE_CHECKING:
+    from obstore import GetOptions, GetResult
+    from obstore.store import ObjectStore
+
+PIECE_BYTES = 1024 * 1024
+# A look at an object reads so much: the head that tells equal files apart, and what stands before a WAV's audio.
+LOOK_BYTES = 64 * 1024
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_REASONS = {
+    FailureKind.ARCHIVED: Reason.ARCHIVED,
+    FailureKind.BAD_KEY: Reason.UNREADABLE_FILE,
+    FailureKind.CHANGED: Reason.SOURCE_CHANGED,
+    FailureKind.FORBIDDEN: Reason.SOURCE_FORBIDDEN,
+}
+
+_Found = TypeVar("_Found")
+
+
+class BucketFile(OpenFile):
+    """One object of one version: opening it reads its beginning, and a stream gives the rest as it is read.
+
+    With `is_whole` that is one request, whose answer waits at the store while nothing is read, and the first MiB is
+    read; without, it is two, of which the first gives 64 KiB alone. A reader holds two or three MiB in memory.
+    """
+
+    def __init__(self, store: "ObjectStore", key: str, *, is_whole: bool = False) -> None:
+        self._store = store
+        self._key = key
+        self._etag: str | None = None
+        self._stream: Iterator[bytes] = iter(())
+        if is_whole:
+            found = self._get({})
+            self._opened, self._stream = facts_of(found.meta), iter(found.stream(min_chunk_size=PIECE_BYTES))
+            self._head = next(self._stream, b"")
+        else:
+            self._opened, self._head = self._look()
+        self._start, self._piece = 0, self._head
+
+    def facts(self) -> FileFacts:
+        return self._opened
+
+    def read_at(self, offset: int, most_bytes: int) -> bytes:
+        """Return the bytes at an offset; any but the next offset costs a new request."""
+        if offset < len(self._head):
+            return self._head[offset : offset + most_bytes]
+        if offset >= self._opened.size_bytes:
+            return b""
+        if not self._start <= offset < self._start + len(self._piece):
+            self._move_to(offset)
+        return self._piece[offset - self._start : offset - self._start + most_bytes]
+
+    def close(self) -> None:
+        self._stream, self._piece = iter(()), b""
+
+    def _look(self) -> tuple[FileFacts, bytes]:
+        try:
+            found = self._get({"range": (0, LOOK_BYTES)})
+            return facts_of(found.meta), bytes(found.bytes())
+        except FAILURES as error:
+            if failure_of(error).kind is not FailureKind.EMPTY_RANGE:
+                raise
+            return facts_of(obstore.head(self._store, self._key)), b""
+
+    def _move_to(self, offset: int) -> None:
+        """Read the next piece. Elsewhere, and where the stream breaks off, a new request gives the rest."""
+        piece = self._next_piece() if offset == self._start + len(self._piece) else b""
+        try:
+            if not piece:
+                self._stream = self._stream_from(offset)
+                piece = next(self._stream, b"")
+        except FAILURES as error:
+            if failure_of(error).kind is FailureKind.MISSING:
+                deleted = "The object was deleted while it was read."
+                raise SourceError(deleted, reason=Reason.SOURCE_CHANGED) from error
+            raise source_error(error) from error
+        self._start, self._piece = offset, piece
+
+    def _next_piece(self) -> bytes:
+        """Return the next piece; none if the stream breaks off: a store ends an answer that waits for a slow upload."""
+        try:
+            return next(self._stream, b"")
+        except FAILURES:
+            return b""
+
+    def _stream_from(self, offset: int) -> Iterator[bytes]:
+        options: GetOptions = {"range": {"offset": offset}}
+        if self._etag is not None:
+            options["if_match"] = self._etag
+        found = self._get(options)
+        if facts_of(found.meta) != self._opened:  # the store ignores conditions
+            raise SourceError("The object was replaced while it was read.", reason=Reason.SOURCE_CHANGED)
+        return iter(found.stream(min_chunk_size=PIECE_BYTES))
+
+    def _get(self, options: "GetOptions") -> "GetResult":
+        found = obstore.get(self._store, self._key, options=options)
+        self._etag = found.meta["e_tag"]
+        return found
+
+
+class BucketFiles:
+    """A source of bucket URLs, and a path for new objects; `open_root` opens each bucket once, and after `reopen`."""
+
+    def __init__(self, open_root: Callable[[str], "ObjectStore"] = open_bucket, rule: ListingRule = USUAL_RULE) -> None:
+        self._open_root = open_root
+        self.rule = rule
+        self._stores: dict[str, ObjectStore] = {}
+        self._lock = threading.Lock()
+
+    def facts(self, location: str) -> FileFacts | None:
+        return self._found(location, lambda store, key: facts_of(obstore.head(store, key)))
+
+    def open(self, location: str, *, is_whole: bool = False) -> BucketFile | None:
+        return self._found(location, partial(BucketFile, is_whole=is_whole))
+
+    def walk(self, location: str) -> Iterator[Folder]:
+        """Return a prefix and all prefixes below it as folders, with the facts of their files.
+
+        A key that cannot be requested is a folder of its own, at the end, which says so.
+        """
+        bad: set[str] = set()
+        yield from folders_below(location, self.listed(location, bad=bad), self.rule)
+        for key in sorted(bad):
+            refused = Ineligible(Reason.UNREADABLE_FILE, bad_key_words(key))
+            yield Folder(location=f"{root_and_key(location)[0]}/{key}", files=[], refused=refused)
+
+    def listed(
+        self, location: str, after: str | None = None, *, bad: set[str] | None = None
+    ) -> Iterator[tuple[str, FileFacts]]:
+        """List the keys below a prefix, after one, with their facts, in order; SourceError if they cannot be listed.
+
+        With `bad`, a key that cannot be requested is put there, and the others are listed in any order and perhaps
+        twice.
+        """
+        store, key = self.store_and_key(location)
+        prefix = f"{key.rstrip('/')}/" if key else ""
+        try:
+            yield from pages(store, prefix, after)
+        except FAILURES as error:
+            if bad is None or bad_key_of(error) is None:
+                raise source_error(error) from error
+            try:
+                yield from around_bad_keys(store, prefix, bad)
+            except FAILURES as other:
+                raise source_error(other) from other
+
+    def in_folder(self, location: str) -> dict[str, FileFacts]:
+        """Return the facts of the objects right in a prefix by name; none if it cannot be listed."""
+        try:
+            store, key = self.store_and_key(location)
+            found = obstore.list_with_delimiter(store, f"{key.rstrip('/')}/" if key else None)
+        except (*FAILURES, SourceError):
+            return {}
+        return {meta["path"].rpartition("/")[2]: facts_of(meta) for meta in found["objects"]}
+
+    def create(self, location: str, pieces: Iterable[bytes], sha256: str) -> None:
+        """Put an object of exactly these bytes, which are held in memory: a conditional create is one request.
+
+        NameTaken if there is an object of that name; SourceError if the bytes have another digest, or cannot be
+        written.
+        """
+        content = b"".join(pieces)
+        if hashlib.sha256(content).hexdigest() != sha256:
+            raise SourceError("The object is not the one that was verified.", reason=Reason.SOURCE_CHANGED)
+        store, key = self.store_and_key(location)
+        try:
+            obstore.put(store, key, content, mode="create", use_multipart=False)
+        except FAILURES as error:
+            if failure_of(error).kind is FailureKind.TAKEN:
+                raise NameTaken("There is an object of that name.") from error
+            raise source_error(error) from error
+
+    def remove(self, location: str, facts: FileFacts) -> bool:
+        """Delete an object with these facts; say whether it is gone. One that was replaced meanwhile stays.
+
+        S3 has no deletion that all stores make conditional, so the facts are asked for right before it.
+        """
+        store, key = self.store_and_key(location)
+        try:
+            if facts_of(obstore.head(store, key)) != facts:
+                return False
+            obstore.delete(store, key)
+        except FAILURES as error:
+            if failure_of(error).kind is not FailureKind.MISSING:
+                raise source_error(error) from error
+        return True
+
+    def reopen(self, location: str) -> None:
+        """Forget a bucket, so that its next use finds new credentials."""
+        with self._lock:
+            self._stores.pop(root_and_key(location)[0], None)
+
+    def _found(self, location: str, ask: "Callable[[ObjectStore, str], _Found]") -> _Found | None:
+        store, key = self.store_and_key(location)
+        refuse_bad_key(key)
+        if not key or key.endswith("/"):  # obstore would drop the slash
+            return None
+        try:
+            return ask(store, key)
+        except FAILURES as error:
+            if isinstance(error, UnicodeEncodeError) or failure_of(error).kind is FailureKind.MISSING:
+                return None
+            raise source_error(error) from error
+
+    def store_and_key(self, location: str) -> tuple["ObjectStore", str]:
+        """Return an object's bucket and key; SourceError if the bucket cannot be opened."""
+        root, key = root_and_key(location)
+        with self._lock:
+            if root not in self._stores:
+                try:
+                    self._stores[root] = self._open_root(root)
+                except FAILURES as error:
+                    raise source_error(error) from error
+            return self._stores[root], key
+
+
+def source_error(error: Exception) -> SourceError:
+    """Turn a store's failure into a sentence, with the reason for the row."""
+    failure, key = failure_of(error), bad_key_of(error)
+    sentence = bad_key_words(key) if key is not None else f"{failure.sentence[0].upper()}{failure.sentence[1:]}."
+    return SourceError(sentence, reason=_REASONS.get(failure.kind, Reason.SOURCE_UNAVAILABLE))
+
+
+def refuse_bad_key(key: str) -> None:
+    """Raise SourceError if obstore would refuse a key, or drop its first slash and find another object."""
+    parts = key.removesuffix("/").split("/")
+    if key and (not {"", ".", ".."}.isdisjoint(parts) or _CONTROL.search(key)):
+        raise SourceError(f"{FailureKind.BAD_KEY.capitalize()}.", reason=Reason.UNREADABLE_FILE)

@@ -1,0 +1,274 @@
+"""The results store: plans, shards, the parts of the tables, and the receipts that name them."""
+
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+from itertools import count
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from proofsweep.domain.errors import NameTaken, ResultsError
+from proofsweep.domain.items import Row, WorkItem
+from proofsweep.domain.runs import Plan, rows_of_shard
+from proofsweep.store import layout
+from proofsweep.store.objects import Store, damaged, json_bytes, read_object, sha256_hex
+from proofsweep.store.prunings import pruned_names
+from proofsweep.store.tables import planned_items
+from proofsweep.store.tables.schemas import SCHEMAS, conformed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A part of a table as read back: its name, rows and hex sha256."""
+
+    name: str
+    rows: int
+    sha256: str
+
+
+def receipted_parts(receipt: Mapping[str, Any]) -> list[Part]:
+    """Return the parts that a receipt names; KeyError, ValueError or TypeError if it is damaged."""
+    return [Part(name=each["name"], rows=int(each["rows"]), sha256=each["sha256"]) for each in receipt["parts"]]
+
+
+def last_leg(store: Store, run_id: str) -> int:
+    """Return the number of the last leg, 0 without one. A leg exists if its claim does: its folder may come earlier."""
+    listed = [int(name) for name in store.folders(layout.legs_folder(run_id)) if name.isdecimal()]
+    last = max(listed, default=0)
+    while last and not has_claim(store, run_id, last):
+        last -= 1
+    while has_claim(store, run_id, last + 1):
+        last += 1
+    return last
+
+
+def has_claim(store: Store, run_id: str, leg: int) -> bool:
+    return store.read(layout.claim_name(run_id, leg)) is not None
+
+
+def receipt_of(store: Store, run_id: str, leg: int) -> dict[str, object] | None:
+    """Read how a leg ended; None while it runs. ResultsError if it is damaged."""
+    return read_object(store, layout.receipt_name(run_id, leg))
+
+
+def ended_parts(store: Store, run_id: str) -> dict[int, list[Part]]:
+    """Return the parts of each leg that has ended, by its receipt."""
+    receipts = {leg: receipt_of(store, run_id, leg) for leg in range(1, last_leg(store, run_id) + 1)}
+    named = {leg: receipt.get("parts") for leg, receipt in receipts.items() if receipt is not None}
+    return {leg: [Part(**part) for part in parts] for leg, parts in named.items() if isinstance(parts, list)}
+
+
+_NEWEST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptLink:
+    """A receipt, or an intent, and the hex sha256 of its bytes."""
+
+    name: str
+    sha256: str
+
+
+def newest_receipts(store: Store, but: str = "") -> list[ReceiptLink]:
+    """Return the last receipts of the newest runs and operations but one, and of the last pruning."""
+    runs = [name for name in store.folders("_runs") if name != but][-_NEWEST:]
+    operations = [name for name in store.folders(layout.OPERATIONS_FOLDER) if name != but][-_NEWEST:]
+    with ThreadPoolExecutor(_NEWEST) as pool:
+        found = list(pool.map(lambda run_id: _last_of_run(store, run_id), runs))
+        found += pool.map(lambda each: _first(store, layout.operation_names(each)), operations)
+    prunings = [each for each in store.names(layout.PRUNED_FOLDER) if each.endswith("-receipt.json")]
+    found.append(_first(store, reversed(prunings)))
+    return [link for link in found if link is not None]
+
+
+def links_in(document: Mapping[str, Any]) -> Iterator[ReceiptLink]:
+    """Return what a receipt holds; KeyError or TypeError if it is damaged."""
+    return (ReceiptLink(str(each["name"]), str(each["sha256"])) for each in document["earlier_receipts"])
+
+
+def link_to(store: Store, names: Iterable[str]) -> list[dict[str, str]]:
+    """Return what a receipt says of objects of the store that it holds."""
+    return [asdict(link) for name in names if (link := _first(store, [name])) is not None]
+
+
+def seal_prunings(store: Store, intents: Iterable[str], decided_at: datetime) -> None:
+    """Write the receipt that holds the intents of prunings, before anything is deleted, if none holds them yet."""
+    before = [name for name in store.names(layout.PRUNED_FOLDER) if name.endswith("-receipt.json")]
+    held = {link.name for name in before for link in links_in(json.loads(store.read(name) or b""))}
+    new = link_to(store, [name for name in intents if name not in held])
+    links = [*map(asdict, newest_receipts(store)), *new]
+    content = json_bytes({"decided_at": decided_at.isoformat(timespec="seconds"), "earlier_receipts": links})
+    for number in count(len(before) + 1) if new else ():
+        with suppress(NameTaken):
+            store.create(layout.prunings_receipt_name(number), content)
+            break
+
+
+def _last_of_run(store: Store, run_id: str) -> ReceiptLink | None:
+    legs = range(last_leg(store, run_id), 0, -1)  # the last one may be at work
+    return _first(store, (layout.receipt_name(run_id, leg) for leg in legs))
+
+
+def _first(store: Store, names: Iterable[str]) -> ReceiptLink | None:
+    for name in names:
+        content = store.read(name)
+        if content is not None:
+            return ReceiptLink(name, sha256_hex(content))
+    return None
+
+
+RECEIPTED = ("verdicts", "exchanges")  # The tables whose parts the receipts of legs name
+
+# Planned items that are made of a shard at once, some 3 KB each while they are made.
+_ITEMS_AT_ONCE = 500
+
+
+class Results:
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def write_shard(self, run_id: str, shard: int, table: pa.Table) -> None:
+        self.store.create(layout.shard_name(run_id, shard), parquet_of(table))
+
+    def shard_items(self, run_id: str, shard: int) -> list[WorkItem]:
+        return list(self.each_shard_item(run_id, shard))
+
+    def each_shard_item(self, run_id: str, shard: int) -> Iterator[WorkItem]:
+        """Yield one shard's work items one by one, in manifest order: a large run has tens of thousands in a shard."""
+        table = _table_of(self._required(layout.shard_name(run_id, shard)))
+        for portion in table.to_batches(max_chunksize=_ITEMS_AT_ONCE):
+            yield from map(planned_items.planned_item, portion.to_pylist())
+
+    def items(self, plan: Plan) -> Iterator[WorkItem]:
+        return (item for shard in range(plan.shards) for item in self.each_shard_item(plan.run_id, shard))
+
+    def write_plan(self, plan: Plan) -> None:
+        """Write the plan, after its shards: this makes the run exist."""
+        self.store.create(layout.plan_name(plan.run_id), json_bytes(asdict(plan)))
+
+    def plan(self, run_id: str) -> Plan:
+        """Read a run's plan; ResultsError if there is no such run here."""
+        content = self.store.read(layout.plan_name(run_id)) if layout.is_run_id(run_id) else None
+        if content is None:
+            raise ResultsError(f"There is no run {run_id!r} in {self.store.url}.")
+        try:
+            return _checked(plan_of(json.loads(content)))
+        except (ValueError, TypeError, AttributeError) as damage:
+            raise damaged(self.store, layout.plan_name(run_id), "it is not a whole plan") from damage
+
+    def plan_digest(self, run_id: str) -> str:
+        return sha256_hex(self._required(layout.plan_name(run_id)))
+
+    def parts_of(self, table: str, plan: Plan) -> list[str]:
+        """List the names of one run's parts of a table, sorted.
+
+        A leg that has ended has the verdicts that its receipt names, whatever the listing shows. Exchanges may come
+        later: those of a leg that was taken over and came back. What a pruning has deleted,
+        or will delete, is left out.
+        """
+        return self._parts_of(table, plan, {} if table == "runs" else ended_parts(self.store, plan.run_id))
+
+    def verdicts_by_shard(self, plan: Plan) -> dict[int, list[Part]]:
+        ended = ended_parts(self.store, plan.run_id)
+        known = {part.name: part for parts in ended.values() for part in parts}
+        shards: dict[int, list[Part]] = {}
+        for name in self._parts_of("verdicts", plan, ended):
+            shards.setdefault(layout.shard_and_leg_of(name)[0], []).append(known.get(name) or self.part(name))
+        return shards
+
+    def is_finished(self, plan: Plan, shard: int, parts: Sequence[Part]) -> bool:
+        """Return whether a shard's parts hold all its rows; a single part that does need not be read."""
+        rows = rows_of_shard(plan, shard)
+        return any(part.rows >= rows for part in parts) or len(self.rows_in(parts)) >= rows
+
+    def rows_in(self, parts: Iterable[Part]) -> set[int]:
+        read = self.tables([part.name for part in parts if part.rows], ["manifest_row"])
+        return {row for table in read for row in table["manifest_row"].to_pylist() if row is not None}
+
+    def create_part(self, name: str, table: str, rows: Sequence[Row] | pa.Table) -> Part:
+        """Write one part with its whole schema, and read it back; NameTaken if another process works on the leg."""
+        schema = SCHEMAS[table]
+        content = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(list(rows), schema=schema)
+        whole = pa.concat_tables([schema.empty_table(), content], promote_options="default")
+        self.store.create(name, parquet_of(whole))
+        return self.part(name)
+
+    def part(self, name: str) -> Part:
+        content = self._required(name)
+        return Part(name=name, rows=pq.read_metadata(io.BytesIO(content)).num_rows, sha256=sha256_hex(content))
+
+    def table(self, table: str, names: Iterable[str], columns: list[str] | None = None) -> pa.Table:
+        """Read parts of one table into Arrow, with the whole schema even if there are none."""
+        none = pa.Table.from_batches([], schema=_schema(table, columns))  # `empty_table` would import pandas
+        parts = [none, *self.tables(names, columns)]
+        return pa.concat_tables(parts, promote_options="default")  # a column that an older part lacks is nullable there
+
+    def tables(self, names: Iterable[str], columns: list[str] | None = None) -> Iterator[pa.Table]:
+        return (self._table(name, columns) for name in names)
+
+    def object_table(self, name: str, columns: list[str]) -> pa.Table:
+        """Read columns of one Parquet object; ResultsError if it is missing."""
+        return _table_of(self._required(name), columns)
+
+    def all_parts(self, table: str) -> Iterator[str]:
+        for folder in self.store.folders(table):
+            yield from self.store.names(f"{table}/{folder}")
+
+    def _parts_of(self, table: str, plan: Plan, ended: Mapping[int, Sequence[Part]]) -> list[str]:
+        folder = layout.table_folder(table, plan.run_date)
+        listed = [name for name in self.store.names(folder) if name.startswith(f"{folder}/{plan.run_id}-")]
+        named = (part.name for parts in ended.values() for part in parts if part.name.startswith(f"{folder}/"))
+        is_late = table == "exchanges"
+        found = {*named, *(name for name in listed if is_late or layout.leg_of(name) not in ended)}
+        return sorted(found if table == "runs" else found - pruned_names(self.store, plan.run_id))
+
+    def _table(self, name: str, columns: list[str] | None) -> pa.Table:
+        content = self.store.read(name)
+        schema = _schema(name.partition("/")[0], columns)
+        if content is None and name in pruned_names(self.store, layout.run_of(name)):  # since it was listed
+            return schema.empty_table()
+        try:
+            return conformed(_table_of(self._required(name) if content is None else content, columns), schema)
+        except (pa.ArrowException, OSError) as damage:
+            raise damaged(self.store, name, "it cannot be read as Parquet") from damage
+
+    def _required(self, name: str) -> bytes:
+        content = self.store.read(name)
+        if content is None:
+            raise ResultsError(f"{name} is missing from the results store {self.store.url}.")
+        return content
+
+
+def _schema(table: str, columns: list[str] | None) -> pa.Schema:
+    whole = SCHEMAS[table]
+    return whole if columns is None else pa.schema(map(whole.field, columns)).with_metadata(whole.metadata)
+
+
+def plan_of(document: dict[str, Any]) -> Plan:
+    """Read a plan from its document; what a later version has added is ignored."""
+    known = {field.name for field in fields(Plan)}
+    return Plan(**{name: value for name, value in document.items() if name in known})
+
+
+def _checked(plan: Plan) -> Plan:
+    plan.run_date.isoformat()
+    if not all(isinstance(count, int) for count in (plan.items, plan.shards, plan.shard_items)):
+        raise TypeError("a plan counts in whole numbers")
+    return plan
+
+
+def parquet_of(table: pa.Table) -> bytes:
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer, compression="zstd")
+    return buffer.getvalue()
+
+
+def _table_of(content: bytes, columns: list[str] | None = None) -> pa.Table:
+    """Read one Parquet object in this thread: Arrow's own threads can abort a process that ends right after a read."""
+    return pq.ParquetFile(pa.BufferReader(content)).read(columns, use_threads=False)

@@ -1,0 +1,303 @@
+"""One attempt at a run, from claim to receipt: no other may be alive, and those that died before are settled first."""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+
+from proofsweep.client.stop import StopSwitch
+from proofsweep.config.logs import Event, log
+from proofsweep.config.threads import background_thread
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import CallFailed, ConfigError, ResultsError, RunIsActive, RunMustStop
+from proofsweep.domain.items import Mode, Row
+from proofsweep.domain.runs import INGEST, Bounds, Plan
+from proofsweep.domain.text import printable
+from proofsweep.store import layout
+from proofsweep.store.journal import Segments
+from proofsweep.store.key_bindings import bind_key
+from proofsweep.store.legs import CatalogClaims, Legs, stop_asked_on
+from proofsweep.store.parts import Results
+from proofsweep.store.runs import RunIndex
+from proofsweep.verify.commit import LegEnd, publish_exchanges, settle_leg, write_runs_row
+from proofsweep.verify.item import Clock
+from proofsweep.verify.note_leg import note_leg
+from proofsweep.verify.service import ServiceStatus
+from proofsweep.verify.session import LegContext
+
+_LOOK_SECONDS = 4.0  # bounds the requests to a bucket, and how late a request is seen
+
+
+@dataclass(slots=True, kw_only=True)
+class StopRequests:
+    """Looks for a request to stop a leg, and stops it as Ctrl-C does; used by one thread."""
+
+    legs: Legs
+    leg: int
+    stop: StopSwitch
+    drain_seconds: float  # time that items in flight have then
+    abort: Callable[[], None]  # abandons the items in flight
+    _token: str | None = field(default=None, repr=False)
+    _look_at: float = -math.inf
+    _abort_at: float | None = None
+
+    def look(self) -> None:
+        """Look for a request when that is due, and abandon what is in flight when its time is over.
+
+        Raises:
+            ResultsError: the store cannot be read.
+        """
+        now = self.legs.uptime()
+        if self._abort_at is not None:
+            if now >= self._abort_at:
+                self._abort_at = math.inf
+                self.abort()
+        elif now >= self._look_at:
+            self._look_at = now + _LOOK_SECONDS
+            self._look(now)
+
+    def _look(self, now: float) -> None:
+        if self._token is None:
+            claim = self.legs.holder(self.leg)
+            self._token = "" if claim is None else claim.token
+        host = stop_asked_on(self.legs, self.leg, self._token) if self._token else None
+        if host is None:
+            return
+        self._abort_at = now + self.drain_seconds
+        log(Event.STOP_REQUESTED, run_id=self.legs.run_id, leg=self.leg, host=host)
+        why = f"It was stopped by `proofsweep stop`, asked on {printable(host)}."
+        self.stop.pull(RunMustStop(why, ended_by=EndedBy.CANCELLED))
+
+
+# Where a leg's claim has its bounds, for a flow run that goes on with what is left of them. No cell of `runs`.
+BOUNDS = "bounds"
+_MANY_FILES = 100  # two calls are at most a hundredth of the calls of such a leg
+_NO_ANSWER = {EndedBy.BREAKER, EndedBy.KEY_REFUSED}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegRequest:
+    results: Results
+    plan: Plan
+    base_url: str
+    service: ServiceStatus  # as it was just examined
+    key_fingerprint: Callable[[], str]  # tells the key in use from others; another one may take over during the leg
+    flow_run_id: str | None
+    clock: Clock
+    bounds: Bounds = field(default_factory=Bounds)
+    drain_seconds: float = 0.0  # time that items in flight have when somebody asks in the store that the leg stops
+    abort: Callable[[], None] = lambda: None
+
+
+@contextmanager
+def claimed_leg(request: LegRequest) -> Iterator[tuple[int, Row]]:
+    """Claim the next leg of a run; release it if its context, which is made inside, cannot be made.
+
+    (1) bind the key to the service, (2) claim the leg. Its number comes with the cells of its `runs` row that are known
+    when it begins.
+
+    Raises:
+        ResultsError: it cannot be begun; nothing was claimed.
+        RunIsActive: another leg is alive.
+    """
+    bind_key(request.results.store, request.key_fingerprint(), request.base_url)  # (1)
+    facts = _leg_facts(request)
+    claimed = facts | {BOUNDS: asdict(request.bounds)}
+    number = open_leg(request.results, request.plan, request.clock, claimed)  # (2)
+    try:
+        yield number, facts
+    except BaseException:
+        Legs(request.results, request.plan.run_id, request.clock).release(number)
+        raise
+
+
+@contextmanager
+def leg_session(request: LegRequest, facts: Row, leg: LegContext) -> Iterator[None]:
+    """Keep a claimed leg for the work inside, and settle it.
+
+    (3) keep it alive, (4) settle the legs that died before it, and send the negative control, (5) settle
+    it, however the work ended.
+    """
+    results, plan = request.results, request.plan
+    started_at, cpu_then = request.clock(), time.process_time()
+    requests = StopRequests(
+        legs=leg.heartbeat.legs,
+        leg=leg.leg,
+        stop=leg.stop,
+        drain_seconds=request.drain_seconds,
+        abort=request.abort,
+    )
+    leg.heartbeat.progress, leg.heartbeat.look_for_stop = lambda: leg.progress, requests.look
+    log(Event.LEG_OPENED, run_id=plan.run_id, leg=leg.leg, items=plan.items)
+    try:
+        leg.budget.take_snapshot(request.service.headroom, request.service.quota_reset)
+        leg.trail.write_unattributed()
+        with (
+            background_thread("heartbeat", leg.heartbeat.keep, leg.stop.pull),  # (3)
+            background_thread("quota", leg.budget.keep_probing, leg.stop.pull),
+        ):
+            settle_legs_before(results, plan, request.clock, leg.leg)  # (4)
+            send_negative_control(leg)
+            yield
+    except BaseException:
+        leg.stop.pull(RunMustStop("The work broke off.", ended_by=EndedBy.ERROR))
+        raise
+    finally:
+        facts = facts | {"started_at": started_at, "quota_after": _headroom(leg)}
+        facts |= {"finished_at": max(started_at, request.clock()), "rate_learned": leg.lane.rate}
+        _settle(leg, facts, request.clock, time.process_time() - cpu_then + leg.counters.cpu_seconds)  # (5)
+        note_leg(results, plan)
+    bind_key(results.store, request.key_fingerprint(), request.base_url)  # of a key that took over meanwhile
+
+
+def send_negative_control(leg: LegContext) -> None:
+    """Send the probe audio ahead of a leg of many files; one that is accepted ends it before anything is believed."""
+    if leg.remaining.count < _MANY_FILES or leg.stop.reason is not None:
+        return
+    modes = {Mode.LEGACY_PAIR: leg.plan.pairs, Mode.ONE_FILE: leg.plan.eligible - leg.plan.pairs}
+    for mode in (mode for mode, items in modes.items() if items):
+        why = leg.control.calls.false_acceptance(mode)
+        if why is not None:
+            leg.stop.pull(RunMustStop(why, ended_by=EndedBy.BREAKER))
+
+
+def _settle(leg: LegContext, facts: Row, clock: Clock, cpu_seconds: float) -> None:
+    suspects = leg.control.suspects
+    end = LegEnd(
+        leg=leg.leg,
+        ended_by=_ended_by(leg),
+        cpu_seconds=cpu_seconds,
+        why=leg.stop.reason.message if leg.stop.reason else None,
+        quota_reset=leg.budget.quota_reset,
+        facts=facts,
+        in_doubt=sorted(suspects.put_aside),
+    )
+    leg.trail.write_unattributed()
+    leg.journal.flush()
+    with background_thread("heartbeat", leg.heartbeat.send_heartbeats):  # the parts of a long run take minutes
+        row = settle_leg(leg.results, leg.plan, end, Legs(leg.results, leg.plan.run_id, clock))
+    log(Event.LEG_CLOSED, run_id=leg.plan.run_id, leg=leg.leg, ended_by=str(row["ended_by"]))
+
+
+def _leg_facts(request: LegRequest) -> Row:
+    service = request.service
+    return {
+        "key_fingerprint": request.key_fingerprint(),
+        "flow_run_id": request.flow_run_id,
+        "epoch": RunIndex(request.results, request.clock).epoch(),
+        "quota_before": service.headroom,
+        "service_version": service.version,
+        "service_commit": service.commit,
+        "service_deployed_at": service.deployed_at,
+    }
+
+
+def _ended_by(leg: LegContext) -> EndedBy:
+    reason = leg.stop.reason
+    return EndedBy.COMPLETE if reason is None else reason.ended_by
+
+
+def _headroom(leg: LegContext) -> int | None:
+    if _ended_by(leg) in _NO_ANSWER:
+        return None
+    if _ended_by(leg) is EndedBy.QUOTA and not leg.budget.ran_out:
+        return 0  # the service said so, and is left alone
+    try:
+        return leg.verify.partner.with_attempts(1).usage(days=1)[1].rate_remaining
+    except (CallFailed, RunMustStop):
+        return None
+
+
+def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row) -> int:
+    """Claim the next leg of a run for this process; give its number. It must settle the legs before it first.
+
+    A run without a leg is superseded if another run of its catalog is worked on, or was since it was planned. `facts`
+    are cells of the `runs` row that only this process knows.
+
+    Raises:
+        RunIsActive: another leg of this run or of its catalog is alive; the message names its holder.
+        ResultsError: the run was superseded.
+    """
+    legs = Legs(results, plan.run_id, clock)
+    leg = _claimed(legs, facts)
+    try:
+        if plan.catalog_kind != INGEST:  # passes hold a claim on their folder, and sweeps yield to them
+            claims = CatalogClaims(results, plan.environment, plan.identity, clock)
+            claims.claim(plan.run_id, leg, plan.catalog_claim if leg == 1 else None)
+    except RunIsActive:
+        if leg == 1:
+            _end_superseded(results, plan, legs, leg)
+        else:
+            legs.release(leg)
+        raise
+    return leg
+
+
+def supersede(results: Results, plan: Plan, clock: Clock) -> None:
+    """End a run that nobody must go on with, by a leg that does nothing; RunIsActive if its last leg is alive."""
+    legs = Legs(results, plan.run_id, clock)
+    leg = _claimed(legs, {})
+    settle_legs_before(results, plan, clock, leg)
+    _end_superseded(results, plan, legs, leg)
+
+
+def _claimed(legs: Legs, facts: Row) -> int:
+    last = legs.last_inactive()
+    if last and (legs.receipt(last) or {}).get("ended_by") == EndedBy.SUPERSEDED:
+        raise ResultsError(f"Run {legs.run_id} was superseded by another run of its catalog: verify the catalog.")
+    legs.claim(last + 1, facts)  # no later one: a rival may have claimed this number meanwhile
+    return last + 1
+
+
+def _end_superseded(results: Results, plan: Plan, legs: Legs, leg: int) -> None:
+    now = legs.clock()
+    facts: Row = {"started_at": now, "finished_at": now}
+    settle_leg(results, plan, LegEnd(leg=leg, ended_by=EndedBy.SUPERSEDED, facts=facts), legs)
+    note_leg(results, plan)
+
+
+def settle_last_leg(results: Results, plan: Plan, clock: Clock) -> None:
+    """See that the last leg of a run is over, and settle the legs that died; RunIsActive if it is alive."""
+    settle_legs_before(results, plan, clock, Legs(results, plan.run_id, clock).last_inactive() + 1)
+
+
+def settle_legs_before(results: Results, plan: Plan, clock: Clock, leg: int) -> None:
+    """See that each leg before one has its receipt, its row in `runs`, and no journal.
+
+    In the order of the legs, so that a receipt shows that no row before it is missing: (1) publish a dead leg's journal
+    as its own parts, (2) write a row that the last processes did not come to. Then (3) publish the exchanges that a leg
+    wrote down after its receipt: its process was taken for dead, and came back.
+    """
+    legs = Legs(results, plan.run_id, clock)
+    written = set(results.store.names(layout.table_folder("runs", plan.run_date)))
+    for number in range(1, leg):
+        if legs.receipt(number) is None:
+            holder = legs.holder(number)
+            facts = {} if holder is None else {name: fact for name, fact in holder.facts.items() if name != BOUNDS}
+            with suppress(RunIsActive):  # another process settled it, or its own did
+                settle_leg(results, plan, LegEnd(leg=number, ended_by=EndedBy.KILLED, facts=facts), legs)  # (1)
+            log(Event.LEG_TAKEN_OVER, run_id=plan.run_id, leg=number)
+        if layout.runs_name(plan.run_id, plan.run_date, number) not in written:
+            write_runs_row(results, plan, legs, number)  # (2)
+    for number in map(int, results.store.folders(layout.journals_folder(plan.run_id))):
+        segments = Segments(results, plan.run_id, number)
+        if number < leg and segments:
+            publish_exchanges(results, plan, number, segments)  # (3)
+            segments.delete()
+
+
+def plan_to_work_on(results: Results, run_id: str, environment: str, *, sidecar_field: str | None) -> Plan:
+    """Return a run's plan; ConfigError if it is of another environment, or has pairs whose wire name is not set."""
+    plan = results.plan(run_id)
+    if plan.environment != environment:
+        raise ConfigError(
+            f"Run {run_id} was planned for {plan.environment}, but the settings are for {environment}; give the config "
+            "it was planned with."
+        )
+    if plan.pairs and sidecar_field is None:
+        raise ConfigError(
+            f"Run {run_id} was planned with {plan.pairs:,} legacy pairs to send, and the sidecar's wire name is not "
+            "set: set service.sidecar_field."
+        )
+    return plan

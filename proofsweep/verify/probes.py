@@ -1,0 +1,472 @@
+"""Make a control: take something whose answer is known through the core flow, or look at the source."""
+
+import io
+import posixpath
+import random
+import threading
+import wave
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import sha256
+from http import HTTPStatus
+from itertools import chain, islice
+from operator import itemgetter
+
+from proofsweep.client.session import KEY_REFUSED
+from proofsweep.config.locations import is_bucket, is_within, root_and_key
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import ResourceShortage, SourceError
+from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.domain.items import FileFacts, Mode, Row, WorkItem
+from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished, Rejected, word_for
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.sources.audio import open_audio, read_sidecar
+from proofsweep.sources.files import Files
+from proofsweep.sources.source import OpenFile
+from proofsweep.store.past_answers import AcceptedItem, PastAnswers
+from proofsweep.verify.budget_guard import BudgetGuard
+from proofsweep.verify.fault import FAILURES_ALONE, ControlFinding, Doubt, Streaks, Subject
+from proofsweep.verify.item import VerifyContext, verify_item
+
+ACCEPTED_KEPT = 32  # accepted items that are kept of each mode, and among which some are drawn
+FILES_TRIED = 20  # files of a root that are tried in one control
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspect:
+    """A strange outcome with its row, and when its tries began and ended in monotonic seconds."""
+
+    done: Finished
+    row: Row
+    subject: Subject
+    began_at: float
+    ended_at: float
+
+
+@dataclass(slots=True)
+class Suspects:
+    """The suspects that wait, in the order in which they came; safe to use from several threads."""
+
+    waiting: list[Suspect] = field(default_factory=list)  # those themselves
+    put_aside: set[int] = field(default_factory=set)  # rows that were tried, and are not written
+    tries_in_a_row: int = 0  # failed tries since the last row that was written
+    _streaks: Streaks = field(default_factory=Streaks)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def note(self, done: Finished) -> int:
+        """Take note of an outcome; return how many refusals of its mode, or damaged files, came alike in a row."""
+        with self._lock:
+            return self._streaks.note(done)
+
+    def add(self, suspect: Suspect) -> None:
+        with self._lock:
+            self.waiting.append(suspect)
+            self.put_aside.add(suspect.done.item.manifest_row)
+            self.tries_in_a_row += isinstance(suspect.done.outcome, Failed)
+
+    def take(self, is_wanted: Callable[[Suspect], bool] = lambda _suspect: True) -> list[Suspect]:
+        with self._lock:
+            taken = [each for each in self.waiting if is_wanted(each)]
+            self.waiting = [each for each in self.waiting if not is_wanted(each)]
+        return taken
+
+    def put_back(self, suspects: Sequence[Suspect]) -> None:
+        with self._lock:
+            self.waiting = [*suspects, *self.waiting]
+
+    def was_written(self, row: int) -> None:
+        with self._lock:
+            self.tries_in_a_row = 0
+            self.put_aside.discard(row)
+
+    def subjects(self) -> set[Subject]:
+        return {each.subject for each in self.waiting}
+
+
+@dataclass(slots=True)
+class KnownFiles:
+    """The files of a leg that were read, and items that were accepted; threads may note them at any time."""
+
+    root: str | None = None  # the catalog's, as a path or bucket URL; None if its files may lie anywhere
+    accepted: list[AcceptedItem] = field(default_factory=list)  # the smallest and the largest items of each mode
+    _read: dict[str, deque[str]] = field(default_factory=dict)
+
+    def root_of(self, location: str) -> str:
+        """Return the bucket, the catalog's root, or the folder in which a mount outside of it mostly lies."""
+        if is_bucket(location):
+            return root_and_key(location)[0]
+        if self.root is not None and is_within(location, self.root):
+            return self.root
+        return "/".join(posixpath.dirname(location).split("/")[:3]) or "/"
+
+    def note(self, done: Finished) -> None:
+        item, read = done.item, done.read
+        if read is None or read.version is None:
+            return
+        self.note_read(item.audio)
+        if isinstance(done.outcome, Accepted) and done.original is None and read.sha256 is not None:
+            accepted = AcceptedItem(read.size_bytes, item.audio, item.sidecar, read.sha256, read.sidecar_sha256)
+            self.accepted.append(accepted)
+            if len(self.accepted) > 4 * ACCEPTED_KEPT:
+                self.accepted = _ends(self.accepted)
+
+    def note_read(self, location: str) -> None:
+        root = self.root_of(location)
+        if root not in self._read:
+            self._read[root] = deque(maxlen=FILES_TRIED)
+        self._read[root].append(location)
+
+    def read_in(self, root: str) -> list[str]:
+        """Name the files of a root that were read last, the newest first."""
+        return list(self._read.get(root, ()))[::-1]  # a copy: other threads add to it
+
+
+def size_of(done: Finished) -> int:
+    return done.read.size_bytes if done.read is not None else done.item.audio_bytes or 0
+
+
+def _ends(accepted: list[AcceptedItem]) -> list[AcceptedItem]:
+    kept: list[AcceptedItem] = []
+    for mode in Mode:
+        items = sorted(each for each in accepted if each.mode is mode)
+        kept += items if len(items) <= 2 * ACCEPTED_KEPT else [*items[:ACCEPTED_KEPT], *items[-ACCEPTED_KEPT:]]
+    return kept
+
+
+# So many files that were read before and cannot be read now show that the root is away, whatever it lists; and so many
+# with other bytes, that it gives what nobody wrote.
+_ENOUGH_FILES = 3
+
+
+@dataclass(slots=True, kw_only=True)
+class SourceControl:
+    """Looks at the roots of one leg's files; used by one thread at a time."""
+
+    files: Files
+    past: PastAnswers
+    known: KnownFiles
+
+    def can_be_read(self, root: str, suspects: Iterable[WorkItem]) -> bool:
+        """Whether files of a root can be read that could be read before; where there are few, whether it lists any.
+
+        A root that never held a file that we know of is taken as it is.
+
+        Raises:
+            ResourceShortage: this process cannot open a file now.
+            ResultsError: the answers of earlier runs cannot be read.
+        """
+        suspects = list(suspects)
+        if is_bucket(root):
+            self.files.buckets.reopen(root)  # its credentials may have been renewed
+        known = self._read_before(root)
+        if any(map(self._opens, known)):
+            return True
+        held_files = bool(known) or any(item.ineligible is None for item in suspects)
+        return not held_files or (len(known) < _ENOUGH_FILES and self._is_filled(root, suspects))
+
+    def gives_known_bytes(self, root: str) -> bool | None:
+        """Whether an accepted file of a root still has its bytes; None if too few are there, of their size, to say so.
+
+        Raises:
+            ResourceShortage: this process cannot open a file now.
+            ResultsError: the answers of earlier runs cannot be read.
+        """
+        known = {*self.known.accepted, *self.past.accepted()}
+        smallest = sorted(each for each in known if self.known.root_of(each.audio) == root)
+        same = (self._has_bytes(each) for each in smallest[:FILES_TRIED])
+        read = list(islice((each for each in same if each is not None), _ENOUGH_FILES))
+        return any(read) if len(read) == _ENOUGH_FILES else None
+
+    def _has_bytes(self, item: AcceptedItem) -> bool | None:
+        try:
+            with open_audio(item.audio, self.files) as audio:
+                is_same_size = audio.facts.size_bytes == item.audio_bytes
+                return audio.read_through() == item.audio_sha256 if is_same_size else None
+        except ResourceShortage:
+            raise
+        except SourceError:
+            return None
+
+    def _read_before(self, root: str) -> list[str]:
+        read = self.known.read_in(root) or self.past.files_read(FILES_TRIED)
+        locations = chain(read, (each.audio for each in self.past.accepted()))
+        return list(dict.fromkeys(each for each in locations if self.known.root_of(each) == root))[:FILES_TRIED]
+
+    def _opens(self, location: str) -> bool:
+        try:
+            with open_audio(location, self.files):
+                return True
+        except ResourceShortage:
+            raise
+        except SourceError:
+            return False
+
+    def _is_filled(self, root: str, suspects: Iterable[WorkItem]) -> bool:
+        """Whether the root lists files, and none of the folders directly in it that held a suspect is empty.
+
+        Such an empty folder is mostly the point of a mount that is away.
+        """
+        if is_bucket(root):
+            return self._lists(root)
+        below = {_folder_below(root, item.audio) for item in suspects} - {root}
+        return any(each.files for each in self.files.walk(root)) and not any(map(self._is_empty, below))
+
+    def _lists(self, bucket: str) -> bool:
+        try:
+            return any(True for _ in self.files.buckets.listed(bucket, bad=set()))
+        except SourceError:
+            return False
+
+    def _is_empty(self, folder: str) -> bool:
+        walked = self.files.walk(folder)
+        return next(walked).refused is None and not any(each.files for each in self.files.walk(folder))
+
+
+def _folder_below(root: str, location: str) -> str:
+    first, slash, _ = location.removeprefix(root).strip("/").partition("/")
+    return posixpath.join(root, first) if slash else root
+
+
+_SILENCE_ACCEPTED = "The service accepted silence, which has no credential: no answer of it can be believed."
+_NO_ROW = -1
+_ACCEPTED_SENT = 3  # for one CONTENT control
+# Statuses of POST /verify that speak of what was sent. A 403 speaks of the key, a 408 of the connection.
+_REFUSED_CONTENT = frozenset(range(400, 500)) - {HTTPStatus.FORBIDDEN, HTTPStatus.REQUEST_TIMEOUT}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    finding: ControlFinding
+    why: str = ""  # one sentence for a person, where it came out wrong
+    ended_by: EndedBy = EndedBy.BREAKER  # how the leg ends because of that
+    most_bytes: int | None = None  # the largest audio that it says something of; None for any
+
+
+_RIGHT = Result(finding=ControlFinding.RIGHT)
+_NO_CONTROL = Result(finding=ControlFinding.NO_CONTROL)
+_NOT_NOW = Result(finding=ControlFinding.NOT_NOW)
+
+
+@dataclass(slots=True, kw_only=True)
+class ControlCalls:
+    """Makes controls with the calls, files and answers of one leg; used by one thread at a time."""
+
+    verify: VerifyContext
+    budget: BudgetGuard
+    record: Callable[[Exchange], None]
+    past: PastAnswers
+    source: SourceControl
+    known: KnownFiles
+    known_good: Sequence[WorkItem] = ()  # items that the service accepts, of whatever place
+
+    def was_accepted(self, mode: Mode, audio_sha256: str, sidecar_sha256: str | None) -> bool:
+        """Whether the service accepted the same bytes before; ResultsError if that cannot be read."""
+        return self.past.was_accepted(mode, audio_sha256, sidecar_sha256)
+
+    def make(self, subject: Subject, suspects: Iterable[Finished]) -> Result:
+        """Make the control of a subject; ResultsError if the answers of earlier runs cannot be read."""
+        match subject.doubt:
+            case Doubt.SERVICE | Doubt.KEY:
+                return self._probe(subject.mode)
+            case Doubt.SIZE:
+                return self._send_large(subject.mode, max(size_of(each) for each in suspects))
+            case Doubt.CONTENT:
+                return self._send_accepted(subject.mode, suspects)
+            case Doubt.SOURCE:
+                return self._look_at(subject.root, suspects)
+            case Doubt.BYTES:
+                return self._read_known(subject.root)
+
+    def false_acceptance(self, mode: Mode) -> str | None:
+        """Send the probe audio; say in one sentence that it was accepted, which it never must be."""
+        done = self._sent(probe_item(mode), ProbeFiles())
+        return _SILENCE_ACCEPTED if done is not None and isinstance(done.outcome, Accepted) else None
+
+    def _probe(self, mode: Mode, *, needs_verdict: bool = False) -> Result:
+        done = self._sent(probe_item(mode), ProbeFiles())
+        if done is None:
+            return _NOT_NOW
+        if isinstance(done.outcome, Accepted):
+            return _wrong(_SILENCE_ACCEPTED)
+        is_right = not isinstance(done.outcome, Failed) if needs_verdict else _is_answered(done)
+        return _RIGHT if is_right else _wrong_failure(done)
+
+    def _send_large(self, mode: Mode, size_bytes: int) -> Result:
+        """Send a known item at least as large, or the largest: an answer shows that such uploads work."""
+        calls = [(item.audio_bytes or 0, partial(self._send_known_good, item)) for item in self._good(mode)]
+        calls += [(item.audio_bytes, partial(self._sent_again, item)) for item in sorted(self._known(mode))]
+        calls.sort(key=itemgetter(0))
+        enough = [each for each in calls if each[0] >= size_bytes]
+        for sent_bytes, send in enough or calls[::-1]:
+            done = send()
+            if done is None:
+                return _NOT_NOW
+            if not _is_of_source(done):
+                right = Result(finding=ControlFinding.RIGHT, most_bytes=sent_bytes)
+                return right if _is_answered(done) else _wrong_failure(done)
+        return _NO_CONTROL
+
+    def _send_accepted(self, mode: Mode, suspects: Iterable[Finished]) -> Result:
+        """Most known-good files and accepted items must be accepted; without any, the probe tells of many failures."""
+        sent: list[Finished] = []
+        for done in self._drawn(mode):
+            if done is None:
+                return _NOT_NOW
+            sent += [] if _is_of_source(done) else [done]
+            if len(sent) == _ACCEPTED_SENT:
+                break
+        others = [done for done in sent if not isinstance(done.outcome, Accepted)]
+        if not sent:
+            failed = sum(isinstance(each.outcome, Failed) for each in suspects)
+            return self._probe(mode, needs_verdict=True) if failed >= FAILURES_ALONE else _NO_CONTROL
+        if 2 * len(others) < len(sent):
+            return _RIGHT
+        return _wrong(
+            f"{len(others)} of {len(sent)} files that were accepted before, and have not changed, are "
+            f"{_summary(others[-1])} now: suspect another environment, the sidecar's wire name or an emptied "
+            "registry (`proofsweep doctor` asks with the files of `service.known_good`)."
+        )
+
+    def _drawn(self, mode: Mode) -> Iterator[Finished | None]:
+        for each in random.sample(good := self._good(mode), len(good)):
+            yield self._send_known_good(each)
+        smallest = sorted(self._known(mode))[:ACCEPTED_KEPT]
+        for item in random.sample(smallest, len(smallest)):
+            if self._is_unchanged(item):
+                yield self._sent_again(item)
+
+    def _send_known_good(self, item: WorkItem) -> Finished | None:
+        return self._sent(item, self.verify.files.within(None))  # it may lie anywhere
+
+    def _good(self, mode: Mode) -> list[WorkItem]:
+        return [item for item in self.known_good if item.mode is mode]
+
+    def _known(self, mode: Mode) -> set[AcceptedItem]:
+        return {each for each in chain(self.known.accepted, self.past.accepted()) if each.mode is mode}
+
+    def _is_unchanged(self, item: AcceptedItem) -> bool:
+        files = self.verify.files
+        try:
+            with open_audio(item.audio, files) as audio:
+                if audio.facts.size_bytes != item.audio_bytes or audio.read_through() != item.audio_sha256:
+                    return False
+            if item.sidecar is None:
+                return True
+            sidecar = read_sidecar(item.sidecar, self.verify.limits.sidecar, files)
+            return sha256(sidecar).hexdigest() == item.sidecar_sha256
+        except SourceError:
+            return False
+
+    def _sent_again(self, item: AcceptedItem) -> Finished | None:
+        again = WorkItem(manifest_row=_NO_ROW, item_id="control", audio=item.audio, sidecar=item.sidecar)
+        return self._sent(again, self.verify.files)
+
+    def _sent(self, item: WorkItem, files: Files) -> Finished | None:
+        """Take an item through the core flow; None if no calls or no time are left for it, or if the leg ends."""
+        if not self.budget.admits_control():
+            return None
+        partner, limits, clock = self.verify.partner.for_control(), self.verify.limits, self.verify.clock
+        context = VerifyContext(partner=partner, limits=limits, files=files, clock=clock)
+        try:
+            done = verify_item(item, context, self.record)
+        finally:
+            self.budget.release(_NO_ROW)
+        return None if isinstance(done, Deferred) else done
+
+    def _look_at(self, root: str, suspects: Iterable[Finished]) -> Result:
+        try:
+            if self.source.can_be_read(root, [each.item for each in suspects]):
+                return _RIGHT
+        except ResourceShortage:
+            return _NOT_NOW
+        return _wrong(f"The source {root} cannot be read: nothing is left there of what could be read. Is it mounted?")
+
+    def _read_known(self, root: str) -> Result:
+        """Read accepted files again: of a root that gives zeros, or another delivery, no file is damaged."""
+        try:
+            gives_same = self.source.gives_known_bytes(root)
+        except ResourceShortage:
+            return _NOT_NOW
+        if gives_same is None:
+            return _NO_CONTROL
+        why = f"The source {root} gives other bytes, also for files that were accepted: is the right one mounted?"
+        return _RIGHT if gives_same else _wrong(why)
+
+
+def _is_answered(done: Finished) -> bool:
+    """Whether the service judged what was sent: by a verdict, or by a status that refuses this content."""
+    if not isinstance(done.outcome, Failed):
+        return True
+    last = done.exchanges[-1] if done.exchanges else None
+    return last is not None and last.call is Call.VERIFY and last.failure is None and last.status in _REFUSED_CONTENT
+
+
+def _is_of_source(done: Finished) -> bool:
+    """Whether an item came out as it did because of its file, which says nothing of the service."""
+    reason = done.outcome.reason if isinstance(done.outcome, Failed) else None
+    return isinstance(done.outcome, Ineligible) or reason in {Reason.SOURCE_CHANGED, Reason.SOURCE_UNAVAILABLE}
+
+
+def _wrong(why: str) -> Result:
+    return Result(finding=ControlFinding.WRONG, why=why)
+
+
+def _wrong_failure(done: Finished) -> Result:
+    last = done.exchanges[-1] if done.exchanges else None
+    if last is not None and last.call.is_keyed and last.status == HTTPStatus.FORBIDDEN:
+        if last.error_code is not None:
+            return Result(finding=ControlFinding.WRONG, why=KEY_REFUSED, ended_by=EndedBy.KEY_REFUSED)
+        return _wrong("Something on the way refuses the calls (403, and not by the service): a firewall or a proxy?")
+    return _wrong(f"The service fails for every item, and for a control too: {_summary(done)}")
+
+
+def _summary(done: Finished) -> str:
+    match done.outcome:
+        case Failed(detail=detail) | Ineligible(detail=detail):
+            return detail
+        case Rejected(reason=reason):
+            return f"rejected ({reason})"
+        case _:
+            return word_for(done.outcome)
+
+
+_AUDIO, _SIDECAR = "probe audio", "probe sidecar"
+
+
+def probe_item(mode: Mode) -> WorkItem:
+    sidecar = _SIDECAR if mode is Mode.LEGACY_PAIR else None
+    return WorkItem(manifest_row=-1, item_id=_AUDIO, audio=_AUDIO, sidecar=sidecar)
+
+
+class ProbeFiles(Files):
+    """A source that holds the probe audio and its sidecar alone."""
+
+    def facts(self, location: str) -> FileFacts:
+        return self.open(location).facts()
+
+    def open(self, location: str, *, is_whole: bool = False) -> OpenFile:  # noqa: ARG002 - makes no difference
+        return _BytesFile(_silence() if location == _AUDIO else b"This is no proof.")
+
+
+class _BytesFile(OpenFile):
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def facts(self) -> FileFacts:
+        return FileFacts(len(self._content), "")
+
+    def read_at(self, offset: int, most_bytes: int) -> bytes:
+        return self._content[offset : offset + most_bytes]
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def _silence() -> bytes:
+    written = io.BytesIO()
+    with wave.open(written, "wb") as file:
+        file.setparams((1, 2, 44_100, 0, "NONE", ""))
+        file.writeframes(bytes(8_820))
+    return written.getvalue()

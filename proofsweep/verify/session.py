@@ -1,0 +1,327 @@
+"""One leg as the threads of a process share it: what remains to be done; and the thread that keeps it alive."""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from concurrent.futures import Executor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import cached_property
+from itertools import takewhile
+
+from proofsweep.client.scheduler import Dispatcher, LaneStatus
+from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import ProofsweepError, ResultsError, RunMustStop
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.runs import ClockReading, Plan, Slice, is_due, slices_of
+from proofsweep.store.journal import FLUSH_SECONDS, Journal
+from proofsweep.store.legs import Legs
+from proofsweep.store.parts import Part, Results
+from proofsweep.store.progress import LEAST_PAUSE_SECONDS, QUIET_SECONDS, LegProgress, WaitsFor
+from proofsweep.store.tables.verdicts import RowContext
+from proofsweep.verify.attribution import Control
+from proofsweep.verify.audit_trail import AuditTrail, Counters
+from proofsweep.verify.budget_guard import BudgetGuard
+from proofsweep.verify.item import VerifyContext
+
+# A bucket's client tries again for longer than this before it reports a failure. Items that begin meanwhile cannot be
+# written down: half of it stops work for a slow write, twice as long risks twice the work.
+_SLOW_WRITE_SECONDS = 5.0
+
+
+@dataclass(slots=True, kw_only=True)
+class Heartbeat:
+    """Shows that one leg is alive, and that what it does can be written down."""
+
+    legs: Legs
+    leg: int
+    journal: Journal
+    trail: AuditTrail
+    budget: BudgetGuard
+    stop: StopSwitch
+    store_outage_seconds: float  # how long the results store may fail before the leg ends
+    is_claimant: bool = True  # else this process only keeps its journal, and gives no sign of life
+    look_for_stop: Callable[[], None] = lambda: None  # called every second; ResultsError: the store fails
+    progress: Callable[[], LegProgress | None] = lambda: None  # what heartbeats tell of the work, if anything
+    is_settling: bool = False  # the leg's work is over, and its last rows are being written
+    _has_told_stop: bool = False
+    _beaten_at: ClockReading = field(init=False)
+    _writing_since: float | None = None
+    _failing_since: float | None = None
+
+    def __post_init__(self) -> None:
+        self._beaten_at = self.legs.now()  # the claim is a sign of life
+
+    @property
+    def store_is_well(self) -> bool:
+        """Whether the results store takes what is written; read by threads beside the one that writes."""
+        since = self._writing_since
+        return self._failing_since is None and (since is None or time.monotonic() - since < _SLOW_WRITE_SECONDS)
+
+    def is_settled(self) -> bool:
+        return self.legs.receipt(self.leg) is not None
+
+    def keep(self, over: threading.Event) -> None:
+        """Write every second until `over` is set, and once more then.
+
+        A store that fails at that last moment is waited for as well, unless the leg was stopped.
+        """
+        while True:
+            is_last = over.is_set()
+            if not is_last:
+                self.budget.stop_at_closing()
+            self._write_or_complain()
+            if is_last and (self._failing_since is None or self.stop.reason is not None):
+                return
+            if is_last:
+                time.sleep(FLUSH_SECONDS)
+            else:
+                over.wait(FLUSH_SECONDS)
+
+    def send_heartbeats(self, over: threading.Event) -> None:
+        """Only give signs of life until `over` is set: the leg is being settled, and its journal is complete."""
+        self.is_settling = True
+        while not over.wait(FLUSH_SECONDS):
+            with suppress(ResultsError):  # settling finds out by itself
+                if self._is_due():
+                    self._beat()
+
+    def write(self) -> None:
+        """Give a sign of life when it is due, and flush.
+
+        Raises:
+            ResultsError: the store failed; what could not be written is kept for the next time.
+        """
+        self._writing_since = time.monotonic()
+        try:
+            self.look_for_stop()
+            if self._is_due():
+                self._beat()
+                if self.legs.is_superseded(self.leg):
+                    self.stop.pull(RunMustStop("Another process took this leg over.", ended_by=EndedBy.ERROR))
+            self.trail.write_unattributed()
+            self.journal.flush()
+            self.progress()  # so that its rates are over the last minute, also between two heartbeats
+        finally:
+            self._writing_since = None
+        self._failing_since = None
+
+    def _write_or_complain(self) -> None:
+        try:
+            self.write()
+        except ResultsError as error:
+            now = time.monotonic()
+            self._failing_since = self._failing_since or now
+            if now - self._failing_since >= self.store_outage_seconds:
+                self.stop.pull(RunMustStop(_complaint(error), ended_by=EndedBy.BREAKER))
+        except ProofsweepError as error:
+            self.stop.pull(RunMustStop(_complaint(error), ended_by=EndedBy.ERROR))
+
+    def _is_due(self) -> bool:
+        is_news = self.stop.reason is not None and not self._has_told_stop
+        return is_news or is_due(self._beaten_at, self.legs.now())
+
+    def _beat(self) -> None:
+        self._has_told_stop = self.stop.reason is not None
+        if self.is_claimant:
+            self.legs.beat(self.leg, self.progress())
+        self._beaten_at = self.legs.now()
+
+
+def _complaint(error: ProofsweepError) -> str:
+    return f"The run's own records cannot be kept: {error.message}"
+
+
+# While it waits for these, nobody knows how long it takes.
+_NO_ESTIMATE = frozenset(WaitsFor) - {WaitsFor.PAUSE, WaitsFor.UPLOADS, WaitsFor.NEW_FILES}
+
+
+class RemainingItems:
+    """Read from the store: the items of the shards less the rows of the parts. Safe to use from several threads."""
+
+    def __init__(self, results: Results, plan: Plan) -> None:
+        self._results = results
+        self._plan = plan
+        self._first_shard: Sequence[WorkItem] | None = None
+        self._lock = threading.Lock()
+
+    @cached_property
+    def _parts(self) -> dict[int, list[Part]]:
+        return self._results.verdicts_by_shard(self._plan)
+
+    @property
+    def count(self) -> int:
+        return self._plan.items - sum(part.rows for parts in self._parts.values() for part in parts)
+
+    @property
+    def finished_before(self) -> int | None:
+        """How many rows earlier legs have finished; None until the work has begun: they may not be settled before."""
+        return self._plan.items - self.count if "_parts" in vars(self) else None
+
+    def slices(self) -> list[Slice]:
+        """Cut what remains into Prefect tasks."""
+        plan, parts = self._plan, self._parts
+        shards = range(plan.shards)
+        unfinished = {shard for shard in shards if not self._results.is_finished(plan, shard, parts.get(shard, []))}
+        pieces = [piece for piece in slices_of(plan) if piece.shard in unfinished]
+        return [piece for piece in pieces if any(self.items(piece))] if self._plan.shards == 1 else pieces
+
+    def all_items(self) -> Iterator[WorkItem]:
+        return (item for piece in self.slices() for item in self.items(piece))
+
+    def items(self, piece: Slice) -> Iterator[WorkItem]:
+        """Return the items of a slice that remain, one by one. A run of one shard reads it once, for all its slices."""
+        wanted = self.rows(piece)
+        if self._plan.shards > 1:
+            return (item for item in self._items_of_shard(piece.shard) if item.manifest_row in wanted)
+        with self._lock:
+            if self._first_shard is None:
+                self._first_shard = list(self._items_of_shard(0))
+        return (item for item in self._first_shard if item.manifest_row in wanted)
+
+    def rows(self, piece: Slice) -> range:
+        """Return the rows of a slice, whether they remain or not."""
+        first = piece.shard * self._plan.shard_items
+        return range(first + piece.first, first + piece.last)
+
+    def _items_of_shard(self, shard: int) -> Iterator[WorkItem]:
+        finished = self._results.rows_in(self._parts.get(shard, []))
+        items = self._results.each_shard_item(self._plan.run_id, shard)
+        return (item for item in items if item.manifest_row not in finished)
+
+
+_STEP_SECONDS = 1.0  # counts are kept once in so many seconds
+_RATE_SECONDS = 60.0  # what "now" means for a rate
+_ESTIMATE_SECONDS = 600.0  # the rate that the time left is told by
+_KEPT = int(_ESTIMATE_SECONDS / _STEP_SECONDS) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    rows: float  # per second
+    calls: float  # per second
+
+
+@dataclass(slots=True)
+class ProgressMeter:
+    """The counts of a leg's last minutes; safe to use from several threads. Times are monotonic seconds."""
+
+    _samples: deque[tuple[float, int, int]] = field(default_factory=lambda: deque(maxlen=_KEPT))
+    _moved_at: float | None = None
+    _rows: int = 0
+    _waits_for: WaitsFor | None = None
+    _waits_since: datetime | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def take(self, now: float, rows: int, calls: int) -> None:
+        with self._lock:
+            if self._moved_at is None or rows != self._rows:
+                self._moved_at, self._rows = now, rows
+            if not self._samples or now - self._samples[-1][0] >= _STEP_SECONDS:
+                self._samples.append((now, rows, calls))
+
+    @property
+    def speed(self) -> Speed | None:
+        """How fast it went in the last minute; None before a second has passed."""
+        return self._over(_RATE_SECONDS)
+
+    def seconds_left(self, remaining: int) -> float | None:
+        """Return the time for so many rows, by the rate of the last ten minutes; None without a rate."""
+        speed = self._over(_ESTIMATE_SECONDS)
+        return None if speed is None or not speed.rows else remaining / speed.rows
+
+    def is_quiet(self, now: float) -> bool:
+        return self._moved_at is not None and now - self._moved_at >= QUIET_SECONDS
+
+    def waits_since(self, waits_for: WaitsFor | None, now: datetime) -> datetime | None:
+        with self._lock:
+            if waits_for is not self._waits_for:
+                self._waits_for, self._waits_since = waits_for, now
+            return None if waits_for is None else self._waits_since
+
+    def _over(self, seconds: float) -> Speed | None:
+        with self._lock:
+            if not self._samples:
+                return None
+            last = self._samples[-1]
+            *_, first = takewhile(lambda sample: last[0] - sample[0] <= seconds, reversed(self._samples))
+        passed = last[0] - first[0]
+        if passed <= 0.0:
+            return None
+        return Speed(rows=(last[1] - first[1]) / passed, calls=(last[2] - first[2]) / passed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class LegContext:
+    plan: Plan
+    leg: int
+    results: Results
+    journal: Journal
+    stop: StopSwitch
+    workers: Executor  # the threads of this process; the items of two shards share them
+    dispatcher: Dispatcher
+    verify: VerifyContext
+    remaining: RemainingItems
+    budget: BudgetGuard
+    control: Control
+    trail: AuditTrail
+    heartbeat: Heartbeat
+    counters: Counters
+    row_context: RowContext
+    meter: ProgressMeter = field(default_factory=ProgressMeter)
+    in_doubt_before: AbstractSet[int] = frozenset()  # rows that were in doubt when the last leg ended; they come last
+
+    def __repr__(self) -> str:
+        """Return its run and number alone: an orchestrator may show what a task is given."""
+        return f"LegContext(run_id={self.plan.run_id!r}, leg={self.leg})"
+
+    @property
+    def progress(self) -> LegProgress:
+        lane, meter, counters = self.lane, self.meter, self.counters
+        before, done, now = self.remaining.finished_before, counters.rows.total(), self.verify.clock()
+        meter.take(self.dispatcher.clock(), done, counters.calls)
+        waits_for, speed = self._waits_for(lane), meter.speed
+        left = meter.seconds_left(self.plan.items - (before or 0) - done)
+        is_paused = lane.pause_seconds >= LEAST_PAUSE_SECONDS
+        return LegProgress(
+            rows=self.plan.items,
+            finished_before=before,
+            counts=dict(counters.rows),
+            rate=None if speed is None else speed.rows,
+            calls=counters.calls,
+            call_rate=None if speed is None else speed.calls,
+            seconds_left=None if left is None or waits_for in _NO_ESTIMATE else left + lane.pause_seconds * is_paused,
+            lane_rate=lane.rate,
+            most_at_once=lane.most,
+            quota_left=self.budget.left,
+            sent_bytes=counters.audio_bytes,
+            in_flight=self.budget.in_flight + counters.in_flight,
+            uploads=lane.uploads,
+            paused_until=now + timedelta(seconds=lane.pause_seconds) if is_paused else None,
+            stops_because=None if self.stop.reason is None else self.stop.reason.message,
+            waits_for=waits_for,
+            waits_since=meter.waits_since(waits_for, now),
+        )
+
+    def _waits_for(self, lane: LaneStatus) -> WaitsFor | None:
+        is_quiet = self.meter.is_quiet(self.dispatcher.clock())
+        applies = {
+            WaitsFor.SETTLE: self.heartbeat.is_settling,
+            WaitsFor.STOP: self.stop.reason is not None,
+            WaitsFor.STORE: not self.heartbeat.store_is_well,
+            WaitsFor.OUTAGE: lane.is_outage,
+            WaitsFor.START: self.remaining.finished_before is None,
+            WaitsFor.PAUSE: lane.pause_seconds >= LEAST_PAUSE_SECONDS,
+            WaitsFor.UPLOADS: is_quiet and lane.uploads > 0,
+            WaitsFor.NEW_FILES: lane.yields,
+        }
+        return next((each for each, does in applies.items() if does), None)
+
+    @property
+    def lane(self) -> LaneStatus:
+        """What is known of the lane, by this process or by all worker processes of the leg."""
+        return self.counters.lane or self.dispatcher.status()

@@ -1,0 +1,257 @@
+"""An answer ends in time, an aborted exchange ends at once, and no answer comes before its request."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import repeat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpcore
+import pytest
+
+from proofsweep.client.connections import DeadlineBackend, DeadlineStream
+from proofsweep.client.transport import Reply, Request, Timeouts, Transport
+from proofsweep.domain.exchanges import Call, Exchange
+
+if TYPE_CHECKING:
+    from .conftest import ScriptedServer
+
+Send = Callable[[], Reply]
+ANSWER_SECONDS = 0.3
+LARGE_BYTES = 64 * 1024 * 1024
+OPENING = b"HTTP/1.1 200 OK\r\nx-request-id: rid-1\r\n"
+CHUNKED = OPENING + b"transfer-encoding: chunked\r\n\r\n"
+VALID = b'{"good": true, "verdict": "valid"}'
+WHOLE = OPENING + b"content-length: 34\r\n\r\n" + VALID
+
+
+def request_for(server: ScriptedServer) -> Request:
+    """Make a request for a verdict."""
+    return Request(call=Call.VERIFY, method="POST", url=f"{server.url}/v1/verify")
+
+
+@pytest.fixture
+def impatient(tls: ssl.SSLContext) -> Iterator[Transport]:
+    """Yield a transport that waits long for each read, and briefly for the whole answer."""
+    timeouts = Timeouts(read_seconds=30.0, total_seconds=ANSWER_SECONDS)
+    transport = Transport(user_agent="proofsweep/0.0", timeouts=timeouts, tls=tls)
+    yield transport
+    transport.close()
+
+
+def trickle(beginning: bytes, piece: bytes) -> Iterator[bytes]:
+    """Send a beginning, and then something small again and again, often enough for a limit on each read."""
+    yield beginning
+    while True:
+        time.sleep(ANSWER_SECONDS / 20)
+        yield piece
+
+
+ENDLESS = {
+    "a status line": (b"HTTP/1.1 200 ", b"O"),
+    "a header": (OPENING + b"x-more: ", b"y"),
+    "continuations": (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    "early hints": (b"", b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n"),
+    "a body": (OPENING + b"content-length: 100000\r\n\r\n", b" "),
+    "a body without a length": (OPENING + b"\r\n", b" "),
+    "a chunk's size": (CHUNKED + b"5;", b"x"),
+    "trailers": (CHUNKED + b"22\r\n" + VALID + b"\r\n0\r\nx-more: ", b"y"),
+}
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_an_answer_that_trickles_is_a_timeout(api: ScriptedServer, impatient: Transport, kind: str) -> None:
+    """Its whole time is limited, headers and interim answers included."""
+    api.script = [trickle(*ENDLESS[kind])]
+
+    reply = impatient.send(request_for(api), attempt=1, key=None)
+
+    assert (reply.exchange.failure, reply.document) == ("timeout", None)
+    assert reply.exchange.elapsed_ms >= ANSWER_SECONDS * 1000
+
+
+def test_a_flood_of_interim_answers_is_a_timeout(api: ScriptedServer, impatient: Transport) -> None:
+    """They only promise an answer."""
+    api.script = [repeat(b"HTTP/1.1 100 Continue\r\n\r\n" * 100)]
+
+    assert impatient.send(request_for(api), attempt=1, key=None).exchange.failure == "timeout"
+
+
+def test_the_time_for_an_answer_begins_when_all_is_sent(api: ScriptedServer, impatient: Transport) -> None:
+    """A large body takes long on a slow network."""
+
+    def slowly() -> Iterator[bytes]:
+        for _ in range(4):
+            time.sleep(ANSWER_SECONDS / 2)
+            yield b"0123456789"
+
+    api.script = [WHOLE]
+    request = Request(call=Call.VERIFY, method="POST", url=f"{api.url}/v1/verify", content=slowly(), content_bytes=40)
+
+    reply = impatient.send(request, attempt=1, key=None)
+
+    assert reply.document == {"good": True, "verdict": "valid"}
+    assert reply.exchange.elapsed_ms > ANSWER_SECONDS * 1000
+
+
+def test_a_large_body_has_more_time(api: ScriptedServer, impatient: Transport) -> None:
+    """As much as it takes at half a Mbit per second: an asset of 65 MiB may come over a slow network."""
+    body = bytes(64 * 1024)
+    pieces = [body[at : at + 8192] for at in range(0, len(body), 8192)]
+
+    def slowly() -> Iterator[bytes]:
+        yield OPENING + b"content-length: %d\r\n\r\n" % len(body)
+        for piece in pieces:
+            time.sleep(ANSWER_SECONDS / 6)
+            yield piece
+
+    taken: list[bytes] = []
+    request = Request(
+        call=Call.DOWNLOAD, method="GET", url=f"{api.url}/a", into=lambda given, _size_bytes: taken.extend(given)
+    )
+    api.script = [slowly()]
+
+    reply = impatient.send(request, attempt=1, key=None)
+
+    assert (reply.exchange.failure, b"".join(taken)) == (None, body)
+    assert reply.exchange.elapsed_ms > ANSWER_SECONDS * 1000
+
+
+def test_the_next_answer_has_its_own_time(api: ScriptedServer, impatient: Transport) -> None:
+    """A connection serves many requests."""
+    api.script, api.keeps_open = [WHOLE, WHOLE], True
+
+    for _ in range(2):
+        assert impatient.send(request_for(api), attempt=1, key=None).exchange.is_success
+        time.sleep(ANSWER_SECONDS)
+
+
+@pytest.fixture
+def send(api: ScriptedServer, transport: Transport) -> Send:
+    """Ask for one verdict; give the reply."""
+    return lambda: transport.send(request_for(api), attempt=1, key=None)
+
+
+def test_an_answer_that_came_before_its_request_is_refused(api: ScriptedServer, send: Send) -> None:
+    """A gateway that sends an answer twice would give each later item the verdict of the one before it."""
+    api.script, api.keeps_open = [WHOLE + WHOLE, WHOLE, WHOLE], True  # the second request may or may not be sent
+
+    first, second, third = send(), send(), send()
+
+    assert first.exchange.is_success
+    assert (second.exchange.failure, second.exchange.request_id, second.document) == ("connection", None, None)
+    assert third.exchange.is_success
+
+
+class Wire(httpcore.NetworkStream):
+    """A connection that keeps each write, or refuses them all, and always has an answer."""
+
+    def __init__(self, *, refuses: bool = False) -> None:
+        self.refuses = refuses
+        self.written: list[bytes] = []
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Keep it."""
+        del timeout
+        if self.refuses:
+            raise httpcore.WriteError
+        self.written.append(buffer)
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """Answer."""
+        del max_bytes, timeout
+        return b"413"
+
+
+def test_a_small_request_goes_in_one_piece() -> None:
+    """Its head and its body are written one after the other; a large body is not held back."""
+    wire = Wire()
+    stream = DeadlineStream(wire, 60.0, DeadlineBackend(60.0))
+    for piece in (b"head", b"body", b"end"):
+        stream.write(piece)
+    stream.read(100)
+    for piece in (b"head", bytes(100_000), bytes(100_000), b"end"):
+        stream.write(piece)
+    stream.read(100)
+
+    assert list(map(len, wire.written)) == [len(b"headbodyend"), 100_004, 100_000, len(b"end")]
+    assert wire.written[0] == b"headbodyend"
+
+
+def test_a_small_request_that_is_refused_may_have_an_answer() -> None:
+    """A server may answer before it has read all, and close."""
+    stream = DeadlineStream(Wire(refuses=True), 60.0, DeadlineBackend(60.0))
+    stream.write(b"head")
+
+    assert stream.read(100) == b"413"
+    assert stream.has_read
+
+
+class MuteServer:
+    """Accepts connections, does the TLS handshake if there is one, and then neither reads nor writes."""
+
+    def __init__(self, tls: ssl.SSLContext | None) -> None:
+        self._tls = tls
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listening.getsockname()[1]
+        self.taken: list[socket.socket] = []
+        self.has_one = threading.Event()
+        threading.Thread(target=self._take, daemon=True).start()
+
+    def _take(self) -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = self._listening.accept()
+                if self._tls is not None:
+                    connection = self._tls.wrap_socket(connection, server_side=True)
+                self.taken.append(connection)
+                self.has_one.set()
+
+    def close(self) -> None:
+        """Hang up."""
+        self._listening.close()
+        for connection in self.taken:
+            connection.close()
+
+
+@pytest.fixture(params=["http", "https"])
+def mute(request: pytest.FixtureRequest, certificate: Path) -> Iterator[tuple[MuteServer, str]]:
+    """Yield such a server, and its URL."""
+    tls = None
+    if request.param == "https":
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(certificate)
+    server = MuteServer(tls)
+    yield server, f"{request.param}://127.0.0.1:{server.port}/v1"
+    server.close()
+
+
+@pytest.mark.parametrize("size_bytes", [0, LARGE_BYTES])
+def test_an_aborted_exchange_ends_at_once(mute: tuple[MuteServer, str], size_bytes: int) -> None:
+    """Whether it waits for an answer, or for the server to read; a later one fails before it is sent."""
+    unchecked = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    unchecked.check_hostname, unchecked.verify_mode = False, ssl.CERT_NONE
+    timeouts = Timeouts(read_seconds=600.0, write_seconds=600.0, total_seconds=600.0)
+    transport = Transport(user_agent="proofsweep/0.0", timeouts=timeouts, tls=unchecked)
+    content = (bytes(1024 * 1024) for _ in range(size_bytes // (1024 * 1024)))
+    request = Request(call=Call.SLOT, method="POST", url=mute[1], content=content, content_bytes=size_bytes)
+    ended: list[Exchange] = []
+
+    def send() -> None:
+        ended.append(transport.send(request, attempt=1, key=None).exchange)
+
+    waiting = threading.Thread(target=send, daemon=True)
+    waiting.start()
+    assert mute[0].has_one.wait(30.0)
+    transport.abort()
+    waiting.join(30.0)
+    send()
+    transport.close()
+
+    assert [(exchange.status, exchange.failure) for exchange in ended] == [(None, "connection")] * 2

@@ -1,0 +1,230 @@
+"""Settings come from a profile and the environment, and a mistake in them is named in one line."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from proofsweep.config.load import PROFILES, contradicted, load_settings
+from proofsweep.config.sections import PaceSettings
+from proofsweep.domain.errors import ConfigError
+
+BASE_URL = "https://partner.example/v1"
+Environ = pytest.MonkeyPatch
+
+
+@pytest.fixture
+def profile(tmp_path: Path) -> Path:
+    """Write a profile that a person made."""
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        f'[service]\nbase_url = "{BASE_URL}"\nenvironment = "mine"\napi_key_env = "MY_KEY"\n[pace]\nworkers = 3\n'
+    )
+    return path
+
+
+def mistake_in(config: str | Path) -> str:
+    """Load wrong settings, and give the message."""
+    with pytest.raises(ConfigError) as refused:
+        load_settings(str(config))
+    assert "\n" not in refused.value.message
+    return refused.value.message
+
+
+@pytest.mark.parametrize("name", ["beta", "production"])
+def test_the_partner_s_profiles_need_a_base_url(monkeypatch: Environ, name: str) -> None:
+    """The contract does not state it, nor the sidecar's wire name."""
+    without = mistake_in(name)
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", BASE_URL)
+
+    service = load_settings(name).service
+
+    assert "service.base_url" in without
+    assert (service.base_url, service.environment, service.sidecar_field) == (BASE_URL, name, None)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "setting"),
+    [
+        ("PROOFSWEEP_SERVICE__BASE_URL", "https://other.example/v1", "service.base_url"),
+        ("PROOFSWEEP_SERVICE__ENVIRONMENT", "production", "service.environment"),
+        ("PROOFSWEEP_SERVICE__API_KEY_FILE", "/their/key", "service.api_key_env"),
+    ],
+)
+def test_a_file_that_is_named_is_not_overruled_on_whom_to_call(
+    monkeypatch: Environ, profile: Path, variable: str, value: str, setting: str
+) -> None:
+    """A variable that is left over from another partner must not send one's catalog to the other."""
+    monkeypatch.setenv(variable, value)
+
+    said = mistake_in(profile)
+
+    assert f"sets {setting}, and the variable {variable} says otherwise" in said
+    assert value not in said
+
+
+def test_the_environment_overrides_the_profile(monkeypatch: Environ, profile: Path) -> None:
+    """Each setting apart; two underscores lead into a section."""
+    monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", "7")
+    monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", "/elsewhere")
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__ENVIRONMENT", "")
+
+    settings = load_settings(str(profile))
+
+    assert (settings.pace.workers, settings.results.url) == (7, "/elsewhere")
+    assert (settings.service.base_url, settings.service.environment) == (BASE_URL, "mine")
+
+
+def test_the_environment_can_name_the_config(monkeypatch: Environ, profile: Path) -> None:
+    """An argument overrides it."""
+    monkeypatch.setenv("PROOFSWEEP_CONFIG", str(profile))
+
+    assert load_settings().service.environment == "mine"
+    assert load_settings("sandbox").service.environment == "sandbox"
+
+
+@pytest.mark.parametrize("source", ["FILE", "ENV", "BLOCK"])
+def test_a_key_source_of_the_environment_replaces_the_profile_s(monkeypatch: Environ, source: str) -> None:
+    """Two sources at once are a mistake, so the environment's source removes the profile's."""
+    monkeypatch.setenv(f"PROOFSWEEP_SERVICE__API_KEY_{source}", "there")
+
+    service = load_settings("sandbox").service
+
+    sources = {"FILE": service.api_key_file, "ENV": service.api_key_env, "BLOCK": service.api_key_block}
+    assert {name for name, place in sources.items() if place is not None} == {source}
+    assert str(sources[source]) == "there"
+
+
+def test_a_place_of_the_alert_urls_in_the_environment_replaces_the_profile_s(
+    monkeypatch: Environ, profile: Path
+) -> None:
+    """The variable that holds them may have any name, also one that begins as our settings do."""
+    profile.write_text(profile.read_text() + '[alerts]\nurls_file = "here"\nrepeat_days = 3\n')
+    monkeypatch.setenv("PROOFSWEEP_ALERTS__URLS_ENV", "PROOFSWEEP_ALERT_URLS")
+    monkeypatch.setenv("PROOFSWEEP_ALERT_URLS", "json://127.0.0.1/")
+
+    alerts = load_settings(str(profile)).alerts
+
+    assert (alerts.urls_file, alerts.urls_env, alerts.repeat_days) == (None, "PROOFSWEEP_ALERT_URLS", 3.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("PROOFSWEEP_SERVICE__BASE_URLL", "service.base_urll: there is no such setting"),
+        ("PROOFSWEEP_SERVICES__BASE_URL", "there is no section 'services'"),
+        ("PROOFSWEEP_PACE__WORKERS", "pace.workers"),
+        ("PROOFSWEEP_PACE", "pace"),
+        ("PROOFSWEEP_BOUNDS__RESERVE", "bounds.reserve"),
+    ],
+)
+def test_a_wrong_setting_is_named_without_its_value(monkeypatch: Environ, name: str, words: str) -> None:
+    """The value may be a secret in the wrong variable."""
+    monkeypatch.setenv(name, "SECRET")
+
+    mistake = mistake_in("sandbox")
+
+    assert words in mistake
+    assert "SECRET" not in mistake
+
+
+def test_all_mistakes_are_named_at_once(monkeypatch: Environ, tmp_path: Path) -> None:
+    """A person corrects them in one go; misspelt names come first."""
+    monkeypatch.setenv("PROOFSWEEP_SERVICE_BASE_URL", BASE_URL)
+    monkeypatch.setenv("PROOFSWEEP_RETRY__ATTEMPTS", "21")
+    (tmp_path / "mine.toml").write_text('[service]\nenvironment = ""\n[pace]\nworkres = 3\n')
+
+    mistake = mistake_in(tmp_path / "mine.toml")
+
+    parts = [
+        "5 mistakes",
+        "PROOFSWEEP_SERVICE_BASE_URL sets nothing",
+        "pace.workres: there is no such setting (did you mean pace.workers?)",
+        "service.base_url: must be set, in the config or as PROOFSWEEP_SERVICE__BASE_URL",
+        "service.environment",
+        "retry.attempts",
+    ]
+    places = [mistake.index(part) for part in parts]
+    assert places[:3] == sorted(places[:3])
+
+
+def test_the_variable_that_holds_the_key_may_have_any_name(monkeypatch: Environ) -> None:
+    """The profile, or the environment, names it."""
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_ENV", "PROOFSWEEP_API_KEY_FILES")
+    monkeypatch.setenv("PROOFSWEEP_API_KEY_FILES", "pk_1")
+
+    assert load_settings("sandbox").service.api_key_env == "PROOFSWEEP_API_KEY_FILES"
+
+
+@pytest.mark.parametrize("where", ["https://partner.example/v1", "https://10.0.0.1/v1", "https://localhost.example/v1"])
+def test_the_sandbox_s_profile_is_refused_for_another_machine(monkeypatch: Environ, where: str) -> None:
+    """Its first rate, wire name and label are wrong for a partner, and it is the default; the message names others."""
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", where)
+
+    for config in ("sandbox", str(PROFILES / "sandbox.toml")):
+        assert "--config production (or PROOFSWEEP_CONFIG=production)" in mistake_in(config)
+    assert load_settings("production").pace == PaceSettings()
+
+
+def test_the_sandbox_s_profile_takes_another_port_of_this_machine(monkeypatch: Environ) -> None:
+    """The sandbox may serve anywhere on loopback."""
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", "http://localhost:9000/v1")
+
+    assert load_settings().service.base_url == "http://localhost:9000/v1"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"[service", "is not TOML"),
+        (b"\xff", "is not TOML"),
+        (b"[servise]\n", "servise"),
+        (b"service = 3\n", "service"),
+        (b"", "service"),
+    ],
+)
+def test_a_broken_config_is_refused_in_one_line(
+    monkeypatch: Environ, tmp_path: Path, content: bytes, words: str
+) -> None:
+    """The environment may set a key at the same time."""
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_ENV", "K")
+    (tmp_path / "broken.toml").write_bytes(content)
+
+    assert words in mistake_in(tmp_path / "broken.toml")
+
+
+def test_a_missing_config_is_named(tmp_path: Path) -> None:
+    """A path is shown as a path; for a name, the message lists the known names."""
+    assert "cannot be read (No such file" in mistake_in(tmp_path / "none.toml")
+    assert "beta, ingest, nightly, production, sandbox" in mistake_in("producton")
+
+
+def test_the_runner_is_set_outside_of_the_sections(monkeypatch: Environ, profile: Path) -> None:
+    """Its variable has one underscore; another word is refused."""
+    before = load_settings(str(profile)).runner
+    monkeypatch.setenv("PROOFSWEEP_RUNNER", "dask")
+    monkeypatch.setenv("PROOFSWEEP_DASK__PROCESSES", "3")
+    settings = load_settings(str(profile))
+    monkeypatch.setenv("PROOFSWEEP_RUNNER", "ray")
+
+    assert (before, settings.runner, settings.dask.processes) == ("threads", "dask", 3)
+    assert "runner" in mistake_in(profile)
+
+
+FILE = {"service": {"base_url": "https://b/v1", "environment": "beta", "api_key_file": "/b"}, "pace": {"workers": 2}}
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({"PROOFSWEEP_SERVICE__BASE_URL": "https://a/v1"}, ["service.base_url"]),
+        ({"proofsweep_service__environment": "production"}, ["service.environment"]),
+        ({"PROOFSWEEP_SERVICE__API_KEY_FILE": "/a"}, ["service.api_key_file"]),
+        ({"PROOFSWEEP_SERVICE__API_KEY_ENV": "A"}, ["service.api_key_file"]),
+        ({"PROOFSWEEP_SERVICE__BASE_URL": "https://b/v1/", "PROOFSWEEP_SERVICE__ENVIRONMENT": ""}, []),
+        ({"PROOFSWEEP_RESULTS__URL": "/a", "PROOFSWEEP_PACE__WORKERS": "9"}, []),
+    ],
+)
+def test_a_variable_contradicts_a_file_on_what_decides(variables: Mapping[str, str], expected: list[str]) -> None:
+    """The same value is no contradiction, nor is a setting that the file leaves open or that decides nothing."""
+    assert [setting for setting, _ in contradicted(FILE, variables)] == expected

@@ -1,0 +1,40 @@
+"""Every ending of a leg is one entry, and all that ask for it agree."""
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from proofsweep.alerts.rules import ALERTED_STATES, OF_TYPE_CANCELLED, AlertKind, did_its_work, state_of_ending
+from proofsweep.domain.endings import ENDINGS, EndedBy
+from proofsweep.store.tables.runs import COLUMNS
+
+TABLES = Path(__file__).parents[2] / "docs" / "tables.md"
+
+
+@pytest.mark.parametrize("ended_by", EndedBy)
+def test_all_that_ask_for_an_ending_agree(ended_by: EndedBy) -> None:
+    """Flow states, alerts, what counts as a success, and the docs."""
+    ending = ended_by.ending
+    printed = TABLES.read_text("utf-8").partition("<!-- generated: endings -->")[2].partition("<!-- end -->")[0]
+
+    assert ENDINGS[ended_by] is ending
+    assert state_of_ending(ended_by) == ending.state
+    assert ALERTED_STATES.get(ending.state) == (None if ending.alert is None else AlertKind(ending.alert))
+    assert (ending.state in OF_TYPE_CANCELLED) == ending.is_cancelled
+    assert did_its_work(ended_by, 1, have_all_failed=False) == ending.does_its_work
+    assert f"| `{ended_by}` | {ending.meaning} | {ending.exit_code} | `{ending.state}` |" in printed
+
+
+def test_the_table_names_every_ending() -> None:
+    """The meaning of the column `ended_by` is the list of the words."""
+    (column,) = (column for column in COLUMNS if column.name == "ended_by")
+
+    assert column.meaning.split(", ") == [str(each) for each in EndedBy]
+
+
+def test_an_ending_is_its_word() -> None:
+    """Receipts hold text, and an error with an ending crosses between processes."""
+    assert EndedBy("quota") is EndedBy.QUOTA
+    assert f"{EndedBy.QUOTA}" == "quota"
+    assert pickle.loads(pickle.dumps(EndedBy.QUOTA)) is EndedBy.QUOTA  # noqa: S301 - our own bytes

@@ -1,0 +1,104 @@
+"""What a pass over a watched folder did, in words."""
+
+from collections import Counter
+from datetime import UTC, datetime
+
+from proofsweep.domain.items import Row
+from proofsweep.ingest.lines import json_of_pass, line_of_pass, lines_of_unmoved, markdown_of_pass, messages_of
+from proofsweep.ingest.rules import Decision, PassReport
+
+
+def row(audio: str, outcome: str, reason: str | None = None, **cells: object) -> Row:
+    """Return a row of the table `ingest`, as far as it is read here."""
+    moved = {"accepted": "accepted", "rejected": "quarantined"}.get(outcome, "left")
+    common = {"watched": "/in", "supplier": "acme", "audio_sha256": "aa", "run_id": "r1", "detail": None, "tries": 1}
+    common |= {"retry_at": datetime(2026, 11, 22, tzinfo=UTC) if outcome == "failed" else None}
+    return (
+        common | {"audio": audio, "item_id": audio, "outcome": outcome, "reason": reason, "disposition": moved} | cells
+    )
+
+
+ROWS = [
+    row("/in/acme/ok.wav", "accepted"),
+    row("/in/acme/bad.wav", "rejected", "tampered"),
+    row("/in/acme/big.wav", "ineligible", "too_large", audio_sha256=None),
+    row("/in/acme/late.wav", "failed", "timeout"),
+    row("/in/zeta/x`y\n.wav", "rejected", "unregistered", supplier="ze/ta"),
+    row("/in/acme/secret.wav", "ineligible", "source_forbidden"),
+]
+REPORT = PassReport(decisions=Counter({Decision.TAKE: 6, Decision.SETTLING: 2}), rows=ROWS, run_ids=["r1"])
+
+
+def test_one_line_says_what_a_pass_did() -> None:
+    """Outcomes, moves, and what waits."""
+    assert line_of_pass("/in", REPORT) == (
+        "/in: 1 accepted, 1 failed, 2 ineligible, 2 rejected, 1 moved (accepted), 2 moved (quarantined), "
+        "2 not settled yet"
+    )
+    assert line_of_pass("/in", PassReport()) == "/in: nothing new"
+
+
+def test_each_file_that_was_not_accepted_has_a_message() -> None:
+    """It says what to ask the supplier for; a name with a new line stays on its line."""
+    messages = messages_of(REPORT)
+
+    assert len(messages) == 5
+    assert messages[0] == (
+        "/in/acme/bad.wav: rejected, tampered: reject, and ask the supplier for the untouched original delivery"
+    )
+    assert not any("\n" in message for message in messages)
+
+
+def test_a_move_that_was_not_made_is_told() -> None:
+    """Also for an accepted file."""
+    stuck = [row(f"/in/{number}.wav", "accepted", detail="No space left on device.") for number in range(2)]
+    report = PassReport(rows=stuck, not_moved=[*stuck, row("/in/z.wav", "rejected", "tampered", detail="Denied.")])
+
+    assert messages_of(report)[0] == "/in/0.wav: not moved. No space left on device."
+    assert lines_of_unmoved(report) == ["2 not moved: No space left on device.", "1 not moved: Denied."]
+    assert line_of_pass("/in", report).endswith("; 2 not moved: No space left on device.; 1 not moved: Denied.")
+
+
+def test_a_file_that_is_given_up_is_told() -> None:
+    """The last try of a version says that it was the last."""
+    failed = row("/in/a.wav", "failed", "timeout", tries=5, retry_at=None)
+    report = PassReport(rows=[failed], given_up={str(failed["item_id"])})
+
+    assert messages_of(report)[0].endswith("; given up at try 5")
+
+
+def test_many_messages_are_cut() -> None:
+    """A screen shows the first ones."""
+    report = PassReport(rows=[row(f"/in/{number}.wav", "failed", "timeout") for number in range(30)])
+
+    assert messages_of(report)[-1] == "… and 10 more"
+
+
+def test_markdown_escapes_names() -> None:
+    """A file's name makes no link or markup."""
+    markdown = markdown_of_pass("/in", PassReport(rows=[row("/in/[x](http://y).wav", "rejected", "tampered")]))
+
+    assert "\\[x\\]\\(http://y\\).wav" in markdown
+
+
+def test_the_json_object_has_every_decision() -> None:
+    """A program need not know which ones may be absent."""
+    document = json_of_pass("/in", REPORT)
+
+    assert document["files"] == {str(each): REPORT.decisions[each] for each in Decision}
+    assert (document["runs"], document["rows"]) == (["r1"], ROWS)
+
+
+def test_a_delivery_that_is_not_complete_is_told() -> None:
+    """Once it has waited long enough."""
+    report = PassReport(
+        decisions=Counter({Decision.INCOMPLETE_BATCH: 3}),
+        incomplete={"/in/B1": "its completion file is not there"},
+    )
+
+    assert line_of_pass("/in", report) == (
+        "/in: nothing new, 3 waiting for the rest of their delivery; "
+        "/in/B1 is not complete: its completion file is not there"
+    )
+    told = json_of_pass("/in", report)
+    assert told["incomplete_batches"] == {"/in/B1": "its completion file is not there"}

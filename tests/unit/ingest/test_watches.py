@@ -1,0 +1,132 @@
+"""What passes over a watched folder remember."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.items import WorkItem
+from proofsweep.ingest.moves import FileMove, Move, MovedItem
+from proofsweep.ingest.rules import Disposition, KnownBatches, PastAnswer, Sighting
+from proofsweep.ingest.state import MOST_ANSWERS, Watch
+from proofsweep.store.watched import ingest_store, is_watched, watch_id
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def watch(tmp_path: Path) -> Watch:
+    """A folder that no pass has seen."""
+    return Watch(ingest_store(str(tmp_path / "results")), "0123456789abcdef")
+
+
+def answer(item_id: str) -> PastAnswer:
+    """Return an answer of an item."""
+    return PastAnswer(
+        run_id="r",
+        leg=1,
+        item_id=item_id,
+        outcome="accepted",
+        reason=None,
+        audio_bytes=1,
+        audio_version="v",
+        audio_sha256="aa",
+        sidecar_version=None,
+        sidecar_sha256=None,
+        verified_at=NOW,
+    )
+
+
+def test_waiting_files_are_read_as_they_were_kept(watch: Watch) -> None:
+    """Times keep their zone, and names that are not UTF-8 keep their bytes."""
+    kept = {
+        "a": Sighting(version="v1|None", since=NOW),
+        "b\udcff": Sighting(version="v2|\udcff", since=NOW, tries=2, retry_at=NOW),
+    }
+
+    watch.keep(kept)
+
+    assert watch.sightings() == kept
+
+
+@pytest.mark.parametrize("content", [b"not JSON", b"[]", b'{"a": 1}', b'{"a": {"version": "v"}}'])
+def test_what_cannot_be_understood_counts_as_nothing(watch: Watch, content: bytes) -> None:
+    """It is derived: files only wait anew."""
+    watch.store.replace(f"{watch.name}/sightings.json", content)
+    watch.store.replace(f"{watch.name}/answers.json", content.replace(b"[]", b"[1]"))
+
+    assert watch.sightings() == {}
+    assert watch.answers() == {}
+
+
+def test_the_newest_answers_are_kept(watch: Watch) -> None:
+    """Those that were given first are forgotten."""
+    watch.keep_answers(answer(f"item-{number}") for number in range(MOST_ANSWERS + 1))
+
+    kept = watch.answers()
+    assert len(kept) == MOST_ANSWERS
+    assert kept["item-1"] == answer("item-1")
+    assert "item-0" not in kept
+
+
+def test_open_runs_are_listed_until_they_are_closed(watch: Watch) -> None:
+    """A run cannot be opened twice."""
+    for run_id in ("20261122T120000Z_000aa", "20261121T120000Z_000aa"):
+        watch.open_run(run_id)
+    with pytest.raises(ResultsError):
+        watch.open_run("20261121T120000Z_000aa")
+    assert watch.open_runs() == ["20261121T120000Z_000aa", "20261122T120000Z_000aa"]
+
+    watch.close_run("20261121T120000Z_000aa")
+    watch.close_run("20261121T120000Z_000aa")
+
+    assert watch.open_runs() == ["20261122T120000Z_000aa"]
+
+
+def test_moves_are_kept_until_they_are_ended(watch: Watch) -> None:
+    """Names that are not UTF-8 keep their bytes."""
+    item = WorkItem(manifest_row=3, item_id="i", audio="/in/\udcff.wav", sidecar="/in/a.sidecar")
+    files = (
+        FileMove(source="/in/a.sidecar", target="/ok/a.sidecar", sha256="bb", owns=False),
+        FileMove(source="/in/\udcff.wav", target="/ok/\udcff.wav", sha256="aa"),
+    )
+    moved = MovedItem(item=item, answer=answer("i"), disposition=Disposition.ACCEPTED)
+    move = Move(files=files, items=(moved,), folder="/in")
+
+    watch.keep_moves("part", [move])
+    kept = watch.moves()
+    watch.keep_moves("part", [])
+
+    assert (kept, watch.moves()) == (("part", [move]), (None, []))
+
+
+def test_what_is_known_of_deliveries_is_read_as_it_was_kept(watch: Watch) -> None:
+    """It is derived: what cannot be understood counts as nothing."""
+    kept = KnownBatches(since={"/in/b\udcff": NOW}, folders={"/in"}, senders={"P2", "P1"})
+
+    assert watch.batches() == KnownBatches()
+    watch.keep_batches(kept)
+    assert watch.batches() == kept
+
+    watch.store.replace(f"{watch.name}/batches.json", b'{"since": []}')
+    assert watch.batches() == KnownBatches()
+
+
+def test_moves_that_cannot_be_understood_stop_a_pass(watch: Watch) -> None:
+    """Nobody else knows what was begun."""
+    watch.store.replace(f"{watch.name}/moves.json", b"{}")
+
+    with pytest.raises(ResultsError, match=r"moves\.json .* is damaged"):
+        watch.moves()
+
+
+@pytest.mark.parametrize("watched", ["/in", "/in/acme", "s3://b", "s3://b/in"])
+def test_a_location_knows_the_watched_folders_that_hold_it(watched: str) -> None:
+    """By their IDs alone; a folder whose name only begins alike is another one."""
+    ids = {watch_id("beta", watched)}
+
+    assert is_watched(watched, ids, {"beta"})
+    assert is_watched(f"{watched}/acme/a.wav", ids, {"production", "beta"})
+    assert not is_watched(f"{watched}2/a.wav", ids, {"beta"})
+    assert not is_watched(f"{watched}/a.wav", ids, {"production"})

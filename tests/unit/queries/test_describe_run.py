@@ -1,0 +1,255 @@
+"""The status of a run is read from its parts and receipts."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.runs import Plan, new_run_id
+from proofsweep.queries.status import (
+    describe_run,
+    journalled_calls,
+    newest_run,
+    newest_runs,
+    run_worked_on_by,
+    unfinished_runs,
+    unpublished_rows,
+)
+from proofsweep.store.layout import verdicts_name
+from proofsweep.store.legs import Legs
+from proofsweep.store.objects import open_store
+from proofsweep.store.parts import Results
+from proofsweep.verify.note_leg import note_leg
+
+from ...worlds.ended_runs import answered, end_leg, plan_of_run
+from ..left_behind import let_holder_die, write_journal, write_part
+
+ACCEPTED = ("accepted", "valid", None)
+TAMPERED = ("rejected", "tampered", "tampered")
+EMPTY = ("ineligible", None, "empty")
+
+Kind = tuple[str, str | None, str | None]
+
+
+@pytest.fixture
+def results(tmp_path: Path, plan: Plan) -> Results:
+    """A store with one planned run of four rows."""
+    store = Results(open_store(str(tmp_path)))
+    store.write_plan(plan)
+    return store
+
+
+def publish(results: Results, plan: Plan, leg: int, *rows: tuple[int, Kind]) -> None:
+    """Write a leg's part."""
+    table = [
+        {"run_id": plan.run_id, "leg": leg, "environment": "sandbox", "manifest_row": row, "item_id": str(row)}
+        | {"audio": f"/music/{row}.wav", "outcome": outcome, "accepted": outcome == "accepted", "action": "accept"}
+        | {"verdict": verdict, "reason": reason, "epoch": 0, "verify_attempts": 1, "calls": 2}
+        for row, (outcome, verdict, reason) in rows
+    ]
+    results.create_part(verdicts_name(plan.run_id, plan.run_date, 0, leg), "verdicts", table)
+
+
+def legs_of(results: Results, plan: Plan) -> Legs:
+    """Return the legs of the run."""
+    return Legs(results, plan.run_id, lambda: datetime.now(UTC))
+
+
+def test_rows_come_from_all_parts_and_counts_from_all_receipts(results: Results, plan: Plan) -> None:
+    """Two legs have done three of the four rows."""
+    for leg, ended_by, rows in ((1, "cancelled", ((0, ACCEPTED), (1, TAMPERED))), (2, "breaker", ((2, ACCEPTED),))):
+        publish(results, plan, leg, *rows)
+        legs_of(results, plan).claim(leg)
+        legs_of(results, plan).write_receipt(
+            leg, {"ended_by": ended_by, "why": "It stopped.", "counts": {"calls": 2 * len(rows)}}
+        )
+
+    run = describe_run(results, plan.run_id)
+
+    assert (run.plan, run.finished, run.remaining) == (plan, 3, 1)
+    assert (run.total("calls"), run.ended_by, run.why) == (6, "breaker", "It stopped.")
+
+
+def test_the_rows_and_calls_that_a_killed_leg_wrote_down_are_counted(results: Results, plan: Plan) -> None:
+    """Each once, though a shard of it is published already; the run is not over before all are."""
+    publish(results, plan, 1, (0, ACCEPTED))
+    end_leg(results, plan, leg=1)
+    legs_of(results, plan).claim(2)
+    write_journal(results, plan, 2, [1, 2])
+    write_journal(results, plan, 2, [2, 3], writer="other")
+    alive = describe_run(results, plan.run_id)
+
+    let_holder_die(results, plan, 2)
+
+    run = describe_run(results, plan.run_id)
+    assert (alive.finished, alive.unpublished) == (1, 0)
+    assert (run.finished, run.unpublished, run.remaining, run.is_over) == (4, 3, 0, False)
+    assert (run.ended_by, run.legs[-1].count("calls")) == ("killed", 4)
+    assert list(unfinished_runs(results)) == [plan]
+
+
+def test_rows_are_grouped_by_outcome_verdict_and_reason(results: Results, plan: Plan) -> None:
+    """Each group has an example; accepted rows come first, ineligible rows last."""
+    legs_of(results, plan).claim(1)
+    publish(results, plan, 1, (0, TAMPERED), (1, ACCEPTED), (2, TAMPERED), (3, EMPTY))
+
+    run = describe_run(results, plan.run_id)
+
+    assert [(group.outcome, group.reason, group.rows, group.example) for group in run.groups] == [
+        ("accepted", None, 1, "/music/1.wav"),
+        ("rejected", "tampered", 2, "/music/0.wav"),
+        ("ineligible", "empty", 1, "/music/3.wav"),
+    ]
+
+
+def test_a_claimed_leg_without_receipt_is_running(results: Results, plan: Plan) -> None:
+    """What it spent is not known yet."""
+    before = describe_run(results, plan.run_id).calls_unrecorded
+    legs_of(results, plan).claim(1)
+
+    run = describe_run(results, plan.run_id)
+
+    assert [(leg.leg, leg.ended_by) for leg in run.legs] == [(1, None)]
+    assert (before, run.calls_unrecorded) == (0, None)
+
+
+def test_the_quota_reset_is_read_as_an_instant(results: Results, plan: Plan) -> None:
+    """A receipt holds it as ISO text."""
+    legs_of(results, plan).claim(1)
+    legs_of(results, plan).write_receipt(1, {"ended_by": "quota", "quota_reset": "2026-12-01T00:00:00+00:00"})
+
+    (leg,) = describe_run(results, plan.run_id).legs
+
+    assert leg.quota_reset == datetime(2026, 12, 1, tzinfo=UTC)
+
+
+def test_the_newest_unfinished_run_is_found(results: Results, plan: Plan) -> None:
+    """A run with all its rows is finished."""
+    before = [run.run_id for run in unfinished_runs(results)]
+    legs_of(results, plan).claim(1)
+    publish(results, plan, 1, (0, ACCEPTED), (1, ACCEPTED), (2, ACCEPTED), (3, ACCEPTED))
+
+    assert before == [plan.run_id]
+    assert list(unfinished_runs(results)) == []
+
+
+def test_an_unknown_run_is_an_error(results: Results) -> None:
+    """It is not a run without rows."""
+    with pytest.raises(ResultsError, match="no run 'other'"):
+        describe_run(results, "other")
+
+
+def test_the_newest_runs_are_listed_by_the_index_and_by_what_it_cannot_know(results: Results, plan: Plan) -> None:
+    """A finished run is counted by outcome; one with a leg that the index does not know is looked at itself."""
+    old = plan_of_run("20261101T000000Z_000aa", items=2)
+    end_leg(results, old, [answered(old, 0, "a"), answered(old, 1, "b", "rejected")])
+    before = [(run.plan.run_id, run.remaining) for run in newest_runs(results, 9)]
+    publish(results, plan, 1, (0, ACCEPTED))
+    legs_of(results, plan).claim(1)
+
+    active, finished = newest_runs(results, 9)
+
+    assert before == [(plan.run_id, 4), (old.run_id, 0)]
+    assert (newest_run(results), active.plan.run_id, active.remaining, active.ended_by) == (*[plan.run_id] * 2, 3, None)
+    assert (finished.rows("accepted"), finished.rows("rejected"), finished.ended_by) == (1, 1, "complete")
+    assert len(newest_runs(results, 1)) == 1
+
+
+def test_the_status_of_a_night_is_the_same_with_and_without_the_index(tmp_path: Path, results: Results) -> None:
+    """With the index, no part of a leg that has ended is read."""
+    night = plan_of_run("20261102T000000Z_000aa", items=10)
+    for leg in range(1, 10):
+        rows = [answered(night, leg, str(leg), "failed" if leg % 2 else "accepted", reason="timeout")]
+        end_leg(results, night, rows, leg=leg)
+    without = describe_run(results, night.run_id)
+    note_leg(results, night)
+    for part in tmp_path.glob("verdicts/*/*.parquet"):
+        part.write_bytes(b"not read")
+
+    assert describe_run(results, night.run_id) == without
+    assert [(group.outcome, group.rows, group.example) for group in without.groups] == [
+        ("accepted", 4, "/c/2"),
+        ("failed", 5, "/c/1"),
+    ]
+
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+LONG_AGO = NOON - timedelta(days=400)
+
+
+@pytest.fixture
+def no_runs(tmp_path: Path) -> Results:
+    """An empty store."""
+    return Results(open_store(str(tmp_path)))
+
+
+def planned_before_noon(no_runs: Results, plan: Plan, hours_ago: int) -> Plan:
+    """Write a plan that was made so many hours before noon."""
+    at = NOON - timedelta(hours=hours_ago)
+    made = replace(plan, run_id=new_run_id(at, "aaaaaa"), created_at=at.isoformat())
+    no_runs.write_plan(made)
+    return made
+
+
+def test_a_store_without_a_run_has_none(no_runs: Results) -> None:
+    """The first night plans."""
+    assert run_worked_on_by(no_runs, "f1", LONG_AGO) is None
+
+
+def test_a_flow_run_is_known_by_the_claims_of_its_legs(no_runs: Results, plan: Plan) -> None:
+    """The claim is written before the first call, so a leg that was killed is found; others' legs are not."""
+    own, other = planned_before_noon(no_runs, plan, 5), planned_before_noon(no_runs, plan, 4)
+    Legs(no_runs, own.run_id).claim(1, {"flow_run_id": "f0"})
+    Legs(no_runs, own.run_id).claim(2, {"flow_run_id": "f1"})
+    Legs(no_runs, other.run_id).claim(1, {"flow_run_id": "f2"})
+
+    assert run_worked_on_by(no_runs, "f1", LONG_AGO) == own.run_id
+    assert run_worked_on_by(no_runs, "f9", LONG_AGO) is None
+
+
+def test_a_run_that_was_superseded_is_not_gone_on_with(no_runs: Results, plan: Plan) -> None:
+    """Others have its rows: a retry of its flow run plans what is due instead."""
+    own = planned_before_noon(no_runs, plan, 5)
+    legs = Legs(no_runs, own.run_id)
+    legs.claim(1, {"flow_run_id": "f1"})
+    legs.write_receipt(1, {"ended_by": "quota"})
+    legs.claim(2)
+    legs.write_receipt(2, {"ended_by": str(EndedBy.SUPERSEDED)})
+
+    assert run_worked_on_by(no_runs, "f1", LONG_AGO) is None
+
+
+COLUMNS = ["manifest_row", "outcome"]
+
+
+@pytest.fixture
+def two_shards() -> Plan:
+    """A run of two shards of two rows."""
+    return plan_of_run("20261120T120000Z_000aa", 4, shards=2, shard_items=2)
+
+
+def rows_of(results: Results, plan: Plan, leg: int) -> list[int]:
+    """List the rows that wait."""
+    tables = unpublished_rows(results, plan, leg, COLUMNS)
+    return sorted(number for table in tables for number in table["manifest_row"].to_pylist())
+
+
+def test_a_row_of_two_processes_waits_once(results: Results, two_shards: Plan) -> None:
+    """A process that was lost may have written down what another one did again."""
+    write_journal(results, two_shards, 1, [0, 1])
+    write_journal(results, two_shards, 1, [1, 3], writer="other")
+
+    assert rows_of(results, two_shards, 1) == [0, 1, 3]
+    assert journalled_calls(results, two_shards, 1) == {"calls": 4, "throttled": 0, "bytes_sent": 0}
+
+
+def test_a_shard_that_the_leg_has_published_does_not_wait(results: Results, two_shards: Plan) -> None:
+    """Its rows stay in the journal until the leg ends; those of an earlier leg are others."""
+    write_part(results, two_shards, 1, 1, [2])
+    write_journal(results, two_shards, 2, [0, 1, 3])
+    write_part(results, two_shards, 2, 0, [0, 1])
+
+    assert rows_of(results, two_shards, 2) == [3]

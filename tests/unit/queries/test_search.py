@@ -1,0 +1,221 @@
+"""The tables are searched for an item, for a call and for a proof, whatever environment it is of."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.items import Row
+from proofsweep.domain.operations import Operation
+from proofsweep.operations.results import Erasure
+from proofsweep.queries.search import Occurrence, searching
+from proofsweep.store.layout import exchanges_name
+from proofsweep.store.parts import Results
+from proofsweep.store.tables import planned_items, schemas
+from proofsweep.store.tables.schemas import SCHEMAS
+
+from ...worlds.ended_runs import answered, end_leg, plan_of_run
+from ...worlds.exchange_rows import exchange
+from ..ended_operations import call_of, leave_operation, operation_named
+from ..passes_of_monitoring import leave_pass
+
+OLD, NEW = (plan_of_run(f"202611{day}T020000Z_000aa", items=3) for day in (19, 20))
+INVENTORY = operation_named("20261120T010000Z_000aa")
+MONITORING = operation_named("20261121T010000Z_000bb", "monitoring")
+PASS = replace(MONITORING, started_at=MONITORING.started_at + timedelta(seconds=1))
+
+
+@pytest.fixture
+def store(results: Results) -> Results:
+    """Two runs; in the older one a call for the third row led to no outcome."""
+    end_leg(results, OLD, [answered(OLD, 0, "a", verify_request_id="r-a"), answered(OLD, 1, "b")])
+    end_leg(results, NEW, [answered(NEW, 0, "a"), answered(NEW, 1, "x", audio="/c/two/a")])
+    calls = [exchange(OLD, 2, request_id="r-c"), exchange(OLD, None, request_id="r-usage")]
+    results.create_part(exchanges_name(OLD.run_id, OLD.run_date, 0, 1), "exchanges", calls)
+    leave_planned(results, "c", 2, OLD.run_id)
+    return results
+
+
+def leave_planned(results: Results, item_id: str, row: int, run_id: str) -> None:
+    """Leave the planned row of one item behind."""
+    cells: Row = {column.name: None for column in planned_items.COLUMNS}
+    planned = [cells | {"manifest_row": row, "item_id": item_id, "audio": b"/c/c"}]
+    results.write_shard(run_id, 0, schemas.pa.Table.from_pylist(planned, schema=schemas.ITEMS))
+
+
+def item_in(results: Results, wanted: str, oldest: str = "") -> str:
+    """Search for an item."""
+    with searching(results, oldest) as search:
+        return search.item(wanted)
+
+
+def occurrences_in(results: Results, item_id: str) -> list[Occurrence]:
+    """Search for what happened to an item."""
+    with searching(results) as search:
+        return list(search.occurrences(item_id))
+
+
+def call_in(results: Results, request_id: str, oldest: str = "") -> tuple[Operation, Row] | None:
+    """Search for a call."""
+    with searching(results) as search:
+        return search.call(request_id, oldest)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [("/c/a", "a"), ("b", "b"), ("r-a", "a"), ("two/a", "x"), ("r-c", "c")],
+    ids=["location", "item ID or end", "request ID", "end", "request without outcome"],
+)
+def test_each_name_of_an_item_finds_it(store: Results, wanted: str, found: str) -> None:
+    """A location before the end of one, an outcome's request before any other."""
+    assert item_in(store, wanted) == found
+
+
+def test_an_end_of_several_items_is_refused(results: Results) -> None:
+    """The message names them."""
+    end_leg(results, NEW, [answered(NEW, row, item, audio=f"/{item}/song.wav") for row, item in enumerate("pq")])
+
+    with pytest.raises(ResultsError, match=r"2 items end in song.wav.*/p/song.wav; /q/song.wav"):
+        item_in(results, "song.wav")
+
+
+def test_what_is_unknown_is_named(store: Results) -> None:
+    """So is a call that belongs to no file."""
+    with pytest.raises(ResultsError, match="nothing is neither an item nor a request"):
+        item_in(store, "nothing")
+    with pytest.raises(ResultsError, match=f"r-usage is a call of run {OLD.run_id} that belongs to no file"):
+        item_in(store, "r-usage")
+
+
+def test_only_younger_runs_are_searched(store: Results) -> None:
+    """A store without such a run is named."""
+    with pytest.raises(ResultsError, match="b is neither an item"):
+        item_in(store, "b", oldest=NEW.run_id)
+    with pytest.raises(ResultsError, match=r"There is no run in .* that began since"):
+        item_in(store, "b", oldest="2027")
+
+
+def test_each_run_has_the_calls_for_the_item(results: Results) -> None:
+    """Retries and the calls of the row whose answer was used are there, in the order of time; other rows' are not."""
+    end_leg(results, OLD, [answered(OLD, 0, "a"), answered(OLD, 1, "b", answered_by_row=0)])
+    end_leg(results, NEW, [answered(NEW, 0, "a")])
+    calls = [
+        exchange(OLD, 0, "verify", 3, status=200, request_id="second"),
+        exchange(OLD, 0, "uploads", 1, status=503, request_id="first"),
+        exchange(OLD, 7, "verify", 2, request_id="of another row"),
+    ]
+    results.create_part(exchanges_name(OLD.run_id, OLD.run_date, 0, 1), "exchanges", calls)
+
+    (found,) = occurrences_in(results, "b")
+
+    assert (found.plan.run_id, found.manifest_row) == (OLD.run_id, 1)
+    assert [call["request_id"] for call in found.exchanges] == ["first", "second"]
+    assert found.row is not None
+    assert set(found.row) == set(SCHEMAS["verdicts"].names)
+    assert set(found.exchanges[0]) == set(SCHEMAS["exchanges"].names)
+    assert [each.plan for each in occurrences_in(results, "a")] == [NEW, OLD]
+
+
+def test_a_row_that_remains_is_found_in_its_plan(results: Results) -> None:
+    """Its calls led to no outcome; the support packet needs them."""
+    end_leg(results, NEW, [])
+    leave_planned(results, "a", 1, NEW.run_id)
+    call = exchange(NEW, 1, status=None, failure="timeout")
+    results.create_part(exchanges_name(NEW.run_id, NEW.run_date, 0, 1), "exchanges", [call])
+
+    (found,) = occurrences_in(results, "a")
+
+    assert (found.manifest_row, found.row) == (1, None)
+    assert [call["failure"] for call in found.exchanges] == ["timeout"]
+    assert occurrences_in(results, "other") == []
+
+
+def erasure(proof_id: str, day: int, outcome: str | None = "erased") -> Row:
+    """Make the row of an erasure in November."""
+    at = datetime(2026, 11, day, tzinfo=UTC)
+    return Erasure(proof_id=proof_id, asked_at=at, answered_at=at, outcome=outcome).row()
+
+
+def test_only_erasures_of_the_item_s_proofs_in_its_environment_are_found(results: Results) -> None:
+    """The newest first; a failed one erased nothing, and another environment has its own proofs."""
+    end_leg(results, OLD, [answered(OLD, 0, "a", proof_id="p1"), answered(OLD, 1, "b")])
+    rows = [erasure("p1", 20), erasure("p1", 21, "already_erased"), erasure("p1", 22, None), erasure("p2", 20)]
+    leave_operation(results, operation_named("20261120T020000Z_000bb", "erasure"), rows={"erasures": rows})
+    elsewhere = operation_named("20261123T020000Z_000cc", "erasure", environment="production")
+    leave_operation(results, elsewhere, rows={"erasures": [erasure("p1", 23)]})
+
+    with searching(results) as search:
+        found = search.erasures("a")
+        assert search.erasures("b") == []
+
+    assert [(row["proof_id"], row["outcome"]) for row in found] == [("p1", "already_erased"), ("p1", "erased")]
+
+
+@pytest.fixture
+def operations(results: Results) -> Results:
+    """An inventory and a pass of monitoring."""
+    leave_operation(results, INVENTORY, [call_of(INVENTORY, "r-1"), call_of(INVENTORY, "r-2", status=500)])
+    leave_pass(results, MONITORING.operation_id, probes=[call_of(MONITORING, "r-3", Call.USAGE, 429)])
+    return results
+
+
+@pytest.mark.parametrize(
+    ("request_id", "expected"),
+    [("r-2", (INVENTORY, "proofs", 500)), ("r-3", (PASS, "usage", 429)), ("r-4", None)],
+)
+def test_a_call_is_found_by_its_request_id(
+    operations: Results, request_id: str, expected: tuple[object, str, int] | None
+) -> None:
+    """With its operation, or its pass of monitoring, whose environment the packet names."""
+    found = call_in(operations, request_id)
+
+    assert expected == (None if found is None else (found[0], found[1]["call"], found[1]["status"]))
+
+
+def test_only_younger_operations_are_searched(operations: Results) -> None:
+    """Monitoring makes hundreds a day."""
+    assert call_in(operations, "r-1", "20261121") is None
+    assert call_in(operations, "r-3", "20261121") is not None
+
+
+def test_the_failed_calls_are_given_in_the_order_of_time(results: Results) -> None:
+    """No usable answer is a failure, whatever the status says."""
+    cells: list[dict[str, object]] = [
+        {"status": 200},
+        {"status": 429, "error_code": "RATE"},
+        {"status": 200, "failure": "bad_answer"},
+        {"status": None, "failure": "connection"},
+        {"status": None},
+    ]
+    end_leg(results, OLD, [answered(OLD, 0, "a")])
+    calls = [
+        exchange(OLD, 0, "verify", 9 - number, request_id=str(number), **each) for number, each in enumerate(cells)
+    ]
+    results.create_part(exchanges_name(OLD.run_id, OLD.run_date, 0, 1), "exchanges", calls)
+
+    with searching(results) as search:
+        found = [row["request_id"] for row in search.failed_calls(OLD.run_id)]
+
+    assert found == ["4", "3", "2", "1"]
+
+
+def test_all_rows_of_a_proof_come_newest_first(results: Results) -> None:
+    """Also the row of a proof that was verified by its ID, and got no answer."""
+    rows = [
+        answered(OLD, 0, "a", proof_id="p1"),
+        answered(OLD, 1, "b", "failed", audio="proof:p1"),
+        answered(OLD, 2, "c", proof_id="p11"),
+    ]
+    end_leg(results, OLD, rows)
+    leave_operation(
+        results, operation_named("20261121T000000Z_000bb", "erasure"), rows={"erasures": [erasure("p1", 21)]}
+    )
+
+    with searching(results) as search:
+        found = search.proof("proof:p1")
+        assert search.proof("p2") == []
+
+    assert [table for table, _, _ in found] == ["erasures", "verdicts", "verdicts"]
+    assert {row["item_id"] for table, _, row in found if table == "verdicts"} == {"a", "b"}

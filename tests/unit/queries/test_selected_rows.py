@@ -1,0 +1,105 @@
+"""Rows are chosen of a run, or of each item the one that says how it stands now."""
+
+from pathlib import Path
+
+import pytest
+
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.runs import Plan
+from proofsweep.queries.selected_rows import SelectedRows
+from proofsweep.store.objects import open_store
+from proofsweep.store.parts import Results
+from proofsweep.store.tables import planned_items, schemas
+from proofsweep.verify.note_leg import note_leg
+
+from ...worlds.ended_runs import answered, end_leg, plan_of_run
+
+MONDAY, TUESDAY = plan_of_run("20261116T100000Z_a", 6), plan_of_run("20261117T100000Z_b", 6)
+BAD = ("rejected", "failed", "ineligible")
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Results:
+    """A store of two nights."""
+    store = Results(open_store(str(tmp_path)))
+    monday = ("accepted", "rejected", "accepted", "failed", "rejected", "rejected")
+    tuesday = ("accepted", "accepted", "failed", "ineligible", "failed", "ineligible")
+    for plan, outcomes in ((MONDAY, monday), (TUESDAY, tuesday)):
+        reasons = {"rejected": "tampered", "failed": "timeout", "ineligible": "empty"}
+        rows = [
+            answered(plan, row, item, outcome, reason=reasons.get(outcome), tags=f'{{"supplier": "{item}"}}')
+            for row, (item, outcome) in enumerate(zip("abcdef", outcomes, strict=True))
+        ]
+        end_leg(store, plan, rows)
+        note_leg(store, plan)
+    return store
+
+
+def items_of(selected: SelectedRows) -> list[tuple[str, object, object]]:
+    """Return item, outcome and run of the rows."""
+    rows = [row for _, row in selected.rows(["item_id", "outcome", "run_id"])]
+    return sorted((str(row["item_id"]), row["outcome"], row["run_id"]) for row in rows)
+
+
+def test_a_run_gives_its_own_rows(results: Results) -> None:
+    """Only those with the outcomes that were asked for."""
+    selected = SelectedRows(results=results, environment="beta", plan=MONDAY, outcomes=BAD)
+
+    assert [item for item, *_ in items_of(selected)] == ["b", "d", "e", "f"]
+
+
+def test_without_a_run_each_item_stands_as_its_newest_answer_says(results: Results) -> None:
+    """`b` was accepted since; `e` stays rejected though its last attempt failed; of `c` and `f` the news is told."""
+    selected = SelectedRows(results=results, environment="beta", outcomes=BAD)
+
+    assert items_of(selected) == [
+        ("c", "failed", TUESDAY.run_id),
+        ("d", "ineligible", TUESDAY.run_id),
+        ("e", "rejected", MONDAY.run_id),
+        ("f", "ineligible", TUESDAY.run_id),
+    ]
+
+
+def test_the_columns_are_those_that_were_asked_for(results: Results) -> None:
+    """Also such as the snapshot lacks."""
+    tables = [table for _, table in SelectedRows(results=results, environment="beta").tables(["tags"])]
+
+    assert {tuple(table.column_names) for table in tables} == {("tags",)}
+
+
+def test_another_environment_is_never_mixed_in(results: Results) -> None:
+    """Rows of production say nothing about beta."""
+    assert items_of(SelectedRows(results=results, environment="production")) == []
+
+
+def test_a_night_that_the_snapshot_lacks_is_read_too(results: Results) -> None:
+    """Else its rows would be missing from the list in silence."""
+    wednesday = plan_of_run("20261118T100000Z_c")
+    end_leg(results, wednesday, [answered(wednesday, 0, "z", "rejected")])
+
+    assert ("z", "rejected", wednesday.run_id) in items_of(
+        SelectedRows(results=results, environment="beta", outcomes=BAD)
+    )
+
+
+def test_a_name_that_is_not_utf_8_comes_from_the_plan(results: Results) -> None:
+    """The table has an escape in its place, which leads to no file."""
+    plan: Plan = plan_of_run("20261119T100000Z_d")
+    item = WorkItem(manifest_row=0, item_id="x", audio="/c/\udcff.wav", sidecar=None)
+    shard = schemas.pa.Table.from_pylist([planned_items.planned_row(item)], schema=schemas.ITEMS)
+    results.write_shard(plan.run_id, 0, shard)
+    end_leg(results, plan, [answered(plan, 0, "x", "rejected", audio=r"/c/\xff.wav")])
+
+    [(_, row)] = SelectedRows(results=results, environment="beta", plan=plan).rows(["item_id"])
+
+    assert row["audio"] == "/c/\udcff.wav"
+
+
+def test_without_its_shard_a_row_keeps_the_name_of_the_table(results: Results) -> None:
+    """A pruning deletes the planned items."""
+    plan = plan_of_run("20261119T100000Z_e")
+    end_leg(results, plan, [answered(plan, 0, "x", "rejected", audio=r"/c/\xff.wav")])
+
+    [(_, row)] = SelectedRows(results=results, environment="beta", plan=plan).rows(["item_id"])
+
+    assert row["audio"] == r"/c/\xff.wav"

@@ -1,0 +1,164 @@
+"""How a store stands comes from what runs have left in it."""
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.runs import Plan
+from proofsweep.queries.store_status import QuotaStatus, StoreStatus, store_status
+from proofsweep.store.layout import heartbeat_name
+from proofsweep.store.legs import Legs
+from proofsweep.store.objects import FolderStore
+from proofsweep.store.parts import Results
+from proofsweep.store.probes import add_pass
+from proofsweep.store.progress import LegProgress
+from proofsweep.store.tables import schemas
+
+from ...worlds.ended_runs import answered, end_leg, plan_of_run
+
+NOW = datetime.now(UTC).replace(microsecond=0)
+KEY = "abcdef012345"
+
+
+def plan_ago(ago: timedelta, tail: str, **facts: object) -> Plan:
+    """Plan a run that began so long ago."""
+    return plan_of_run(f"{NOW - ago:%Y%m%dT%H%M%SZ}_000{tail}", **facts)  # type: ignore[arg-type]  # the test's own words
+
+
+def write_listed(results: Results, plan: Plan, names: Sequence[str]) -> None:
+    """Write the items that a run has planned."""
+    cells = [{"manifest_row": row, "item_id": name, "audio": f"/c/{name}".encode()} for row, name in enumerate(names)]
+    results.write_shard(plan.run_id, 0, pa.Table.from_pylist(cells, schema=schemas.ITEMS))
+
+
+def end_night(results: Results, plan: Plan, outcomes: Sequence[str], **counts: object) -> None:
+    """Leave a night behind whose files have these outcomes."""
+    names = [f"{plan.catalog}/{number}.wav" for number in range(plan.items)]
+    write_listed(results, plan, names)
+    rows = [answered(plan, row, names[row], outcome) for row, outcome in enumerate(outcomes)]
+    ended = datetime.fromisoformat(plan.created_at) + timedelta(hours=1)
+    facts = {"key_fingerprint": KEY, "finished_at": ended.isoformat(), "calls": 2 * len(rows)}
+    end_leg(results, plan, rows, **facts | counts)
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Results:
+    """A store: a night of acme has ended yesterday, and two runs of borealis have no end."""
+    results = Results(FolderStore(tmp_path / "results"))
+    night = plan_ago(timedelta(days=1), "aaaaaa", items=4, environment="acme", catalog="/acme")
+    end_night(results, night, ["accepted", "rejected", "failed"], quota_after=5_000, calls=700, rate_learned=12.5)
+    for tail, catalog in (("bbbbbb", "/alive"), ("cccccc", "/dead")):
+        plan = plan_ago(timedelta(minutes=5), tail, items=20, environment="borealis", catalog=catalog)
+        results.write_plan(plan)
+        legs = Legs(results, plan.run_id)
+        legs.claim(1)
+        told = {"accepted": 7}
+        legs.beat(1, LegProgress(rows=20, finished_before=0, counts=told, rate=2.0, seconds_left=6.5, quota_left=90))
+        if catalog == "/dead":
+            name = heartbeat_name(plan.run_id, 1)
+            sign = json.loads(results.store.read(name) or b"{}")
+            results.store.replace(name, json.dumps(sign | {"at": "2020-01-01T00:00:00+00:00", "boot": "b"}).encode())
+    return results
+
+
+@pytest.fixture
+def found(results: Results) -> StoreStatus:
+    """How it stands."""
+    return store_status(results, NOW)
+
+
+def test_a_catalog_has_its_coverage_and_its_last_run(found: StoreStatus) -> None:
+    """A file that failed, and one that has no row yet, remain; what was never listed whole has no counts."""
+    acme, alive, dead = sorted(found.catalogs, key=lambda each: each.catalog)
+
+    assert (acme.environment, acme.catalog, acme.files, acme.covered, acme.remaining) == ("acme", "/acme", 4, 2, 2)
+    assert (acme.accepted, acme.rejected, acme.failed, acme.ineligible) == (1, 1, 1, 0)
+    assert acme.oldest_open_reject is not None
+    assert acme.oldest_open_reject.date() == (NOW - timedelta(days=1)).date()
+    assert (acme.ended_by, acme.last_at) == ("complete", NOW - timedelta(hours=23))
+    assert (alive.ended_by, dead.ended_by) == ("active", "killed")
+    assert (alive.files, dead.files) == (None, None)
+
+
+def test_an_active_run_has_its_progress(found: StoreStatus) -> None:
+    """A run whose process has died is not active."""
+    (run,) = found.active
+
+    assert (run.environment, run.catalog) == ("borealis", "/alive")
+    assert run.leg.progress is not None
+    assert (run.leg.progress.finished, run.leg.progress.rate) == (7, 2.0)
+
+
+def test_the_quota_is_that_of_the_last_answer(found: StoreStatus) -> None:
+    """By the receipt of a leg, or by the heartbeat of an active one; 700 calls on one day spend 5,000 in a week."""
+    acme, borealis = found.quotas
+
+    assert (acme.environment, acme.left) == ("acme", 5_000)
+    assert acme.calls_per_day == pytest.approx(700, rel=0.1)
+    assert acme.ends_on == (NOW - timedelta(hours=23) + timedelta(days=50 / 7)).date()
+    assert (borealis.left, borealis.calls_per_day, borealis.ends_on) == (90, None, None)
+
+
+def test_monitoring_says_a_newer_quota(results: Results) -> None:
+    """And when it resets: what would be spent only later lasts. A probe of another environment says nothing."""
+    for number, (environment, left) in enumerate({"acme": 4_000, "other": 1}.items()):
+        row = {"operation_id": f"p{number}", "environment": environment, "call": str(Call.USAGE), "elapsed_ms": 1.0}
+        row |= {"started_at": NOW, "rate_remaining": left, "rate_reset": NOW + timedelta(days=2)}
+        add_pass(results, f"{NOW:%Y%m%dT%H%M%SZ}_{number:03}aaaaaa", NOW, [row])
+
+    acme, _ = store_status(results, NOW).quotas
+
+    assert (acme.left, acme.as_of, acme.resets_at, acme.ends_on) == (4_000, NOW, NOW + timedelta(days=2), None)
+
+
+@pytest.mark.parametrize(
+    ("left", "calls_per_day", "days_to_reset", "ends_on"),
+    [
+        (1_000, 100.0, None, date(2026, 11, 11)),
+        (1_000, 100.0, 20, date(2026, 11, 11)),
+        (1_000, 100.0, 9, None),
+        (1_000, 10.0, None, None),
+        (1_000, None, None, None),
+        (0, 100.0, 20, date(2026, 11, 1)),
+    ],
+)
+def test_a_quota_ends_before_it_resets_or_not_at_all(
+    left: int, calls_per_day: float | None, days_to_reset: int | None, ends_on: date | None
+) -> None:
+    """At a pace that takes longer than two months it lasts."""
+    at = datetime(2026, 11, 1, tzinfo=UTC)
+    resets_at = None if days_to_reset is None else at + timedelta(days=days_to_reset)
+
+    quota = QuotaStatus(environment="a", left=left, as_of=at, resets_at=resets_at, calls_per_day=calls_per_day)
+
+    assert quota.ends_on == ends_on
+
+
+def test_a_store_of_hundreds_of_nights_is_read_by_its_index(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No receipt of a run that has ended is opened again."""
+    store_status(results, NOW)
+    read: list[str] = []
+    whole = FolderStore.read
+
+    def noted(store: FolderStore, name: str) -> bytes | None:
+        read.append(name)
+        return whole(store, name)
+
+    monkeypatch.setattr(FolderStore, "read", noted)
+    store_status(results, NOW)
+
+    ended = max(found.last_run for found in store_status(results, NOW).catalogs if found.ended_by == "complete")
+    assert not [name for name in read if ended in name and name.endswith("receipt.json")]
+
+
+def test_an_empty_store_has_nothing(tmp_path: Path) -> None:
+    """And nothing is written."""
+    found = store_status(Results(FolderStore(tmp_path / "none")), NOW)
+
+    assert (found.catalogs, found.active, found.quotas) == ([], [], [])
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,197 @@
+"""A file or a run is explained from the store alone."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.runs import new_run_id
+from proofsweep.operations.results import Erasure
+from proofsweep.queries.search import Occurrence, searching
+from proofsweep.reports.explain import (
+    explain_call,
+    json_of_item,
+    lines_of,
+    lines_of_proof,
+    packet_of,
+    packet_of_failed_calls,
+    run_or_operation,
+)
+from proofsweep.store.layout import exchanges_name
+from proofsweep.store.objects import FolderStore
+from proofsweep.store.parts import Results
+from proofsweep.store.tables.columns import empty_row
+from proofsweep.store.tables.verdicts import COLUMNS
+
+from ...worlds.ended_runs import answered, end_leg, plan_of_run
+from ...worlds.exchange_rows import exchange
+from ..ended_operations import call_of, leave_operation, operation_named
+
+PLAN = plan_of_run("20251120T020000Z_000aa", items=1)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Results:
+    """A run of one file, with one call that failed and one that succeeded."""
+    results = Results(FolderStore(tmp_path))
+    end_leg(results, PLAN, [answered(PLAN, 0, "a", audio="/music/a song.wav")])
+    calls = [
+        exchange(PLAN, 0, "uploads", 1, status=500, request_id="failed-1"),
+        exchange(PLAN, 0, "uploads", 2, request_id="good-1"),
+    ]
+    results.create_part(exchanges_name(PLAN.run_id, PLAN.run_date, 0, 1), "exchanges", calls)
+    return results
+
+
+def test_a_file_is_explained_with_all_its_calls(store: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relative location is one of this folder; the packet names no file."""
+    monkeypatch.chdir(Path("/"))
+
+    with searching(store) as search:
+        likely = search.likely("music/a song.wav")
+        item_id = search.item("music/a song.wav")
+        found = list(search.occurrences(item_id))
+
+    packet = packet_of((each.plan, each.exchanges) for each in found)
+    assert likely.only == item_id == "a"
+    assert "failed-1" in packet
+    assert "good-1" in packet
+    assert "song" not in packet
+
+
+def test_a_run_is_explained_by_its_failed_calls(store: Results) -> None:
+    """Calls that succeeded are nothing to look up."""
+    packet = packet_of_failed_calls(store, PLAN)
+
+    assert "failed-1" in packet
+    assert "good-1" not in packet
+
+
+def test_only_younger_runs_are_searched(store: Results) -> None:
+    """The run is a year old."""
+    oldest, said = new_run_id(datetime.now(UTC) - timedelta(days=1), ""), r"There is no run in .* that began since"
+    with searching(store, oldest) as search, pytest.raises(ResultsError, match=said):
+        search.item("a")
+
+
+def test_a_run_is_told_from_a_file(store: Results) -> None:
+    """By the runs that there are."""
+    assert run_or_operation(store, PLAN.run_id) == PLAN
+    assert run_or_operation(store, "20251120T020000Z_other") is None
+    assert run_or_operation(store, "a song.wav") is None
+
+
+def test_a_call_of_an_operation_is_explained(tmp_path: Path) -> None:
+    """It belongs to no file; its packet says what the partner's support needs."""
+    results = Results(FolderStore(tmp_path))
+    operation = operation_named(new_run_id(datetime.now(UTC), "aa"))
+    leave_operation(results, operation, [call_of(operation, "r-1"), call_of(operation, "r-2", status=500)])
+
+    with searching(results) as search:
+        found = explain_call(search, "r-1")
+        assert explain_call(search, "r-3") is None
+
+    packet = packet_of_failed_calls(results, operation)
+    assert found is not None
+    assert "GET /proofs: 200. 1 call" in packet_of([(found[0], [found[1]])])
+    assert "r-2" in packet
+    assert "r-1" not in packet
+    assert run_or_operation(results, operation.operation_id) == operation
+
+
+OLD, NEW = (plan_of_run(f"202611{day}T020000Z_000aa", items=2) for day in (19, 20))
+
+
+def occurrence_of(**cells: object) -> Occurrence:
+    """Make a row of the older run with one call."""
+    row = empty_row(COLUMNS) | answered(OLD, 1, "a", **cells)
+    return Occurrence(plan=OLD, manifest_row=1, row=row, exchanges=[exchange(OLD, 1, request_id="r-1")])
+
+
+def test_a_rejected_file_says_what_to_do() -> None:
+    """The newest run has no answer yet; the answer before it counts."""
+    remains = Occurrence(plan=NEW, manifest_row=0, row=None, exchanges=[])
+    rejected = occurrence_of(outcome="rejected", verdict="tampered", reason="tampered", detail="Because.")
+
+    lines = list(lines_of("a", [remains, rejected]))
+
+    assert lines == [
+        "/c/a",
+        "  item a, in 2 runs",
+        "  newest: rejected · tampered, 2026-11-19 02:00 UTC",
+        "  what to do: reject, and ask the supplier for the untouched original delivery",
+        "",
+        f"run {NEW.run_id} (beta): remains: no outcome yet",
+        "  no call was made",
+        "",
+        f"run {OLD.run_id} (beta): rejected · tampered, 2026-11-19 02:00 UTC",
+        "  Because.",
+        "  2026-11-19 02:00:00  verify   200  1,500 ms  r-1",
+    ]
+
+
+def test_an_answer_of_the_same_bytes_is_named() -> None:
+    """The calls that follow are those of the other row."""
+    lines = list(lines_of("a", [occurrence_of(answered_by_row=0)]))
+
+    assert "  The answer is that of another row, which has the same bytes; its calls:" in lines
+
+
+def test_json_has_the_rows_as_the_tables_have_them() -> None:
+    """And what to do."""
+    (run,) = json_of_item("a", [occurrence_of()])["runs"]  # type: ignore[misc]  # a list of one
+
+    assert (run["run_id"], run["manifest_row"], run["what_to_do"]) == (OLD.run_id, 1, "accept the credential")
+    assert run["verdict_row"]["item_id"] == "a"
+    assert [call["request_id"] for call in run["exchanges"]] == ["r-1"]
+
+
+def test_a_proof_that_was_erased_by_us_explains_a_later_unregistered() -> None:
+    """An answer from before the erasure has another cause."""
+    at = datetime(2026, 11, 19, 1, tzinfo=UTC)
+    erasure = Erasure(proof_id="p1", asked_at=at, answered_at=at, outcome="erased", request_id="r-9").row()
+    later = erasure | {"asked_at": at + timedelta(days=1)}
+    rejected = occurrence_of(outcome="rejected", verdict="unregistered", reason="unregistered")
+
+    explained, unexplained = (list(lines_of("a", [rejected], [row])) for row in (erasure, later))
+
+    assert explained[3].startswith("  what to do: nothing: its proof was erased by us")
+    assert explained[4] == "  erased by us: proof p1, erased, 2026-11-19 01:00 UTC, r-9"
+    assert "nothing" not in unexplained[3]
+    assert json_of_item("a", [rejected], [erasure])["erasures"] == [erasure]
+
+
+AT = datetime(2026, 11, 21, 3, tzinfo=UTC)
+VERDICT = {
+    "outcome": "rejected",
+    "verdict": "tampered",
+    "reason": "tampered",
+    "audio": "/m/a",
+    "verify_request_id": "v",
+}
+FOUND = [
+    (table, AT, {"environment": "beta", "item_id": "i"} | row)
+    for table, row in (
+        ("erasures", {"outcome": None, "reason": "timeout", "request_id": None}),
+        ("interpretations", {"status": "ready", "request_id": "n"}),
+        ("proofs", {"state": "differs", "differs": "issued_at"}),
+        ("recoveries", {"outcome": "same", "recovered_to": None, "request_id": "s"}),
+        ("verdicts", VERDICT),
+    )
+]
+
+
+def test_each_row_is_a_line_with_its_request_id() -> None:
+    """The last lines lead to the calls for its files."""
+    first, *lines, last = lines_of_proof("p", FOUND)
+
+    assert first == "proof p, in 5 rows"
+    assert [line.removeprefix("  2026-11-21 03:00 UTC  beta  ") for line in lines] == [
+        "erased by us: timeout",
+        "process note: ready, n",
+        "inventory: differs (issued_at)",
+        "sidecar: same, s",
+        "verified: rejected · tampered, /m/a, v",
+    ]
+    assert last == "  every call for its file: proofsweep explain i"

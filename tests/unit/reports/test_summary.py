@@ -1,0 +1,156 @@
+"""The summary of a run says how it ended and what to do about its rows."""
+
+from dataclasses import replace
+
+import pytest
+
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.runs import Plan
+from proofsweep.domain.text import markdown
+from proofsweep.queries.status import Group, LegStatus, NamedFile, RunStatus
+from proofsweep.reports.run import ENDINGS, calls_of, ending_of, json_of, line_of, markdown_of, notes_of
+
+ACCEPTED = Group(outcome="accepted", verdict="valid", reason=None, rows=1, example="/music/0.wav")
+TAMPERED = Group(outcome="rejected", verdict="tampered", reason="tampered", rows=1, example="/music/1.wav")
+
+
+def status_of(plan: Plan, *legs: LegStatus, groups: tuple[Group, ...] = (ACCEPTED, TAMPERED)) -> RunStatus:
+    """Make the status of a run with these legs."""
+    return RunStatus(plan=plan, groups=groups, legs=legs)
+
+
+def test_each_way_to_end_has_a_clause() -> None:
+    """The headline of a run never shows the bare word of the table."""
+    assert set(ENDINGS) == set(EndedBy)
+
+
+def test_a_run_without_an_ending_is_planned_or_running(plan: Plan) -> None:
+    """A leg without a receipt still runs."""
+    running = LegStatus(leg=1, ended_by=None)
+
+    assert (ending_of(status_of(plan)), ending_of(status_of(plan, running))) == (
+        "planned, not started",
+        "a leg is running",
+    )
+
+
+def test_a_closed_window_is_explained_once(plan: Plan) -> None:
+    """A window closes by the clock or by calls: the headline has the leg's own sentence, and the notes do not."""
+    run = status_of(plan, LegStatus(leg=1, ended_by="window", why="Of the 50 calls that it was given, none are left."))
+
+    assert ending_of(run) == "stopped: of the 50 calls that it was given, none are left; resume for the rest"
+    assert notes_of(run) == []
+
+
+def test_the_notes_say_why_a_run_stopped_and_what_the_service_announces(plan: Plan) -> None:
+    """The Sunset header announces a breaking change (contract, Versioning 3)."""
+    why = "The service refused the key."
+
+    notes = notes_of(status_of(plan, LegStatus(leg=1, ended_by="key_refused", why=why, counts={"sunset": "soon"})))
+
+    assert notes[0] == why
+    assert "Sunset: soon" in notes[1]
+
+
+@pytest.mark.parametrize(
+    ("ended_by", "unrecorded", "words"),
+    [
+        ("quota", 0, "10 keyed calls, 2 of them made again"),
+        ("killed", None, "10 keyed calls, 2 of them made again, and some that a killed leg could not write down: "),
+    ],
+)
+def test_calls_of_a_killed_leg_are_counted_as_far_as_known(
+    plan: Plan, ended_by: str, unrecorded: int | None, words: str
+) -> None:
+    """Unknown is null in the object, and not zero."""
+    killed = LegStatus(leg=1, ended_by=ended_by, counts={"calls": 4, "calls_again": 0})
+    cancelled = LegStatus(leg=2, ended_by="cancelled", counts={"calls": 6, "calls_again": 2})
+
+    run = status_of(plan, killed, cancelled)
+
+    assert json_of(run, "results")["calls_unrecorded"] == unrecorded
+    assert calls_of(run).startswith(words)
+
+
+def test_the_object_adds_up(plan: Plan) -> None:
+    """Outcomes and remaining rows are all rows; the last leg's own counts are beside them."""
+    counts: dict[str, object] = {"calls": 4, "bytes_sent": 10}
+
+    summary = json_of(status_of(plan, LegStatus(leg=1, ended_by="quota", counts=counts)), "results")
+
+    outcomes = [summary[name] for name in ("accepted", "rejected", "failed", "ineligible", "remaining")]
+    assert outcomes == [1, 1, 0, 0, 2]
+    assert (summary["items"], summary["calls"], summary["bytes_sent"], summary["ended_by"]) == (4, 4, 10, "quota")
+    assert summary["this_leg"] == counts
+
+
+def test_the_markdown_says_what_to_do(plan: Plan) -> None:
+    """It has a line for each kind of row, and says what a valid verdict means."""
+    text = markdown_of(status_of(plan), "results")
+
+    assert "| 1 | rejected · tampered | reject, and ask the supplier" in text
+    assert "2 of 4 rows finished, 2 remain." in text
+    assert "not a statement about how the music was made" in text
+
+
+def test_no_answer_forges_a_line_of_the_markdown(plan: Plan) -> None:
+    """A verdict is the partner's text: it adds no row to the table, no link and no picture."""
+    forged = "x |\n| 9 | accepted | ![](https://evil.example/a.png) `<script>"
+    group = Group(outcome="rejected", verdict=forged, reason=forged, rows=1, example="/music/1.wav")
+
+    text = markdown_of(status_of(plan, groups=(group,)), "s3://bucket/`results`")
+
+    (row,) = [line for line in text.splitlines() if line.startswith("| 1 |")]
+    assert text.count("\n| ") == 2  # the head of the table, and one row
+    assert r"x \|\\n\| 9 \| accepted \| \!\[\]\(https://evil.example/a.png\) \`\<script\>" in row
+    assert r"Tables: s3://bucket/\`results\` (verdicts" in text
+
+
+def test_the_markdown_names_what_needs_attention(plan: Plan) -> None:
+    """Each kind of row that is not accepted has a file as an example, whose name is not read as Markdown."""
+    forged = replace(TAMPERED, example="/music/a|b<img>\n1.wav")
+
+    text = markdown_of(status_of(plan, groups=(ACCEPTED, forged)), "results")
+
+    assert "**Needs attention: 1 rejected.**" in text
+    assert r"| /music/a\|b\<img\>\\n1.wav |" in text
+    assert ACCEPTED.example not in text
+    assert "Needs attention" not in markdown_of(status_of(plan, groups=(ACCEPTED,)), "results")
+
+
+def test_the_markdown_names_no_proof(plan: Plan) -> None:
+    """Prefect keeps it in clear text."""
+    by_proof = replace(TAMPERED, example="proof:5f0c")
+
+    assert "5f0c" not in markdown_of(status_of(plan, groups=(by_proof,)), "results")
+
+
+def test_the_markdown_names_some_files(plan: Plan) -> None:
+    """Their names are no Markdown; a command lists all."""
+    text = markdown_of(status_of(plan), "results", [NamedFile("a/*b*.wav", "rejected", "tampered")])
+
+    assert r"- a/\*b\*.wav: tampered" in text
+    assert "`proofsweep rejects 20261120T100000Z_aaaaaa`" in text
+
+
+def test_one_line_says_how_the_run_stands(plan: Plan) -> None:
+    """Its ending, its outcomes, what remains and why."""
+    refused = status_of(plan, LegStatus(leg=1, ended_by="breaker", why="Ten calls in a row failed."))
+    whole = status_of(plan, LegStatus(leg=1, ended_by="complete"), groups=(replace(ACCEPTED, rows=4),))
+
+    assert line_of(refused) == (
+        "Run 20261120T100000Z_aaaaaa: stopped: the service or the files' source cannot be relied on; resume later. "
+        "1 accepted, 1 rejected, 2 of 4 rows remain. Ten calls in a row failed."
+    )
+    assert line_of(whole) == "Run 20261120T100000Z_aaaaaa: every row has its outcome. 4 accepted."
+
+
+def test_pairs_that_were_not_sent_are_said_loudly(plan: Plan) -> None:
+    """A setting keeps them back, and no file is at fault."""
+    run = status_of(replace(plan, reasons={"empty": 1, "sidecar_field_unknown": 1_300}))
+
+    (note,) = notes_of(run)
+
+    assert note.startswith("1,300 of the rows are legacy pairs and NOT SENT: the sidecar's wire name is not set.")
+    assert markdown(note) in markdown_of(run, "results")
+    assert notes_of(status_of(plan)) == []

@@ -1,0 +1,330 @@
+"""Objects are read as they were opened, and listed as if they lay in folders."""
+
+import hashlib
+import os
+import random
+import threading
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import obstore
+import pytest
+from obstore.store import MemoryStore, S3Store
+
+from proofsweep.domain.errors import NameTaken, SourceError
+from proofsweep.domain.items import FileFacts
+from proofsweep.domain.reasons import Reason
+from proofsweep.sources import bucket
+from proofsweep.sources.audio import open_audio, read_sidecar
+from proofsweep.sources.bucket import LOOK_BYTES, PIECE_BYTES, BucketFile, BucketFiles, facts_of, folders_below
+from proofsweep.sources.source import Folder
+
+WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    """An empty bucket."""
+    return MemoryStore()
+
+
+@pytest.fixture
+def files(store: MemoryStore) -> BucketFiles:
+    """A source in which every bucket is that one."""
+    return BucketFiles(lambda _root: store)
+
+
+@pytest.mark.parametrize("is_sent", [True, False])
+@pytest.mark.parametrize("size", [1, PIECE_BYTES - 1, PIECE_BYTES, PIECE_BYTES + 1, 5 * PIECE_BYTES + 7])
+def test_what_is_sent_is_the_object(store: MemoryStore, files: BucketFiles, size: int, *, is_sent: bool) -> None:
+    """From the first byte to the last, and a second time when the first attempt broke off."""
+    content = (WAVE + os.urandom(size))[:size]
+    obstore.put(store, "drop/a.wav", content)
+
+    with open_audio("s3://bucket/drop/a.wav", files, is_sent=is_sent) as audio:
+        next(audio.chunks())
+        sent = b"".join(audio.chunks())
+
+    assert sent == content
+
+
+def test_an_object_that_is_deleted_while_it_is_looked_at_has_changed(store: MemoryStore, files: BucketFiles) -> None:
+    """It is not missing: it was there when it was opened."""
+    obstore.put(store, "a.wav", WAVE + bytes(3 * PIECE_BYTES))
+
+    with open_audio("s3://bucket/a.wav", files) as audio:
+        obstore.delete(store, "a.wav")
+        with pytest.raises(SourceError) as changed:
+            list(audio.chunks())
+
+    assert changed.value.reason == Reason.SOURCE_CHANGED
+
+
+class ObjectServer(ThreadingHTTPServer):
+    """S3 with one object of 6 MiB, whose answers break off after `most_bytes`; it notes each request."""
+
+    def __init__(self) -> None:
+        self.content = WAVE + os.urandom(6 * PIECE_BYTES)
+        self.etag = '"one"'
+        self.most_bytes = len(self.content)
+        self.requests: list[tuple[str, str | None, str | None]] = []
+        super().__init__(("127.0.0.1", 0), ObjectRequest)
+
+    @property
+    def files(self) -> BucketFiles:
+        """A source of this bucket, without obstore's own retries."""
+        store = S3Store(
+            "bucket",
+            endpoint=f"http://127.0.0.1:{self.server_port}",
+            skip_signature=True,
+            client_options={"allow_http": True},
+            retry_config={"max_retries": 0, "retry_timeout": timedelta(seconds=1)},
+        )
+        return BucketFiles(lambda _root: store)
+
+
+class ObjectRequest(BaseHTTPRequestHandler):
+    """One request for the object."""
+
+    server: ObjectServer
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """Give the object from where the request says, if it is still the one that the request names."""
+        server, start = self.server, self.headers["Range"]
+        self.server.requests.append((self.command, start, self.headers["If-Match"]))
+        if self.headers["If-Match"] not in {None, server.etag}:
+            self.send_error(412)
+            return
+        offset = int(start.removeprefix("bytes=").partition("-")[0]) if start else 0
+        size, rest = len(server.content), server.content[offset:]
+        self.send_response(206 if start else 200)
+        for name, value in {"ETag": server.etag, "Last-Modified": "Thu, 01 Jan 2026 00:00:00 GMT"}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(rest)))
+        if start:
+            self.send_header("Content-Range", f"bytes {offset}-{size - 1}/{size}")
+        self.end_headers()
+        self.wfile.write(rest[: server.most_bytes])
+        self.close_connection = len(rest) > server.most_bytes
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture
+def server() -> Iterator[ObjectServer]:
+    """That server, while it serves."""
+    with ObjectServer() as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def test_an_object_that_is_sent_costs_one_request(server: ObjectServer) -> None:
+    """The request serves the look at its first bytes too, and nothing is asked at the end."""
+    with open_audio("s3://bucket/a.wav", server.files, is_sent=True) as audio:
+        sent = b"".join(audio.chunks())
+
+    assert sent == server.content
+    assert server.requests == [("GET", None, None)]
+
+
+def test_an_answer_that_breaks_off_is_continued_from_there(server: ObjectServer) -> None:
+    """A store ends an answer that waits long for a slow upload: the rest is asked for, of the same version only."""
+    server.most_bytes = 2 * PIECE_BYTES + 100
+
+    with open_audio("s3://bucket/a.wav", server.files, is_sent=True) as audio:
+        sent = b"".join(audio.chunks())
+
+    assert (sent, audio.sha256) == (server.content, sha256(server.content).hexdigest())
+    first, *others = server.requests
+    assert first == ("GET", None, None)
+    assert {(ranged is not None, version) for _, ranged, version in others} == {(True, '"one"')}
+
+
+def test_an_answer_that_breaks_off_is_not_continued_with_another_version(server: ObjectServer) -> None:
+    """Bytes of two versions would have a verdict of their own."""
+    server.most_bytes = 2 * PIECE_BYTES + 100
+
+    with open_audio("s3://bucket/a.wav", server.files, is_sent=True) as audio:
+        server.etag = '"two"'
+        with pytest.raises(SourceError) as changed:
+            list(audio.chunks())
+
+    assert changed.value.reason == Reason.SOURCE_CHANGED
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_an_empty_object_opens_and_gives_nothing(store: MemoryStore, files: BucketFiles, *, is_whole: bool) -> None:
+    """Also where a range of nothing is an error."""
+    obstore.put(store, "a.wav", b"")
+
+    file = files.open("s3://bucket/a.wav", is_whole=is_whole)
+
+    assert isinstance(file, BucketFile)
+    assert (file.facts().size_bytes, file.read_at(0, 10)) == (0, b"")
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_any_place_of_an_object_can_be_read(store: MemoryStore, files: BucketFiles, *, is_whole: bool) -> None:
+    """Parquet is read from its end, and tags are stepped over."""
+    content = os.urandom(4 * PIECE_BYTES)
+    obstore.put(store, "a.parquet", content)
+    file = files.open("s3://bucket/a.parquet", is_whole=is_whole)
+    assert file is not None
+
+    for offset in (len(content) - 8, 0, 2 * PIECE_BYTES, 2 * PIECE_BYTES + 100, 3 * PIECE_BYTES, len(content), 5):
+        piece = file.read_at(offset, 8)
+
+        assert content[offset : offset + 8].startswith(piece)
+        assert piece or offset == len(content)
+
+
+@pytest.mark.parametrize(("after", "requests"), [(b"", 1), (b"LIST\4\0\0\0INFO", 2)])
+def test_a_look_for_a_credential_does_not_read_the_audio(
+    store: MemoryStore, files: BucketFiles, monkeypatch: pytest.MonkeyPatch, after: bytes, *, requests: int
+) -> None:
+    """One request gives what stands before it, and another one what follows it, if anything does."""
+    audio = bytes(3 * PIECE_BYTES)
+    chunks = b"WAVEfmt \2\0\0\0\0\0data" + len(audio).to_bytes(4, "little") + audio + after
+    obstore.put(store, "a.wav", b"RIFF" + len(chunks).to_bytes(4, "little") + chunks)
+
+    asked, get = [], obstore.get
+
+    def counted(store: MemoryStore, key: str, **options: Any) -> Any:  # noqa: ANN401 - as obstore has them
+        asked.append(key)
+        return get(store, key, **options)
+
+    monkeypatch.setattr(obstore, "get", counted)
+    with open_audio("s3://bucket/a.wav", files) as opened:
+        assert opened.is_bare()
+    assert len(asked) == requests
+
+
+def test_a_sidecar_costs_one_request(server: ObjectServer) -> None:
+    """It is read as a whole."""
+    server.content = server.content[: 3 * LOOK_BYTES]
+
+    assert read_sidecar("s3://bucket/a.sidecar", 1024 * 1024, server.files) == server.content
+    assert server.requests == [("GET", None, None)]
+
+
+@pytest.mark.parametrize("name", ["nothing", "folder", "", "folder/", "caf\udce9.wav"])
+def test_where_nothing_can_be_there_is_nothing(store: MemoryStore, files: BucketFiles, name: str) -> None:
+    """A prefix is no object, and no bucket holds a key that is not UTF-8."""
+    obstore.put(store, "folder/a", b"x")
+
+    assert files.facts(f"s3://bucket/{name}") is None
+    assert files.open(f"s3://bucket/{name}") is None
+
+
+@pytest.mark.parametrize("name", ["a\nb.wav", "a//b.wav", "/a.wav", "a/../b.wav"])
+def test_a_key_that_cannot_be_asked_for_is_unreadable(files: BucketFiles, name: str) -> None:
+    """It may be there; another object must not be taken for it."""
+    for look in (files.facts, files.open):
+        with pytest.raises(SourceError) as refused:
+            look(f"s3://bucket/{name}")
+
+        assert refused.value.reason == Reason.UNREADABLE_FILE
+
+
+def test_a_bucket_is_opened_once_and_again_when_it_is_told_so(store: MemoryStore) -> None:
+    """That is how expired credentials are left behind."""
+    opened = list[str]()
+
+    def open_root(root: str) -> MemoryStore:
+        opened.append(root)
+        return store
+
+    files = BucketFiles(open_root)
+    looks: list[Callable[[], object]] = [lambda: files.facts("s3://b/x"), lambda: files.facts("s3://b/y")]
+    for look in looks:
+        look()
+    files.reopen("s3://b/x")
+    files.facts("s3://b/x")
+
+    assert opened == ["s3://b", "s3://b"]
+
+
+FACTS = FileFacts(1, "v")
+
+
+def folders_of(*keys: str) -> list[Folder]:
+    """Sort keys below `drop` into folders."""
+    return list(folders_below("s3://bucket/drop/", ((f"drop/{key}", FACTS) for key in keys)))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_order_of_the_listing_does_not_matter(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """A folder comes right before its subfolders, although `-` sorts before the slash; nor does the batch matter."""
+    monkeypatch.setattr(bucket, "_BATCH_ROWS", 2)
+    keys = ["a/1", "a-b/1", "a/b/1", "z", "a/b/c/1", "y"]
+    random.Random(seed).shuffle(keys)  # noqa: S311 - any order will do
+
+    found = [(folder.location.removeprefix("s3://bucket/"), folder.files) for folder in folders_of(*keys)]
+
+    assert found == [
+        ("drop", ["y", "z"]),
+        ("drop/a", ["1"]),
+        ("drop/a/b", ["1"]),
+        ("drop/a/b/c", ["1"]),
+        ("drop/a-b", ["1"]),
+    ]
+
+
+def test_an_empty_object_named_as_a_folder_is_no_file() -> None:
+    """Some tools leave one for each folder; one that holds bytes is a file beside the folder."""
+    sizes = {"a": 0, "a/1": 1, "b": 1, "b/1": 1}
+
+    (top, *_) = folders_below("s3://bucket", ((key, FileFacts(size, "v")) for key, size in sizes.items()))
+
+    assert top.files == ["b"]
+
+
+SHA256 = hashlib.sha256(b"content").hexdigest()
+
+
+def test_an_object_is_created_where_none_is(store: MemoryStore, files: BucketFiles) -> None:
+    """A second one of that name is refused, and other bytes never get a name."""
+    files.create("s3://b/ok/a.wav", [b"con", b"tent"], SHA256)
+
+    with pytest.raises(NameTaken):
+        files.create("s3://b/ok/a.wav", [b"content"], SHA256)
+    with pytest.raises(SourceError, match="not the one that was verified"):
+        files.create("s3://b/ok/b.wav", [b"other"], SHA256)
+
+    assert [each["path"] for each in obstore.list(store).collect()] == ["ok/a.wav"]
+    assert bytes(obstore.get(store, "ok/a.wav").bytes()) == b"content"
+
+
+def test_only_the_object_that_was_looked_at_is_deleted(store: MemoryStore, files: BucketFiles) -> None:
+    """One that was replaced meanwhile stays; one that is gone is gone."""
+    obstore.put(store, "a.wav", b"old")
+    facts = facts_of(obstore.head(store, "a.wav"))
+    obstore.put(store, "a.wav", b"newer")
+
+    assert not files.remove("s3://b/a.wav", facts)
+    assert bytes(obstore.get(store, "a.wav").bytes()) == b"newer"
+
+    newer = facts_of(obstore.head(store, "a.wav"))
+    assert files.remove("s3://b/a.wav", newer)
+    assert files.remove("s3://b/a.wav", newer)
+    assert obstore.list(store).collect() == []
+
+
+def test_a_bucket_that_cannot_be_opened_is_a_sentence() -> None:
+    """The store's own text is not shown."""
+
+    def fail(_root: str) -> MemoryStore:
+        raise ValueError("https://secret.example")
+
+    with pytest.raises(SourceError) as raised:
+        BucketFiles(fail).create("s3://b/a.wav", [b"content"], SHA256)
+
+    assert "secret" not in raised.value.message

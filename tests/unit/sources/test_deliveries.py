@@ -1,0 +1,343 @@
+"""A scan takes deliveries as their messages describe them."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from unicodedata import normalize
+
+import pytest
+
+from proofsweep.domain.errors import CatalogError, EmptyCatalog
+from proofsweep.domain.items import ManifestRow
+from proofsweep.sources.catalog import Cause, DeliveryCounts
+from proofsweep.sources.folder import FolderScan
+from proofsweep.sources.open_catalog import open_catalog
+from proofsweep.sources.preflight import SizeLimits, work_item_of
+from tests.worlds.ddex_messages import VERSIONS, Sending, Track, batch_manifest, purge, put_release, sent
+
+WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
+
+
+def scan(folder: Path) -> FolderScan:
+    """Take a folder as a catalog."""
+    catalog = open_catalog(str(folder), sidecar_names=["{name}.sidecar"])
+    assert isinstance(catalog, FolderScan)
+    return catalog
+
+
+def told(catalog: FolderScan, tag: str = "isrc") -> dict[str, str]:
+    """Return why each row is not sent, or its tag, by its name as seen from the folder."""
+    rows = {row.named_audio: (work_item_of(row, catalog.name, SizeLimits()), row) for row in catalog.rows()}
+    return {
+        name: str(item.ineligible.reason) if item.ineligible else row.tags.get(tag, "plain")
+        for name, (item, row) in rows.items()
+    }
+
+
+def release(folder: Path, *names: str, put: Iterable[str] | None = None, **facts: object) -> Path:
+    """Put a release whose recordings are in these files; `put` are those that are there, by default all."""
+    tracks = [Track(isrc=f"I{number}", files=[name]) for number, name in enumerate(names, 1)]
+    sending = Sending(**({"icpn": folder.name, "tracks": tracks} | facts))  # type: ignore[arg-type]  # as told
+    return put_release(folder, sending, dict.fromkeys(names if put is None else put, WAVE))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_release_of_each_version_becomes_rows(tmp_path: Path, version: str) -> None:
+    """Every file of every recording is a row with its tags, and nothing else is."""
+    files = ["resources/1.wav", "resources/1.mp3", "2 b.wav"]
+    tracks = [
+        Track(isrc="I1", files=[sent(files[0], WAVE), files[1]]),
+        Track(isrc="I2", files=["2%20b.wav"]),
+        Track(isrc="I3", files=["clip.wav"], is_clip=True),
+    ]
+    sending = Sending(version=version, tracks=tracks, images=["resources/cover.jpg"], videos=["film.mp4"])
+    others = ["clip.wav", "resources/cover.jpg", "film.mp4", "resources/1.wav.sidecar"]
+    put_release(tmp_path / "111", sending, dict.fromkeys([*files, *others], WAVE))
+
+    catalog = scan(tmp_path / "111")
+    rows = {row.named_audio: row for row in catalog.rows()}
+
+    assert {name: row.tags["isrc"] for name, row in rows.items()} == {"2 b.wav": "I2", files[1]: "I1", files[0]: "I1"}
+    assert rows[files[0]].sidecar == str(tmp_path / "111/resources/1.wav.sidecar")
+    assert rows[files[0]].declared is not None
+    assert rows[files[0]].declared.size_bytes == len(WAVE)
+    assert {row.release for row in rows.values()} == {row.batch for row in rows.values()} == {str(tmp_path / "111")}
+    assert (catalog.ignored[Cause.CLIPS], catalog.ignored[Cause.OTHER_RESOURCES]) == (1, 2)
+    assert {*rows[files[0]].tags} <= {*catalog.tag_names()}
+
+
+def test_folder_without_messages_is_as_before(tmp_path: Path) -> None:
+    """Rows, item IDs and tags of plain audio do not change, also beside a delivery and its other XML files."""
+    (tmp_path / "plain").mkdir()
+    for name in ("a.wav", "list.xml", "plain/b.wav"):
+        (tmp_path / name).write_bytes(b"<plist/>" if name.endswith("xml") else WAVE)
+    before, ids = scan(tmp_path), {}
+    ids = {row.named_audio: work_item_of(row, before.name, SizeLimits()).item_id for row in before.rows()}
+    assert (before.tag_names(), before.deliveries, before.ignored[Cause.NOT_AUDIO]) == ([], None, 1)
+
+    release(tmp_path / "x" / "111", "1.wav")
+    after = scan(tmp_path)
+    rows = list(after.rows())
+
+    assert [row.named_audio for row in rows] == ["a.wav", "plain/b.wav", "x/111/1.wav"]
+    assert {row.named_audio: work_item_of(row, after.name, SizeLimits()).item_id for row in rows[:2]} == ids
+    assert [row.number for row in rows] == [0, 1, 2]
+    assert [row.batch for row in rows[:2]] == [None, None]
+
+
+def test_findings_are_rows(tmp_path: Path) -> None:
+    """What was named and not sent, what was sent and not named, and what cannot be read."""
+    release(tmp_path / "1", "a.wav", "gone.wav", put=["a.wav", "extra.wav"])
+    broken = release(tmp_path / "2", "b.wav")
+    broken.write_bytes(broken.read_bytes()[:300])
+
+    catalog = scan(tmp_path)
+
+    assert told(catalog) == {
+        "1/a.wav": "I1",
+        "1/extra.wav": "not_in_message",
+        "1/gone.wav": "missing_audio",
+        "2/b.wav": "not_in_message",
+        "2/2.xml": "unreadable_message",
+    }
+    assert catalog.deliveries == DeliveryCounts(
+        batches=1, releases=1, senders=1, files=2, missing=1, unnamed=2, unreadable=1, without_files=0
+    )
+    details = {row.named_audio: row.refused.detail for row in catalog.rows() if row.refused}
+    assert details["1/gone.wav"] == "1/1.xml names this file, and it is not in the delivery."
+    assert details["2/b.wav"] == "No message of this delivery names the file. 2.xml cannot be read."
+    assert details["2/2.xml"].startswith("It is no well-formed XML: ")
+
+
+def test_batch_is_the_folder_of_its_completion_file(tmp_path: Path) -> None:
+    """Or that of several releases; a release that came alone is a batch of its own."""
+    release(tmp_path / "B1" / "1", "a.wav")
+    (tmp_path / "B1" / "manifest.xml").write_bytes(batch_manifest("B1", ["1/1.xml"]))
+    release(tmp_path / "B2" / "2", "a.wav")
+    release(tmp_path / "B2" / "3", "a.wav")
+    release(tmp_path / "B3" / "4", "a.wav")
+    release(tmp_path / "B4" / "5", "a.wav")
+    (tmp_path / "B4" / "BatchComplete_B4.xml").touch()
+
+    catalog = scan(tmp_path)
+    tags = told(catalog, "batch")
+    batches = {Path(location).name: batch for location, batch in catalog.batches.items()}
+
+    assert tags == {"B1/1/a.wav": "B1", "B2/2/a.wav": "B2", "B2/3/a.wav": "B2", "B3/4/a.wav": "4", "B4/5/a.wav": "B4"}
+    assert [Path(batches[name].completion or "none").name for name in ("B1", "B2", "4", "B4")] == [
+        *("manifest.xml", "none", "none", "BatchComplete_B4.xml")
+    ]
+    assert [each.release_id for each in batches["B2"].releases.values()] == ["2", "3"]
+    assert (batches["B1"].location, [*batches["B1"].releases]) == (str(tmp_path / "B1"), [str(tmp_path / "B1" / "1")])
+
+
+def test_acknowledgements_are_never_scanned(tmp_path: Path) -> None:
+    """Not even messages in them; their files are counted."""
+    release(tmp_path / "B" / "1", "a.wav")
+    release(tmp_path / "B" / "Acknowledgements" / "1", "a.wav")
+
+    catalog = scan(tmp_path / "B")
+
+    assert told(catalog) == {"1/a.wav": "I1"}
+    assert catalog.ignored[Cause.ACKNOWLEDGEMENTS] == 2
+
+
+def test_later_message_replaces_what_it_names(tmp_path: Path) -> None:
+    """Its metadata goes to all rows of the release, its files replace the earlier ones, and others stay."""
+    files = {"1.wav": WAVE, "2.wav": WAVE}
+    tracks = [Track(isrc="I1", title="One", files=["1.wav"]), Track(isrc="I2", title="Two", files=["2.wav"])]
+    later = [Track(isrc="I1", title="One!", files=["1.wav"]), Track(isrc="I2", title="Two!")]
+    put_release(tmp_path / "B1" / "111", Sending(icpn="111", tracks=tracks), files)
+    update = Sending(icpn="111", message_id="M-2", created="2026-11-02T00:00:00Z", title="Tides II", tracks=later)
+    put_release(tmp_path / "B0" / "111", update, {"1.wav": WAVE})
+
+    catalog = scan(tmp_path)
+
+    assert told(catalog, "title") == {"B0/111/1.wav": "One!", "B1/111/2.wav": "Two!"}
+    assert told(catalog, "release_title") == {"B0/111/1.wav": "Tides II", "B1/111/2.wav": "Tides II"}
+    assert catalog.ignored[Cause.REPLACED] == 1
+
+
+def test_update_may_name_files_that_were_sent_before(tmp_path: Path) -> None:
+    """What was delivered once is not missing."""
+    release(tmp_path / "B1" / "111", "1.wav")
+    release(tmp_path / "B2" / "111", "1.wav", put=[], created="2026-11-02T00:00:00Z", message_id="M-2")
+
+    assert told(scan(tmp_path), "message_id") == {"B1/111/1.wav": "M-2"}
+
+
+def test_update_without_files_makes_nothing_missing(tmp_path: Path) -> None:
+    """It is counted, and its metadata is in force."""
+    release(tmp_path / "B1" / "111", "1.wav")
+    update = Sending(icpn="111", is_update=True, created="2026-11-02T00:00:00Z", tracks=[Track(isrc="I1", title="Sea")])
+    put_release(tmp_path / "B2" / "111", update)
+
+    catalog = scan(tmp_path)
+
+    assert told(catalog, "title") == {"B1/111/1.wav": "Sea"}
+    assert catalog.ignored[Cause.MESSAGES_WITHOUT_FILES] == 1
+
+
+def test_test_message_changes_nothing_of_a_release(tmp_path: Path) -> None:
+    """Its own files are reported."""
+    release(tmp_path / "B1" / "111", "1.wav")
+    release(tmp_path / "B2" / "111", "1.wav", is_test=True, created="2026-11-02T00:00:00Z", title="Test")
+
+    catalog = scan(tmp_path)
+
+    assert told(catalog) == {"B1/111/1.wav": "I1", "B2/111/1.wav": "test_message"}
+    assert [each.is_test for batch in catalog.batches.values() for each in batch.releases.values()] == [False, True]
+
+
+def test_purge_withdraws_a_release(tmp_path: Path) -> None:
+    """Its files are findings; those of others are not."""
+    release(tmp_path / "B" / "111", "1.wav")
+    release(tmp_path / "B" / "222", "1.wav")
+    (tmp_path / "B" / "purge").mkdir()
+    withdrawal = purge(Sending(icpn="111", created="2026-11-03T00:00:00Z"))
+    (tmp_path / "B" / "purge" / "purge.xml").write_bytes(withdrawal)
+
+    catalog = scan(tmp_path / "B")
+
+    assert told(catalog) == {"111/1.wav": "withdrawn", "222/1.wav": "I1"}
+    (batch,) = catalog.batches.values()
+    assert [each.is_purged for each in batch.releases.values()] == [True, False, True]
+
+
+@pytest.mark.parametrize("written", ["../../secret.wav", "..%2f..%2fsecret.wav", "..\\..\\secret.wav"])
+def test_location_outside_of_the_batch_is_refused(tmp_path: Path, written: str) -> None:
+    """However it is written, and whether a file is there or not."""
+    (tmp_path / "secret.wav").write_bytes(WAVE)
+    release(tmp_path / "B" / "1", written, put=[])
+    release(tmp_path / "B" / "2", "a.wav")
+
+    assert told(scan(tmp_path / "B")) == {str(tmp_path / "secret.wav"): "outside_catalog", "2/a.wav": "I1"}
+
+
+def test_link_out_of_the_batch_is_refused(tmp_path: Path) -> None:
+    """Also to a file of the catalog."""
+    release(tmp_path / "B1" / "1", "a.wav")
+    release(tmp_path / "B2" / "2", "a.wav", "b.wav", put=["b.wav"])
+    (tmp_path / "B2" / "2" / "a.wav").symlink_to(tmp_path / "B1" / "1" / "a.wav")
+
+    assert told(scan(tmp_path))["B2/2/a.wav"] == "outside_catalog"
+
+
+def test_release_may_name_files_of_its_batch(tmp_path: Path) -> None:
+    """In the folder of another release, or beside them; each is one row, with the first one that names it there."""
+    release(tmp_path / "B" / "1", "../2/shared.wav", put=[])
+    release(tmp_path / "B" / "2", "b.wav", put=["b.wav", "shared.wav"])
+
+    assert told(scan(tmp_path), "release") == {"B/2/b.wav": "2", "B/2/shared.wav": "1"}
+
+
+def test_named_file_is_a_row_whatever_its_name(tmp_path: Path) -> None:
+    """A master without an ending that holds no audio was meant as one; a name is equal in each form of Unicode."""
+    composed, decomposed = (normalize(form, "é.wav") for form in ("NFC", "NFD"))
+    release(tmp_path / "1", "master", composed, put=[decomposed])
+    (tmp_path / "1" / "master").write_bytes(b"no audio")
+
+    assert told(scan(tmp_path)) == {"1/master": "I1", f"1/{decomposed}": "I2"}
+
+
+def test_clip_that_is_a_recording_too_is_one(tmp_path: Path) -> None:
+    """The recording wins, and a file that two recordings name is one row."""
+    clip = Track(isrc="C", files=["a.wav", "c.wav"], is_clip=True)
+    tracks = [Track(isrc="A", files=["a.wav"]), Track(isrc="B", files=["a.wav"]), clip]
+    sending = Sending(icpn="111", tracks=tracks, images=["i.jpg"])
+    put_release(tmp_path / "111", sending, dict.fromkeys(["a.wav", "c.wav", "i.jpg"], WAVE))
+
+    catalog = scan(tmp_path)
+
+    assert told(catalog) == {"111/a.wav": "A"}
+    assert (catalog.ignored[Cause.CLIPS], catalog.ignored[Cause.OTHER_RESOURCES]) == (1, 1)
+
+
+def test_messages_of_one_folder_share_it(tmp_path: Path) -> None:
+    """Some senders put all releases of a batch into one folder."""
+    release(tmp_path / "B", "1.wav", icpn="111")
+    second = Sending(icpn="222", tracks=[Track(isrc="J", files=["2.wav"])])
+    put_release(tmp_path / "B", second, {"2.wav": WAVE, "3.wav": WAVE}, "second.xml")
+
+    catalog = scan(tmp_path / "B")
+
+    assert told(catalog, "icpn") == {"1.wav": "111", "2.wav": "222", "3.wav": "not_in_message"}
+    assert catalog.deliveries is not None
+    assert (catalog.deliveries.batches, catalog.deliveries.releases) == (1, 2)
+
+
+def test_digest_changes_with_a_message(tmp_path: Path) -> None:
+    """The files may be the same ones."""
+    path = release(tmp_path / "1", "a.wav")
+    before = [scan(tmp_path).digest(), scan(tmp_path).digest()]
+    os.utime(path, (1, 1))
+
+    assert before[0] == before[1] != scan(tmp_path).digest()
+
+
+def test_scan_gives_the_same_rows_again(tmp_path: Path) -> None:
+    """A catalog is read more than once."""
+    release(tmp_path / "1", "a.wav", "gone.wav", put=["a.wav"])
+    catalog = scan(tmp_path)
+
+    first: list[ManifestRow] = list(catalog.rows())
+
+    assert list(catalog.rows()) == first
+    assert catalog.deliveries is not None
+    assert catalog.deliveries.files == 2
+
+
+def test_delivery_without_audio_is_an_empty_catalog(tmp_path: Path) -> None:
+    """The line says what was there instead."""
+    put_release(tmp_path / "1", Sending(tracks=[Track(isrc="A")]))
+
+    with pytest.raises(EmptyCatalog, match="1 messages without files"):
+        list(scan(tmp_path).rows())
+
+
+def test_tag_names_are_known_before_the_walk(tmp_path: Path) -> None:
+    """A condition may name them."""
+    release(tmp_path / "1", "a.wav")
+
+    assert "isrc" in scan(tmp_path).tag_names()
+
+
+def test_message_is_a_catalog_of_the_files_that_it_names(tmp_path: Path) -> None:
+    """What else lies in its folder, and other messages there, are not asked for."""
+    path = release(tmp_path / "B", "1.wav", "gone.wav", put=["1.wav", "1.wav.sidecar", "extra.wav", "x.wav.sidecar"])
+    put_release(tmp_path / "B", Sending(icpn="222", tracks=[Track(isrc="J", files=["extra.wav"])]), {}, "second.xml")
+    folder_ids = {row.named_audio: row.item_id for row in scan(tmp_path / "B").rows()}
+
+    catalog = open_catalog(str(path), sidecar_names=["{name}.sidecar"])
+    assert isinstance(catalog, FolderScan)
+
+    assert told(catalog) == {"1.wav": "I1", "gone.wav": "missing_audio"}
+    assert (catalog.location, catalog.root) == (str(path), str(tmp_path / "B"))
+    assert {row.named_audio: row.item_id for row in catalog.rows()}.items() <= folder_ids.items()
+    assert catalog.ignored.total() == 0
+
+
+def test_xml_that_is_no_message_is_no_catalog(tmp_path: Path) -> None:
+    """The line says what was given."""
+    (tmp_path / "list.xml").write_bytes(b"<plist/>")
+    (tmp_path / "manifest.xml").write_bytes(batch_manifest("B", []))
+
+    with pytest.raises(CatalogError, match=r"list\.xml: this is XML: save it as \.xlsx or CSV"):
+        scan(tmp_path / "list.xml")
+    with pytest.raises(
+        CatalogError, match=r"manifest\.xml: this is the manifest of a DDEX batch: give the batch's folder"
+    ):
+        scan(tmp_path / "manifest.xml")
+
+
+def test_message_that_the_manifest_names_and_nobody_sent_is_a_finding(tmp_path: Path) -> None:
+    """It is known again by its name, however the manifest spells its location."""
+    release(tmp_path / "B" / "1", "a.wav")
+    urls = ["sftp://host/drop/B/1/1.xml", "/B/1/1.xml", "1\\\\1.xml", "./2/2.xml"]
+    (tmp_path / "B" / "manifest.xml").write_bytes(batch_manifest("B", urls))
+
+    catalog = scan(tmp_path / "B")
+
+    assert told(catalog) == {"1/a.wav": "I1", "2/2.xml": "missing_audio"}
+    assert catalog.deliveries is not None
+    assert catalog.deliveries.missing == 1

@@ -1,0 +1,123 @@
+"""Lines of checksum lists as tools write them."""
+
+import hashlib
+
+import pytest
+
+from proofsweep.domain.items import ALGORITHMS
+from proofsweep.sources.checksums import ChecksumLine, algorithm_of_list, is_list_name, line_of
+
+MD5 = "9e107d9d372bb6826bd81d3542a419d6"
+SHA256 = "d7a8fbb307d7809469ca9abcb0082e4f8d5651e46d3cdb762d02d0bf37c9e592"
+
+
+@pytest.mark.parametrize(
+    ("line", "path"),
+    [
+        (f"{MD5}  a.wav", "a.wav"),
+        (f"{MD5} *a.wav", "a.wav"),
+        (f"{MD5.upper()} *disc 1/a.wav", "disc 1/a.wav"),
+        (f"{MD5}\ta.wav", "a.wav"),
+        (f"{MD5} a.wav", "a.wav"),
+        (f"{MD5}   begins with a space.wav", " begins with a space.wav"),
+        (f"{MD5}  *star.wav", "*star.wav"),
+        (rf"\{MD5}  a\\b\nc\rd.wav", "a\\b\nc\rd.wav"),
+        (rf"{MD5}  a\b.wav", r"a\b.wav"),
+        (f"{MD5}  (x) = y.wav", "(x) = y.wav"),
+        (f"MD5 (a.wav) = {MD5}", "a.wav"),
+        (f"MD5(a.wav)= {MD5}", "a.wav"),
+        (f"MD5 (a (live).wav) = {MD5}", "a (live).wav"),
+        (f"MD5 (a) = b.wav) = {MD5}", "a) = b.wav"),
+        (rf"\MD5 (a\nb.wav) = {MD5}", "a\nb.wav"),
+        ("MD5 (a.wav) = nhB9nTcrtoJr2B01QqQZ1g==", "a.wav"),
+        (MD5, ""),
+        (f"{MD5} ", ""),
+    ],
+)
+@pytest.mark.parametrize("usual", ["md5", None])
+def test_a_line_is_read_as_its_tool_wrote_it(line: str, path: str, usual: str | None) -> None:
+    """Of md5sum, shasum, BSD, OpenSSL, and tools that write a tab; a name may hold nearly anything."""
+    assert line_of(line, usual) == ChecksumLine("md5", MD5, path)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_length_says_the_algorithm_where_nothing_else_does(algorithm: str) -> None:
+    """Each has a length of its own."""
+    digest = hashlib.new(algorithm, b"").hexdigest()
+
+    assert line_of(f"{digest}  a.wav", None) == ChecksumLine(algorithm, digest, "a.wav")
+
+
+@pytest.mark.parametrize("name", ["SHA256", "SHA2-256", "sha-256", "SHA2"])
+def test_a_tagged_line_says_its_own_algorithm(name: str) -> None:
+    """Whatever the list's name says."""
+    assert line_of(f"{name} (a.wav) = {SHA256}", "md5") == ChecksumLine("sha256", SHA256, "a.wav")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"{SHA256}  a.wav",  # no MD5
+        f"{MD5[:-1]}  a.wav",
+        f"{MD5[:-1]}g  a.wav",
+        "a.wav 1234ABCD",
+        "d41d8cd9  a.wav",
+        f"BLAKE2b-128 (a.wav) = {MD5}",
+        f"SHA512/256 (a.wav) = {SHA256}",
+        f"MD5 () = {MD5}",
+        "MD5 (a.wav) = ",
+        f"MD5 (a.wav) = {MD5} {MD5}",
+        "<html>",
+        "%%%% HASHDEEP-1.0",
+        "",
+        "\\",
+        "MD5 (" + ") = " * 4_000 + "x y",
+        "0" * 8_448,
+    ],
+)
+def test_a_line_that_cannot_be_compared_is_none(line: str) -> None:
+    """It is a finding of its list, and never damage of a file; the longest line takes no time."""
+    assert line_of(line, "md5") is None
+
+
+def test_a_list_of_another_algorithm_is_compared_with_nothing() -> None:
+    """A digest of BLAKE2 has the length of one of SHA-512."""
+    digest = hashlib.sha512(b"").hexdigest()
+
+    assert algorithm_of_list("/x/B2SUMS") == ""
+    assert line_of(f"{digest}  a.wav", "") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "algorithm"),
+    [
+        ("MD5SUMS", "md5"),
+        ("md5sum.txt", "md5"),
+        ("SHA256SUMS", "sha256"),
+        ("SHA256SUMS.txt", "sha256"),
+        ("sha-512-sums", None),
+        ("sha512_sums", "sha512"),
+        ("checksums.md5", "md5"),
+        ("album.SHA1", "sha1"),
+        ("song.wav.sha256", "sha256"),
+        ("checksum.txt", None),
+        ("CHECKSUMS", None),
+        ("manifest-sha512.txt", "sha512"),
+    ],
+)
+def test_the_name_of_a_list_says_its_algorithm(name: str, algorithm: str | None) -> None:
+    """If it says one."""
+    assert is_list_name(name) or name == "sha-512-sums"
+    assert algorithm_of_list(f"/x/{name}") == algorithm
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("a.wav", "notes.txt", "manifest.txt", "bagit.txt", "tagmanifest-md5.txt", "song.ffp", "song.st5", "song.sfv"),
+        *("B2SUMS", "SHA3SUMS", "manifest-blake2b.txt", "SHA256SUMS.asc", "song.md5.wav"),
+    ],
+)
+def test_other_names_are_no_lists(name: str) -> None:
+    """They are looked into as any file of a folder is; digests of samples (`.ffp`, `.st5`) are not of the file."""
+    assert not is_list_name(name)

@@ -1,0 +1,268 @@
+"""Manifests are read in the formats and dialects that people have."""
+
+import bz2
+import csv
+import gzip
+import hashlib
+import io
+import json
+import lzma
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proofsweep.domain.errors import CatalogError
+from proofsweep.sources.readers import Encoding, ReadAs, encoding_of_manifest, manifest_words, records_of
+
+
+def written(folder: Path, name: str, content: bytes | str) -> str:
+    """Write a manifest and give its location."""
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return str(path)
+
+
+def cells_of(path: str) -> list[list[str]]:
+    """Read a manifest to its end, without the column names."""
+    return [list(cells) for _, _, cells in records_of(path)]
+
+
+def parquet(columns: dict[str, list[object]]) -> bytes:
+    """Write a table as Parquet."""
+    file = io.BytesIO()
+    pq.write_table(pa.table(columns), file)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "audio,id\na.wav,1\nb.wav,2\n",
+        "audio;id\na.wav;1\nb.wav;2\n",
+        "audio\tid\na.wav\t1\nb.wav\t2\n",
+        "audio,id\r\na.wav,1\r\nb.wav,2\r\n",
+        "audio,id\na.wav,1\nb.wav,2",
+        "\ufeffaudio,id\na.wav,1\nb.wav,2\n",
+        "\n\naudio,id\n\na.wav,1\n   \nb.wav,2\n\n",
+        '"audio";"id"\n"a.wav";"1"\n"b.wav";"2"\n',
+        'audio;"id"\na.wav;1\nb.wav;2\n',
+    ],
+)
+def test_every_dialect_of_csv_gives_the_same_records(tmp_path: Path, content: str) -> None:
+    """Delimiters, line ends, marks and blank lines differ from one spreadsheet to another."""
+    assert cells_of(written(tmp_path, "m.csv", content)) == [["a.wav", "1"], ["b.wav", "2"]]
+
+
+def test_a_comma_inside_a_quoted_column_name_does_not_decide_the_delimiter(tmp_path: Path) -> None:
+    """Only what stands between the names counts."""
+    path = written(tmp_path, "m.csv", 'audio;"label, year, place"\na.wav;x\n')
+
+    assert cells_of(path) == [["a.wav", "x"]]
+
+
+def test_quoted_cells_hold_anything(tmp_path: Path) -> None:
+    """Line breaks, quotes and delimiters are part of a name when they are quoted; spaces always are."""
+    path = written(tmp_path, "m.csv", 'audio,tag\n"a\nb, ""c"".wav", x \n')
+
+    assert cells_of(path) == [['a\nb, "c".wav', " x "]]
+
+
+def test_missing_cells_are_empty(tmp_path: Path) -> None:
+    """Spreadsheets leave out what is empty at a line's end."""
+    assert cells_of(written(tmp_path, "m.csv", "audio,sidecar,id\na.wav\n")) == [["a.wav", "", ""]]
+
+
+def test_names_that_are_not_utf8_keep_their_bytes(tmp_path: Path) -> None:
+    """A file name is bytes; the manifest's are the file's, where its other letters are UTF-8."""
+    path = written(tmp_path, "m.csv", b"audio\nk\xc3\xa4se.wav\ncaf\xe9.wav\n")
+
+    assert [os.fsencode(cell) for (cell,) in cells_of(path)] == [b"k\xc3\xa4se.wav", b"caf\xe9.wav"]
+
+
+@pytest.mark.parametrize("name", ["m.csv", "m.csv.gz", "m.jsonl"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252"])
+def test_text_is_read_as_it_is_encoded(tmp_path: Path, name: str, encoding: str) -> None:
+    """In lines of every kind, packed or not."""
+    text = '{"audio": "käse.wav"}\n' if name == "m.jsonl" else "audio\r\nkäse.wav\r\n"
+    content = text.encode(encoding)
+    path = written(tmp_path, name, gzip.compress(content, mtime=0) if name.endswith(".gz") else content)
+
+    assert cells_of(path) == [["käse.wav"]]
+    assert list(records_of(path, read_as=ReadAs(encoding_of_manifest(path)))) == list(records_of(path))
+
+
+def test_a_given_encoding_goes_before_what_the_bytes_seem_to_be(tmp_path: Path) -> None:
+    """A byte that it does not have stops the reading, in one line; a table that is no text has no encoding."""
+    path = written(tmp_path, "m.csv", "audio\nжюл.wav\n".encode("cp1251"))
+    table = written(tmp_path, "m.parquet", parquet({"audio": ["a.wav"]}))
+    given = Encoding("cp1251")
+
+    assert [cells for _, _, cells in records_of(path, read_as=ReadAs(encoding_of_manifest(path, given=given)))] == [
+        ["жюл.wav"]
+    ]
+    assert encoding_of_manifest(table, given=given) is None
+    with pytest.raises(CatalogError, match="can't decode byte"):
+        list(records_of(path, read_as=ReadAs(Encoding("ascii"))))
+
+
+def test_json_lines_hold_values_of_every_kind(tmp_path: Path) -> None:
+    """Text stays as it is, null is empty, all else is spelled as JSON."""
+    path = written(tmp_path, "m.jsonl", '{"audio": "ü.wav", "n": 7, "on": true, "x": null, "l": ["ü"]}\n\n')
+
+    assert cells_of(path) == [["ü.wav", "7", "true", "", '["ü"]']]
+
+
+def test_parquet_holds_values_of_every_kind(tmp_path: Path) -> None:
+    """Binary columns are file names as bytes; times and numbers are spelled out."""
+    when = pa.array([0], pa.timestamp("s", "UTC"))
+    path = written(tmp_path, "m.parquet", parquet({"audio": [b"caf\xe9.wav"], "n": [1.5], "x": [None], "t": when}))
+
+    assert cells_of(path) == [["caf\udce9.wav", "1.5", "", "1970-01-01T00:00:00+00:00"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("m.csv", b"audio\na.wav\n"),
+        ("m.tsv", b"audio\na.wav\n"),
+        ("m.jsonl", b'{"audio": "a.wav"}'),
+        ("m.ndjson", b'{"audio": "a.wav"}'),
+        ("m.parquet", parquet({"audio": ["a.wav"]})),
+    ],
+)
+@pytest.mark.parametrize("named_so", [True, False])
+def test_every_format_may_be_packed(tmp_path: Path, name: str, content: bytes, named_so: bool) -> None:
+    """Gzip is seen by its mark, whether or not the name says it; a name alone packs nothing."""
+    packed = written(tmp_path, f"{name}.gz" if named_so else name, gzip.compress(content))
+    plain = written(tmp_path, f"plain-{name}.gz", content)
+
+    assert cells_of(packed) == cells_of(plain) == [["a.wav"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("m.csv", b"audio,id\na.wav,1\nb.wav,2,3\n", "line 3 has 3 cells, the header 2"),
+        ("m.csv", b'audio\n"a.wav" and more\n', "line 2: "),
+        ("m.csv", b'audio\n"never closed\n', "line 2: "),
+        ("m.csv", b"audio\n" + b"x" * 200_000, "line 2: close the quote .* \\(field larger than field limit"),
+        ("m.jsonl", b'{"audio": "a.wav"}\n{"audio": \n', "line 2 is no JSON: "),
+        ("m.jsonl", b'["a.wav"]\n', "line 1 is no JSON object"),
+        ("m.jsonl", b"[" * 100_000, "cannot be read as a manifest"),
+        ("m.csv.gz", gzip.compress(b"audio\na.wav\n", mtime=0)[:-9], "cannot be read as a manifest"),
+        ("m.csv.gz", b"\x1f\x8bno gzip", "cannot be read as a manifest"),
+        (
+            "m.csv",
+            b"PK\x03\x04\x14\0\6\0" + bytes(90),
+            "a ZIP archive or an Excel workbook: .* let a workbook's name end in .xlsx",
+        ),
+        ("m.csv", lzma.compress(b"audio\na.wav\n"), "packed with xz: unpack it"),
+        ("m.csv.gz", gzip.compress(lzma.compress(b"audio\na.wav\n"), mtime=0), "packed with xz: unpack it"),
+        ("m.jsonl", bz2.compress(b"{}"), "packed with bzip2"),
+        ("m.csv", parquet({"audio": ["a.wav"]}), r"let its name end in \.parquet"),
+        ("m.xlsx", b"\xd0\xcf\x11\xe0 locked", "the old kind .xls., or one with a password: save it as .xlsx or CSV"),
+        ("m.xlsx", b"audio\na.wav\n", "no Excel workbook that can be read"),
+        ("m.parquet", b"no parquet", "cannot be read as a manifest"),
+        ("m.parquet", parquet({"audio": ["a.wav"]})[:-20], "cannot be read as a manifest"),
+    ],
+)
+def test_a_broken_manifest_is_told_in_one_line(tmp_path: Path, name: str, content: bytes, words: str) -> None:
+    """The message names the file, and the line where there are lines."""
+    path = written(tmp_path, name, content)
+
+    with pytest.raises(CatalogError, match=words) as broken:
+        cells_of(path)
+
+    assert broken.value.message.startswith(f"{path}: ")
+    assert "\n" not in broken.value.message
+
+
+def test_records_before_a_break_are_given(tmp_path: Path) -> None:
+    """A manifest is read as a stream: the fault shows when it is reached."""
+    records = records_of(written(tmp_path, "m.jsonl", '{"audio": "a.wav"}\nbroken'))
+
+    first = next(records)
+
+    assert first == (1, ("audio",), ["a.wav"])
+    with pytest.raises(CatalogError):
+        next(records)
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1), min_size=1))
+def test_what_a_writer_quotes_is_read_back(tmp_path_factory: pytest.TempPathFactory, names: list[str]) -> None:
+    """Any text that Python's own writers put into a CSV or JSON Lines file comes out again."""
+    folder = tmp_path_factory.mktemp("records", numbered=True)
+    table = io.StringIO()
+    csv.writer(table, quoting=csv.QUOTE_ALL).writerows([["audio", "n"], *([name, "1"] for name in names)])
+    lines = "\n".join(json.dumps({"audio": name, "n": 1}) for name in names)
+
+    expected = [[name, "1"] for name in names]
+    assert cells_of(written(folder, "m.csv", table.getvalue())) == expected
+    assert cells_of(written(folder, "m.jsonl", lines)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "lines"),
+    [
+        ("m.csv", b'audio,id\n\na.wav,1\n"b\n.wav",2\nc.wav,3\n', [3, 4, 6]),
+        ("m.jsonl", b'\n{"audio": "a.wav"}\n\n{}\n', [2, 4]),
+        ("m.parquet", parquet({"audio": ["a.wav", "b.wav"]}), [1, 2]),
+    ],
+)
+def test_each_record_knows_its_line(tmp_path: Path, name: str, content: bytes, lines: list[int]) -> None:
+    """A person finds it in the file."""
+    path = written(tmp_path, name, content)
+
+    assert [line for line, _, _ in records_of(path)] == lines
+    assert manifest_words("/d/caf\udce9\n.csv").isprintable()
+    assert manifest_words(path) == ("m.parquet, row" if name == "m.parquet" else f"{name}, line")
+
+
+@pytest.mark.parametrize("name", ["m.csv", "m.csv.gz", "m.jsonl", "m.parquet"])
+def test_a_digest_is_of_the_file_that_was_read(tmp_path: Path, name: str) -> None:
+    """Somebody puts another file in its place meanwhile: the records and the digest are those of the first one."""
+    contents = {
+        "m.csv": b"audio\na.wav\n",
+        "m.jsonl": b'{"audio": "a.wav"}',
+        "m.parquet": parquet({"audio": ["a.wav"]}),
+    }
+    content = contents[name.removesuffix(".gz")]
+    content = gzip.compress(content) if name.endswith(".gz") else content
+    path, digest = written(tmp_path, name, content), hashlib.sha256()
+    records = records_of(path, note=digest.update)
+    first = next(records)
+    written(tmp_path, "other", content + b"x")
+
+    (tmp_path / "other").rename(path)
+
+    assert [list(cells) for _, _, cells in [first, *records]] == [["a.wav"]]
+    assert digest.hexdigest() == hashlib.sha256(content).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "more"),
+    [
+        ("m.csv", b"audio\na.wav\nb.wav\n", b"c.wav\n"),
+        ("m.csv", b"audio\na.wav\nb.wav\n", b'"torn'),
+        ("m.jsonl", b"{}\n{}\n", b'{"audi'),
+        ("m.parquet", parquet({"audio": ["a.wav", "b.wav"]}), b"more"),
+    ],
+)
+def test_a_manifest_that_changes_while_it_is_read_is_refused(
+    tmp_path: Path, name: str, content: bytes, more: bytes
+) -> None:
+    """A half-written list is no catalog, also if its last line is torn."""
+    path = written(tmp_path, name, content)
+    records = records_of(path)
+    next(records)
+
+    with Path(path).open("ab") as file:
+        file.write(more)
+
+    with pytest.raises(CatalogError, match="It changed while it was read: let its delivery finish"):
+        list(records)

@@ -1,0 +1,365 @@
+"""A manifest's columns become rows."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+from xlsxwriter import Workbook
+
+from proofsweep.domain.errors import CatalogError
+from proofsweep.domain.items import ManifestRow, Mode
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.domain.tags import Reading
+from proofsweep.sources.files import Files
+from proofsweep.sources.manifest import Manifests, RepeatedIds
+from proofsweep.sources.open_catalog import open_catalog
+from proofsweep.sources.preflight import SizeLimits, work_item_of
+
+
+def manifest(folder: Path, *contents: str, name: str = "m.csv") -> Manifests:
+    """Write manifests into a folder and take them as one catalog."""
+    paths = [folder / f"{number}-{name}" for number in range(len(contents))]
+    for path, content in zip(paths, contents, strict=True):
+        path.write_text(content)
+    return Manifests(str(paths[0]), str(folder), [str(path) for path in paths], Files())
+
+
+def rows_of(folder: Path, content: str, name: str = "m.csv") -> list[ManifestRow]:
+    """Read one manifest to its end."""
+    return list(manifest(folder, content, name=name).rows())
+
+
+def test_a_row_has_its_files_facts_and_its_tags(tmp_path: Path) -> None:
+    """Audio, sidecar and id are ours; every further column that is not empty is a tag."""
+    (tmp_path / "a.wav").write_bytes(b"abc")
+    (tmp_path / "a.sidecar").write_bytes(b"p")
+
+    (row,) = rows_of(tmp_path, " Audio ,SIDECAR,Id,ISRC,note\na.wav,a.sidecar,x-1,GB123,\n")
+
+    assert (row.number, row.item_id, dict(row.tags)) == (0, "x-1", {"ISRC": "GB123"})
+    assert (row.audio, row.named_audio) == (str(tmp_path / "a.wav"), "a.wav")
+    assert (row.sidecar, row.named_sidecar) == (str(tmp_path / "a.sidecar"), "a.sidecar")
+    assert row.audio_facts is not None
+    assert row.sidecar_facts is not None
+    assert (row.audio_facts.size_bytes, row.sidecar_facts.size_bytes) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        ("proof_id,id,sha256\n p-1 ,x,aa\n", "m.csv"),
+        ("audio,id,sha256\nproof:p-1,x,aa\n", "m.csv"),
+        ('{"PROOF_ID": "p-1", "id": "x", "sha256": "aa"}\n', "m.jsonl"),
+    ],
+)
+def test_a_row_may_name_a_proof_in_place_of_a_file(tmp_path: Path, content: str, name: str) -> None:
+    """Nothing is looked for on this machine; it lies in no folder, so it has no path within one."""
+    (row,) = rows_of(tmp_path, content, name)
+
+    item = work_item_of(row, "m", SizeLimits())
+    assert (row.audio, row.item_id, dict(row.tags)) == ("proof:p-1", "x", {"sha256": "aa"})
+    assert (item.ineligible, item.mode, item.relative_path) == (None, Mode.ONE_FILE, None)
+
+
+def test_a_column_of_audio_goes_before_one_of_proofs(tmp_path: Path) -> None:
+    """A report has both, and is verified by its files."""
+    (row,) = rows_of(tmp_path, "audio,proof_id\na.wav,p-1\n")
+
+    assert (row.audio, dict(row.tags)) == (str(tmp_path / "a.wav"), {"proof_id": "p-1"})
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["audio\nproof:\n", "proof_id\n..\n", 'audio\n"proof: "\n', "proof_id,sidecar\np-1,a.sidecar\n"],
+)
+def test_what_is_no_proof_is_ineligible(tmp_path: Path, content: str) -> None:
+    """An ID of dots would call another endpoint; a sidecar has no place beside the asset."""
+    (row,) = rows_of(tmp_path, content)
+
+    assert isinstance(row.refused, Ineligible)
+
+
+@pytest.mark.parametrize("cell", ["", "   ", '""'])
+def test_an_empty_audio_cell_is_still_a_row(tmp_path: Path, cell: str) -> None:
+    """Rows in are rows out: a row that names nothing is kept."""
+    (row,) = rows_of(tmp_path, f"audio,id\n{cell},x\n")
+
+    assert (row.audio, row.item_id) == (None, "x")
+
+
+def test_a_json_line_without_audio_is_still_a_row(tmp_path: Path) -> None:
+    """Lines may have keys of their own; null and absent are the same."""
+    lines = '{"audio": "a.wav", "isrc": "1"}\n{"upc": "2"}\n{"audio": null}\n'
+
+    rows = rows_of(tmp_path, lines, name="m.jsonl")
+
+    assert [(row.named_audio, dict(row.tags)) for row in rows] == [
+        ("a.wav", {"isrc": "1"}),
+        ("", {"upc": "2"}),
+        ("", {}),
+    ]
+
+
+@pytest.mark.parametrize("cell", ["gone.wav", "0-m.csv/a.wav", "x" * 300, r"\ud800.wav", r"n\u0000l.wav"])
+def test_a_location_where_nothing_can_be_is_simply_missing(tmp_path: Path, cell: str) -> None:
+    """An impossible name is like any other missing file."""
+    (row,) = rows_of(tmp_path, f'{{"audio": "{cell}"}}', name="m.jsonl")
+
+    assert row.audio is not None
+    assert (row.audio_facts, row.refused) == (None, None)
+
+
+def test_what_is_no_file_says_so(tmp_path: Path) -> None:
+    """A folder in the audio column is there, and is no audio."""
+    (tmp_path / "folder").mkdir()
+
+    (row,) = rows_of(tmp_path, "audio\nfolder\n")
+
+    assert row.refused == Ineligible(Reason.UNREADABLE_FILE, "0-m.csv, line 2, audio: This is no regular file.")
+
+
+def test_several_manifests_are_one_catalog(tmp_path: Path) -> None:
+    """Numbers run through, an empty one among them does no harm, and each has columns of its own."""
+    catalog = manifest(tmp_path, "audio\na.wav\n", "audio\n", "id,path\nx,b.wav\n")
+
+    rows = [(row.number, row.named_audio, row.item_id) for row in catalog.rows()]
+
+    assert rows == [(0, "a.wav", None), (1, "b.wav", "x")]
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", "audio,id\n"])
+def test_a_manifest_without_rows_is_no_catalog(tmp_path: Path, content: str) -> None:
+    """There is nothing to verify, and that is not a success."""
+    with pytest.raises(CatalogError, match="there is no row in it"):
+        rows_of(tmp_path, content)
+
+
+def test_the_digest_is_that_of_the_manifests_bytes(tmp_path: Path) -> None:
+    """Anybody can compute it with sha256sum."""
+    catalog = manifest(tmp_path, "audio\na.wav\n", "audio\nb.wav\n")
+
+    assert catalog.digest() == hashlib.sha256(b"audio\na.wav\naudio\nb.wav\n").hexdigest()
+
+
+def test_a_manifest_is_read_as_often_as_wanted(tmp_path: Path) -> None:
+    """Each pass begins at the first row, also when the one before was left early."""
+    catalog = manifest(tmp_path, "audio\na.wav\nb.wav\n")
+    next(catalog.rows())
+
+    assert list(catalog.rows()) == list(catalog.rows())
+
+
+@pytest.mark.parametrize(
+    ("cell", "shown", "words"),
+    [
+        ("https://host/a.wav?token=hunter2", "https://host/a.wav", "https URLs are not read"),
+        ("s3:///a.wav", "s3:///a.wav", "names no bucket"),
+        ("s3://me:hunter2@bucket/a.wav", "s3://bucket/a.wav", "holds a user name or password"),
+        ("az://c/a.wav?sv=2&sig=hunter2", "az://c/a.wav", "the URL holds a signature"),
+        ("file://host/a.wav", "file://host/a.wav", "names another machine"),
+    ],
+)
+def test_a_location_that_cannot_be_read_is_the_fault_of_its_row(
+    tmp_path: Path, cell: str, shown: str, words: str
+) -> None:
+    """The other rows go on; the row says where it stands, and shows no secret."""
+    (tmp_path / "a.wav").touch()
+
+    good, audio, sidecar = rows_of(tmp_path, f"audio,sidecar\na.wav,\n{cell},\na.wav,{cell}\n")
+
+    assert good.refused is None
+    assert audio.refused is not None
+    assert sidecar.refused is not None
+    assert (audio.refused.reason, sidecar.refused.reason) == (Reason.MISSING_AUDIO, Reason.MISSING_SIDECAR)
+    assert audio.refused.detail.startswith("0-m.csv, line 3: ")
+    assert sidecar.refused.detail.startswith("0-m.csv, line 4: ")
+    assert words in audio.refused.detail
+    assert (audio.audio, audio.named_audio, sidecar.sidecar) == (shown, shown, shown)
+    assert "hunter2" not in repr((audio, sidecar))
+
+
+def test_the_digest_is_that_of_the_last_pass(tmp_path: Path) -> None:
+    """A plan remembers the list that it was made of, not what lies there when it is written."""
+    content = "audio\na.wav\n"
+    catalog = manifest(tmp_path, content)
+    list(catalog.rows())
+
+    (tmp_path / "0-m.csv").write_text("audio\nb.wav\n")
+
+    assert catalog.digest() == hashlib.sha256(content.encode()).hexdigest()
+
+
+def test_a_cell_that_names_nothing_is_explained(tmp_path: Path) -> None:
+    """A file that exists under such a name is fine."""
+    (tmp_path / "b.wav ").touch()
+    (tmp_path / "list.csv").write_text("audio\nC:\\a.wav\na.wav \nb.wav \nc.wav\n")
+
+    rows = list(open_catalog(str(tmp_path / "list.csv"), sidecar_names=()).rows())
+
+    details = [row.refused.detail if row.refused else None for row in rows]
+    assert details[0] is not None
+    assert "list.csv, line 2: There is no audio at this location (this looks like a Windows path" in details[0]
+    assert details[1] is not None
+    assert "begins or ends with a space" in details[1]
+    assert details[2:] == [None, None]
+
+
+def test_two_rows_of_one_id_and_different_audio_are_refused(tmp_path: Path) -> None:
+    """Both are named, with what to do; the rows before are given, but whoever plans writes nothing before the end."""
+    read = manifest(tmp_path, "audio,ID\na.wav,R1\n", "audio,ID\nb.wav,R2\na.wav,R1\nc.wav,R1\n").rows()
+
+    with pytest.raises(CatalogError) as refused:
+        list(read)
+
+    assert "0-m.csv, line 2, and 1-m.csv, line 4, have the same id 'R1' and different audio" in refused.value.message
+    assert "give --id-column none, or --id-column NAME" in refused.value.message
+
+
+@pytest.mark.parametrize("rows", ["a.wav,R1\n./a.wav,R1\n", "a.wav,\nb.wav,\n", "a.wav,R1\nb.wav,r1\n"])
+def test_one_id_may_name_one_file_twice(tmp_path: Path, rows: str) -> None:
+    """However it is spelled; rows without an id are told apart by their files."""
+    assert len(rows_of(tmp_path, f"audio,ID\n{rows}")) == 2
+
+
+def test_rows_without_audio_are_one_item_each(tmp_path: Path) -> None:
+    """They are told apart by their number, and shown by their line."""
+    rows = rows_of(tmp_path, "audio,title\n,x\na.wav,y\n,z\n")
+
+    first, _, last = (work_item_of(row, "m", SizeLimits()) for row in rows)
+    assert first.item_id != last.item_id
+    assert (first.relative_path, last.relative_path) == ("0-m.csv, line 2", "0-m.csv, line 4")
+    assert last.ineligible == Ineligible(
+        Reason.MISSING_AUDIO, "0-m.csv, line 4: the manifest names no audio in this row."
+    )
+
+
+def test_rows_without_audio_that_share_an_id_are_refused(tmp_path: Path) -> None:
+    """They may be any two files."""
+    with pytest.raises(CatalogError, match=r"line 2, and 0-m\.csv, line 3, have the same id 'R1'"):
+        rows_of(tmp_path, "audio,id\n,R1\n,R1\n")
+
+
+def test_a_column_that_was_named_must_be_there(tmp_path: Path) -> None:
+    """JSON lines may leave out what is not the audio."""
+    (tmp_path / "m.csv").write_text("Datei,x\na.wav,1\n")
+    (tmp_path / "m.jsonl").write_text('{"Datei": "a.wav"}\n{"Datei": "b.wav", "Nr": "2"}\n')
+    reading = Reading(columns={"audio": "Datei", "id": "Nr"})
+
+    with pytest.raises(CatalogError, match=r"no column is named Nr; the columns are: Datei, x; if"):
+        open_catalog(str(tmp_path / "m.csv"), sidecar_names=(), reading=reading)
+    rows = open_catalog(str(tmp_path / "m.jsonl"), sidecar_names=(), reading=reading).rows()
+
+    assert [row.item_id for row in rows] == [None, "2"]
+
+
+def test_windows_paths_lead_to_the_folder_that_they_stand_for(tmp_path: Path) -> None:
+    """That folder is the root, so names and ids are as seen from it; sidecars are mapped too."""
+    music, lists = tmp_path / "musik", tmp_path / "lists"
+    for folder in (music / "Alba", lists):
+        folder.mkdir(parents=True)
+    (music / "Alba" / "a.wav").write_bytes(b"abc")
+    (music / "Alba" / "a.sidecar").write_bytes(b"p")
+    (lists / "m.csv").write_text("audio,sidecar\nD:\\Musik\\Alba\\a.wav,d:/musik/Alba/a.sidecar\n")
+    reading = Reading(path_maps=(("D:\\Musik", str(music)),))
+
+    catalog = open_catalog(str(lists / "m.csv"), sidecar_names=(), reading=reading)
+
+    (row,) = catalog.rows()
+    assert (row.named_audio, row.named_sidecar, row.refused) == ("Alba/a.wav", "Alba/a.sidecar", None)
+    assert catalog.root == str(music)
+
+
+def test_a_map_within_the_manifests_folder_leaves_the_root(tmp_path: Path) -> None:
+    """Else its relative rows would lead outside."""
+    (tmp_path / "audio").mkdir()
+    (tmp_path / "m.csv").write_text("audio\nD:\\a.wav\nb.wav\n")
+    reading = Reading(path_maps=(("D:", str(tmp_path / "audio")),))
+
+    catalog = open_catalog(str(tmp_path / "m.csv"), sidecar_names=(), reading=reading)
+
+    assert [row.named_audio for row in catalog.rows()] == ["audio/a.wav", "b.wav"]
+
+
+def test_a_relative_path_may_have_backslashes(tmp_path: Path) -> None:
+    """If the file is there with slashes, and no file has the backslash in its name."""
+    (tmp_path / "x").mkdir()
+    for name in ("x/a.wav", "x/b.wav", "x\\b.wav"):
+        (tmp_path / name).write_bytes(b"abc")
+
+    rows = rows_of(tmp_path, "audio\nx\\a.wav\nx\\b.wav\n")
+
+    assert [row.named_audio for row in rows] == ["x/a.wav", "x\\b.wav"]
+
+
+def test_how_manifests_are_encoded_is_told(tmp_path: Path) -> None:
+    """Each encoding that occurs; a given one goes before what the bytes seem to be."""
+    (tmp_path / "1.csv").write_bytes("audio,Künstler\nä.wav,ö\n".encode("cp1252"))
+    (tmp_path / "2.csv").write_bytes("audio,Künstler\nä.wav,ö\n".encode("utf-16"))
+
+    told, given = (
+        open_catalog(str(tmp_path / pattern), sidecar_names=(), reading=reading)
+        for pattern, reading in (("*.csv", Reading()), ("1.csv", Reading(encoding="cp1250")))
+    )
+
+    assert told.encodings == ["Windows-1252", "UTF-16"]
+    assert [dict(row.tags) for row in told.rows()] == [{"Künstler": "ö"}] * 2
+    assert given.encodings == ["cp1250"]
+    assert given.tag_names() == ["Künstler"]
+
+
+def test_a_workbook_is_a_manifest(tmp_path: Path) -> None:
+    """Its rows are known by their numbers, its digest by its bytes; no encoding is told."""
+    for name in ("a.wav", "b.wav"):
+        (tmp_path / name).write_bytes(b"abc")
+    with Workbook(tmp_path / "m.xlsx") as book:
+        first, second = book.add_worksheet("Eins"), book.add_worksheet("Zwei")
+        first.write_row(0, 0, ["Audio", "ID", "release"])
+        first.write_row(1, 0, ["a.wav", 1234])
+        first.write_row(3, 0, ["", 1235])
+        second.write_row(0, 0, ["audio"])
+        second.write_row(1, 0, ["b.wav"])
+
+    catalog = open_catalog(str(tmp_path / "m.xlsx"), sidecar_names=())
+    other = open_catalog(str(tmp_path / "m.xlsx"), sidecar_names=(), reading=Reading(sheet="Zwei"))
+
+    assert [(row.item_id, row.where) for row in catalog.rows()] == [
+        ("1234", "m.xlsx, row 2"),
+        ("1235", "m.xlsx, row 4"),
+    ]
+    assert [row.named_audio for row in other.rows()] == ["b.wav"]
+    assert catalog.digest() == hashlib.sha256((tmp_path / "m.xlsx").read_bytes()).hexdigest()
+    assert (catalog.encodings, catalog.tag_names()) == ([], ["release"])
+
+
+def test_the_supplier_of_a_manifest_without_such_a_column_is_a_folder(tmp_path: Path) -> None:
+    """By the location of its audio."""
+    (tmp_path / "m.csv").write_text("audio,isrc\nAlba/a.wav,X\nb.wav,Y\n")
+
+    catalog = open_catalog(str(tmp_path / "m.csv"), sidecar_names=(), reading=Reading(supplier_from=1))
+
+    assert [dict(row.tags) for row in catalog.rows()] == [{"isrc": "X", "supplier": "Alba"}, {"isrc": "Y"}]
+    assert catalog.tag_names() == ["isrc", "supplier"]
+
+
+def test_the_column_that_looks_like_the_audio_is_named(tmp_path: Path) -> None:
+    """As it can be given to the next command."""
+    (tmp_path / "m.csv").write_text("Titel,Pfad der Datei\nx,D:\\a.WAV\n")
+
+    with pytest.raises(CatalogError, match=r"give --column audio='Pfad der Datei'\); if"):
+        open_catalog(str(tmp_path / "m.csv"), sidecar_names=())
+
+
+def test_the_first_rows_are_suspected_first() -> None:
+    """A catalog may repeat each of a million ids; only a few are looked at again."""
+    ids = RepeatedIds()
+    for item_id, audio in [("z", "1"), ("y", "1"), ("y", "2"), ("z", "2")]:
+        ids.add(item_id, audio)
+
+    assert (ids.hashes(1), ids.hashes()) == ({hash("y")}, {hash("y"), hash("z")})
+
+
+def test_two_ids_that_share_a_hash_are_no_finding(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The text decides: a right catalog is never refused by chance."""
+    monkeypatch.setattr(RepeatedIds, "hashes", lambda *_: frozenset({hash("a"), hash("b")}))
+
+    assert len(rows_of(tmp_path, "audio,id\n1.wav,a\n2.wav,b\n")) == 2

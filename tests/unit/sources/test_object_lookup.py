@@ -1,0 +1,203 @@
+"""Objects that a manifest names are looked up in few listings."""
+
+from collections.abc import Iterator
+
+import obstore
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from obstore.store import MemoryStore
+
+from proofsweep.domain.errors import SourceError
+from proofsweep.domain.items import FileFacts, Unlisted
+from proofsweep.domain.reasons import Reason
+from proofsweep.sources import lookup
+from proofsweep.sources.bucket import BucketFiles
+from proofsweep.sources.lookup import ObjectLookup, prefixes_of
+
+
+class CountedFiles(BucketFiles):
+    """A bucket that counts what is asked of it, and may refuse to be listed or read."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        super().__init__(lambda _root: store)
+        self.listings = list[str]()
+        self.looks = 0
+        self.listed_keys = 0
+        self.refused = frozenset[str]()
+
+    def facts(self, location: str) -> FileFacts | None:
+        """Count a look at one object."""
+        self.looks += 1
+        if "facts" in self.refused:
+            raise SourceError("No.", reason=Reason.SOURCE_FORBIDDEN)
+        return super().facts(location)
+
+    def listed(
+        self, location: str, after: str | None = None, *, bad: set[str] | None = None
+    ) -> Iterator[tuple[str, FileFacts]]:
+        """Count a listing, and the keys that were taken from it."""
+        self.listings.append(location)
+        if "listed" in self.refused:
+            raise SourceError("No.", reason=Reason.SOURCE_FORBIDDEN)
+        for each in super().listed(location, after, bad=bad):
+            self.listed_keys += 1
+            yield each
+
+
+@pytest.fixture
+def files() -> CountedFiles:
+    """A bucket with 2,000 objects in twenty folders."""
+    store = MemoryStore()
+    for number in range(2_000):
+        obstore.put(store, f"drop/{number % 20:02}/{number:04} %.wav", b"x" * (number + 1))
+    return CountedFiles(store)
+
+
+def test_sizes_of_many_objects_cost_no_look_at_any(files: CountedFiles) -> None:
+    """One listing for each folder that holds a row, whatever the order of the rows."""
+    wanted = ObjectLookup((f"s3://b/drop/{number % 20:02}/{number:04} %.wav" for number in range(1999, 0, -7)), files)
+
+    assert wanted.facts("s3://b/drop/19/1999 %.wav") == files.facts("s3://b/drop/19/1999 %.wav")
+    assert wanted.facts("s3://b/drop/12/1992 %.wav") == files.facts("s3://b/drop/12/1992 %.wav")
+    assert (len(files.listings), files.looks) == (20, 2)
+
+
+def test_what_a_listing_does_not_hold_is_missing(files: CountedFiles) -> None:
+    """It is known without asking."""
+    wanted = ObjectLookup(["s3://b/drop/00/0000 %.wav", "s3://b/drop/00/zz.wav", "s3://b/nowhere/a.wav"], files)
+
+    assert isinstance(wanted.facts("s3://b/drop/00/0000 %.wav"), FileFacts)
+    assert wanted.facts("s3://b/drop/00/zz.wav") is None
+    assert wanted.facts("s3://b/nowhere/a.wav") is None
+    assert wanted.facts("s3://b/caf\udce9.wav") is None
+    assert files.looks == 0
+
+
+def test_a_listing_goes_from_the_first_row_to_the_last(files: CountedFiles) -> None:
+    """What lies before and behind them is not gone through."""
+    ObjectLookup(["s3://b/drop/00/1000 %.wav", "s3://b/drop/00/1040 %.wav"], files)
+
+    assert files.listed_keys <= 5
+
+
+def test_rows_in_very_many_folders_are_looked_up_above_them(
+    files: CountedFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The number of listings is bounded."""
+    monkeypatch.setattr(lookup, "MOST_LISTINGS", 5)
+
+    wanted = ObjectLookup((f"s3://b/drop/{number % 20:02}/{number:04} %.wav" for number in range(20)), files)
+
+    assert files.listings == ["s3://b/drop"]
+    assert isinstance(wanted.facts("s3://b/drop/19/0019 %.wav"), FileFacts)
+
+
+def test_rows_scattered_over_a_vast_bucket_are_left_to_their_turn(
+    files: CountedFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A listing that passes far more keys than there are rows is broken off; what it has not met is not missing."""
+    monkeypatch.setattr(lookup, "MOST_LISTINGS", 1)
+    monkeypatch.setattr(lookup, "_SPARE_KEYS", 0)
+
+    wanted = ObjectLookup(["s3://b/drop/00/0000 %.wav", "s3://b/drop/19/1999 %.wav"], files)
+
+    assert isinstance(wanted.facts("s3://b/drop/00/0000 %.wav"), FileFacts)
+    assert wanted.facts("s3://b/drop/19/1999 %.wav") is Unlisted.UNLISTED
+
+
+def test_who_may_read_need_not_be_allowed_to_list(files: CountedFiles) -> None:
+    """Then sizes are seen when the items run; one look tells that reading is allowed."""
+    files.refused = frozenset({"listed"})
+
+    wanted = ObjectLookup(["s3://b/drop/00/0000 %.wav"], files)
+
+    assert wanted.facts("s3://b/drop/00/0000 %.wav") is Unlisted.UNLISTED
+    assert files.looks == 1
+
+
+def test_a_bucket_that_can_neither_be_listed_nor_read_is_an_error(files: CountedFiles) -> None:
+    """It is said before anything is written."""
+    files.refused = frozenset({"listed", "facts"})
+
+    with pytest.raises(SourceError):
+        ObjectLookup(["s3://b/drop/00/0000 %.wav"], files)
+
+
+def test_a_bucket_that_is_not_there_is_the_fault_of_its_rows() -> None:
+    """The rows of other buckets go on."""
+
+    class OneBucket(CountedFiles):
+        """Of two buckets, one is not there."""
+
+        def listed(
+            self, location: str, after: str | None = None, *, bad: set[str] | None = None
+        ) -> Iterator[tuple[str, FileFacts]]:
+            """Fail as S3 does."""
+            if location.startswith("s3://gone"):
+                cause = FileNotFoundError("status code: 404 <Code>NoSuchBucket</Code>")
+                raise SourceError("There is no such bucket.", reason=Reason.SOURCE_UNAVAILABLE) from cause
+            return super().listed(location, after, bad=bad)
+
+    store = MemoryStore()
+    obstore.put(store, "a.wav", b"abc")
+
+    wanted = ObjectLookup(["s3://b/a.wav", "s3://gone/a.wav"], OneBucket(store))
+
+    assert isinstance(wanted.facts("s3://b/a.wav"), FileFacts)
+    with pytest.raises(SourceError, match="There is no bucket s3://gone") as missing:
+        wanted.facts("s3://gone/a.wav")
+    assert missing.value.reason == Reason.MISSING_AUDIO
+
+
+@pytest.mark.parametrize("key", ["drop//a.wav", "/a.wav", "drop/../a.wav", "drop/./a.wav", "line\nbreak.wav"])
+def test_a_key_that_cannot_be_requested_is_the_fault_of_its_row(files: CountedFiles, key: str) -> None:
+    """It is known before the run."""
+    wanted = ObjectLookup(["s3://b/drop/00/0000 %.wav", f"s3://b/{key}"], files)
+
+    assert isinstance(wanted.facts("s3://b/drop/00/0000 %.wav"), FileFacts)
+    with pytest.raises(SourceError) as refused:
+        wanted.facts(f"s3://b/{key}")
+    assert refused.value.reason == Reason.UNREADABLE_FILE
+
+
+def test_when_an_object_was_modified_is_as_the_listing_says() -> None:
+    """Also from the table on disk."""
+    store = MemoryStore()
+    obstore.put(store, "a.wav", b"RIFF")
+    files = BucketFiles(lambda _root: store)
+    (_, listed), *_ = files.listed("s3://bucket/")
+
+    found = ObjectLookup(["s3://bucket/a.wav"], files).facts("s3://bucket/a.wav")
+
+    assert isinstance(found, FileFacts)
+    assert listed.modified is not None
+    assert found.modified == listed.modified
+
+
+@pytest.mark.parametrize(
+    ("folders", "expected"),
+    [
+        ([], []),
+        (["a"], ["a"]),
+        (["a", "a/b", "a/b/c", "a-b"], ["a", "a-b"]),
+        (["a/b", "a/c", "d"], ["a/b", "a/c", "d"]),
+        (["", "a/b"], [""]),
+        (["a/1", "a/2", "a/3", "a/4"], ["a"]),
+        (["a/1/x", "a/1/y", "a/2/x", "b/1/x"], ["a/1", "a/2", "b/1"]),
+        (["a", "b", "c", "d"], [""]),
+    ],
+)
+def test_folders_are_listed_by_themselves_until_there_are_too_many(folders: list[str], expected: list[str]) -> None:
+    """Then those above them are, and at last the bucket; never one within another."""
+    assert prefixes_of(folders, 3) == expected
+
+
+@given(st.lists(st.lists(st.sampled_from("ab-"), max_size=4).map("/".join), max_size=30))
+def test_every_folder_lies_in_exactly_one_prefix(folders: list[str]) -> None:
+    """Whatever the order in which they come."""
+    prefixes = prefixes_of(folders, 4)
+
+    assert len(prefixes) <= 4
+    for folder in folders:
+        assert sum(not prefix or f"{folder}/".startswith(f"{prefix}/") for prefix in prefixes) == 1

@@ -1,0 +1,200 @@
+"""One location, whatever it names, becomes a catalog or a clear refusal."""
+
+import glob
+import os
+from hashlib import sha256
+from pathlib import Path
+
+import obstore
+import pytest
+from obstore.store import MemoryStore
+
+from proofsweep.domain.errors import CatalogError
+from proofsweep.sources.bucket import BucketFiles
+from proofsweep.sources.catalog import Catalog
+from proofsweep.sources.open_catalog import matches_of, open_catalog
+from proofsweep.sources.readers import is_list
+
+WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
+
+
+def opened(location: Path | str) -> Catalog:
+    """Open a catalog with the usual names for sidecars."""
+    return open_catalog(str(location), sidecar_names=["{name}.sidecar", "{stem}.sidecar"])
+
+
+@pytest.fixture
+def drop(tmp_path: Path) -> Path:
+    """A folder that holds two manifests, and audio for both."""
+    folder = tmp_path / "drop 1"
+    folder.mkdir()
+    for name in ("a", "b"):
+        (folder / f"{name}.csv").write_text(f"audio\n{name}.wav\n")
+        (folder / f"{name}.wav").write_bytes(WAVE)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("base", "kind_and_name", "rows"),
+    [
+        ("a.csv", ("manifest", "drop 1"), ["a.wav"]),
+        ("*.csv", ("manifest", "drop 1"), ["a.wav", "b.wav"]),
+        (".", ("folder", "drop 1"), ["a.wav", "b.wav"]),
+        ("./", ("folder", "drop 1"), ["a.wav", "b.wav"]),
+    ],
+)
+def test_a_location_names_a_manifest_a_glob_or_a_folder(
+    drop: Path, monkeypatch: pytest.MonkeyPatch, base: str, kind_and_name: tuple[str, str], rows: list[str]
+) -> None:
+    """Relative to the working folder, as a URL or as an absolute path: it is the same catalog."""
+    monkeypatch.chdir(drop)
+
+    for location in (base, f"{drop}/{base}", f"file://{str(drop).replace(' ', '%20')}/{base}"):
+        catalog = opened(location)
+
+        assert (catalog.kind, catalog.name) == kind_and_name
+        assert [row.named_audio for row in catalog.rows()] == rows
+        assert catalog.location.startswith(str(drop))
+
+
+def test_names_in_a_glob_are_as_seen_from_its_folder(drop: Path) -> None:
+    """Manifests of several folders do not mistake each other's audio."""
+    catalog = opened(drop.parent / "drop*" / "*.csv")
+
+    assert [row.named_audio for row in catalog.rows()] == ["drop 1/a.wav", "drop 1/b.wav"]
+
+
+def test_a_path_that_exists_is_no_glob(drop: Path) -> None:
+    """A file may well be called so."""
+    (drop / "[ab].csv").write_text("audio\nc.wav\n")
+
+    assert [row.named_audio for row in opened(drop / "[ab].csv").rows()] == ["c.wav"]
+
+
+def test_brackets_in_a_folders_name_are_no_pattern(drop: Path) -> None:
+    """What exists as written is meant as written; the glob is what comes behind it."""
+    folder = drop.rename(drop.parent / "drop [2026]")
+
+    assert [row.named_audio for row in opened(folder / "*.csv").rows()] == ["a.wav", "b.wav"]
+
+
+@pytest.mark.parametrize(
+    ("base", "words"),
+    [
+        ("gone.csv", "there is no such file or folder"),
+        ("gone/*.csv", "no manifest matches"),
+        ("*", "this is one audio file"),
+        ("fold*", "no regular file"),
+        ("a.wav", "verify it with: proofsweep check"),
+        ("audio without extension", "verify it with: proofsweep check"),
+        ("notes.txt", "no manifest; these end in"),
+        ("list.zip", "this is a ZIP archive or an Excel workbook: unpack it"),
+        ("list.ods", "this is a table of LibreOffice: save it as"),
+        ("fifo.csv", "no regular file"),
+        ("dangling.csv", "the link leads to nothing"),
+        ("broken.jsonl", "line 1 is no JSON"),
+        ("columns.csv", "the columns are: file"),
+        ("n\0l.csv", "there is no such file or folder"),
+    ],
+)
+def test_what_is_no_catalog_is_refused_with_a_way_out(drop: Path, base: str, words: str) -> None:
+    """One line that names the base and says what is the matter; nothing is opened that would block."""
+    (drop / "folder").mkdir()
+    (drop / "audio without extension").write_bytes(WAVE)
+    (drop / "notes.txt").write_text("hello")
+    for name in ("list.zip", "list.ods"):
+        (drop / name).write_bytes(b"PK\x03\x04" + bytes(9))
+    (drop / "broken.jsonl").write_text("broken")
+    (drop / "columns.csv").write_text("file\na.wav\n")
+    (drop / "dangling.csv").symlink_to("gone.csv")
+    os.mkfifo(drop / "fifo.csv")
+
+    with pytest.raises(CatalogError, match=words) as refused:
+        opened(f"{drop}/{base}")
+
+    assert str(drop) in refused.value.message
+    assert "\n" not in refused.value.message
+
+
+def test_an_empty_location_is_not_the_working_folder(drop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shell variable that is not set must not start a run over whatever lies about."""
+    monkeypatch.chdir(drop)
+
+    with pytest.raises(CatalogError, match="location is empty"):
+        opened("")
+
+
+def test_a_workbook_that_is_open_in_excel_is_one_manifest(tmp_path: Path) -> None:
+    """The file that Excel keeps beside it meanwhile is none."""
+    for name in ("list.csv", "~$list.csv"):
+        (tmp_path / name).write_text("audio\na.wav\n")
+
+    assert len(list(opened(tmp_path / "*.csv").rows())) == 1
+
+
+def test_a_digest_needs_no_columns(tmp_path: Path) -> None:
+    """A run that goes on compares bytes; how the columns are named was said when it was planned."""
+    (tmp_path / "m.csv").write_text("Datei\na.wav,too,many\n")
+
+    catalog = open_catalog(str(tmp_path / "m.csv"), sidecar_names=(), is_checked=False)
+
+    assert catalog.digest() == sha256((tmp_path / "m.csv").read_bytes()).hexdigest()
+
+
+KEYS = ("a.csv", "b.csv", "B.csv", "c.txt", ".hidden.csv", "x/a.csv", "x/y/a.csv", "x/y/z/d.csv", "x/.trash/e.csv")
+
+
+@pytest.fixture
+def files() -> BucketFiles:
+    """A bucket that holds the keys below `drop`."""
+    store = MemoryStore()
+    for key in KEYS:
+        obstore.put(store, f"drop/{key}", b"x")
+    return BucketFiles(lambda _root: store)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["*.csv", "?.csv", "[ab].csv", "[!a].csv", ".*.csv", "**/*.csv", "**/a.csv", "x/**", "x/*/a.csv", "*/.trash/*.csv"],
+)
+def test_a_pattern_matches_as_in_a_folder(files: BucketFiles, tmp_path: Path, pattern: str) -> None:
+    """The shell's rules hold: hidden names need a dot in the pattern, and `*` ends at a slash."""
+    for key in KEYS:
+        (tmp_path / key).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / key).touch()
+    matches = glob.glob(pattern, root_dir=tmp_path, recursive=True)  # noqa: PTH207 - a Path has other rules
+    expected = {name for name in matches if (tmp_path / name).is_file()}
+
+    folder, urls = matches_of(f"s3://bucket/drop/{pattern}", files)
+
+    assert urls == sorted(f"s3://bucket/drop/{name}" for name in expected)
+    assert f"s3://bucket/drop/{pattern}".startswith(f"{folder}/")
+    assert urls != []
+
+
+def test_brackets_in_the_name_of_a_folder_are_literal(files: BucketFiles) -> None:
+    """Such a folder exists, so it is no pattern."""
+    obstore.put(files._open_root("s3://bucket"), "drop [1]/a.csv", b"x")
+
+    assert matches_of("s3://bucket/drop [1]/*.csv", files) == ("s3://bucket/drop [1]", ["s3://bucket/drop [1]/a.csv"])
+
+
+def test_a_pattern_that_matches_nothing_gives_no_urls(files: BucketFiles) -> None:
+    """The caller says that no manifest matches."""
+    assert matches_of("s3://bucket/drop/*.parquet", files) == ("s3://bucket/drop", [])
+
+
+@pytest.mark.parametrize(
+    ("start", "name", "may_be"),
+    [
+        (b"audio\tid\r\na.wav\t1", "a.txt", True),
+        ("\ufeffaudio;id".encode("utf-16-le"), "a.TXT", True),
+        (b"\nPath\na.wav", "a.txt", True),
+        (b"Dear all,\n", "a.txt", True),
+        (b"hello\na,b", "a.txt", False),
+        (b"hello", "a.csv", True),
+    ],
+)
+def test_a_list_in_a_text_has_columns(start: bytes, name: str, may_be: bool) -> None:
+    """Notes beside a delivery are no list; a name that promises one is believed."""
+    assert is_list(start, name) is may_be

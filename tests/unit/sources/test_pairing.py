@@ -1,0 +1,151 @@
+"""A sidecar is found by its name."""
+
+from collections.abc import Sequence
+from unicodedata import normalize
+
+import pytest
+
+from proofsweep.domain.tags import own_pattern
+from proofsweep.sources.pairing import SidecarNames, Sidecars
+
+DEFAULT = ("{name}.sidecar", "{stem}.sidecar")
+
+
+def sidecars(audio: Sequence[str], found: Sequence[str], patterns: Sequence[str] = DEFAULT) -> Sidecars:
+    """Pair the files of a folder."""
+    return Sidecars(SidecarNames(patterns), found, audio)
+
+
+@pytest.mark.parametrize(
+    ("audio", "found", "expected"),
+    [
+        ("a.wav", ["a.wav.sidecar"], "a.wav.sidecar"),
+        ("a.wav", ["a.sidecar"], "a.sidecar"),
+        ("a.wav", ["a.sidecar", "a.wav.sidecar"], "a.wav.sidecar"),
+        ("a.wav", ["b.sidecar"], None),
+        ("a.wav", ["A.wav.sidecar"], "A.wav.sidecar"),
+        ("A.WAV", ["A.WAV.SIDECAR"], "A.WAV.SIDECAR"),
+        ("a.wav", ["A.wav.sidecar", "a.Sidecar", "a.wav.SIDECAR"], "A.wav.sidecar"),
+        ("a.b.wav", ["a.b.sidecar"], "a.b.sidecar"),
+        ("noextension", ["noextension.sidecar"], "noextension.sidecar"),
+        ("{stem}.wav", ["{stem}.wav.sidecar"], "{stem}.wav.sidecar"),
+    ],
+)
+def test_the_first_pattern_that_matches_names_the_sidecar(audio: str, found: list[str], expected: str | None) -> None:
+    """The patterns are tried in order, each in any case where the very name is not there."""
+    assert sidecars([audio], found).of_audio.get(audio) == expected
+
+
+@pytest.mark.parametrize(("of_audio", "of_sidecar"), [("NFC", "NFD"), ("NFD", "NFC")])
+def test_another_unicode_form_does_not_separate_a_pair(of_audio: str, of_sidecar: str) -> None:
+    """A file system or an archive may change the form of a name."""
+    audio, sidecar = normalize(of_audio, "Für Élise.wav"), normalize(of_sidecar, "Für Élise.wav.sidecar")
+
+    assert sidecars([audio], [sidecar]).of_audio == {audio: sidecar}
+
+
+def test_an_exact_name_comes_before_one_in_another_unicode_form() -> None:
+    """If both forms exist as two files, each audio gets its own."""
+    own = {normalize(form, "é.wav"): normalize(form, "é.wav.sidecar") for form in ("NFC", "NFD")}
+
+    assert sidecars(list(own), list(own.values())).of_audio == own
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [("a.wav.proof", True), ("A.WAV.PROOF", True), ("proof-of-a", True), (".proof", False), ("a.wav", False)],
+)
+def test_a_pattern_may_add_text_before_or_after_the_name(name: str, is_one: bool) -> None:
+    """The text around the placeholder marks a sidecar; the placeholder must not be empty."""
+    assert SidecarNames(["{name}.proof", "proof-of-{stem}"]).covers(name) is is_one
+
+
+NFC, NFD = normalize("NFC", "é"), normalize("NFD", "é")
+
+
+@pytest.mark.parametrize(
+    ("audio", "found", "expected"),
+    [
+        (["s.mp3", "s.wav"], ["s.mp3.sidecar"], {"s.mp3": "s.mp3.sidecar"}),
+        (["s.mp3", "s.wav"], ["s.mp3.sidecar", "s.sidecar"], {"s.mp3": "s.mp3.sidecar", "s.wav": "s.sidecar"}),
+        (["s.mp3", "s.mp3.wav"], ["s.mp3.sidecar"], {"s.mp3": "s.mp3.sidecar"}),
+        ([f"{NFC}.wav", f"{NFD}.wav"], [f"{NFD}.wav.sidecar"], {f"{NFD}.wav": f"{NFD}.wav.sidecar"}),
+        (
+            [f"{NFC}.wav", f"{NFD}.mp3"],
+            [f"{NFC}.sidecar", f"{NFD}.sidecar"],
+            {f"{NFC}.wav": f"{NFC}.sidecar", f"{NFD}.mp3": f"{NFD}.sidecar"},
+        ),
+    ],
+)
+@pytest.mark.parametrize("patterns", [DEFAULT, DEFAULT[::-1]])
+def test_a_full_name_says_whose_a_sidecar_is(
+    audio: list[str], found: list[str], expected: dict[str, str], patterns: Sequence[str]
+) -> None:
+    """It goes before a stem, in whatever order the patterns are given, and before another Unicode form."""
+    folder = sidecars(audio, found, patterns)
+
+    assert (folder.of_audio, folder.contested, folder.orphans()) == (expected, {}, [])
+
+
+@pytest.mark.parametrize(
+    "audio",
+    [
+        ["s.mp3", "s.wav"],
+        ["s.mp3", "s.wav", "s.aiff"],
+        [f"{NFC}.wav", f"{NFD}.mp3"],
+    ],
+)
+def test_a_sidecar_that_several_claim_is_nobodys(audio: list[str]) -> None:
+    """Not even of the one whose name has the same Unicode form: a stem says too little."""
+    sidecar = normalize("NFC", audio[0].partition(".")[0]) + ".sidecar"
+
+    folder = sidecars(audio, [sidecar])
+
+    assert (folder.of_audio, folder.orphans()) == ({}, [])
+    assert folder.contested == dict.fromkeys(audio, sidecar)
+
+
+@pytest.mark.parametrize(
+    ("needy", "of_audio", "contested", "orphans"),
+    [
+        ({"s.mp3"}, {"s.mp3": "s.sidecar"}, {}, []),
+        (set(), {}, {}, ["s.sidecar"]),
+        ({"s.mp3", "s.aiff"}, {}, {"s.mp3": "s.sidecar", "s.aiff": "s.sidecar"}, []),
+    ],
+)
+def test_audio_that_needs_no_sidecar_leaves_it_to_the_others(
+    needy: set[str], of_audio: dict[str, str], contested: dict[str, str], orphans: list[str]
+) -> None:
+    """Of a WAV with a credential of its own it is known that the sidecar was made for another file."""
+    names = SidecarNames(DEFAULT)
+
+    folder = Sidecars(names, ["s.sidecar"], ["s.wav", "s.mp3", "s.aiff"], needy.__contains__)
+
+    assert (folder.of_audio, folder.contested, folder.orphans()) == (of_audio, contested, orphans)
+
+
+def test_only_files_that_claim_the_same_sidecar_are_looked_into() -> None:
+    """Whether any other file needs its sidecar is not asked."""
+    asked: list[str] = []
+    audio = ["a.wav", "b.wav", "b.mp3", "c.wav", "c.mp3"]
+
+    Sidecars(
+        SidecarNames(DEFAULT), ["a.sidecar", "b.mp3.sidecar", "c.sidecar"], audio, lambda name: not asked.append(name)
+    )
+
+    assert sorted(asked) == ["c.mp3", "c.wav"]
+
+
+@pytest.mark.parametrize("pattern", ["{name}.sidecar", "{stem}.sidecar", "proof of {stem}", ".{name}", "{stem}_p.json"])
+def test_a_pattern_has_one_placeholder_and_more_text(pattern: str) -> None:
+    """Before it, after it, or both."""
+    assert own_pattern(pattern) == pattern
+
+
+@pytest.mark.parametrize(
+    "pattern", ["", "{name}", "{stem}{name}", "{stem}.{stem}", "proofs/{name}.p", "{name.p", "a}{name}"]
+)
+def test_a_pattern_that_names_every_file_or_none_is_refused(pattern: str) -> None:
+    """A sidecar lies beside its audio, under a name of its own."""
+    with pytest.raises(ValueError, match=r"must be \{name\} or \{stem\}, once"):
+        own_pattern(pattern)

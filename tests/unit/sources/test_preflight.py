@@ -1,0 +1,143 @@
+"""Rows that cannot be sent are recognised before any call."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from proofsweep.domain.headers import SLOT_BYTES
+from proofsweep.domain.items import Declared, FileFacts, ManifestRow, Mode
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.sources.formats import AudioFormat
+from proofsweep.sources.preflight import SizeLimits, judge_content, judge_listing, judge_name, work_item_of
+
+LIMITS = SizeLimits(pair=1000, sidecar=100)
+
+
+def a_row(
+    audio_bytes: int | None = 10,
+    *,
+    sidecar_bytes: int | None = None,
+    paired: bool = False,
+    refused: Ineligible | None = None,
+) -> ManifestRow:
+    """Make a row whose files have these sizes; None if there is no such file."""
+    return ManifestRow(
+        number=0,
+        audio="/a.wav",
+        sidecar="/a.sidecar" if paired else None,
+        audio_facts=None if audio_bytes is None else FileFacts(audio_bytes, "v"),
+        sidecar_facts=None if sidecar_bytes is None else FileFacts(sidecar_bytes, "v"),
+        refused=refused,
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (a_row(), None),
+        (a_row(paired=True, sidecar_bytes=10), None),
+        (a_row(SLOT_BYTES), None),
+        (a_row(1000, paired=True, sidecar_bytes=100), None),
+        (ManifestRow(number=0, audio=None), Reason.MISSING_AUDIO),
+        (a_row(None), Reason.MISSING_AUDIO),
+        (a_row(None, refused=Ineligible(Reason.OUTSIDE_CATALOG, "No.")), Reason.OUTSIDE_CATALOG),
+        (a_row(0), Reason.EMPTY),
+        (a_row(SLOT_BYTES + 1), Reason.TOO_LARGE),
+        (a_row(1001, paired=True, sidecar_bytes=10), Reason.TOO_LARGE),
+        (a_row(paired=True), Reason.MISSING_SIDECAR),
+        (a_row(paired=True, sidecar_bytes=0), Reason.MISSING_SIDECAR),
+        (a_row(paired=True, sidecar_bytes=101), Reason.SIDECAR_TOO_LARGE),
+        (a_row(None, paired=True), Reason.MISSING_AUDIO),
+        (replace(a_row(SLOT_BYTES + 1), contested_sidecar="a.sidecar"), Reason.AMBIGUOUS_SIDECAR),
+        (replace(a_row(None), contested_sidecar="a.sidecar"), Reason.MISSING_AUDIO),
+    ],
+)
+def test_the_listing_shows_which_rows_cannot_be_sent(row: ManifestRow, expected: Reason | None) -> None:
+    """Missing, empty and too large files are known without opening them; exactly 65 MiB fits."""
+    ineligible = judge_listing(row, LIMITS)
+
+    assert (ineligible.reason if ineligible else None) == expected
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (a_row(paired=True, sidecar_bytes=10), Reason.SIDECAR_FIELD_UNKNOWN),
+        (a_row(None, paired=True), Reason.MISSING_AUDIO),
+        (a_row(), None),
+    ],
+)
+def test_pairs_are_not_sent_until_the_sidecars_wire_name_is_known(row: ManifestRow, expected: Reason | None) -> None:
+    """The service would verify the audio alone, and call it unreadable."""
+    ineligible = judge_listing(row, replace(LIMITS, is_sidecar_field_known=False))
+
+    assert (ineligible.reason if ineligible else None) == expected
+
+
+ONE_FILE = {AudioFormat.WAV, AudioFormat.RF64, AudioFormat.BW64}
+BY_PAIR_ONLY = {AudioFormat.AIFF, AudioFormat.CAF, AudioFormat.MP3, AudioFormat.M4A}
+
+
+@pytest.mark.parametrize("audio_format", AudioFormat)
+def test_each_mode_has_its_formats(audio_format: AudioFormat) -> None:
+    """One-file delivery is WAV/BWF; a pair may have four more formats, or content of no known format."""
+    alone = judge_content(audio_format, Mode.ONE_FILE)
+    paired = judge_content(audio_format, Mode.LEGACY_PAIR)
+    other = judge_content(AudioFormat.UNKNOWN, Mode.LEGACY_PAIR, "WavPack")
+
+    listed = audio_format in ONE_FILE | BY_PAIR_ONLY
+    expected_alone = None if audio_format in ONE_FILE else Reason.NOT_WAV if listed else Reason.UNLISTED_FORMAT
+    assert (alone.reason if alone else None) == expected_alone
+    passes = listed or audio_format is AudioFormat.UNKNOWN
+    assert (paired.reason if paired else None) == (None if passes else Reason.UNLISTED_FORMAT)
+    assert other is not None
+    assert "WavPack" in other.detail
+
+
+def test_further_columns_are_kept_as_json() -> None:
+    """Tags keep their names and letters, also those that are not ASCII."""
+    row = ManifestRow(number=0, audio="/a.wav", tags={"Künstler": "Åse", "upc": "0123"})
+
+    item = work_item_of(row, "drop", LIMITS)
+
+    assert item.tags_json is not None
+    assert json.loads(item.tags_json) == {"Künstler": "Åse", "upc": "0123"}
+    assert "Åse" in item.tags_json
+
+
+@pytest.mark.parametrize(
+    ("ending", "mode", "reason"),
+    [
+        ("flac", Mode.ONE_FILE, Reason.UNLISTED_FORMAT),
+        ("flac", Mode.LEGACY_PAIR, Reason.UNLISTED_FORMAT),
+        ("mp3", Mode.ONE_FILE, Reason.NOT_WAV),
+        ("mp3", Mode.LEGACY_PAIR, None),
+        ("wav", Mode.ONE_FILE, None),
+        ("", Mode.ONE_FILE, None),
+        ("xyz", Mode.ONE_FILE, None),
+    ],
+)
+def test_a_name_tells_what_will_probably_not_be_sent(ending: str, mode: Mode, reason: Reason | None) -> None:
+    """Only an ending that leaves no doubt; the content decides."""
+    judged = judge_name(ending, mode)
+
+    assert (judged.reason if judged else None) == reason
+
+
+@pytest.mark.parametrize(
+    ("declared", "is_damaged"),
+    [
+        (None, False),
+        (Declared(digests={"md5": "0" * 32}), False),
+        (Declared(size_bytes=590_000), False),
+        (Declared(size_bytes=590), False),  # DDEX says kilobytes, and many senders write bytes
+        (Declared(size_bytes=0), False),
+        (Declared(size_bytes=590_001), True),
+    ],
+)
+def test_another_size_than_the_declared_one_is_damage(declared: Declared | None, *, is_damaged: bool) -> None:
+    """It is seen in the listing, so `plan` shows it; a digest is compared when the file is read."""
+    unfit = judge_listing(replace(a_row(590_000), declared=declared), LIMITS)
+
+    assert (unfit is not None and unfit.reason is Reason.DAMAGED_IN_DELIVERY) is is_damaged

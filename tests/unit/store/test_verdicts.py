@@ -1,0 +1,226 @@
+"""Every outcome becomes one row that Parquet takes, and an absent value is never false."""
+
+import io
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from proofsweep.domain.exchanges import Call, Exchange, Failure
+from proofsweep.domain.headers import AnswerHeaders
+from proofsweep.domain.items import Row, WorkItem
+from proofsweep.domain.models import VerifyResponse
+from proofsweep.domain.outcomes import Answer, AudioRead, Failed, Finished, Outcome, outcome_of
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.store.tables.schemas import SCHEMAS
+from proofsweep.store.tables.verdicts import RowContext, row_of
+
+NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+ITEM = WorkItem(
+    manifest_row=3, item_id="i3", audio="/a.wav", audio_bytes=9, audio_version="v0", tags_json='{"isrc":"x"}'
+)
+READ = AudioRead(audio_format="wav", size_bytes=10, version="v1", sha256="aa")
+MISSING = Ineligible(Reason.MISSING_AUDIO, "Nothing is there.")
+TIMED_OUT = Failed(reason="timeout", detail="No answer.", error_code="internal")
+
+
+def exchange(call: Call, request_id: str, status: int | None = 200, *, elapsed_ms: float = 1.0) -> Exchange:
+    """Make an exchange with this request ID."""
+    return Exchange(
+        call=call,
+        attempt=1,
+        started_at=NOON,
+        elapsed_ms=elapsed_ms,
+        headers=AnswerHeaders(),
+        status=status,
+        failure=Failure.TIMEOUT if status is None else None,
+        request_id=request_id,
+        storage_id=f"s-{request_id}" if call is Call.SLOT else None,
+    )
+
+
+def answered(**members: object) -> Outcome:
+    """Make the outcome of an answer, which is valid unless the members say otherwise."""
+    return outcome_of(Answer(VerifyResponse.model_validate({"good": True, "verdict": "valid"} | members), "bb"))
+
+
+def written(outcome: Outcome, *exchanges: Exchange, item: WorkItem = ITEM, read: AudioRead | None = READ) -> Row:
+    """Make a row, write it to Parquet and read it."""
+    finished = Finished(item=item, outcome=outcome, started_at=NOON, finished_at=NOON, read=read, exchanges=exchanges)
+    row = row_of(finished, RowContext("r1", 2, "sandbox"))
+    assert list(row) == SCHEMAS["verdicts"].names
+    file = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist([row], schema=SCHEMAS["verdicts"]), file)
+    table = pq.read_table(file)
+    assert table.schema.equals(SCHEMAS["verdicts"])
+    cells: Row = table.to_pylist()[0]
+    return cells
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        (answered(), ("accepted", True, "accept", "valid", True, None)),
+        (
+            answered(good=False, verdict="audioChanged"),
+            ("rejected", False, "request_matching_pair", "audioChanged", False, "audioChanged"),
+        ),
+        (
+            answered(good=False, verdict="local_seal"),
+            ("rejected", False, "do_not_accept_as_issued", "local_seal", False, "local_seal"),
+        ),
+        (
+            answered(verdict="quantumSealed"),
+            ("rejected", False, "reject", "quantumSealed", True, "unknown_verdict"),
+        ),
+        (answered(good=False), ("rejected", False, "reject", "valid", False, "contradictory_answer")),
+        (TIMED_OUT, ("failed", False, "try_again", None, None, "timeout")),
+        (MISSING, ("ineligible", False, "fix_catalog", None, None, "missing_audio")),
+    ],
+)
+def test_each_outcome_has_its_row(outcome: Outcome, words: tuple[object, ...]) -> None:
+    """The verdict and `good` are kept as received beside our own reading of them."""
+    row = written(outcome)
+
+    assert tuple(row[name] for name in ("outcome", "accepted", "action", "verdict", "good", "reason")) == words
+    assert (row["run_id"], row["leg"], row["environment"], row["manifest_row"]) == ("r1", 2, "sandbox", 3)
+
+
+def test_a_row_without_calls_counts_zero() -> None:
+    """The number of calls is known; what a call would have given is null."""
+    row = written(MISSING)
+
+    assert (row["calls"], row["verify_attempts"]) == (0, 0)
+    assert [row[name] for name in ("http_status", "verify_request_id", "slot_ms", "answered_by_row")] == [None] * 4
+
+
+@pytest.mark.parametrize(
+    ("credential", "publicly_trusted"),
+    [
+        ({"publiclyTrusted": False}, False),
+        ({"publiclyTrusted": True}, True),
+        ({}, None),
+        ({"publiclyTrusted": "false"}, None),
+        ({"publiclyTrusted": 0}, None),
+        (["publiclyTrusted"], None),
+        (None, None),
+    ],
+)
+def test_absent_trust_is_not_false(credential: object, publicly_trusted: bool | None) -> None:
+    """False is not a failure either: the row is accepted."""
+    row = written(answered(embeddedCredential=credential))
+
+    assert row["publicly_trusted"] is publicly_trusted
+    assert row["accepted"] is True
+
+
+def test_a_grade_is_kept_whole_and_read_if_possible() -> None:
+    """Numbers written as text are read; other values are null, and the JSON keeps them."""
+    grade = {"human": "0.75", "ai": None, "unknown": "much", "riskCategory": 2, "rubricVersion": True, "new": [1]}
+
+    row = written(answered(grade=grade))
+
+    assert [row[f"grade_{name}"] for name in ("human", "ai", "unknown")] == [0.75, None, None]
+    assert [row[f"grade_{name}"] for name in ("risk_category", "rubric_version")] == ["2", "true"]
+    assert json.loads(str(row["grade_json"])) == grade
+
+
+@pytest.mark.parametrize("grade", [None, 7, "low", [], [{"human": 1}]])
+def test_no_grade_changes_the_verdict(grade: object) -> None:
+    """It is report-only (contract, What the service does)."""
+    row = written(answered(grade=grade))
+
+    assert row["outcome"] == "accepted"
+    assert row["grade_human"] is None
+    assert row["grade_json"] == (None if grade is None else json.dumps(grade, separators=(",", ":")))
+
+
+def test_text_that_is_not_utf8_does_not_lose_the_row() -> None:
+    """It may be in an answer or in a file's name."""
+    odd = WorkItem(manifest_row=0, item_id="i", audio="/caf\udce9.wav", sidecar="/s\udcff")
+
+    row = written(answered(song="a\ud800", interpretation={"\ud800": "\udfff"}), item=odd)
+
+    assert (row["song"], row["interpretation_json"]) == ("a?", '{"?":"?"}')
+    assert (row["audio"], row["sidecar"]) == (r"/caf\xe9.wav", r"/s\xff")
+
+
+def test_the_sidecar_chooses_the_mode() -> None:
+    """A row without audio has no mode, nor has one whose sidecar may be another's."""
+    pair = WorkItem(manifest_row=0, item_id="i", audio="/a.mp3", sidecar="/a.sidecar")
+    nothing = WorkItem(manifest_row=0, item_id="i", audio="", ineligible=MISSING)
+
+    contested = replace(ITEM, ineligible=Ineligible(Reason.AMBIGUOUS_SIDECAR, ""))
+
+    rows = [written(item.ineligible or MISSING, item=item) for item in (ITEM, pair, nothing, contested)]
+
+    assert [row["mode"] for row in rows] == ["one_file", "legacy_pair", None, None]
+    assert [row["sidecar_source"] for row in rows] == [None, "given", None, None]
+
+
+def test_the_file_as_read_replaces_the_file_as_listed() -> None:
+    """The listing may be a day old when the item runs."""
+    listed, read = written(MISSING, read=None), written(MISSING)
+
+    assert (listed["audio_bytes"], listed["audio_version"], listed["audio_format"]) == (9, "v0", None)
+    assert (read["audio_bytes"], read["audio_version"], read["audio_format"]) == (10, "v1", "wav")
+
+
+def test_the_last_attempt_gives_ids_and_times() -> None:
+    """The last upload and the last verify led to the outcome; all keyed calls are counted."""
+    row = written(
+        answered(),
+        exchange(Call.UPLOADS, "u1"),
+        exchange(Call.SLOT, "f1"),
+        exchange(Call.VERIFY, "v1", 404),
+        exchange(Call.UPLOADS, "u2", elapsed_ms=5.0),
+        exchange(Call.SLOT, "f2", 204, elapsed_ms=6.0),
+        exchange(Call.VERIFY, "v2", None),
+        exchange(Call.VERIFY, "v3", elapsed_ms=7.0),
+    )
+
+    assert (row["uploads_request_id"], row["verify_request_id"], row["storage_request_id"]) == ("u2", "v3", "s-f2")
+    assert (row["slot_ms"], row["upload_ms"], row["verify_ms"]) == (5.0, 6.0, 7.0)
+    assert (row["verify_attempts"], row["calls"], row["http_status"]) == (3, 5, 200)
+
+
+def test_the_last_attempt_has_nothing_of_an_earlier_one() -> None:
+    """If the second slot is refused, the first slot's verify did not give this outcome."""
+    row = written(
+        Failed(reason="slot_refused", detail="Refused."),
+        exchange(Call.UPLOADS, "u1"),
+        exchange(Call.SLOT, "f1"),
+        exchange(Call.VERIFY, "v1", 404),
+        exchange(Call.UPLOADS, "u2"),
+        exchange(Call.SLOT, "f2", 400),
+    )
+
+    assert (row["uploads_request_id"], row["storage_request_id"], row["verify_request_id"]) == ("u2", "s-f2", None)
+    assert (row["verify_ms"], row["http_status"], row["verify_attempts"]) == (None, 400, 1)
+
+
+@pytest.mark.parametrize("read", [None, replace(READ, sha256=None)])
+def test_an_acceptance_of_unknown_bytes_is_never_written(read: AudioRead | None) -> None:
+    """Any other row may lack the digest: nothing of it was sent to the end."""
+    with pytest.raises(ValueError, match="without the digest"):
+        written(answered(), read=read)
+
+    assert written(TIMED_OUT, read=read)["audio_sha256"] is None
+
+
+@pytest.mark.parametrize(
+    ("place", "digest", "source"),
+    [("/music/a.sidecar", "cc", "recovered"), ("/music/a.sidecar", "dd", "given"), ("/other", "cc", "given")],
+)
+def test_a_sidecar_that_a_recovery_has_written_is_marked(place: str, digest: str, source: str) -> None:
+    """As long as it lies there with these bytes."""
+    item = WorkItem(manifest_row=0, item_id="i", audio="/music/a.mp3", sidecar="/music/a.sidecar")
+    read = AudioRead(audio_format="mp3", size_bytes=1, version=None, sha256="aa", sidecar_sha256="cc")
+    finished = Finished(item=item, outcome=answered(), started_at=NOON, finished_at=NOON, read=read, exchanges=())
+
+    row = row_of(finished, RowContext("r1", 2, "sandbox", frozenset({(place, digest)})))
+
+    assert row["sidecar_source"] == source

@@ -1,0 +1,499 @@
+"""A control takes something whose answer is known through the core flow, or looks at the source."""
+
+import io
+import threading
+import wave
+from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import ResourceShortage, RunMustStop
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.items import Mode, WorkItem
+from proofsweep.domain.models import VerifyResponse
+from proofsweep.domain.outcomes import Accepted, Answer, AudioRead, Failed, Finished
+from proofsweep.domain.reasons import Reason
+from proofsweep.domain.runs import Bounds
+from proofsweep.sources.audio import open_audio
+from proofsweep.sources.files import Files
+from proofsweep.store.past_answers import AcceptedItem, PastAnswers
+from proofsweep.verify.fault import ControlFinding, Doubt, Subject
+from proofsweep.verify.item import VerifyContext, verify_item
+from proofsweep.verify.probes import ControlCalls, ProbeFiles, probe_item
+from proofsweep.verify.session import LegContext
+
+from ..conftest import WAV, LegBuilder
+from ..left_behind import journal_rows
+from ..scripted_service import NOW, SLOT, STORED, VALID, Scripted, ScriptedService
+
+THREE_CALLS = [Call.UPLOADS, Call.SLOT, Call.VERIFY]
+REJECTED = Scripted(document={"good": False, "verdict": "unreadable"})
+UNREGISTERED = Scripted(document={"good": False, "verdict": "unregistered"})
+REFUSED_KEY = Scripted(status=403, error_code="forbidden")
+SERVICE, KEY = Subject(Doubt.SERVICE, Mode.ONE_FILE), Subject(Doubt.KEY, Mode.ONE_FILE)
+SIZE, CONTENT = Subject(Doubt.SIZE, Mode.ONE_FILE), Subject(Doubt.CONTENT, Mode.ONE_FILE)
+WRONG, RIGHT = ControlFinding.WRONG, ControlFinding.RIGHT
+BREAKER, KEY_REFUSED = EndedBy.BREAKER, EndedBy.KEY_REFUSED
+
+
+class KnownPast(PastAnswers):
+    """What earlier runs accepted, as the test says."""
+
+    def __init__(self, items: Sequence[AcceptedItem]) -> None:
+        """Take it."""
+        self.items = list(items)
+
+    def accepted(self) -> list[AcceptedItem]:
+        """Tell it."""
+        return self.items
+
+    def files_read(self, most: int) -> list[str]:
+        """Name none."""
+        del most
+        return []
+
+
+@pytest.fixture
+def leg(new_leg: LegBuilder) -> LegContext:
+    """A leg of a small run."""
+    return new_leg.leg(new_leg.plan(1))
+
+
+@pytest.fixture
+def calls(leg: LegContext) -> ControlCalls:
+    """The controls of it; nothing was accepted before."""
+    calls = leg.control.calls
+    calls.past = KnownPast([])
+    return calls
+
+
+def accepted(folder: Path, name: str, size: int = 60, sidecar: bytes | None = None) -> AcceptedItem:
+    """Write a file of so many bytes that an earlier run accepted."""
+    audio, proof = folder / name, folder / f"{name}.proof"
+    audio.write_bytes((WAV + name.encode()).ljust(size, b"\0"))
+    if sidecar is not None:
+        proof.write_bytes(sidecar)
+    return AcceptedItem(
+        size,
+        str(audio),
+        None if sidecar is None else str(proof),
+        sha256(audio.read_bytes()).hexdigest(),
+        None if sidecar is None else sha256(sidecar).hexdigest(),
+    )
+
+
+def sent_names(service: ScriptedService, *names: str) -> list[str]:
+    """Return which of these files were sent, in order."""
+    return [name for upload in service.uploads for name in names if name.encode() in upload]
+
+
+def suspect(size: int) -> Finished:
+    """Fail an item whose audio has so many bytes."""
+    return Finished(
+        item=WorkItem(manifest_row=0, item_id="a", audio="/a.wav"),
+        outcome=Failed(reason="timeout", detail=""),
+        started_at=NOW,
+        finished_at=NOW,
+        read=AudioRead(audio_format="wav", size_bytes=size, version="v"),
+    )
+
+
+PROBES = [
+    # Any answer but `valid` shows that the service works.
+    (Call.VERIFY, REJECTED, RIGHT, BREAKER),
+    (Call.VERIFY, VALID, WRONG, BREAKER),
+    # So does a status that speaks of what was sent.
+    (Call.VERIFY, Scripted(status=400), RIGHT, BREAKER),
+    (Call.VERIFY, Scripted(status=404), RIGHT, BREAKER),
+    (Call.VERIFY, Scripted(status=413), RIGHT, BREAKER),
+    (Call.VERIFY, Scripted(status=422), RIGHT, BREAKER),
+    # It does not work, or cannot be reached.
+    (Call.VERIFY, Scripted(status=500), WRONG, BREAKER),
+    (Call.VERIFY, Scripted(status=408), WRONG, BREAKER),
+    (Call.VERIFY, Scripted(status=302), WRONG, BREAKER),
+    (Call.VERIFY, Scripted(status=None), WRONG, BREAKER),
+    (Call.VERIFY, Scripted(document=[]), WRONG, BREAKER),
+    (Call.UPLOADS, Scripted(status=503), WRONG, BREAKER),
+    (Call.UPLOADS, Scripted(status=404), WRONG, BREAKER),
+    (Call.SLOT, Scripted(status=503), WRONG, BREAKER),
+    (Call.SLOT, Scripted(status=403), WRONG, BREAKER),
+    (Call.SLOT, Scripted(status=413), WRONG, BREAKER),
+    # The service refuses the key; what is on the way refuses something else.
+    (Call.UPLOADS, REFUSED_KEY, WRONG, KEY_REFUSED),
+    (Call.VERIFY, REFUSED_KEY, WRONG, KEY_REFUSED),
+    (Call.UPLOADS, Scripted(status=403), WRONG, BREAKER),
+]
+
+
+@pytest.mark.parametrize("subject", [SERVICE, KEY])
+@pytest.mark.parametrize(("call", "answer", "finding", "ended_by"), PROBES)
+def test_the_probe_audio_shows_whether_the_service_works(
+    calls: ControlCalls,
+    service: ScriptedService,
+    *,
+    subject: Subject,
+    call: Call,
+    answer: Scripted,
+    finding: ControlFinding,
+    ended_by: EndedBy,
+) -> None:
+    """One row, one answer; the comments in the table say why."""
+    service.usual[call] = answer
+
+    result = calls.make(subject, [suspect(8)])
+
+    assert (result.finding, result.ended_by) == (finding, ended_by)
+    assert bool(result.why) is (finding is WRONG)
+    assert result.most_bytes is None
+
+
+def test_each_wrong_probe_says_what_to_do(calls: ControlCalls, service: ScriptedService) -> None:
+    """One sentence for a person."""
+    whys = []
+    for answer in (VALID, REFUSED_KEY, Scripted(status=403), Scripted(status=500)):
+        service.usual[Call.VERIFY] = answer
+        whys.append(calls.make(SERVICE, []).why)
+
+    assert [why.split(":")[0] for why in whys] == [
+        "The service accepted silence, which has no credential",
+        "The service refused the key (403)",
+        "Something on the way refuses the calls (403, and not by the service)",
+        "The service fails for every item, and for a control too",
+    ]
+
+
+def test_the_exchanges_of_a_control_belong_to_no_row(
+    leg: LegContext, calls: ControlCalls, service: ScriptedService
+) -> None:
+    """They are in the audit trail, and they count; two tries are enough."""
+    service.script[Call.VERIFY] = [Scripted(status=500), REJECTED]
+
+    calls.make(SERVICE, [])
+
+    leg.journal.flush()
+    assert service.calls == [*THREE_CALLS, Call.VERIFY]
+    assert journal_rows(leg.results, leg.plan, 1, "exchanges") == [None] * 4
+    assert journal_rows(leg.results, leg.plan, 1) == []
+
+
+def test_the_quota_is_asked_for_while_all_others_are_held(
+    leg: LegContext, calls: ControlCalls, service: ScriptedService
+) -> None:
+    """By this leg's account no call is left for a control; the service knows better."""
+    service.usual[Call.VERIFY] = REJECTED
+    leg.budget.take_snapshot(2, None)
+    leg.dispatcher.hold(is_held=True)
+    found: list[ControlFinding] = []
+
+    thread = threading.Thread(target=lambda: found.append(calls.make(SERVICE, []).finding), daemon=True)
+    thread.start()
+    thread.join(3.0)
+    leg.stop.pull(RunMustStop("The test is over.", ended_by="cancelled"))
+    thread.join(10.0)
+
+    assert found == [RIGHT]
+    assert service.calls == [Call.USAGE, *THREE_CALLS]
+
+
+@pytest.mark.parametrize("subject", [SERVICE, KEY, SIZE, CONTENT])
+def test_without_calls_for_it_no_control_is_made_now(
+    new_leg: LegBuilder, service: ScriptedService, tmp_path: Path, subject: Subject
+) -> None:
+    """The leg ends with its quota or its window."""
+    calls = new_leg.leg(new_leg.plan(1), bounds=Bounds(max_calls=2)).control.calls
+    calls.past = KnownPast([accepted(tmp_path, "small.wav")])
+
+    assert calls.make(subject, [suspect(8)]).finding is ControlFinding.NOT_NOW
+    assert service.calls == []
+
+
+@pytest.mark.parametrize("subject", [SERVICE, SIZE, CONTENT])
+def test_a_control_that_the_end_of_the_leg_meets_has_shown_nothing(
+    calls: ControlCalls, service: ScriptedService, stop: StopSwitch, tmp_path: Path, *, subject: Subject
+) -> None:
+    """Nobody is to blame for it."""
+    calls.past = KnownPast([accepted(tmp_path, "small.wav")])
+    service.usual[Call.UPLOADS] = Scripted(status=500)
+    service.on_call = lambda _call: stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
+
+    assert calls.make(subject, [suspect(8)]).finding is ControlFinding.NOT_NOW
+
+
+@pytest.mark.parametrize(
+    ("size", "chosen", "most_bytes"), [(61, "b.wav", 80), (80, "b.wav", 80), (81, "c.wav", 100), (999, "c.wav", 100)]
+)
+def test_the_smallest_accepted_file_that_is_large_enough_shows_whether_uploads_work(
+    calls: ControlCalls, service: ScriptedService, tmp_path: Path, *, size: int, chosen: str, most_bytes: int
+) -> None:
+    """Or the largest, which says nothing of files that are larger still."""
+    sizes = {"c.wav": 100, "a.wav": 60, "b.wav": 80}
+    calls.past = KnownPast([accepted(tmp_path, name, size) for name, size in sizes.items()])
+
+    result = calls.make(SIZE, [suspect(8), suspect(size), suspect(9)])
+
+    assert sent_names(service, *sizes) == [chosen]
+    assert (result.finding, result.most_bytes) == (RIGHT, most_bytes)
+
+
+def test_a_large_file_that_is_gone_shows_nothing(calls: ControlCalls, service: ScriptedService, tmp_path: Path) -> None:
+    """The next one is sent; without any there is no control."""
+    calls.past = KnownPast([accepted(tmp_path, name, 60 + number) for number, name in enumerate(("a.wav", "b.wav"))])
+    (tmp_path / "a.wav").unlink()
+    second = calls.make(SIZE, [suspect(8)])
+    (tmp_path / "b.wav").unlink()
+
+    assert (second.finding, second.most_bytes) == (RIGHT, 61)
+    assert calls.make(SIZE, [suspect(8)]).finding is ControlFinding.NO_CONTROL
+    assert service.calls == THREE_CALLS
+
+
+@pytest.mark.parametrize("when", [Call.UPLOADS, Call.SLOT])
+def test_a_large_file_that_changes_while_it_is_sent_shows_nothing(
+    calls: ControlCalls, service: ScriptedService, tmp_path: Path, when: Call
+) -> None:
+    """That is the file's fault, not the service's."""
+    calls.past = KnownPast([accepted(tmp_path, "a.wav")])
+    service.on_call = lambda call: call is when and (tmp_path / "a.wav").write_bytes(WAV.ljust(61, b"\1"))
+
+    assert calls.make(SIZE, [suspect(8)]).finding is not WRONG
+
+
+@pytest.mark.parametrize("doubt", [Doubt.SIZE, Doubt.CONTENT])
+def test_only_what_was_accepted_in_the_same_mode_is_a_control(
+    calls: ControlCalls, service: ScriptedService, tmp_path: Path, doubt: Doubt
+) -> None:
+    """The wire name may be wrong for pairs alone."""
+    calls.past = KnownPast([accepted(tmp_path, "a.wav")])
+
+    assert calls.make(Subject(doubt, Mode.LEGACY_PAIR), [suspect(8)]).finding is ControlFinding.NO_CONTROL
+    assert service.calls == []
+
+
+@pytest.mark.parametrize(
+    ("answers", "finding"),
+    [
+        ([VALID], RIGHT),
+        ([UNREGISTERED], WRONG),
+        ([VALID, VALID], RIGHT),
+        ([VALID, UNREGISTERED], WRONG),
+        ([VALID, VALID, UNREGISTERED], RIGHT),
+        ([VALID, UNREGISTERED, Scripted(status=422)], WRONG),
+        ([VALID] * 3, RIGHT),
+    ],
+)
+def test_most_of_three_accepted_files_must_be_accepted_again(
+    calls: ControlCalls, service: ScriptedService, tmp_path: Path, *, answers: list[Scripted], finding: ControlFinding
+) -> None:
+    """Fewer, where fewer are known."""
+    calls.past = KnownPast([accepted(tmp_path, f"{number}.wav") for number in range(len(answers))])
+    service.script[Call.VERIFY] = list(answers)
+
+    assert calls.make(CONTENT, [suspect(8)]).finding is finding
+    assert service.calls == THREE_CALLS * len(answers)
+
+
+def test_no_more_than_three_are_sent(calls: ControlCalls, service: ScriptedService, tmp_path: Path) -> None:
+    """Each costs two calls; the sentence says what became of them."""
+    calls.past = KnownPast([accepted(tmp_path, f"{number}.wav") for number in range(9)])
+    service.usual[Call.VERIFY] = UNREGISTERED
+
+    result = calls.make(CONTENT, [])
+
+    assert service.calls == THREE_CALLS * 3
+    assert result.why.startswith(
+        "3 of 3 files that were accepted before, and have not changed, are rejected (unregistered) now: suspect"
+    )
+
+
+def test_files_that_changed_or_are_gone_are_no_controls(
+    calls: ControlCalls, service: ScriptedService, tmp_path: Path
+) -> None:
+    """Their refusal would be their own."""
+    known = [accepted(tmp_path, f"{number}.wav") for number in range(4)]
+    calls.past = KnownPast(known)
+    (tmp_path / "0.wav").write_bytes(WAV.ljust(60, b"\1"))
+    (tmp_path / "1.wav").write_bytes(WAV)
+    (tmp_path / "2.wav").unlink()
+
+    assert calls.make(CONTENT, []).finding is RIGHT
+    assert sent_names(service, "0.wav", "1.wav", "2.wav", "3.wav") == ["3.wav"]
+
+
+@pytest.mark.parametrize(("proof", "finding"), [(b"proof", RIGHT), (b"other", ControlFinding.NO_CONTROL)])
+def test_a_pair_is_a_control_if_its_sidecar_has_not_changed_either(
+    calls: ControlCalls, service: ScriptedService, tmp_path: Path, *, proof: bytes, finding: ControlFinding
+) -> None:
+    """The sidecar is what is judged."""
+    calls.past = KnownPast([accepted(tmp_path, "a.wav", sidecar=b"proof")])
+    (tmp_path / "a.wav.proof").write_bytes(proof)
+
+    assert calls.make(Subject(Doubt.CONTENT, Mode.LEGACY_PAIR), []).finding is finding
+    assert [set(body) for body in service.bodies if isinstance(body, dict)] == (
+        [{"uploadId", "sidecar"}] if finding is RIGHT else []
+    )
+
+
+def test_known_good_files_go_first_wherever_they_lie(
+    calls: ControlCalls, service: ScriptedService, tmp_path: Path
+) -> None:
+    """They need no history, and may lie outside the catalog."""
+    known = accepted(tmp_path, "known.wav")
+    (tmp_path / "drop").mkdir()
+    calls.verify = replace(calls.verify, files=Files(str(tmp_path / "drop")))
+    calls.known_good = [
+        WorkItem(manifest_row=0, item_id="a", audio=known.audio),
+        WorkItem(manifest_row=1, item_id="b", audio=known.audio, sidecar="/none.proof"),
+    ]
+
+    assert calls.make(CONTENT, []).finding is RIGHT
+    assert sent_names(service, "known.wav") == ["known.wav"]
+    service.usual[Call.VERIFY] = UNREGISTERED
+    assert calls.make(CONTENT, []).finding is WRONG
+
+
+def test_a_known_good_file_shows_whether_uploads_of_its_size_work(
+    calls: ControlCalls, service: ScriptedService, tmp_path: Path
+) -> None:
+    """Where the only accepted file is smaller."""
+    calls.past = KnownPast([accepted(tmp_path, "small.wav")])
+    known = accepted(tmp_path, "known.wav", size=100)
+    calls.known_good = [WorkItem(manifest_row=0, item_id="a", audio=known.audio, audio_bytes=100)]
+
+    result = calls.make(SIZE, [suspect(80)])
+
+    assert (result.finding, result.most_bytes) == (RIGHT, 100)
+    assert sent_names(service, "known.wav", "small.wav") == ["known.wav"]
+
+
+def noted(item: AcceptedItem, *, original: Finished | None = None, version: str | None = "v") -> Finished:
+    """Accept an item in this leg."""
+    return Finished(
+        item=WorkItem(manifest_row=0, item_id="a", audio=item.audio),
+        outcome=Accepted(Answer(VerifyResponse(good=True, verdict="valid"), "d")),
+        started_at=NOW,
+        finished_at=NOW,
+        read=AudioRead(audio_format="wav", size_bytes=item.audio_bytes, version=version, sha256=item.audio_sha256),
+        original=original,
+    )
+
+
+def test_what_this_leg_accepted_serves_as_a_control(calls: ControlCalls, tmp_path: Path) -> None:
+    """Not what another item's answer served, nor a proof, which has no file."""
+    known = accepted(tmp_path, "a.wav")
+    calls.known.note(noted(known, original=noted(known)))
+    calls.known.note(noted(known, version=None))
+    calls.known.note(suspect(8))
+    before = calls.make(CONTENT, []).finding
+
+    calls.known.note(noted(known))
+
+    assert before is ControlFinding.NO_CONTROL
+    assert calls.make(CONTENT, []).finding is RIGHT
+
+
+def test_the_smallest_and_the_largest_of_this_leg_are_kept(
+    calls: ControlCalls, service: ScriptedService, tmp_path: Path
+) -> None:
+    """A night has hundreds of thousands."""
+    for number in range(200):
+        calls.known.note(noted(AcceptedItem(100 + number, f"/{number}.wav", None, "d", None)))
+    calls.known.note(noted(accepted(tmp_path, "small.wav", 60)))
+    calls.known.note(noted(accepted(tmp_path, "large.wav", 500)))
+
+    result = calls.make(SIZE, [suspect(400)])
+
+    assert (result.finding, result.most_bytes) == (RIGHT, 500)
+    assert calls.make(CONTENT, []).finding is RIGHT
+    assert sent_names(service, "small.wav", "large.wav") == ["large.wav", "small.wav"]
+
+
+def test_a_source_that_cannot_be_read_is_named(calls: ControlCalls, service: ScriptedService, tmp_path: Path) -> None:
+    """No call is made for it."""
+    away = str(tmp_path / "away")
+    missing = replace(suspect(8), item=WorkItem(manifest_row=0, item_id="a", audio=f"{away}/a.wav"))
+
+    result = calls.make(Subject(Doubt.SOURCE, Mode.ONE_FILE, away), [missing])
+
+    assert result.finding is WRONG
+    assert result.why.startswith(f"The source {away} cannot be read:")
+    assert calls.make(Subject(Doubt.SOURCE, Mode.ONE_FILE, str(tmp_path)), [missing]).finding is RIGHT
+    assert service.calls == []
+
+
+def test_a_process_short_of_open_files_cannot_look_at_a_source_now(calls: ControlCalls, tmp_path: Path) -> None:
+    """Nothing is shown by that."""
+
+    class Short(Files):
+        """Files of which none can be opened now."""
+
+        def open(self, location: str, *, is_whole: bool = False) -> None:
+            """Fail."""
+            del location, is_whole
+            raise ResourceShortage("Too many open files.", reason=Reason.SOURCE_UNAVAILABLE)
+
+    calls.source.files = Short()
+    calls.known.note_read(str(tmp_path / "0.wav"))
+
+    assert calls.make(Subject(Doubt.SOURCE, Mode.ONE_FILE, str(tmp_path)), []).finding is ControlFinding.NOT_NOW
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_said"), [(VALID, True), (REJECTED, False), (Scripted(status=500), False), (REFUSED_KEY, False)]
+)
+def test_only_an_acceptance_of_silence_is_false(
+    calls: ControlCalls, service: ScriptedService, *, answer: Scripted, is_said: bool
+) -> None:
+    """What fails says nothing of the answers."""
+    service.usual |= {Call.UPLOADS: SLOT, Call.SLOT: STORED, Call.VERIFY: answer}
+
+    assert (calls.false_acceptance(Mode.ONE_FILE) is not None) is is_said
+
+
+def test_a_source_that_gives_other_bytes_is_named(
+    calls: ControlCalls, service: ScriptedService, tmp_path: Path
+) -> None:
+    """Accepted files are read again, without a call; where none is known there is no control."""
+    subject = Subject(Doubt.BYTES, Mode.ONE_FILE, calls.known.root_of(str(tmp_path / "a.wav")))
+    before = calls.make(subject, []).finding
+    calls.known.accepted += [accepted(tmp_path, f"{number}.wav", 100 + number) for number in range(3)]
+    right = calls.make(subject, []).finding
+    for number in range(3):
+        (tmp_path / f"{number}.wav").write_bytes(bytes((tmp_path / f"{number}.wav").stat().st_size))
+
+    wrong = calls.make(subject, [])
+
+    assert (before, right, wrong.finding) == (ControlFinding.NO_CONTROL, RIGHT, WRONG)
+    assert wrong.why.startswith(f"The source {subject.root} gives other bytes")
+    assert service.calls == []
+
+
+@pytest.fixture
+def context(verify_context: VerifyContext) -> VerifyContext:
+    """What the probe audio is verified with."""
+    return VerifyContext(
+        partner=verify_context.partner, limits=verify_context.limits, files=ProbeFiles(), clock=lambda: NOW
+    )
+
+
+def test_the_probe_audio_is_a_wav_that_goes_all_the_way(context: VerifyContext, service: ScriptedService) -> None:
+    """A tenth of a second of mono silence in 16 bits, made here."""
+    done = verify_item(probe_item(Mode.ONE_FILE), context)
+
+    assert isinstance(done, Finished)
+    assert service.calls == THREE_CALLS
+    sent = service.uploads[0]
+    with wave.open(io.BytesIO(sent[sent.index(b"RIFF") :])) as audio:
+        assert (audio.getnchannels(), audio.getsampwidth(), audio.getframerate()) == (1, 2, 44_100)
+        assert audio.readframes(10_000) == bytes(8_820)
+
+
+def test_the_probe_audio_has_no_credential() -> None:
+    """No answer but an acceptance shows that something is wrong."""
+    with open_audio(probe_item(Mode.ONE_FILE).audio, ProbeFiles()) as audio:
+        assert not audio.has_credential()
+        assert not audio.is_cut_short()

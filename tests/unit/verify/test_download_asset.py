@@ -1,0 +1,221 @@
+"""A proof is verified by its asset, which is an audio file for a while; whatever happens is an outcome."""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from hashlib import sha256
+
+import httpcore
+import pytest
+
+from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished, Rejected
+from proofsweep.domain.reasons import Ineligible
+from proofsweep.sources.local import AssetFile, AssetFiles
+from proofsweep.verify.duplicates import DuplicateCache
+from proofsweep.verify.item import VerifyContext, verify_item
+
+from ..scripted_service import Scripted, ScriptedService
+
+WAV = b"RIFF\x2c\0\0\0WAVEfmt " + bytes(5_000)
+ITEM = WorkItem(manifest_row=0, item_id="item", audio="proof:p/1")
+LINK = Scripted(document={"url": "https://assets.example/a?sig=SECRET", "expiresAt": 7})
+FLOW = [Call.ASSET, Call.DOWNLOAD, Call.UPLOADS, Call.SLOT, Call.VERIFY]
+
+
+@pytest.fixture(autouse=True)
+def asset(service: ScriptedService) -> None:
+    """A service that has the asset."""
+    service.usual |= {Call.ASSET: LINK, Call.DOWNLOAD: Scripted()}
+    service.download = lambda: [WAV]
+
+
+def finished(context: VerifyContext) -> Finished:
+    """Verify the proof."""
+    done = verify_item(ITEM, context)
+    assert isinstance(done, Finished)
+    return done
+
+
+def test_the_asset_goes_into_a_fresh_slot(verify_context: VerifyContext, service: ScriptedService) -> None:
+    """Its bytes are hashed when they are sent; nothing is kept of its URL, and the file is gone."""
+    done = finished(verify_context)
+
+    assert isinstance(done.outcome, Accepted)
+    assert (service.calls, service.bodies) == (FLOW, [{"uploadId": "u"}])
+    assert WAV in service.uploads[0]
+    assert done.read is not None
+    assert (done.read.sha256, done.read.size_bytes) == (sha256(WAV).hexdigest(), len(WAV))
+    assert (done.read.audio_format, done.read.version) == ("wav", None)
+    assert [exchange.call for exchange in done.exchanges] == FLOW
+    assert "SECRET" not in repr(done)
+    assert verify_context.assets._open == 0
+
+
+def test_a_rejection_is_one(verify_context: VerifyContext, service: ScriptedService) -> None:
+    """There is no local file that could have changed meanwhile."""
+    service.script[Call.VERIFY] = [Scripted(document={"good": False, "verdict": "unregistered"})]
+
+    assert isinstance(finished(verify_context).outcome, Rejected)
+
+
+def test_a_proof_without_an_asset_is_ineligible(verify_context: VerifyContext, service: ScriptedService) -> None:
+    """As a legacy pair's: nothing else is asked."""
+    service.script[Call.ASSET] = [Scripted(status=404)]
+
+    outcome = finished(verify_context).outcome
+
+    assert isinstance(outcome, Ineligible)
+    assert (outcome.reason, service.calls) == ("no_asset", [Call.ASSET])
+
+
+@pytest.mark.parametrize(
+    ("members", "field", "expected"),
+    [
+        ({"url": "https://a.example/1", "other": "https://a.example/2"}, None, "bad_answer"),
+        ({"url": "https://a.example/1", "other": "https://a.example/2"}, "other", None),
+        ({"url": "http://a.example/1"}, None, "bad_answer"),
+        ({"url": "ftp://a.example/1", "x": 7}, None, "bad_answer"),
+        ({"url": "https://a.example/1"}, "other", "bad_answer"),
+        ({}, None, "bad_answer"),
+        ([], None, "bad_answer"),
+    ],
+)
+def test_the_url_is_the_named_member_or_the_only_one(
+    verify_context: VerifyContext, service: ScriptedService, members: object, field: str | None, expected: str | None
+) -> None:
+    """The contract does not show its name; without TLS it is no URL."""
+    service.script[Call.ASSET] = [Scripted(document=members)]
+    context = replace(verify_context, partner=replace(verify_context.partner, asset_field=field))
+
+    outcome = finished(context).outcome
+
+    assert (outcome.reason if isinstance(outcome, Failed) else None) == expected
+
+
+def test_an_expired_url_is_asked_for_again(verify_context: VerifyContext, service: ScriptedService) -> None:
+    """It is short-lived; a URL that stays refused is a failure."""
+    service.script[Call.DOWNLOAD] = [Scripted(status=403)]
+    assert isinstance(finished(verify_context).outcome, Accepted)
+
+    service.usual[Call.DOWNLOAD] = Scripted(status=403)
+    outcome = finished(verify_context).outcome
+
+    assert isinstance(outcome, Failed)
+    assert (outcome.reason, service.calls.count(Call.DOWNLOAD)) == ("http_403", 5)
+
+
+def test_a_download_that_breaks_off_begins_again(verify_context: VerifyContext, service: ScriptedService) -> None:
+    """From the same URL, as often as any call is repeated; then the row has failed."""
+
+    def broken() -> Iterator[bytes]:
+        yield WAV
+        raise httpcore.ReadError("gone")
+
+    pieces: list[Iterable[bytes]] = [broken(), [WAV]]
+    service.download = lambda: pieces.pop(0) if pieces else broken()
+    assert isinstance(finished(verify_context).outcome, Accepted)
+
+    assert service.calls == [Call.ASSET, Call.DOWNLOAD, *FLOW[1:]]
+    outcome = finished(verify_context).outcome
+
+    assert isinstance(outcome, Failed)
+    assert (outcome.reason, service.uploads[1:]) == ("bad_answer", [])
+
+
+def test_an_asset_beyond_the_slot_is_read_once(verify_context: VerifyContext, service: ScriptedService) -> None:
+    """Without a Content-Length nobody knows its size before."""
+    context = replace(verify_context, limits=replace(verify_context.limits, one_file=len(WAV)))
+    service.download = lambda: [WAV, WAV]
+
+    outcome = finished(context).outcome
+
+    assert isinstance(outcome, Ineligible)
+    assert (outcome.reason, service.calls) == ("too_large", FLOW[:2])
+
+
+def test_a_spent_slot_needs_no_other_download(verify_context: VerifyContext, service: ScriptedService) -> None:
+    """The bytes are kept until the item ends."""
+    service.script[Call.SLOT] = [Scripted(status=403)]
+
+    assert isinstance(finished(verify_context).outcome, Accepted)
+    assert service.calls == [*FLOW[:4], *FLOW[2:]]
+    assert all(WAV in upload for upload in service.uploads)
+
+
+def test_an_asset_has_the_answer_to_the_same_bytes(
+    verify_context: VerifyContext, service: ScriptedService, stop: StopSwitch
+) -> None:
+    """As any other audio; only its download is spent."""
+    context = replace(verify_context, duplicates=DuplicateCache(stop))
+
+    first, second = finished(context), finished(context)
+
+    assert (second.original, second.outcome) == (first, first.outcome)
+    assert service.calls == [*FLOW, *FLOW[:2]]
+
+
+def test_a_full_disk_says_nothing_about_a_proof(
+    verify_context: VerifyContext, service: ScriptedService, stop: StopSwitch
+) -> None:
+    """The row remains, no call is spent, and the leg ends with a line that says what to do."""
+    context = replace(verify_context, limits=replace(verify_context.limits, one_file=1 << 62))
+
+    assert isinstance(verify_item(ITEM, context), Deferred)
+    assert service.calls == []
+    assert stop.reason is not None
+    assert (stop.reason.ended_by, "make room, or set TMPDIR" in stop.reason.message) == ("breaker", True)
+
+
+def test_a_disk_that_fills_up_says_nothing_about_a_proof(
+    verify_context: VerifyContext, service: ScriptedService, stop: StopSwitch
+) -> None:
+    """Another program may take the room during the download."""
+
+    class FullDisk(AssetFiles):
+        """Gives a device that takes no byte."""
+
+        def new(self, most_bytes: int) -> AssetFile:
+            """Open the device that is always full."""
+            return AssetFile(os.open("/dev/full", os.O_RDWR), most_bytes, lambda: None)
+
+    assert isinstance(verify_item(ITEM, replace(verify_context, assets=FullDisk())), Deferred)
+    assert service.calls == FLOW[:2]
+    assert stop.reason is not None
+
+
+def test_an_asset_waits_for_the_room_of_others(verify_context: VerifyContext, service: ScriptedService) -> None:
+    """It is downloaded as soon as one of them is verified."""
+
+    class Crowded(AssetFiles):
+        """Has no room at first."""
+
+        refusals = 2
+
+        def new(self, most_bytes: int) -> AssetFile | None:
+            """Refuse twice."""
+            self.refusals -= 1
+            return super().new(most_bytes) if self.refusals < 0 else None
+
+    assert isinstance(finished(replace(verify_context, assets=Crowded())).outcome, Accepted)
+    assert service.calls == FLOW
+
+
+def test_an_asset_that_is_no_wav_is_not_sent(verify_context: VerifyContext, service: ScriptedService) -> None:
+    """No slot is asked for."""
+    service.download = lambda: [b"fLaC" + bytes(5_000)]
+
+    outcome = finished(verify_context).outcome
+
+    assert isinstance(outcome, Ineligible)
+    assert (outcome.reason, service.calls) == ("unlisted_format", FLOW[:2])
+
+
+@pytest.mark.parametrize("call", [Call.ASSET, Call.UPLOADS, Call.VERIFY])
+def test_a_refused_key_leaves_the_row(verify_context: VerifyContext, service: ScriptedService, call: Call) -> None:
+    """It remains for the next leg."""
+    service.usual[call] = Scripted(status=403)
+
+    assert isinstance(verify_item(ITEM, verify_context), Deferred)

@@ -1,0 +1,179 @@
+"""The rows of a catalog that are due."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from proofsweep.domain.errors import NothingDue
+from proofsweep.domain.items import FileFacts, item_id_of
+from proofsweep.sources.catalog import Catalog
+from proofsweep.sources.open_catalog import open_catalog
+from proofsweep.sources.preflight import SizeLimits
+from proofsweep.sources.selection import Selection
+from proofsweep.store.layout import listed_name
+from proofsweep.store.objects import open_store
+from proofsweep.store.parts import Results
+from proofsweep.verify.due_rows import DueRows, most_rows
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+AGES: dict[str, float] = {"a.wav": 40, "b.wav": 10, "d.wav": 20}
+"""Days since the answer of each file that has one."""
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Catalog:
+    """A folder of four files."""
+    for name in ("a.wav", "b.wav", "c.wav", "d.wav"):
+        (tmp_path / name).write_bytes(b"RIFF")
+    return open_catalog(str(tmp_path), sidecar_names=())
+
+
+def due_of(catalog: Catalog, selection: Selection, max_calls: int | None = None) -> tuple[list[str], DueRows]:
+    """Return the names of the rows that are due, and the catalog of them."""
+    ages: dict[tuple[str, str | None], datetime] = {}
+    for row in catalog.rows():
+        if row.named_audio in AGES and isinstance(row.audio_facts, FileFacts):
+            key = item_id_of(row, catalog.name), row.audio_facts.version
+            ages[key] = NOW - timedelta(days=AGES[row.named_audio])
+
+    def tried_at(item_id: str, audio_version: str | None, sidecar_version: str | None) -> datetime | None:
+        assert sidecar_version is None
+        return ages.get((item_id, audio_version))
+
+    facts = {"limits": SizeLimits(), "answered_at": tried_at, "tried_at": tried_at, "now": NOW}
+    rows = DueRows(catalog, selection, **facts, max_calls=max_calls)
+    found = list(rows.rows())
+    assert [row.number for row in found] == list(range(len(found)))
+    return [row.named_audio for row in found], rows
+
+
+def items_in(rows: DueRows) -> list[str]:
+    """Return the items that are listed, due or not."""
+    with TemporaryDirectory() as folder:
+        rows.listing.write(results := Results(open_store(folder)), "run")
+        ids: list[str] = results.object_table(listed_name("run", 0), ["item_id"])["item_id"].to_pylist()
+        return ids
+
+
+def test_rows_with_an_answer_of_any_age_are_left_out(catalog: Catalog) -> None:
+    """They are counted, and the digest stays that of the whole catalog."""
+    names, rows = due_of(catalog, Selection(since_last=True))
+
+    assert (names, rows.skipped) == (["c.wav"], 3)
+    assert rows.digest() == catalog.digest()
+
+
+def test_rows_with_a_young_answer_are_left_out(catalog: Catalog) -> None:
+    """Those with an old one are due."""
+    names, rows = due_of(catalog, Selection(max_age="30d"))
+
+    assert (names, rows.skipped) == (["a.wav", "c.wav"], 2)
+
+
+def test_the_rows_that_were_tried_longest_ago_come_first(catalog: Catalog) -> None:
+    """Those that never were come before them; the others wait for the next time."""
+    names, rows = due_of(catalog, Selection(oldest_first=True), 9)
+
+    assert (names, rows.skipped) == (["c.wav", "a.wav", "d.wav"], 1)
+    assert items_in(rows) == [item_id_of(row, catalog.name) for row in catalog.rows()]
+
+
+def test_a_catalog_of_which_nothing_is_due_says_so(catalog: Catalog, tmp_path: Path) -> None:
+    """With the number of its rows."""
+    (tmp_path / "c.wav").unlink()
+
+    with pytest.raises(NothingDue, match="nothing is due") as raised:
+        due_of(catalog, Selection(max_age="50d"))
+
+    assert raised.value.skipped == 3
+
+
+def test_rows_that_a_run_has_planned_are_not_due(catalog: Catalog, tmp_path: Path) -> None:
+    """Whatever became of them; one that has changed since is."""
+    planned = {
+        (item_id_of(row, catalog.name), row.audio_facts.version, None)
+        for row in catalog.rows()
+        if isinstance(row.audio_facts, FileFacts)
+    }
+    (tmp_path / "b.wav").write_bytes(b"RIFF, and more")
+    (tmp_path / "e.wav").write_bytes(b"RIFF")
+    rows = DueRows(
+        catalog,
+        Selection(),
+        limits=SizeLimits(),
+        answered_at=lambda *_: None,
+        tried_at=lambda *_: None,
+        now=NOW,
+        planned=planned,
+    )
+
+    assert [row.named_audio for row in rows.rows()] == ["b.wav", "e.wav"]
+    assert rows.skipped == 3
+    assert items_in(rows) == [item_id_of(row, catalog.name) for row in catalog.rows()]
+
+
+def test_an_answer_from_the_future_is_of_unknown_age(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock was ahead: the file is due by age, but it has its answer."""
+    monkeypatch.setitem(AGES, "b.wav", -1_000)
+
+    assert due_of(catalog, Selection(max_age="30d"))[0] == ["a.wav", "b.wav", "c.wav"]
+    assert due_of(catalog, Selection(since_last=True))[0] == ["c.wav"]
+
+
+def test_a_clock_a_little_ahead_makes_nothing_due(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does a run that ended since its night began: nothing is paid twice."""
+    monkeypatch.setitem(AGES, "b.wav", -0.5)
+
+    assert due_of(catalog, Selection(max_age="30d"))[0] == ["a.wav", "c.wav"]
+
+
+def test_rows_that_do_not_meet_a_condition_are_left_out_and_listed(catalog: Catalog) -> None:
+    """So nobody takes them for deleted; both rules hold together."""
+    names, rows = due_of(catalog, Selection(where="name <> 'a.wav'", max_age="15d"))
+
+    assert (names, rows.skipped, rows.unmet) == (["c.wav", "d.wav"], 2, 1)
+    assert items_in(rows) == [item_id_of(row, catalog.name) for row in catalog.rows()]
+
+
+def test_when_no_row_meets_the_conditions_these_are_named(catalog: Catalog) -> None:
+    """With the number of rows that each rule left out."""
+    message = 'nothing is due; rows that do not meet --where "size > 100": 4; rows whose answer is new enough: 0'
+
+    with pytest.raises(NothingDue, match=message):
+        due_of(catalog, Selection(where="size > 100", since_last=True))
+
+
+def test_answers_are_not_named_if_no_age_was_given_and_none_left_out_a_row(catalog: Catalog) -> None:
+    """Nobody asked for them."""
+    with pytest.raises(NothingDue, match=r'nothing is due; rows that do not meet --where "size > 100": 4$'):
+        due_of(catalog, Selection(where="size > 100"))
+
+
+def test_the_oldest_rows_are_of_those_that_meet_the_condition(catalog: Catalog) -> None:
+    """Calls are spent on nothing else."""
+    assert due_of(catalog, Selection(where="name < 'c'", oldest_first=True), 5)[0] == ["a.wav"]
+
+
+def test_the_oldest_rows_are_as_many_as_the_calls_are_enough_for() -> None:
+    """A file takes two calls, and three are kept to begin."""
+    oldest = Selection(oldest_first=True)
+
+    assert [most_rows(oldest, calls) for calls in (103, 1)] == [50, 1]
+    assert most_rows(Selection(), 100) is None
+
+
+def test_only_items_that_stand_so_are_taken(catalog: Catalog) -> None:
+    """The others are listed, and counted as rows that do not meet a condition."""
+    facts = {"limits": SizeLimits(), "answered_at": lambda *_: None, "tried_at": lambda *_: None, "now": NOW}
+    every = [item_id_of(row, catalog.name) for row in catalog.rows()]
+    selection = Selection(only=("failed",))
+
+    rows = DueRows(catalog, selection, **facts, only={every[1]})
+    none = DueRows(catalog, selection, **facts, only=())
+
+    assert [row.named_audio for row in rows.rows()] == ["b.wav"]
+    assert (rows.skipped, rows.unmet) == (len(every) - 1, len(every) - 1)
+    with pytest.raises(NothingDue, match=r"nothing is due; rows that do not meet --only failed: 4$"):
+        list(none.rows())

@@ -1,0 +1,189 @@
+"""What can be known of the service before anything is spent."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from proofsweep.client.client import Partner
+from proofsweep.client.retry import RetryPolicy
+from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.errors import ConfigError, RunMustStop
+from proofsweep.domain.exchanges import Call
+from proofsweep.verify.service import ServiceStatus, await_service, examine_service, refuse_without_quota
+
+from ..scripted_service import NOW, Scripted, ScriptedService
+
+RESET = NOW + timedelta(hours=30)
+NO_CONNECTION = Scripted(status=None)
+
+
+def test_a_healthy_service_tells_its_version_and_the_quota(partner: Partner, service: ScriptedService) -> None:
+    """One call of each kind; the live headroom is the header's, not the body's."""
+    health = {"ok": True, "version": "7", "commit": "c0ffee", "deployedAt": NOW.isoformat()}
+    usage = {"plan": {"quotaLimit": 1000}, "days": [{"date": "2026-11-20", "used": 5, "remaining": 5}]}
+    service.script[Call.HEALTH] = [Scripted(document=health)]
+    service.script[Call.USAGE] = [Scripted(document=usage, remaining=900, reset=RESET)]
+
+    status = examine_service(partner)
+
+    assert status == ServiceStatus(version="7", commit="c0ffee", deployed_at=NOW, headroom=900, quota_reset=RESET)
+    assert service.calls == [Call.HEALTH, Call.USAGE]
+
+
+@pytest.mark.parametrize("answer", [NO_CONNECTION, Scripted(status=503), Scripted(status=429)])
+def test_a_service_that_is_down_is_left_alone(partner: Partner, service: ScriptedService, answer: Scripted) -> None:
+    """It is tried twice; then another day is better than a person's change of the settings."""
+    service.usual[Call.HEALTH] = answer
+
+    with pytest.raises(RunMustStop, match=r"The service at https://partner\.example/v1 does not answer") as stopped:
+        examine_service(partner)
+
+    assert stopped.value.ended_by == "breaker"
+    assert service.calls == [Call.HEALTH] * 2
+
+
+def test_a_service_that_says_that_it_is_not_well_is_left_alone(partner: Partner, service: ScriptedService) -> None:
+    """Its health is answered with 200 and `ok` false: as if it did not answer, and no keyed call is made."""
+    service.usual[Call.HEALTH] = Scripted(document={"ok": False, "version": "7"})
+
+    with pytest.raises(
+        RunMustStop, match=r"The service at https://partner\.example/v1 says that it is not well"
+    ) as stopped:
+        examine_service(partner)
+
+    assert stopped.value.ended_by == "breaker"
+    assert service.calls == [Call.HEALTH]
+
+
+@pytest.mark.parametrize("document", [{}, {"ok": None}, {"ok": "perhaps"}])
+def test_a_health_that_is_not_told_is_no_trouble(partner: Partner, service: ScriptedService, document: object) -> None:
+    """Only `false` says that something is wrong."""
+    service.usual[Call.HEALTH] = Scripted(document=document)
+
+    assert examine_service(partner).headroom == 900
+
+
+@pytest.mark.parametrize("call", [Call.HEALTH, Call.USAGE])
+def test_an_address_where_something_else_answers_is_for_the_person(
+    partner: Partner, service: ScriptedService, call: Call
+) -> None:
+    """A 404 says that there is no such API; the message names the setting."""
+    service.usual[call] = Scripted(status=404)
+
+    with pytest.raises(ConfigError, match=r"is not the partner's API .*Status 404.*; check service\.base_url"):
+        examine_service(partner)
+
+
+def test_a_quota_that_is_used_up_is_no_headroom(partner: Partner, service: ScriptedService) -> None:
+    """The call that would tell of it is refused for it: that tells enough, and when the quota resets."""
+    service.usual[Call.USAGE] = Scripted(status=429, remaining=0, retry_after=3_600.0, reset=RESET)
+
+    status = examine_service(partner)
+
+    assert (status.version, status.headroom, status.quota_reset) == ("7", 0, RESET)
+    assert service.calls == [Call.HEALTH, Call.USAGE]
+
+
+@pytest.mark.parametrize("answer", [NO_CONNECTION, Scripted(status=500), Scripted(document={})])
+def test_a_quota_that_is_not_told_is_unknown(partner: Partner, service: ScriptedService, answer: Scripted) -> None:
+    """A run can begin without it: None is no zero."""
+    service.usual[Call.USAGE] = answer
+
+    status = examine_service(partner)
+
+    assert (status.version, status.headroom, status.quota_reset) == ("7", None, None)
+
+
+@pytest.mark.parametrize(("headroom", "reserve"), [(None, 0), (None, 1_000), (3, 0), (13, 10)])
+def test_calls_for_one_item_and_the_last_probe_are_enough(headroom: int | None, reserve: int) -> None:
+    """Or a quota that is not told."""
+    refuse_without_quota(ServiceStatus(headroom=headroom), reserve, NOW)
+
+
+@pytest.mark.parametrize(
+    ("headroom", "reserve", "sentence"),
+    [
+        (0, 0, "The key's quota is used up; it resets 2026-11-21 18:00 UTC."),
+        (1, 0, "The key's quota has too few calls left (1, reserved: 0); it resets"),
+        (2, 0, "The key's quota has too few calls left (2, reserved: 0); it resets"),
+        (1_012, 1_010, "The key's quota has too few calls left (1,012, reserved: 1,010); it resets"),
+    ],
+)
+def test_fewer_begin_no_leg(headroom: int, reserve: int, sentence: str) -> None:
+    """The sentence says why, and when to come back."""
+    with pytest.raises(RunMustStop) as stopped:
+        refuse_without_quota(ServiceStatus(headroom=headroom, quota_reset=RESET), reserve, NOW)
+
+    assert stopped.value.message.startswith(sentence)
+    assert (stopped.value.ended_by, stopped.value.quota_reset) == ("quota", RESET)
+
+
+@pytest.fixture
+def uptime(stop: StopSwitch, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Monotonic seconds: each rest lasts no time, and is added here."""
+    passed = [0.0]
+
+    def rest(_stop: StopSwitch, seconds: float) -> None:
+        passed.append(passed[-1] + seconds)
+        stop.check()
+
+    monkeypatch.setattr(StopSwitch, "rest", rest)
+    return passed
+
+
+@pytest.mark.parametrize("trouble", [NO_CONNECTION, Scripted(status=503), Scripted(document={"ok": False})])
+def test_a_run_waits_for_a_service_that_is_down_before_it_begins(
+    partner: Partner, service: ScriptedService, uptime: list[float], trouble: Scripted
+) -> None:
+    """An outage before the first row is waited for like one after it."""
+    service.script[Call.HEALTH] = [trouble] * 9
+
+    status = await_service(partner, 20.0, lambda: uptime[-1])
+
+    assert status.headroom == 900
+    assert service.calls.count(Call.HEALTH) == 10
+
+
+def test_a_run_asks_a_service_that_stays_down_with_longer_and_longer_waits(
+    partner: Partner, service: ScriptedService, uptime: list[float]
+) -> None:
+    """Until its patience is at an end; then it ends as in an outage, and no keyed call was made."""
+    policy = RetryPolicy(attempts=2, first_wait_seconds=0.5, longest_wait_seconds=30.0)
+    patient = replace(partner, session=replace(partner.session, policy=policy))
+    service.usual[Call.HEALTH] = Scripted(status=503)
+
+    with pytest.raises(RunMustStop) as stopped:
+        await_service(patient, 300.0, lambda: uptime[-1])
+
+    assert stopped.value.ended_by == "breaker"
+    assert 300.0 <= uptime[-1] <= 301.0
+    assert service.calls == [Call.HEALTH] * len(service.calls)
+    assert 20 <= len(service.calls) <= 40
+
+
+def test_a_run_that_is_asked_to_stop_waits_no_longer(
+    partner: Partner, service: ScriptedService, stop: StopSwitch
+) -> None:
+    """The reason is the request, and not the outage."""
+    service.usual[Call.HEALTH] = Scripted(status=503)
+    service.on_call = lambda _call: len(service.calls) >= 5 and stop.pull(RunMustStop("No.", ended_by="cancelled"))
+
+    with pytest.raises(RunMustStop) as stopped:
+        await_service(partner, 300.0)
+
+    assert stopped.value.ended_by == "cancelled"
+    assert len(service.calls) == 5
+
+
+@pytest.mark.parametrize(("call", "status", "error"), [(Call.HEALTH, 404, ConfigError), (Call.USAGE, 403, RunMustStop)])
+def test_a_run_waits_only_for_what_a_wait_may_change(
+    partner: Partner, service: ScriptedService, call: Call, status: int, error: type[Exception]
+) -> None:
+    """Not for a wrong address, and not for a refused key."""
+    service.usual[call] = Scripted(status=status)
+
+    with pytest.raises(error):
+        await_service(partner, 300.0)
+
+    assert service.calls.count(call) == 1

@@ -1,0 +1,155 @@
+"""A forecast says of cost and time only what is known: rates, links, workers, and what bounds a leg."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from proofsweep.domain.runs import Bounds
+from proofsweep.verify.forecast import Bind, Means, Measurement, Need, Quota, calls_of_row, cost_of_row, forecast
+
+NOW = datetime(2026, 11, 20, 21, 0, tzinfo=UTC)
+DECEMBER = datetime(2026, 12, 1, tzinfo=UTC)
+NEED = Need(eligible=1_000, audio_bytes=10_000_000)
+LEG = Measurement(rows=100, seconds=50.0, calls=202, sent_bytes=2_000_000, start_seconds=3.125, quota_spent=201)
+TWENTY = Means(rate=20.0)
+"""A rate of 20 calls a second: ten files a second, and five seconds for the program."""
+
+
+def test_without_history_a_range_is_said() -> None:
+    """Calls and quota are forecast all the same."""
+    cost = forecast(NEED, Quota(headroom=2_001, reset=DECEMBER), [], NOW, Means())
+
+    assert (cost.calls, cost.calls_expected, cost.rows_short, cost.cost_of_row) == (2_000, 2_002, 0, None)
+    assert (cost.seconds, cost.ends_at, cost.binds, cost.measured_rows) == (None, None, None, None)
+    assert cost.range_seconds == (pytest.approx(50, abs=1), pytest.approx(408, abs=1))
+
+
+@pytest.mark.parametrize(
+    ("leg", "means", "audio_bytes", "binds", "seconds"),
+    [
+        (LEG, TWENTY, 0, Bind.LANE, 105.0),
+        # not the speed of the last night, but the rate that was learned; failures take calls
+        (replace(LEG, seconds=500.0), TWENTY, 0, Bind.LANE, 105.0),
+        (replace(LEG, calls=302), TWENTY, 0, Bind.LANE, 155.0),
+        (replace(LEG, calls=302, throttled=100), TWENTY, 0, Bind.LANE, 105.0),
+        # refused, and no rate learned: the pace that went through
+        (replace(LEG, throttled=2, calls=204), Means(), 0, Bind.LANE, 505.0),
+        # two uploads at once, and the lane not full: 40 kB/s
+        (replace(LEG, call_seconds=1.1, upload_seconds=1.0), TWENTY, 4_000_000, Bind.UPLINK, 105.0),
+        (replace(LEG, call_seconds=1.1, upload_seconds=1.0), TWENTY, 8_000_000, Bind.UPLINK, 205.0),
+        (replace(LEG, call_seconds=1.1, upload_seconds=1.0, rate=4.0), TWENTY, 8_000_000, Bind.LANE, 105.0),
+        (replace(LEG, call_seconds=1.1, upload_seconds=0.1), TWENTY, 8_000_000, Bind.LANE, 105.0),
+        # four workers, two seconds for a file
+        (replace(LEG, call_seconds=2.0), replace(TWENTY, workers=4), 0, Bind.THREADS, 505.0),
+        (replace(LEG, cpu_seconds=40.0), TWENTY, 0, Bind.CPU, 405.0),
+        (replace(LEG, cpu_seconds=39.0), TWENTY, 0, Bind.LANE, 105.0),
+    ],
+)
+def test_the_end_goes_by_the_lowest_limit(
+    leg: Measurement, means: Means, audio_bytes: int, binds: Bind, seconds: float
+) -> None:
+    """A thing that was not full in a leg bounds nothing."""
+    if binds is Bind.UPLINK:  # it must bind before the lane does
+        means = replace(means, rate=40.0)
+    cost = forecast(Need(eligible=1_000, audio_bytes=audio_bytes), Quota(), [leg], NOW, means)
+
+    assert (cost.binds, cost.pace_binds, cost.seconds) == (binds, binds, pytest.approx(seconds, rel=0.02))
+    assert cost.ends_at == NOW + timedelta(seconds=cost.seconds or 0)
+
+
+def test_what_would_help_is_said() -> None:
+    """Twice of what limits the speed; if another limit is near, it helps less."""
+    alone = forecast(NEED, Quota(), [LEG], NOW, TWENTY)
+    near = forecast(NEED, Quota(), [replace(LEG, call_seconds=2.0)], NOW, replace(TWENTY, workers=25))
+
+    assert alone.seconds_if_doubled == pytest.approx(55.0)
+    assert near.seconds_if_doubled == pytest.approx(5.0 + 1_000 / 12.5)
+
+
+@pytest.mark.parametrize(
+    ("headroom", "reserve", "short"),
+    [(2_001, 0, 0), (2_000, 0, 1), (2_500, 500, 1), (2_501, 500, 0), (0, 0, 1_000), (10, 50, 1_000), (None, 0, None)],
+)
+def test_rows_that_the_quota_does_not_cover_are_counted(headroom: int | None, reserve: int, short: int | None) -> None:
+    """Each row takes two calls, and the last probe one; reserved calls do not count."""
+    assert forecast(NEED, Quota(headroom=headroom, bounds=Bounds(reserve=reserve)), [], NOW, TWENTY).rows_short == short
+
+
+@pytest.mark.parametrize(("spent", "cost", "short"), [(100, 1.0, 0), (200, 2.0, 1), (400, 4.0, 501)])
+def test_what_a_row_costs_is_learned_from_the_headroom(spent: int, cost: float, short: int) -> None:
+    """The contract does not state which calls are charged; the calls that are made stay what they are."""
+    predicted = forecast(NEED, Quota(headroom=2_000), [replace(LEG, quota_spent=spent)], NOW, TWENTY)
+
+    assert (predicted.cost_of_row, predicted.rows_short) == (cost, short)
+    assert predicted.calls == 2_000
+
+
+def test_few_rows_give_no_cost() -> None:
+    """Their probes of the quota would weigh too much."""
+    assert cost_of_row([replace(LEG, rows=19)]) is None
+    assert cost_of_row([replace(LEG, quota_spent=None)]) is None
+    assert calls_of_row([replace(LEG, rows=10, calls=100)]) == 2.0
+    assert calls_of_row([LEG, replace(LEG, calls=302)]) == 2.5
+
+
+def test_a_run_that_the_quota_ends_stops_sooner() -> None:
+    """The rest must wait for the reset; a reset in the past is left out."""
+    cost = forecast(NEED, Quota(headroom=1_006, reset=DECEMBER), [LEG], NOW, TWENTY)
+    stale = forecast(NEED, Quota(headroom=1_006, reset=NOW), [LEG], NOW, TWENTY)
+
+    assert (cost.binds, cost.rows_short, cost.seconds) == (Bind.QUOTA, 500, pytest.approx(55.0))
+    assert (cost.quota_reset, stale.quota_reset) == (DECEMBER, None)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "headroom", "left", "binds", "seconds"),
+    [
+        (Bounds(max_calls=202), None, 900, Bind.CALLS, 15.0),
+        (Bounds(max_calls=2_002), None, 0, Bind.LANE, 105.0),
+        (Bounds(closes_at=NOW + timedelta(seconds=25)), None, 800, Bind.WINDOW, 25.0),
+        (Bounds(closes_at=NOW + timedelta(seconds=105)), None, 0, Bind.LANE, 105.0),
+        (Bounds(closes_at=NOW - timedelta(seconds=1)), None, 1_000, Bind.WINDOW, 0.0),
+        (Bounds(closes_at=NOW + timedelta(seconds=25), max_calls=202), None, 900, Bind.CALLS, 15.0),
+        (Bounds(closes_at=NOW + timedelta(seconds=25), max_calls=202), 21, 990, Bind.QUOTA, 6.0),
+        (Bounds(max_calls=1), None, 1_000, Bind.CALLS, 0.0),
+    ],
+)
+def test_a_leg_ends_by_the_bound_that_it_meets_first(
+    bounds: Bounds, headroom: int | None, left: int, binds: Bind, seconds: float
+) -> None:
+    """The forecast says how many rows are left, and the leg ends earlier."""
+    cost = forecast(NEED, Quota(headroom=headroom, bounds=bounds), [replace(LEG, quota_spent=200)], NOW, TWENTY)
+
+    assert (cost.rows_left, cost.binds, cost.seconds) == (left, binds, pytest.approx(seconds))
+
+
+def test_calls_bound_a_leg_whose_pace_is_not_known() -> None:
+    """A window does not, because without a pace nobody knows how many rows fit."""
+    bounds = Bounds(max_calls=202, closes_at=NOW + timedelta(seconds=1))
+    cost = forecast(NEED, Quota(bounds=bounds), [], NOW, Means())
+
+    assert (cost.rows_left, cost.binds, cost.seconds) == (900, Bind.CALLS, None)
+
+
+def test_retries_and_probes_are_expected_as_before() -> None:
+    """Two and a half calls a row, and a probe at each end."""
+    cost = forecast(NEED, Quota(), [replace(LEG, calls=252)], NOW, TWENTY)
+
+    assert (cost.calls, cost.calls_expected) == (2_000, 2_500 + 2)
+
+
+def test_a_leg_of_a_few_rows_counts_only_where_there_is_no_other() -> None:
+    """Its start and its failures would weigh more than its work."""
+    few = replace(LEG, rows=1, calls=12)
+
+    assert forecast(NEED, Quota(), [few, LEG], NOW, TWENTY).seconds == 105.0
+    assert forecast(NEED, Quota(), [few, LEG], NOW, TWENTY).measured_rows == 100
+    assert forecast(NEED, Quota(), [few], NOW, TWENTY).measured_rows == 1
+
+
+def test_an_empty_need_costs_nothing() -> None:
+    """A catalog may have no eligible row."""
+    cost = forecast(Need(eligible=0, audio_bytes=0), Quota(headroom=0), [LEG], NOW, TWENTY)
+
+    assert (cost.calls, cost.rows_short, cost.seconds) == (0, 0, 0.0)

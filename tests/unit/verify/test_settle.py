@@ -1,0 +1,181 @@
+"""A leg ends as parts, a receipt and a row in `runs`; if that breaks off anywhere, the next process does it."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import NameTaken, ResultsError
+from proofsweep.domain.runs import Plan
+from proofsweep.store import layout
+from proofsweep.store.journal import Journal
+from proofsweep.store.parts import Results
+from proofsweep.verify.attempt import settle_last_leg
+from proofsweep.verify.commit import LegEnd, settle_leg
+
+from ..conftest import LegBuilder
+from ..left_behind import (
+    BreakingStore,
+    let_holder_die,
+    rows_of,
+    verdict,
+    write_journal,
+    write_part,
+)
+from ..scripted_service import NOW
+
+COMPLETE = LegEnd(leg=1, ended_by=EndedBy.COMPLETE)
+KILLED = LegEnd(leg=1, ended_by=EndedBy.KILLED)
+WRITES = 8
+"""Of the killed leg below: three verdicts parts, one of exchanges, the receipt, the row in `runs`, two deletions."""
+
+
+@pytest.fixture
+def plan(new_leg: LegBuilder) -> Plan:
+    """A run of five items in three shards, whose first leg was claimed."""
+    plan = new_leg.plan(5, shard_items=2)
+    new_leg.legs(plan).claim(1)
+    return plan
+
+
+def parts_by_shard(results: Results, plan: Plan, leg: int) -> dict[int, int]:
+    """Count the rows of a leg's verdicts parts by shard."""
+    named = [(layout.shard_and_leg_of(name), name) for name in results.parts_of("verdicts", plan)]
+    return {shard: results.part(name).rows for (shard, of_leg), name in named if of_leg == leg}
+
+
+def test_what_is_in_the_journal_alone_becomes_parts(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
+    """A shard that was published has its rows in the journal too; each row ends in one part, in manifest order."""
+    write_part(results, plan, 1, 0, [0, 1])
+    write_journal(results, plan, 1, [0, 1, 3, 2, 3])
+
+    row = settle_leg(results, plan, COMPLETE, new_leg.legs(plan))
+
+    assert rows_of(results, plan) == [0, 1, 2, 3]
+    assert parts_by_shard(results, plan, 1) == {0: 2, 1: 2}
+    assert (row["accepted"], row["remaining"], row["calls"]) == (4, 1, 5)
+
+
+@pytest.mark.parametrize("writes", range(WRITES))
+def test_a_settlement_that_breaks_off_is_done_by_the_next(
+    results: Results, plan: Plan, new_leg: LegBuilder, tmp_path: Path, writes: int
+) -> None:
+    """After any of its writes: every row and exchange stands once, and the leg has one receipt and one row."""
+    write_journal(results, plan, 1, [0, 2])
+    let_holder_die(results, plan, 1)
+    breaking = Results(BreakingStore(tmp_path / "results", writes))
+    with pytest.raises(ResultsError, match="broke off"):
+        settle_last_leg(breaking, plan, lambda: NOW)
+
+    settle_last_leg(results, plan, lambda: NOW)
+
+    (row,) = results.table("runs", results.parts_of("runs", plan)).to_pylist()
+    receipt = new_leg.legs(plan).receipt(1)
+    assert rows_of(results, plan) == rows_of(results, plan, "exchanges") == [0, 2]
+    assert parts_by_shard(results, plan, 1) == {0: 1, 1: 1, 2: 0}
+    assert (row["ended_by"], row["accepted"], row["calls"], row["remaining"]) == ("killed", 2, 2, 3)
+    assert receipt is not None
+    assert receipt["ended_by"] == "killed"
+
+
+def test_a_killed_leg_cannot_publish_any_more(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
+    """Each part that it might still write is there already, without rows; a finished shard needs none."""
+    write_part(results, plan, 2, 0, [0, 1])
+    write_journal(results, plan, 1, [2])
+
+    settle_leg(results, plan, KILLED, new_leg.legs(plan))
+
+    assert parts_by_shard(results, plan, 1) == {1: 1, 2: 0}
+    for shard in (1, 2):
+        with pytest.raises(NameTaken):
+            write_part(results, plan, 1, shard, [2 * shard])
+
+
+def test_a_take_over_whose_names_are_taken_leaves_a_run_that_can_be_resumed(
+    results: Results, plan: Plan, new_leg: LegBuilder, tmp_path: Path
+) -> None:
+    """One process published the journal and was killed; the leg came back and wrote more; the next one goes on."""
+    write_journal(results, plan, 1, [0])
+    let_holder_die(results, plan, 1)
+    with pytest.raises(ResultsError):
+        settle_last_leg(Results(BreakingStore(tmp_path / "results", 3)), plan, lambda: NOW)
+    write_journal(results, plan, 1, [1, 2], "more")
+
+    settle_last_leg(results, plan, lambda: NOW)
+
+    receipt = new_leg.legs(plan).receipt(1) or {}
+    assert rows_of(results, plan) == [0]
+    assert sorted(map(str, rows_of(results, plan, "exchanges"))) == ["0", "1", "2"]
+    assert (receipt["ended_by"], receipt["counts"]["remaining"]) == ("killed", 4)  # type: ignore[index]
+
+
+def test_receipts_are_chained(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
+    """Each names the plan, its parts and the receipt before it by digest: none can be changed unseen."""
+    legs = new_leg.legs(plan)
+    write_journal(results, plan, 1, [0])
+    settle_leg(results, plan, COMPLETE, legs)
+    legs.claim(2)
+    settle_leg(results, plan, LegEnd(leg=2, ended_by=EndedBy.QUOTA), legs)
+
+    first, second = legs.receipt(1), legs.receipt(2)
+
+    assert first is not None
+    assert second is not None
+    assert first["previous_receipt_sha256"] is None
+    assert second["previous_receipt_sha256"] == legs.receipt_digest(1)
+    assert first["plan_sha256"] == second["plan_sha256"] == results.plan_digest(plan.run_id)
+    names = [*results.parts_of("verdicts", plan), *results.parts_of("exchanges", plan)]
+    parts = [results.part(name) for name in names]
+    assert first["parts"] == [{"name": part.name, "rows": part.rows, "sha256": part.sha256} for part in parts]
+    assert second["parts"] == []
+
+
+def test_a_receipt_tells_what_only_the_process_knew(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
+    """Why it ended, what it cost the machine, when the quota resets, and the cells of its row."""
+    reset = NOW + timedelta(hours=1)
+    facts = {"quota_after": 7, "started_at": NOW, "finished_at": NOW}
+    end = LegEnd(leg=1, ended_by=EndedBy.QUOTA, why="No calls.", facts=facts, cpu_seconds=0.5, quota_reset=reset)
+
+    row = settle_leg(results, plan, end, new_leg.legs(plan))
+
+    receipt = new_leg.legs(plan).receipt(1)
+    assert receipt is not None
+    assert (receipt["why"], receipt["cpu_seconds"], receipt["quota_reset"]) == ("No calls.", 0.5, str(reset))
+    assert (row["ended_by"], row["quota_after"]) == ("quota", 7)
+    (stored,) = results.table("runs", results.parts_of("runs", plan)).to_pylist()
+    assert (stored["quota_after"], stored["finished_at"]) == (7, NOW)
+
+
+def test_the_receipt_counts_duplicates(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
+    """The next forecast must not take their price for a row's."""
+    rows = [verdict(plan, 1, 0), verdict(plan, 1, 1, answered_by_row=0)]
+    results.create_part(layout.verdicts_name(plan.run_id, plan.run_date, 0, 1), "verdicts", rows)
+
+    settle_leg(results, plan, COMPLETE, new_leg.legs(plan))
+
+    receipt = new_leg.legs(plan).receipt(1)
+    assert receipt is not None
+    assert receipt["duplicates"] == 1
+
+
+def test_a_run_without_remaining_rows_is_complete(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
+    """A stop that comes after the last row has stopped nothing."""
+    write_journal(results, plan, 1, range(5))
+
+    row = settle_leg(results, plan, LegEnd(leg=1, ended_by=EndedBy.CANCELLED), new_leg.legs(plan))
+
+    assert (row["ended_by"], row["remaining"]) == ("complete", 0)
+
+
+def test_a_leg_never_ends_before_its_rows(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
+    """A clock that was put back in the leg does not hide that it was ahead before."""
+    ahead = NOW + timedelta(days=1_000)
+    journal = Journal(results, plan.run_id, 1, "w")
+    journal.add(verdict(plan, 1, 0, finished_at=ahead), [])
+    journal.flush()
+    end = LegEnd(leg=1, ended_by=EndedBy.CANCELLED, facts={"finished_at": NOW})
+
+    row = settle_leg(results, plan, end, new_leg.legs(plan))
+
+    assert row["finished_at"] == ahead

@@ -1,0 +1,143 @@
+"""Which run somebody must go on with."""
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from proofsweep.config.load import Settings, load_settings
+from proofsweep.domain.runs import INGEST, Bounds, Plan, new_run_id
+from proofsweep.queries.status import describe_run
+from proofsweep.sources.selection import Selection
+from proofsweep.store.legs import Legs
+from proofsweep.verify.worker import verify_slice
+from proofsweep.wiring.engines import engine_for, utc_now
+from proofsweep.wiring.legs import claimed_next_leg
+from proofsweep.wiring.runs import catalog_for, identity_of, plan_catalog, run_to_resume, supersede_older
+from proofsweep.wiring.stores import results_for
+
+from ..left_behind import let_holder_die, write_journal
+from ..wired import Change
+
+
+@pytest.fixture
+def begun(settings: Settings, catalog: str) -> Plan:
+    """A run of three files whose process was killed after one."""
+    plan, results = plan_catalog(settings, catalog), results_for(settings)
+    Legs(results, plan.run_id).claim(1)
+    write_journal(results, plan, 1, [0])
+    let_holder_die(results, plan, 1)
+    return plan
+
+
+def verify(settings: Settings, config: str, plan: Plan, bounds: Bounds | None = None) -> None:
+    """Work on a run, even if another of its catalog began after it was planned."""
+    del settings
+    with claimed_next_leg(engine_for(load_settings(config)), plan.run_id, bounds=bounds) as (_, leg):
+        for piece in leg.remaining.slices():
+            verify_slice(leg, piece)
+
+
+def copied(settings: Settings, plan: Plan, minutes: float, **facts: str) -> Plan:
+    """Write another plan of the same rows that was made so many minutes later."""
+    results, at = results_for(settings), utc_now() + timedelta(minutes=minutes)
+    made = replace(plan, run_id=new_run_id(at, "aaaaaa"), created_at=at.isoformat(), catalog_claim=None, **facts)  # type: ignore[arg-type]
+    results.store.create(
+        f"_runs/{made.run_id}/shards/00000.parquet",
+        results.store.read(f"_runs/{plan.run_id}/shards/00000.parquet") or b"",
+    )
+    results.write_plan(made)
+    return made
+
+
+@pytest.mark.parametrize("spelling", ["../music", "link", "music/../music"])
+def test_the_run_of_a_catalog_is_found_however_it_is_spelled(
+    settings: Settings, catalog: str, begun: Plan, spelling: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its dead leg is settled; other catalogs and environments have none."""
+    folder = Path(catalog).parent
+    (folder / "link").symlink_to(catalog)
+    (folder / "other").mkdir()
+    (folder / "elsewhere").mkdir()
+    monkeypatch.chdir(folder / "elsewhere" if spelling.startswith("..") else folder)
+
+    assert run_to_resume(settings, spelling) == run_to_resume(settings) == begun
+    assert run_to_resume(settings, str(folder / "other")) is None
+    assert describe_run(results_for(settings), begun.run_id).remaining == 2
+
+
+def test_a_name_makes_one_catalog_of_two_places(change: Change, catalog: str, tmp_path: Path) -> None:
+    """As it does in item IDs."""
+    settings = change(CATALOG__NAME="label")
+    (tmp_path / "mirror").mkdir()
+    (tmp_path / "mirror" / "a.wav").write_bytes(b"RIFF")
+
+    plan = plan_catalog(settings, catalog)
+
+    assert plan.identity == "label"
+    assert run_to_resume(settings, str(tmp_path / "mirror")) == plan
+
+
+def test_a_report_is_a_part_of_the_catalog_of_its_run(settings: Settings, catalog: str, begun: Plan) -> None:
+    """Unless the run is of another store."""
+    report = Path(catalog).parent / "report.csv"
+    ids = {}
+    for run_id in (begun.run_id, "20261120T120000Z_000aa"):
+        report.write_text(f"audio,outcome,proofsweep_run\n{catalog}/0.wav,rejected,{run_id}\n")
+        ids[run_id] = identity_of(settings, catalog_for(settings, str(report), Selection(root=catalog)))
+
+    assert list(ids.values()) == [catalog, str(report)]
+
+
+def test_a_run_that_is_too_old_is_left(
+    settings: Settings, catalog: str, begun: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A person who resumes without naming a catalog may still mean it."""
+    monkeypatch.setattr("proofsweep.wiring.runs.RESUME_DAYS", 0)
+
+    assert run_to_resume(settings, catalog) is None
+    assert run_to_resume(settings) == begun
+
+
+def test_a_pass_does_not_hide_the_night_of_its_folder(settings: Settings, catalog: str, begun: Plan) -> None:
+    """It has planned none of the rows that the night left."""
+    part = copied(settings, begun, 1, catalog_kind=INGEST)
+
+    assert run_to_resume(settings, catalog) == begun
+    assert run_to_resume(settings) == part
+
+
+def test_a_run_whose_rest_was_answered_since_is_skipped_and_marked(
+    settings: Settings, config: str, catalog: str, begun: Plan
+) -> None:
+    """It is not sent again; one whose rest was answered in part goes on."""
+    later = copied(settings, begun, 0)
+    verify(settings, config, later, Bounds(max_calls=5))
+    in_part = run_to_resume(settings, catalog)
+    verify(settings, config, later)
+
+    assert in_part == later
+    assert run_to_resume(settings, catalog) is None
+    status = describe_run(results_for(settings), begun.run_id)
+    assert (status.ended_by, status.remaining, status.is_over) == ("superseded", 2, True)
+
+
+def test_the_run_of_a_pass_is_never_superseded(settings: Settings, config: str, begun: Plan) -> None:
+    """Its files are moved when it ends."""
+    ingest = copied(settings, begun, 0, catalog_kind=INGEST)
+    verify(settings, config, copied(settings, begun, 0.01))
+
+    assert run_to_resume(settings) == ingest
+
+
+def test_a_new_plan_takes_the_place_of_older_ones(settings: Settings, catalog: str, begun: Plan) -> None:
+    """Passes keep theirs."""
+    ingest = copied(settings, begun, 0, catalog_kind=INGEST)
+    new = copied(settings, begun, 1)
+
+    supersede_older(settings, new)
+
+    found = {plan.run_id: describe_run(results_for(settings), plan.run_id).ended_by for plan in (begun, ingest, new)}
+    assert list(found.values()) == ["superseded", None, None]
+    assert run_to_resume(settings, catalog) == new

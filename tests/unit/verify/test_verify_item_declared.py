@@ -1,0 +1,332 @@
+"""What a delivery declares of a file is compared before the service is asked for a verdict."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from hashlib import new, sha256
+from pathlib import Path
+
+import obstore
+import pytest
+from obstore.store import MemoryStore
+
+from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.items import Declared, FileFacts, WorkItem
+from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished, Rejected, word_for
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.sources.audio import PIECE_BYTES
+from proofsweep.sources.bucket import BucketFiles
+from proofsweep.sources.files import Files
+from proofsweep.sources.source import OpenFile
+from proofsweep.verify import item as steps
+from proofsweep.verify.duplicates import DuplicateCache
+from proofsweep.verify.item import VerifyContext, verify_item
+
+from ..scripted_service import Scripted, ScriptedService
+
+ALL_CALLS = [Call.UPLOADS, Call.SLOT, Call.VERIFY]
+
+
+def declared_of(path: Path, algorithm: str = "md5") -> Declared:
+    """What a delivery declares of a file that is as it was sent."""
+    content = path.read_bytes()
+    return Declared(size_bytes=len(content), digests={algorithm: new(algorithm, content).hexdigest()})
+
+
+@pytest.fixture
+def item(wav: Path) -> WorkItem:
+    """A planned one-file item, with its version and what is declared of it."""
+    facts = Files().facts(str(wav))
+    assert facts is not None
+    version = facts.version
+    return WorkItem(manifest_row=7, item_id="a", audio=str(wav), audio_version=version, declared=declared_of(wav))
+
+
+def finished(done: Finished | Deferred) -> Finished:
+    """See that an item was finished."""
+    assert isinstance(done, Finished)
+    return done
+
+
+def damaged(done: Finished | Deferred) -> str:
+    """See that an item was damaged in its delivery; give the detail."""
+    outcome = finished(done).outcome
+    assert isinstance(outcome, Ineligible)
+    assert outcome.reason is Reason.DAMAGED_IN_DELIVERY
+    return outcome.detail
+
+
+@pytest.fixture
+def sent_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No file is read before its upload, as no object of a bucket is."""
+    monkeypatch.setattr(steps, "READ_FIRST_BYTES", 0)
+
+
+@pytest.mark.parametrize("algorithm", ["md5", "sha1", "sha256", "sha512"])
+@pytest.mark.parametrize("is_read_first", [True, False])
+def test_a_file_as_declared_is_verified(
+    service: ScriptedService,
+    verify_context: VerifyContext,
+    item: WorkItem,
+    monkeypatch: pytest.MonkeyPatch,
+    algorithm: str,
+    *,
+    is_read_first: bool,
+) -> None:
+    """Its row has the sha256 of the bytes that were sent, whatever was declared."""
+    if not is_read_first:
+        monkeypatch.setattr(steps, "READ_FIRST_BYTES", 0)
+    path = Path(item.audio)
+
+    done = finished(verify_item(replace(item, declared=declared_of(path, algorithm)), verify_context))
+
+    assert isinstance(done.outcome, Accepted)
+    assert service.calls == ALL_CALLS
+    assert done.read is not None
+    assert done.read.sha256 == sha256(path.read_bytes()).hexdigest()
+
+
+def test_a_damaged_local_file_costs_no_call(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
+) -> None:
+    """Its row names both digests, and their algorithm."""
+    wrong = replace(item, declared=Declared(digests={"md5": "0" * 32}))
+
+    detail = damaged(verify_item(wrong, verify_context))
+
+    found = declared_of(Path(item.audio)).digests["md5"]
+    assert detail == f"The delivery declares the MD5 {'0' * 32}, and the file has {found}."
+    assert service.calls == []
+
+
+@pytest.mark.usefixtures("sent_at_once")
+@pytest.mark.parametrize("algorithm", ["md5", "sha256"])
+def test_damage_that_is_seen_while_it_is_sent_stops_before_the_verdict(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem, algorithm: str
+) -> None:
+    """One slot is asked for, and its form never ends: the storage target keeps nothing of it."""
+    content = b"RIFF\x24\0\0\0WAVEfmt " + bytes(2 * PIECE_BYTES)
+    Path(item.audio).write_bytes(content)
+    wrong = replace(item, audio_version=None, declared=Declared(digests={algorithm: new(algorithm).hexdigest()}))
+
+    done = verify_item(wrong, verify_context)
+
+    assert new(algorithm, content).hexdigest() in damaged(done)
+    assert Call.VERIFY not in service.calls
+    assert service.calls.count(Call.UPLOADS) == 1
+    read = finished(done).read
+    assert read is not None
+    assert read.sha256 is None
+
+
+def test_another_size_is_damage_without_a_call(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
+) -> None:
+    """The row names both sizes."""
+    size = Path(item.audio).stat().st_size
+    wrong = replace(item, declared=Declared(size_bytes=size + 1_000))
+
+    detail = damaged(verify_item(wrong, verify_context))
+
+    words = f"The delivery declares a size of {size + 1_000:,}, in bytes or kilobytes, and the file has {size:,} bytes."
+    assert detail == words
+    assert service.calls == []
+
+
+def test_damaged_content_that_is_no_audio_any_more_is_damage(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
+) -> None:
+    """Zeros in place of a WAV: the digest explains it better than the format does."""
+    Path(item.audio).write_bytes(bytes(4096))
+    wrong = replace(item, audio_version=None, declared=Declared(digests={"md5": "0" * 32}))
+
+    damaged(verify_item(wrong, verify_context))
+
+    assert service.calls == []
+
+
+def test_no_digest_is_read_of_a_format_that_is_not_sent(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
+) -> None:
+    """A hundred thousand FLAC files are not read for rows that cannot be sent."""
+    Path(item.audio).write_bytes(b"fLaC" + bytes(64))
+
+    wrong = replace(item, audio_version=None, declared=Declared(digests={"md5": "0" * 32}))
+    done = finished(verify_item(wrong, verify_context))
+
+    assert isinstance(done.outcome, Ineligible)
+    assert done.outcome.reason is Reason.UNLISTED_FORMAT
+    assert service.calls == []
+
+
+def rewrite(path: Path) -> None:
+    """Let the rest of a delivery arrive."""
+    path.write_bytes(path.read_bytes() + bytes(64))
+
+
+def replace_whole(path: Path) -> None:
+    """Put another file in its place."""
+    other = path.with_name("other")
+    other.write_bytes(b"RIFF other")
+    other.rename(path)
+
+
+@pytest.mark.usefixtures("sent_at_once")
+@pytest.mark.parametrize("change", [rewrite, replace_whole, Path.unlink])
+@pytest.mark.parametrize("declared", [Declared(digests={"md5": "0" * 32}), Declared(digests={"sha256": "0" * 64})])
+def test_a_file_that_changes_while_it_is_sent_is_not_damaged(
+    service: ScriptedService,
+    verify_context: VerifyContext,
+    item: WorkItem,
+    change: Callable[[Path], object],
+    declared: Declared,
+) -> None:
+    """A delivery that still goes on has another digest than its end will have."""
+    service.on_call = lambda call: call is Call.SLOT and change(Path(item.audio))
+
+    done = finished(verify_item(replace(item, declared=declared), verify_context))
+
+    assert isinstance(done.outcome, Failed)
+    assert done.outcome.reason == Reason.SOURCE_CHANGED
+
+
+@pytest.mark.parametrize("declared", [Declared(size_bytes=7_000), Declared(digests={"md5": "0" * 32})])
+def test_a_file_that_changed_since_it_was_listed_is_not_damaged(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem, declared: Declared
+) -> None:
+    """The next listing shows the version that is judged."""
+    rewrite(Path(item.audio))
+
+    done = finished(verify_item(replace(item, declared=declared), verify_context))
+
+    assert isinstance(done.outcome, Failed)
+    assert done.outcome.reason == Reason.SOURCE_CHANGED
+    assert service.calls == []
+
+
+def test_a_size_that_the_listing_showed_wrong_is_judged_again(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
+) -> None:
+    """A file that was complete when its item ran is verified."""
+    planned = Ineligible(Reason.DAMAGED_IN_DELIVERY, "It was shorter.")
+
+    done = finished(verify_item(replace(item, ineligible=planned), verify_context))
+
+    assert isinstance(done.outcome, Accepted)
+    assert service.calls == ALL_CALLS
+
+
+def test_a_pair_is_compared_before_its_sidecar_is_read(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem, tmp_path: Path
+) -> None:
+    """Damage of its audio is the audio's, whatever the sidecar is."""
+    sidecar = tmp_path / "a.sidecar"
+    sidecar.write_bytes(b"proof")
+
+    damaged(verify_item(replace(item, sidecar=str(sidecar), declared=Declared(size_bytes=7_000)), verify_context))
+
+    assert service.calls == []
+
+
+class _CountedFile(OpenFile):
+    def __init__(self, file: OpenFile, reads: list[int]) -> None:
+        self._file, self._reads = file, reads
+
+    def facts(self) -> FileFacts:
+        return self._file.facts()
+
+    def read_at(self, offset: int, most_bytes: int) -> bytes:
+        if most_bytes == PIECE_BYTES or offset:
+            self._reads.append(offset)
+        return self._file.read_at(offset, most_bytes)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class CountedFiles(Files):
+    """Counts the passes over a file."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads: list[int] = []
+
+    def open(self, location: str, *, is_whole: bool = False) -> OpenFile | None:
+        """Open a file whose reads are counted."""
+        file = super().open(location, is_whole=is_whole)
+        return None if file is None else _CountedFile(file, self.reads)
+
+
+def test_a_fresh_slot_repeats_no_comparison(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
+) -> None:
+    """Two slots: one pass for the digest, and one for each form."""
+    Path(item.audio).write_bytes(b"RIFF\x24\0\0\0WAVEfmt " + bytes(2 * PIECE_BYTES))
+    declared = declared_of(Path(item.audio), "sha1")
+    service.script[Call.SLOT] = [Scripted(status=403)]
+    files = CountedFiles()
+
+    done = finished(verify_item(replace(item, declared=declared), replace(verify_context, files=files)))
+
+    assert isinstance(done.outcome, Accepted)
+    assert files.reads.count(PIECE_BYTES) == 1 + 2
+
+
+@pytest.mark.parametrize("read_first_bytes", [0, steps.READ_FIRST_BYTES])
+def test_a_damaged_copy_takes_no_answer_of_the_whole_file(
+    service: ScriptedService,
+    verify_context: VerifyContext,
+    item: WorkItem,
+    stop: StopSwitch,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    read_first_bytes: int,
+) -> None:
+    """Neither of a file with the same beginning, nor of the very same bytes under another declaration."""
+    monkeypatch.setattr(steps, "READ_FIRST_BYTES", read_first_bytes)
+    path, copy = Path(item.audio), Path(item.audio).with_name("copy.wav")
+    path.write_bytes(b"RIFF\x24\0\0\0WAVEfmt " + bytes(PIECE_BYTES))
+    copy.write_bytes(path.read_bytes()[:-1] + b"x")
+    context = replace(verify_context, duplicates=DuplicateCache(stop))
+    whole = replace(item, audio_version=None, declared=declared_of(path))
+
+    first = finished(verify_item(whole, context))
+    second = verify_item(replace(whole, manifest_row=8, audio=str(copy)), context)
+    third = verify_item(replace(whole, manifest_row=9, declared=Declared(digests={"md5": "0" * 32})), context)
+
+    assert isinstance(first.outcome, Accepted)
+    damaged(second)
+    damaged(third)
+    assert service.calls == ALL_CALLS
+
+
+def test_bytes_that_nothing_is_declared_of_are_no_answer_for_a_declared_file(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem, stop: StopSwitch
+) -> None:
+    """A damaged file that was sent, and rejected, says nothing of the row whose delivery declares other bytes."""
+    service.usual[Call.VERIFY] = Scripted(document={"good": False, "verdict": "unreadable"})
+    context = replace(verify_context, duplicates=DuplicateCache(stop))
+
+    first = finished(verify_item(replace(item, declared=None), context))
+    second = verify_item(replace(item, manifest_row=8, declared=Declared(digests={"md5": "0" * 32})), context)
+
+    assert isinstance(first.outcome, Rejected)
+    damaged(second)
+    assert word_for(finished(second).outcome) == "ineligible"
+
+
+def test_a_damaged_object_costs_its_slot_alone(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
+) -> None:
+    """No object is read twice: the digest is known when its last piece would go."""
+    store, content, algorithm = MemoryStore(), b"RIFF\x24\0\0\0WAVEfmt " + bytes(2 * PIECE_BYTES), "sha1"
+    obstore.put(store, "a.wav", content)
+    files = Files()
+    files._buckets = BucketFiles(lambda _root: store)
+    wrong = replace(item, audio="s3://b/a.wav", audio_version=None, declared=Declared(digests={algorithm: "0" * 40}))
+
+    detail = damaged(verify_item(wrong, replace(verify_context, files=files)))
+
+    assert new(algorithm, content).hexdigest() in detail
+    assert Call.VERIFY not in service.calls
+    assert service.calls.count(Call.UPLOADS) == 1

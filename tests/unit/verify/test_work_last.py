@@ -1,0 +1,184 @@
+"""What is in doubt is tried last, and what is in doubt still then ends the leg."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.errors import ResultsError, RunMustStop
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.runs import Slice
+from proofsweep.store.journal import Segments
+from proofsweep.verify.duplicates import DuplicateCache
+from proofsweep.verify.session import LegContext
+from proofsweep.verify.worker import unfinished, verify_slice, work_last
+
+from ..conftest import WAV, LegBuilder
+from ..left_behind import journal_rows, write_journal, write_part
+from ..scripted_service import VALID, Scripted, ScriptedService
+
+THREE_CALLS = [Call.UPLOADS, Call.SLOT, Call.VERIFY]
+DOWN = Scripted(status=500)
+UNFIT = Scripted(status=422)
+REJECTED = Scripted(document={"good": False, "verdict": "unreadable"})
+
+
+@pytest.fixture
+def leg(new_leg: LegBuilder) -> LegContext:
+    """The first leg of a small run of three items."""
+    return new_leg.leg(new_leg.plan(3))
+
+
+def written(leg: LegContext) -> list[int]:
+    """Flush the journal, and list its rows."""
+    leg.journal.flush()
+    return sorted(row for row in journal_rows(leg.results, leg.plan, leg.leg) if row is not None)
+
+
+def work(leg: LegContext, rows: int = 3) -> None:
+    """Work through the first rows one by one, and then try last what is left."""
+    for row in range(rows):
+        verify_slice(leg, Slice(0, row, row + 1))
+    work_last(leg)
+
+
+def why(leg: LegContext) -> str:
+    """Return why the leg ended."""
+    assert leg.stop.reason is not None
+    assert leg.stop.reason.ended_by == "breaker"
+    return leg.stop.reason.message
+
+
+def test_a_leg_without_doubt_has_no_last_round(leg: LegContext, service: ScriptedService) -> None:
+    """Nothing is read or asked again."""
+    work(leg)
+
+    assert leg.stop.reason is None
+    assert service.calls == THREE_CALLS * 3
+
+
+def test_what_failed_in_an_outage_is_tried_again(leg: LegContext, service: ScriptedService) -> None:
+    """It came to nothing while controls came out wrong, and it is answered now."""
+    leg.control.outage_seconds = 60.0
+    probes = [DOWN] * 4 + [REJECTED]
+    service.script[Call.VERIFY] = [DOWN, DOWN, *probes]
+
+    work(leg)
+
+    assert leg.stop.reason is None
+    assert written(leg) == [0, 1, 2]
+    assert leg.counters.rows == {"accepted": 3}
+    assert leg.control.suspects.put_aside == set()
+
+
+def test_a_failure_that_a_late_control_believes_needs_no_second_try(leg: LegContext, service: ScriptedService) -> None:
+    """The controls that are left come first."""
+    leg.control.first_wait_seconds = 0.3
+    service.script[Call.VERIFY] = [*[DOWN] * 2, REJECTED, *[DOWN] * 2, VALID, REJECTED]
+
+    work(leg)
+
+    assert written(leg) == [0, 1, 2]
+    assert leg.counters.rows == {"failed": 2, "accepted": 1}
+
+
+def test_files_that_fail_first_hold_nobody_up(new_leg: LegBuilder, service: ScriptedService) -> None:
+    """The first three were bad files."""
+    leg = new_leg.leg(new_leg.plan(12))
+    service.script[Call.VERIFY] = [UNFIT] * 3
+
+    work(leg, rows=12)
+
+    assert leg.stop.reason is None
+    assert written(leg) == list(range(12))
+
+
+def test_a_source_that_is_away_ends_the_leg_with_its_name(new_leg: LegBuilder) -> None:
+    """Nothing of it was ever read: it was away when the leg began."""
+    leg = new_leg.leg(new_leg.plan(3))
+    root = str(new_leg.folder / "mount")
+    leg.control.known.root = root
+    for item in list(leg.remaining.all_items()):
+        object.__setattr__(item, "audio", f"{root}/{item.item_id}.wav")
+
+    work(leg)
+
+    assert written(leg) == []
+    assert why(leg).startswith(f"3 files are in doubt. The source {root} cannot be read")
+
+
+def test_a_source_that_is_back_is_read(new_leg: LegBuilder) -> None:
+    """Its files come last."""
+    plan = new_leg.plan(3)
+    leg = new_leg.leg(plan)
+    contents = {path: path.read_bytes() for path in new_leg.folder.glob("*.wav")}
+    for path in contents:
+        leg.control.known.note_read(str(path))
+        path.unlink()
+    verify_slice(leg, Slice(0, 0, 1))
+    before = written(leg)
+    for path, content in contents.items():
+        path.write_bytes(content)
+
+    work_last(leg)
+
+    assert before == []
+    assert written(leg) == [0, 1, 2]
+    assert leg.stop.reason is None
+
+
+def test_rows_that_were_in_doubt_before_are_tried_in_the_end(leg: LegContext, service: ScriptedService) -> None:
+    """Nothing else was."""
+    late = replace(leg, in_doubt_before=frozenset({1}))
+
+    work(late)
+
+    assert service.calls == THREE_CALLS * 3
+    assert written(late) == [0, 1, 2]
+
+
+def test_the_last_round_asks_the_service_for_each_file(
+    leg: LegContext, service: ScriptedService, stop: StopSwitch
+) -> None:
+    """The answer for other bytes that are the same may have been given in an outage."""
+    shared = replace(leg, verify=replace(leg.verify, duplicates=DuplicateCache(stop)))
+    for row in range(3):
+        Path(next(leg.remaining.items(Slice(0, row, row + 1))).audio).write_bytes(WAV + bytes(8))
+    late = replace(shared, in_doubt_before=frozenset({0, 1, 2}))
+
+    work(late)
+
+    assert sorted(service.calls) == sorted(THREE_CALLS * 3)
+
+
+def test_a_leg_that_stops_has_no_last_round(leg: LegContext, service: ScriptedService) -> None:
+    """Its first reason stays."""
+    leg.stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
+
+    work(leg)
+
+    assert service.calls == []
+    assert leg.stop.reason is not None
+    assert leg.stop.reason.ended_by == "cancelled"
+
+
+def test_what_is_unfinished_has_no_row_of_any_process(leg: LegContext) -> None:
+    """Neither in a journal nor in a part."""
+    write_journal(leg.results, leg.plan, 1, [1], writer="another")
+    write_part(leg.results, leg.plan, 1, 0, [2])
+
+    assert [item.manifest_row for item in unfinished(leg)] == [0]
+
+
+def test_a_store_that_cannot_be_read_ends_the_leg(leg: LegContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody knows what is left."""
+
+    def fail(_self: Segments, _table: str) -> None:
+        raise ResultsError("The store is away.")
+
+    monkeypatch.setattr(Segments, "names", fail)
+
+    work_last(leg)
+
+    assert why(leg) == "What remains cannot be read: The store is away."

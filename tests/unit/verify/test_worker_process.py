@@ -1,0 +1,291 @@
+"""A worker process does its slices with the calls that they bring, and has written everything down when it says so."""
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from proofsweep.domain.errors import ResultsError, RunMustStop
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.runs import Bounds, Slice
+from proofsweep.store import layout
+from proofsweep.verify.audit_trail import AuditTrail
+from proofsweep.verify.session import Heartbeat, LegContext
+from proofsweep.verify.worker_process import GrantedBudget, GrantedSlice, SliceResult, WorkerProcess
+
+from ...worlds.waiting import wait_for
+from ..conftest import LegBuilder
+from ..left_behind import exchange, journal_rows, rows_of, write_journal, write_part
+from ..scripted_service import NOW, Scripted, ScriptedService
+
+ALL = GrantedSlice(piece=Slice(0, 0, 3), calls=9)
+AGAIN = replace(ALL, attempt=1)
+
+
+@dataclass
+class Link:
+    """A cluster in which the test ends the leg."""
+
+    over: threading.Event = field(default_factory=threading.Event)
+    told: list[dict[str, object]] = field(default_factory=list)
+
+    def is_over(self, counts: dict[str, object], seconds: float) -> bool:
+        """Keep the counts, and wait for so long."""
+        self.told.append(counts)
+        return self.over.wait(seconds)
+
+    @property
+    def rows(self) -> Counter[str]:
+        """The rows that were told."""
+        return sum((Counter(each["rows"]) for each in self.told), Counter())  # type: ignore[call-overload]
+
+
+@dataclass
+class Worker:
+    """A worker process that follows a leg of one shard."""
+
+    process: WorkerProcess
+    link: Link
+    thread: threading.Thread
+    aborts: list[bool]
+
+    @property
+    def leg(self) -> LegContext:
+        """Its context."""
+        return self.process.leg
+
+    def end(self) -> None:
+        """Let the leg be over, and wait until the process has closed."""
+        self.link.over.set()
+        self.thread.join(10)
+        assert not self.thread.is_alive()
+
+
+@pytest.fixture
+def worker(new_leg: LegBuilder) -> Iterator[Worker]:
+    """A process that follows the first leg of a run of three items, which is large enough for parts."""
+    plan = replace(new_leg.plan(3), items=1_000)
+    leg = new_leg.leg(plan)
+    budget = GrantedBudget(Bounds(max_calls=1), leg.verify.partner, leg.stop, lambda: NOW)
+    trail = AuditTrail(leg.journal, budget, new_leg.unattributed)
+    heartbeat = Heartbeat(
+        legs=new_leg.legs(plan),
+        leg=1,
+        journal=leg.journal,
+        trail=trail,
+        budget=budget,
+        stop=leg.stop,
+        store_outage_seconds=1.0,
+        is_claimant=False,
+    )
+    link, aborts = Link(), list[bool]()
+    process = WorkerProcess(
+        leg=replace(leg, budget=budget, trail=trail, heartbeat=heartbeat),
+        budget=budget,
+        is_over=link.is_over,
+        abort=lambda: aborts.append(True),
+        drain_seconds=0.3,
+    )
+    begun = Worker(process, link, threading.Thread(target=process.follow, daemon=True), aborts)
+    begun.thread.start()
+    yield begun
+    begun.end()
+
+
+def begin(leg: LegContext, granted: GrantedSlice) -> None:
+    """Begin a slice in another process, and lose that one."""
+    piece = granted.piece
+    name = layout.begun_name(leg.plan.run_id, leg.leg, piece.shard, piece.first, granted.attempt)
+    leg.results.store.create(name, b"another")
+
+
+def after_first_verify(service: ScriptedService, act: Callable[[], None]) -> None:
+    """Do something when the first file is verified."""
+    once = threading.Event()
+
+    def on_call(call: Call) -> None:
+        if call is Call.VERIFY and not once.is_set():
+            once.set()
+            act()
+
+    service.on_call = on_call
+
+
+def test_a_slice_is_durable_when_its_task_ends(worker: Worker) -> None:
+    """A task that has ended is not done again, even if its process is killed at once."""
+    result = worker.process.verify(ALL)
+
+    assert result == SliceResult(is_done=True, calls=6)
+    assert worker.link.rows == {"accepted": 3}
+    assert rows_of(worker.leg.results, worker.leg.plan) == [0, 1, 2]
+    assert len(journal_rows(worker.leg.results, worker.leg.plan, 1, "exchanges")) == 9
+
+
+def test_a_slice_without_enough_calls_comes_back(worker: Worker) -> None:
+    """The calls of the next attempt are for the rest."""
+    first = worker.process.verify(replace(ALL, calls=4))
+    second = worker.process.verify(replace(AGAIN, calls=2))
+
+    assert (first.is_done, first.calls) == (False, 4)
+    assert (second.is_done, second.calls) == (True, 2)
+    assert sorted(journal_rows(worker.leg.results, worker.leg.plan, 1)) == [0, 1, 2]
+
+
+def test_a_task_that_runs_again_makes_no_call(worker: Worker, service: ScriptedService) -> None:
+    """The calls that it brings may have been made by the process that was lost."""
+    begin(worker.leg, ALL)
+
+    result = worker.process.verify(ALL)
+
+    assert (result, service.calls) == (SliceResult(is_lost=True), [])
+
+
+def test_a_slice_that_a_lost_process_had_begun_is_finished(worker: Worker, service: ScriptedService) -> None:
+    """What it wrote down is not verified again; the shard is published when the leg is settled."""
+    begin(worker.leg, ALL)
+    write_journal(worker.leg.results, worker.leg.plan, 1, [1], "another")
+
+    assert worker.process.verify(AGAIN).is_done
+    assert service.calls.count(Call.VERIFY) == 2
+    assert sorted(journal_rows(worker.leg.results, worker.leg.plan, 1)) == [0, 1, 2]
+    assert rows_of(worker.leg.results, worker.leg.plan) == []
+
+
+def test_journals_of_processes_that_never_had_the_slice_are_not_read(worker: Worker, service: ScriptedService) -> None:
+    """There may be millions of rows in them."""
+    begin(worker.leg, ALL)
+    write_journal(worker.leg.results, worker.leg.plan, 1, [1], "stranger")
+
+    assert worker.process.verify(AGAIN).is_done
+    assert service.calls.count(Call.VERIFY) == 3
+
+
+def test_a_shard_that_another_process_published_meanwhile_is_done(worker: Worker, service: ScriptedService) -> None:
+    """That process was taken for lost, and was not: its part stands."""
+    leg = worker.leg
+    after_first_verify(service, lambda: write_part(leg.results, leg.plan, 1, 0, [0, 1, 2]))
+
+    assert worker.process.verify(ALL).is_done
+    assert rows_of(leg.results, leg.plan) == [0, 1, 2]
+
+
+def test_a_reason_that_comes_up_in_a_slice_comes_back_with_it(worker: Worker, service: ScriptedService) -> None:
+    """Files in flight are finished first."""
+    reason = RunMustStop("The key was refused.", ended_by="key_refused")
+    after_first_verify(service, lambda: worker.leg.stop.pull(reason))
+
+    assert worker.process.verify(ALL).stop is reason
+
+
+def test_a_leg_that_is_over_begins_nothing(worker: Worker, service: ScriptedService) -> None:
+    """It is not this process's reason, and the task just ends."""
+    worker.end()
+
+    result = worker.process.verify(ALL)
+
+    assert (result.is_done, result.stop, service.calls) == (False, None, [])
+
+
+def test_files_in_flight_are_abandoned_after_a_while(worker: Worker, service: ScriptedService) -> None:
+    """A slice that goes on when the leg is over has some time for them."""
+
+    def wait() -> None:
+        worker.link.over.set()
+        while not worker.aborts:
+            threading.Event().wait(0.05)
+
+    after_first_verify(service, wait)
+
+    assert worker.process.verify(ALL).stop is None
+    assert worker.aborts == [True]
+
+
+def test_counts_are_told_while_the_leg_goes_on(worker: Worker) -> None:
+    """Each second."""
+    wait_for(lambda: len(worker.link.told) > 2)
+
+    assert {"writer", "rows", "lane"} < set(worker.link.told[-1])
+
+
+def test_rows_in_doubt_remain_at_the_end(worker: Worker, service: ScriptedService) -> None:
+    """No control has shown yet that the service works. The slice is done: they are tried last."""
+    service.usual[Call.VERIFY] = Scripted(status=422)
+
+    assert worker.process.verify(GrantedSlice(piece=Slice(0, 0, 1), calls=3)).is_done
+    assert journal_rows(worker.leg.results, worker.leg.plan, 1) == []
+    assert worker.leg.control.suspects.put_aside == {0}
+
+
+def test_a_store_that_fails_is_waited_for(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is said to be done before it is written down."""
+    store, failures = worker.leg.results.store, [ResultsError("It fails.")]
+    create = type(store).create
+
+    def fail_once(_store: object, name: str, content: bytes) -> None:
+        if failures and "begun-" in name:
+            raise failures.pop()
+        create(store, name, content)
+
+    monkeypatch.setattr(type(store), "create", fail_once)
+
+    assert worker.process.verify(ALL).is_done
+    assert failures == []
+
+
+def test_a_worker_gives_no_sign_of_life_for_the_leg(worker: Worker) -> None:
+    """That is for the process that holds it: another one must see when that is dead."""
+    worker.leg.heartbeat._beat()
+
+    assert "_runs/20261120T120000Z_000aa/legs/001/heartbeat.json" not in worker.leg.results.store.names(
+        "_runs/20261120T120000Z_000aa/legs/001"
+    )
+
+
+def test_exchanges_that_come_after_the_receipt_are_published(worker: Worker) -> None:
+    """The process was taken for lost, and its leg settled without it; no request ID is lost."""
+    leg = worker.leg
+    leg.trail.note(1, exchange())
+    leg.heartbeat.legs.write_receipt(1, {"parts": []})
+
+    worker.end()
+
+    assert rows_of(leg.results, leg.plan, "exchanges") == [1]
+    assert leg.results.store.names("_runs/20261120T120000Z_000aa/journal/001") == []
+
+
+def work(budget: GrantedBudget, rows: range) -> int:
+    """Begin as many of these items as may begin; return their number. Each makes its two calls."""
+    begun = 0
+    for row in rows:
+        if budget.admits(row):
+            begun += 1
+            for call in (Call.UPLOADS, Call.VERIFY):
+                budget.note(exchange(call), row)
+            budget.release(row)
+    return begun
+
+
+def test_as_many_items_begin_as_calls_are_granted(worker: Worker) -> None:
+    """Five calls are enough for two files; what is left goes with the slice."""
+    budget = worker.process.budget
+    budget.count_slice(granted=-5)
+
+    assert work(budget, range(4)) == 2
+    assert budget.refused == 2
+    assert budget.hand_back(5) == 4
+    assert not budget.admits(9)
+
+
+def test_calls_are_counted_once(worker: Worker) -> None:
+    """Two slices of one process share its calls; together they say what was made, and leave none."""
+    budget = worker.process.budget
+    budget.count_slice(granted=-4)
+    budget.count_slice(granted=-8)
+    work(budget, range(3))
+
+    assert budget.hand_back(4) == 6
+    work(budget, range(3, 6))
+    assert budget.hand_back(8) == 2
+    assert work(budget, range(6, 9)) == 0

@@ -1,0 +1,245 @@
+"""Threads are made as items need them, and leave when they are not needed."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
+from dataclasses import dataclass, field
+
+import pytest
+
+from proofsweep.verify.worker import Workers
+
+
+@dataclass
+class Shop:
+    """Items that wait for their turn, and then until they may end."""
+
+    workers: Workers
+    turns: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    ends: threading.Event = field(default_factory=threading.Event)
+    begun: list[int] = field(default_factory=list)
+    waiting: int = 1
+
+    def work(self, number: int) -> int:
+        """Do what an item does; give its number."""
+        self.begun.append(number)
+        self.turns.acquire()
+        self.workers.make_room(self.waiting)
+        self.ends.wait()
+        return number
+
+    def let_through(self, turns: int) -> None:
+        """Give so many turns, and let all end."""
+        self.ends.set()
+        self.turns.release(turns)
+
+
+@pytest.fixture
+def shop() -> Iterator[Shop]:
+    """Yield at most 20 threads; those that still work at the end are released."""
+    shop = Shop(Workers(20, idle_seconds=0.2))
+    yield shop
+    shop.let_through(1_000)
+    shop.workers.shutdown(cancel_futures=True)
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    """Wait for something that must come to be."""
+    deadline = time.monotonic() + 10.0
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
+def submit(shop: Shop, items: int) -> list[Future[int]]:
+    """Submit so many items."""
+    return [shop.workers.submit(shop.work, number) for number in range(items)]
+
+
+def test_items_begin_only_as_turns_come_for_them(shop: Shop) -> None:
+    """A lane of one call in minutes needs few threads, however many items there are."""
+    submit(shop, 100)
+    until(lambda: len(shop.begun) == 8)
+
+    shop.turns.release(2)
+    until(lambda: len(shop.begun) == 10)
+
+    assert shop.workers.threads == 10
+    assert shop.begun == list(range(10))
+
+
+def test_threads_grow_to_the_ceiling_and_no_further(shop: Shop) -> None:
+    """Items that take long after their turn need a thread each, up to what the setting allows."""
+    submit(shop, 100)
+
+    shop.turns.release(100)
+
+    until(lambda: len(shop.begun) == 20)
+    assert shop.workers.threads == 20
+
+
+def test_every_result_comes_whoever_worked(shop: Shop) -> None:
+    """Nothing is lost or done twice, though threads come and go."""
+    futures = submit(shop, 300)
+    shop.let_through(300)
+
+    assert [future.result(10.0) for future in futures] == list(range(300))
+    assert sorted(shop.begun) == list(range(300))
+
+
+def test_more_are_ahead_while_items_begin_too_late(shop: Shop) -> None:
+    """If files take long to open, a call may go and no item is ready: then more items begin at once."""
+    shop.waiting = 0
+    submit(shop, 100)
+    shop.turns.release(3)
+
+    until(lambda: len(shop.begun) == 8 + 3 + 3)
+
+
+def test_who_is_not_needed_leaves(shop: Shop) -> None:
+    """After a storm of work the threads go, and new ones come when there is work again."""
+    shop.let_through(1_000)
+    wait(submit(shop, 100))
+
+    until(lambda: shop.workers.threads == 0)
+
+    assert shop.workers.submit(shop.work, 7).result(10.0) == 7
+
+
+def test_a_thread_says_when_it_leaves() -> None:
+    """Each closes what it has for itself, however it comes to leave."""
+    left: list[str] = []
+    workers = Workers(4, idle_seconds=0.05, release=lambda: left.append(threading.current_thread().name))
+
+    workers.submit(int).result(10.0)
+    until(lambda: len(left) == 1)
+    workers.submit(int).result(10.0)
+    workers.shutdown()
+
+    assert left == ["verify"] * 2
+
+
+def test_the_one_that_rested_least_works_next() -> None:
+    """So the others stay idle and leave, though work comes all the time."""
+    shop = Shop(Workers(20))
+    shop.let_through(40)
+    wait(submit(shop, 40))
+
+    def who_works() -> int:
+        time.sleep(0.001)  # the last one comes to rest
+        return shop.workers.submit(threading.get_ident).result(10.0)
+
+    until(lambda: len({who_works() for _ in range(20)}) == 1)
+    assert shop.workers.threads > 1
+    shop.workers.shutdown()
+
+
+def test_a_mistake_reaches_whoever_asks_and_nobody_else(shop: Shop) -> None:
+    """The thread goes on with the next item."""
+    shop.let_through(8)
+
+    failed = shop.workers.submit(int, "no number")
+
+    with pytest.raises(ValueError, match="no number"):
+        failed.result(10.0)
+    assert shop.workers.submit(shop.work, 1).result(10.0) == 1
+
+
+def test_the_end_finishes_what_is_begun_and_cancels_the_rest(shop: Shop) -> None:
+    """No new item begins once the leg is over."""
+    futures = submit(shop, 30)
+    until(lambda: len(shop.begun) == 8)
+    ending = threading.Thread(target=shop.workers.shutdown, kwargs={"cancel_futures": True})
+    ending.start()
+    until(futures[-1].cancelled)
+
+    shop.let_through(8)
+    ending.join(10.0)
+
+    assert [future.result() for future in futures[:8]] == list(range(8))
+    assert all(future.cancelled() for future in futures[8:])
+    with pytest.raises(RuntimeError):
+        shop.workers.submit(int)
+
+
+def test_an_end_without_cancelling_works_through_all(shop: Shop) -> None:
+    """As with any executor."""
+    futures = submit(shop, 30)
+    shop.let_through(30)
+
+    shop.workers.shutdown()
+
+    assert [future.result() for future in futures] == list(range(30))
+
+
+def test_room_made_twice_counts_once(shop: Shop) -> None:
+    """An item that waited for the same bytes may call later; a call from outside of an item does not count at all."""
+
+    def work(number: int) -> None:
+        shop.workers.make_room()
+        shop.workers.make_room()
+        shop.work(number)
+
+    shop.workers.make_room()
+    for number in range(9):
+        shop.workers.submit(work, number)
+    submit(shop, 100)
+
+    until(lambda: len(shop.begun) == 9 + 8)
+    assert shop.workers.threads == 9 + 8  # an item gets its thread in the very call that makes room for it
+
+
+@dataclass
+class FewThreads:
+    """A system that has so many threads for this process, and then no other."""
+
+    left: int
+
+    def begin(self, thread: threading.Thread) -> None:
+        """Start a thread, or fail as Python does."""
+        if self.left == 0:
+            raise RuntimeError("can't start new thread")
+        self.left -= 1
+        _START(thread)
+
+
+_START = threading.Thread.start
+
+
+@pytest.fixture
+def few_threads(monkeypatch: pytest.MonkeyPatch) -> FewThreads:
+    """A system with three threads, until a test says otherwise."""
+    few = FewThreads(3)
+
+    def start(thread: threading.Thread) -> None:
+        few.begin(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    return few
+
+
+def test_items_for_which_there_is_no_thread_wait_for_the_threads_that_exist(
+    shop: Shop, few_threads: FewThreads
+) -> None:
+    """None is lost: the three that began do them all."""
+    futures = submit(shop, 30)
+    shop.let_through(30)
+
+    assert [future.result(10.0) for future in futures] == list(range(30))
+    assert shop.begun[:3] == [0, 1, 2]
+    assert few_threads.left == 0
+
+
+def test_an_item_fails_where_there_is_no_thread_at_all(shop: Shop, few_threads: FewThreads) -> None:
+    """Nobody waits for it for ever, and the next one begins as soon as there is a thread again."""
+    shop.let_through(2)
+    few_threads.left = 0
+
+    failed = shop.workers.submit(shop.work, 0)
+    few_threads.left = 1
+
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        failed.result(10.0)
+    assert shop.workers.submit(shop.work, 1).result(10.0) == 1
+    assert shop.begun == [1]
