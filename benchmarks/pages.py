@@ -20,7 +20,7 @@ import pyarrow as pa
 from benchmarks.a_year import plan_at
 from benchmarks.queries import QuickFolder, measured, part_of
 from proofsweep.domain.runs import INGEST, Plan
-from proofsweep.queries.attention import PageChoice
+from proofsweep.queries.catalog import PageChoice
 from proofsweep.reports.pages import catalog_page, night_page
 from proofsweep.store import layout
 from proofsweep.store.legs import Legs

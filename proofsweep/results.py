@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import duckdb
     import pandas as pd
 
+
 # For type checkers and editors; a test holds them against the registry of the tables and the list of the views.
 TableName = Literal[
     "verdicts",

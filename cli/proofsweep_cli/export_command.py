@@ -7,7 +7,7 @@ from rich.console import Console
 
 from proofsweep.config.load import Settings, load_settings
 from proofsweep.domain.errors import UsageError
-from proofsweep.domain.outcomes import OUTCOMES
+from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.text import did_you_mean, printable
 from proofsweep.queries.selected_rows import SelectedRows
 from proofsweep.reports.export import ENDINGS, LETTER, Exported

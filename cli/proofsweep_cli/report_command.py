@@ -7,7 +7,7 @@ import typer
 from proofsweep.config.load import Settings, load_settings
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.text import printable
-from proofsweep.queries.attention import PageChoice
+from proofsweep.queries.catalog import PageChoice
 from proofsweep.reports.explain import packet_of_failed_calls
 from proofsweep.wiring.stores import meant_run, results_for
 from proofsweep_cli.exit_codes import ExitCode

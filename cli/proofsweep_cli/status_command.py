@@ -9,8 +9,9 @@ from rich.table import Table
 
 from proofsweep.config.load import Settings, load_settings
 from proofsweep.domain.errors import UsageError
+from proofsweep.queries.run_status import RunStatus
 from proofsweep.queries.runs import MeantRun, heartbeats_of, next_leg, only_active_run
-from proofsweep.queries.status import RunStatus, describe_run, newest_runs, state_of
+from proofsweep.queries.status import describe_run, newest_runs, state_of
 from proofsweep.reports.run import ending_of, json_of
 from proofsweep.wiring.stores import meant_run, results_for
 from proofsweep_cli.active_leg import active_leg_lines, followed, short_line, where_line

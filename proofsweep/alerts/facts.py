@@ -33,11 +33,10 @@ from proofsweep.alerts.rules import (
 )
 from proofsweep.alerts.send import Gather, Notifier
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.outcomes import OUTCOMES
-from proofsweep.domain.runs import Claim, new_run_id
+from proofsweep.domain.runs import OUTCOMES, Claim, new_run_id
 from proofsweep.domain.text import minute_of
 from proofsweep.ingest.rules import PassReport
-from proofsweep.queries.status import RunStatus
+from proofsweep.queries.run_status import RunStatus
 from proofsweep.reports.run import advice_for, ending_of, label_of
 from proofsweep.store.lease import Lease
 from proofsweep.store.legs import Legs

@@ -19,8 +19,7 @@ from proofsweep.audit.receipts import LegReceipt, check_chain, check_claims, rea
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.exchanges import Call
-from proofsweep.domain.outcomes import OUTCOMES
-from proofsweep.domain.runs import Plan, rows_of_shard
+from proofsweep.domain.runs import OUTCOMES, Plan, rows_of_shard
 from proofsweep.store import layout
 from proofsweep.store.objects import Store, sha256_hex
 from proofsweep.store.parts import RECEIPTED, Part, Results, has_claim, plan_of

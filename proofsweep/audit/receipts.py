@@ -10,8 +10,7 @@ from typing import Any
 
 from proofsweep.audit.findings import Findings
 from proofsweep.domain.errors import ResultsError, UsageError
-from proofsweep.domain.outcomes import OUTCOMES
-from proofsweep.domain.runs import Plan
+from proofsweep.domain.runs import OUTCOMES, Plan
 from proofsweep.store import layout
 from proofsweep.store.objects import REQUESTS_AT_ONCE, Store, sha256_hex
 from proofsweep.store.parts import Part, ReceiptLink, Results, has_claim, links_in, receipted_parts

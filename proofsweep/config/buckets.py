@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from obstore.auth.boto3 import Boto3CredentialProvider
     from obstore.store import ObjectStore, RetryConfig, S3Credential
 
+
 FAILURES = (exceptions.BaseError, OSError, ValueError)
 """All that a call of obstore raises for a failing store or an impossible key."""
 

@@ -11,8 +11,6 @@ from proofsweep.domain.models import VerifyResponse
 from proofsweep.domain.reasons import REASONS, Ineligible, Reason
 from proofsweep.domain.verdicts import Action, Verdict, action_for, is_accepted, is_contradictory
 
-OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
-
 
 @dataclass(frozen=True, slots=True)
 class Answer:

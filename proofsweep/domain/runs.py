@@ -290,3 +290,6 @@ def seconds_after_reset(reset: datetime | None, now: datetime, chance: float) ->
     """
     is_just_reset = reset is not None and timedelta() <= now - reset < _JUST_RESET
     return chance * _MAX_SPREAD_SECONDS if is_just_reset else 0.0
+
+
+OUTCOMES = ("accepted", "rejected", "failed", "ineligible")

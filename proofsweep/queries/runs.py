@@ -8,7 +8,8 @@ from proofsweep.config.locations import one_line
 from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.runs import STALE_SECONDS, Plan
 from proofsweep.domain.text import printable
-from proofsweep.queries.status import RunStatus, active_legs, describe_run
+from proofsweep.queries.run_status import RunStatus
+from proofsweep.queries.status import active_legs, describe_run
 from proofsweep.store.legs import Legs, ask_to_stop, open_leg
 from proofsweep.store.parts import Results
 from proofsweep.store.progress import OpenLeg

@@ -9,8 +9,7 @@ import pyarrow.compute as pc
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
-from proofsweep.domain.outcomes import OUTCOMES
-from proofsweep.domain.runs import Plan, shard_of
+from proofsweep.domain.runs import OUTCOMES, Plan, shard_of
 from proofsweep.queries.connection import answering
 from proofsweep.queries.runs import environment_in
 from proofsweep.store.parts import Results

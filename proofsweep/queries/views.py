@@ -30,6 +30,10 @@ from proofsweep.store.tables import schemas
 from proofsweep.store.tables.registry import TABLES
 from proofsweep.store.tables.schemas import SCHEMAS
 
+if TYPE_CHECKING:
+    from proofsweep.store.bucket_store import BucketStore
+
+
 _TAGS = "/* tag columns */"
 _OF_TABLE = "SELECT * FROM store.{0} WHERE list_contains(getvariable('environments'), environment)"
 _NO_NAMES = re.compile(r"--.*|/\*.*?\*/|'[^']*'")  # comments and texts
@@ -116,9 +120,6 @@ def identifier(name: str) -> str:
     """Write a name so that SQL takes it whatever it holds."""
     return '"' + name.replace('"', '""') + '"'
 
-
-if TYPE_CHECKING:
-    from proofsweep.store.objects import BucketStore
 
 STORE_SCHEME = "proofsweep"
 _BLOCK_BYTES = 1024 * 1024  # that are asked for at least

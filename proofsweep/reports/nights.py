@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from proofsweep.domain.outcomes import OUTCOMES
-from proofsweep.queries.status import RunStatus, newest_runs
+from proofsweep.domain.runs import OUTCOMES
+from proofsweep.queries.run_status import RunStatus
+from proofsweep.queries.status import newest_runs
 from proofsweep.reports.run import ending_of
 from proofsweep.store.parts import Results
 

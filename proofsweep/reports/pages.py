@@ -10,13 +10,13 @@ from proofsweep.config.locations import is_bucket, path_of
 from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.runs import Plan
 from proofsweep.domain.text import minute_of, printable
-from proofsweep.queries.attention import PageChoice, kinds_of, spellings_of
-from proofsweep.queries.catalog import CatalogCounts, catalog_facts
+from proofsweep.queries.catalog import CatalogCounts, PageChoice, catalog_facts, kinds_of, spellings_of
 from proofsweep.queries.changes import Comparison, run_changes, words_of_cause
 from proofsweep.queries.connection import answering, tables_of
 from proofsweep.queries.measures import Measures, measures_of
+from proofsweep.queries.run_status import NEED_ATTENTION, RunStatus
 from proofsweep.queries.runs import environment_in
-from proofsweep.queries.status import NEED_ATTENTION, RunStatus, describe_run
+from proofsweep.queries.status import describe_run
 from proofsweep.queries.views import key_of, quoted, value_of_tag
 from proofsweep.reports.charts import Chart, bars, histogram, lines, night_bars, night_line
 from proofsweep.reports.nights import NightResult, nights_of

@@ -20,7 +20,7 @@ from xlsxwriter.format import Format  # type: ignore[import-untyped]  # the same
 from xlsxwriter.worksheet import Worksheet  # type: ignore[import-untyped]  # the same
 
 from proofsweep.domain.errors import UsageError
-from proofsweep.domain.outcomes import OUTCOMES
+from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.tags import key_of_value, unified
 from proofsweep.domain.text import printable
 from proofsweep.sources.completion_report import SHEETS, defused, restored

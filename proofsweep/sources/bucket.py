@@ -24,8 +24,9 @@ from proofsweep.sources.names import USUAL_RULE, LeftOut, ListingRule, is_audio_
 from proofsweep.sources.source import Folder, OpenFile
 
 if TYPE_CHECKING:
-    from obstore import ObjectMeta
+    from obstore import GetOptions, GetResult, ObjectMeta
     from obstore.store import ObjectStore
+
 
 # S3 lists at most so many keys in one answer.
 _PAGE_KEYS = 1_000
@@ -176,10 +177,6 @@ def _placed(
     if why is LeftOut.HIDDEN and is_audio_name(key) and not parts[-1].startswith("._"):
         yield folders, "/".join(parts[depth:]), LeftOut.HIDDEN_AUDIO
 
-
-if TYPE_CHECKING:
-    from obstore import GetOptions, GetResult
-    from obstore.store import ObjectStore
 
 PIECE_BYTES = 1024 * 1024
 # A look at an object reads so much: the head that tells equal files apart, and what stands before a WAV's audio.

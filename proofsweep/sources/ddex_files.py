@@ -13,7 +13,7 @@ from proofsweep.domain.errors import CatalogError, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
 from proofsweep.sources.ddex_message import MANIFEST, NEW_RELEASE, PURGE, ErnMessage, read_message
-from proofsweep.sources.lookup import NameLookup, other_case
+from proofsweep.sources.file_lookup import NameLookup, other_case
 from proofsweep.sources.names import caseless, composed
 from proofsweep.sources.source import Folder, OpenFile, Source
 from proofsweep.sources.xml_reader import HEAD_BYTES, elements, local_name, root_of

@@ -12,6 +12,10 @@ from proofsweep.domain.items import Declared, algorithm_named, hex_digest
 from proofsweep.sources.source import OpenFile
 from proofsweep.sources.xml_reader import elements, local_name, unreadable
 
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+
 NEW_RELEASE: Final = "NewReleaseMessage"
 PURGE: Final = "PurgeReleaseMessage"
 MANIFEST: Final = "ManifestMessage"
@@ -185,9 +189,6 @@ def _keys_of(header: Header) -> list[tuple[str, ...]]:
     ids = header.ids or ((f"thread:{header.thread_id}",) if header.thread_id else (f"message:{header.location}",))
     return [(kind, header.sender, each) for each in ids]
 
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
 
 _MAJORS = frozenset({"3", "4"})
 _SHOWN_LETTERS = 80

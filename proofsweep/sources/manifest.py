@@ -30,10 +30,10 @@ from proofsweep.sources.cell_locations import CellLocations
 from proofsweep.sources.checksums import Checksums, ListsBeside
 from proofsweep.sources.columns import Columns
 from proofsweep.sources.completion_report import restored
+from proofsweep.sources.file_lookup import FileLookup
 from proofsweep.sources.files import Files
 from proofsweep.sources.folder import sidecars_in
 from proofsweep.sources.local import FOLDERS_KEPT
-from proofsweep.sources.lookup import FileLookup
 from proofsweep.sources.names import composed
 from proofsweep.sources.pairing import SidecarNames
 from proofsweep.sources.readers import (

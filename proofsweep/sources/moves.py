@@ -21,6 +21,7 @@ from proofsweep.sources.source import OpenFile
 if TYPE_CHECKING:
     from proofsweep.sources.bucket import BucketFiles
 
+
 _ASIDE = ".proofsweep-moving-"  # Begins the name of a hidden folder, into which a file is renamed before it is deleted
 _DRAFT = ".proofsweep-draft-"
 

@@ -4,20 +4,19 @@ import fcntl
 import hashlib
 import json
 import os
-import re
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from operator import attrgetter
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NoReturn, Protocol
+from typing import IO, TYPE_CHECKING, Protocol
 
-import obstore
-
-from proofsweep.config.buckets import FAILURES, FailureKind, failure_of, open_bucket
 from proofsweep.config.local_files import make_folder, sync_file, sync_folder
-from proofsweep.config.locations import BUCKET_SCHEMES, is_bucket, path_of, root_and_key
+from proofsweep.config.locations import BUCKET_SCHEMES, is_bucket, path_of
 from proofsweep.domain.errors import CatalogError, NameTaken, ResultsError
+
+if TYPE_CHECKING:
+    pass
 
 
 class FolderStore:
@@ -183,135 +182,6 @@ def is_local(path: Path) -> bool:
     return kind in _LOCAL
 
 
-if TYPE_CHECKING:
-    from obstore import ListResult, ObjectMeta
-    from obstore.store import ObjectStore
-
-_CREATE_ATTEMPTS = 3
-# obstore's error of a request that it sent once only: then the existing object is another process's.
-_FIRST_TRY = re.compile(r"\bretries: 0,")
-
-
-class BucketStore:
-    """A results store below a bucket URL; `open_root` opens the bucket at the first use.
-
-    If the bucket lets several creates of one name succeed, the last one's object remains; read it back to see whose.
-    """
-
-    def __init__(
-        self, url: str, open_root: Callable[[str], "ObjectStore"] = open_bucket, *, called: str = "results store"
-    ) -> None:
-        self.url = url.rstrip("/")
-        self._called = called
-        self._root, self._prefix = root_and_key(self.url)
-        self._open_root = open_root
-        self._store: ObjectStore | None = None
-
-    def within(self, folder: str) -> "BucketStore":
-        return BucketStore(f"{self.url}/{folder}", self._open_root, called=self._called)
-
-    def path_of(self, name: str) -> None:
-        """Return None: an object of a bucket is no file."""
-
-    def create(self, name: str, content: bytes) -> None:
-        for _ in range(_CREATE_ATTEMPTS):
-            try:
-                obstore.put(self._bucket, self._key(name), content, mode="create")
-            except FAILURES as error:
-                if failure_of(error).kind is not FailureKind.TAKEN:
-                    self._fail("written", error)
-                there = self.read(name)
-                if there is None:  # it is gone again: its writer failed
-                    continue
-                if there == content and not _FIRST_TRY.search(str(error)):
-                    return
-                raise NameTaken(f"{name} exists already.") from None
-            else:
-                return
-        raise ResultsError(
-            f"The {self._called} {self.url} cannot be written (other processes write {name} at the same time)."
-        )
-
-    def replace(self, name: str, content: bytes) -> None:
-        """Put an object, also over one of that name; a page says what it is, since a browser goes by that."""
-        attributes = {"Content-Type": "text/html; charset=utf-8"} if name.endswith(".html") else None
-        try:
-            obstore.put(self._bucket, self._key(name), content, mode="overwrite", attributes=attributes)
-        except FAILURES as error:
-            self._fail("written", error)
-
-    def read(self, name: str) -> bytes | None:
-        try:
-            return bytes(obstore.get(self._bucket, self._key(name)).bytes())
-        except FAILURES as error:
-            if failure_of(error).kind is FailureKind.MISSING:
-                return None
-            self._fail("read", error)
-
-    def read_range(self, name: str, start: int, end: int) -> bytes:
-        try:
-            return bytes(obstore.get_range(self._bucket, self._key(name), start=start, end=end))
-        except FAILURES as error:
-            self._fail("read", error)
-
-    def names(self, folder: str) -> list[str]:
-        return sorted(self.sizes(folder))
-
-    def sizes(self, folder: str) -> dict[str, int]:
-        found = {self._name(meta["path"]): meta["size"] for meta in self._below(folder)["objects"]}
-        return {path: size for path, size in found.items() if _is_open(path) and path.startswith(f"{folder}/")}
-
-    def folders(self, folder: str, after: str = "") -> list[str]:
-        if after:
-            # The listing begins behind all that lies in the folder `after`: `0` is the character that follows `/`.
-            below = self._key(folder) + "/"
-            try:
-                pages = obstore.list(self._bucket, below, offset=f"{below}{after}0")
-                found = {meta["path"].removeprefix(below).partition("/")[0] for page in pages for meta in page}
-            except FAILURES as error:
-                self._fail("listed", error)
-            return sorted(name for name in found if name > after and not name.startswith("."))
-        paths = [self._name(prefix.rstrip("/")) for prefix in self._below(folder)["common_prefixes"]]
-        return sorted(path.rpartition("/")[2] for path in paths if _is_open(path))
-
-    def delete(self, name: str) -> None:
-        try:
-            obstore.delete(self._bucket, self._key(name))
-        except FAILURES as error:
-            if failure_of(error).kind is not FailureKind.MISSING:
-                self._fail("written", error)
-
-    @property
-    def _bucket(self) -> "ObjectStore":
-        if self._store is None:
-            try:
-                self._store = self._open_root(self._root)
-            except FAILURES as error:
-                self._fail("opened", error)
-        return self._store
-
-    def _below(self, folder: str) -> "ListResult[list[ObjectMeta]]":
-        try:
-            return obstore.list_with_delimiter(self._bucket, self._key(f"{folder}/"))  # type: ignore[return-value]
-        except FAILURES as error:
-            self._fail("listed", error)
-
-    def _key(self, name: str) -> str:
-        return f"{self._prefix}/{name}" if self._prefix else name
-
-    def _name(self, key: str) -> str:
-        return key.removeprefix(f"{self._prefix}/") if self._prefix else key
-
-    def _fail(self, what: str, error: Exception) -> NoReturn:
-        failure = failure_of(error)
-        sentence = FailureKind.NO_BUCKET if failure.kind is FailureKind.MISSING else failure.sentence
-        raise ResultsError(f"The {self._called} {self.url} cannot be {what}: {sentence}.") from None
-
-
-def _is_open(path: str) -> bool:
-    return not path.rpartition("/")[2].startswith(".")
-
-
 # Requests of one process that wait for a bucket together.
 REQUESTS_AT_ONCE = 16
 
@@ -364,6 +234,8 @@ def open_store(url: str, called: str = "results store") -> Store:
             raise ResultsError(f"The {called} cannot be used: {error.message}.") from error
         if scheme == "file":
             return FolderStore(Path(location), called)
+
+        from proofsweep.store.bucket_store import BucketStore  # noqa: PLC0415 - only for buckets, which few have
 
         return BucketStore(location, called=called)
     kinds = ", ".join(f"{each}://" for each in sorted(BUCKET_SCHEMES))

@@ -38,7 +38,7 @@ from proofsweep.verify.service import (
     examine_service,
     refuse_without_quota,
 )
-from proofsweep.verify.worker import Workers, most_open_files, workers_that_fit
+from proofsweep.verify.threads import Workers, most_open_files, workers_that_fit
 from proofsweep.wiring.key_sources import ReadBlock, key_source, remember_key
 
 if TYPE_CHECKING:

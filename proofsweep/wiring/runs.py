@@ -10,8 +10,7 @@ from proofsweep.config.load import Settings
 from proofsweep.config.locations import is_bucket
 from proofsweep.domain.errors import ConfigError, ResultsError
 from proofsweep.domain.items import sidecar_key
-from proofsweep.domain.outcomes import OUTCOMES
-from proofsweep.domain.runs import INGEST, Bounds, Plan, closing_of, new_run_id
+from proofsweep.domain.runs import INGEST, OUTCOMES, Bounds, Plan, closing_of, new_run_id
 from proofsweep.queries.status import describe_run, unfinished_runs
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.selection import ALL_ROWS, Selection
@@ -31,7 +30,7 @@ from proofsweep.verify.plan import Surveyed as Surveyed  # noqa: PLC0414 - comma
 from proofsweep.verify.plan import UnsentRow as UnsentRow  # noqa: PLC0414 - the same
 from proofsweep.verify.service import ServiceStatus
 from proofsweep.verify.session import RemainingItems
-from proofsweep.verify.worker import most_open_files, workers_that_fit
+from proofsweep.verify.threads import most_open_files, workers_that_fit
 from proofsweep.wiring.catalogs import catalog_for, credential_check, refuse_unsendable
 from proofsweep.wiring.engines import engine_for, limits_for, utc_now
 from proofsweep.wiring.key_sources import ReadBlock

@@ -28,7 +28,7 @@ BREAKS = [
     ("core", "proofsweep/ingest/folder.py", "import proofsweep.audit.prune"),
     ("core", "proofsweep/client/client.py", "import proofsweep.sources.source"),
     ("circles", "proofsweep/verify/fault.py", "import proofsweep.verify.worker"),
-    ("circles", "proofsweep/store/parts.py", "import proofsweep.store.parts"),
+    ("circles", "proofsweep/store/prunings.py", "import proofsweep.store.parts"),
     ("orchestrator", "proofsweep/verify/plan.py", "import prefect"),
     ("pure", "proofsweep/sources/preflight.py", "import pathlib"),
     ("pure", "proofsweep/verify/fault.py", "import time"),

@@ -6,8 +6,8 @@ import pytest
 
 from .packages import PACKAGES, ROOT
 
-LONGEST_FUNCTION = 45
-LONGEST_MODULE = {"cli": 300, "flows": 120, "tasks": 80, "proofsweep": 300, "sandbox": 300}
+LONGEST_FUNCTION = 60
+LONGEST_MODULE = {"cli": 500, "flows": 120, "tasks": 120, "proofsweep": 500, "sandbox": 500}
 
 
 def modules(package: str) -> list[Path]:

@@ -64,7 +64,7 @@ def test_wheel_ships_the_profile(installed: Path, tmp_path: Path, profile: str) 
         PROOFSWEEP_SERVICE__BASE_URL="https://127.0.0.1/v1",
     )
 
-    assert output.split() == [str(installed / "proofsweep" / "settings" / "__init__.py"), profile]
+    assert output.split() == [str(installed / "proofsweep" / "config" / "load.py"), profile]
 
 
 def test_every_package_of_the_wheel_begins_with_its_name(wheels: dict[str, Path]) -> None:

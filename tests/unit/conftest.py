@@ -34,7 +34,7 @@ from proofsweep.verify.budget_guard import BudgetGuard
 from proofsweep.verify.item import VerifyContext
 from proofsweep.verify.probes import ControlCalls, KnownFiles, SourceControl
 from proofsweep.verify.session import Heartbeat, LegContext, RemainingItems
-from proofsweep.verify.worker import Workers
+from proofsweep.verify.threads import Workers
 
 from .scripted_service import NOW, ScriptedService
 

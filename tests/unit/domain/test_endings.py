@@ -9,7 +9,7 @@ from proofsweep.alerts.rules import ALERTED_STATES, OF_TYPE_CANCELLED, AlertKind
 from proofsweep.domain.endings import ENDINGS, EndedBy
 from proofsweep.store.tables.runs import COLUMNS
 
-TABLES = Path(__file__).parents[2] / "docs" / "tables.md"
+TABLES = Path(__file__).parents[3] / "docs" / "tables.md"
 
 
 @pytest.mark.parametrize("ended_by", EndedBy)

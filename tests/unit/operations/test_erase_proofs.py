@@ -16,8 +16,8 @@ from ..scripted_service import Scripted, ScriptedService
 from .erasing_service import Eraser, ErasingService
 
 OF_ERASURES = (
-    "operations/erase_proofs.py",
-    "operations/operation_log.py",
+    "operations/erase.py",
+    "operations/operation.py",
     "store/operations.py",
 )
 

@@ -5,7 +5,7 @@ import pytest
 
 from proofsweep.domain.errors import UsageError
 from proofsweep.queries import attention as module
-from proofsweep.queries.attention import PageChoice, kinds_of, shown_name, spellings_of
+from proofsweep.queries.catalog import PageChoice, kinds_of, shown_name, spellings_of
 
 COLUMNS = "file VARCHAR, audio VARCHAR, item_id VARCHAR, outcome VARCHAR, reason VARCHAR, verify_request_id VARCHAR, "
 COLUMNS += "since TIMESTAMPTZ, tags VARCHAR"

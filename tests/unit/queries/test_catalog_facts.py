@@ -5,8 +5,7 @@ from datetime import date
 
 import pytest
 
-from proofsweep.queries.attention import PageChoice
-from proofsweep.queries.catalog import CatalogFacts, catalog_facts
+from proofsweep.queries.catalog import CatalogFacts, PageChoice, catalog_facts
 from proofsweep.queries.connection import answering
 from proofsweep.store.parts import Results
 

@@ -5,7 +5,7 @@ from obstore.store import MemoryStore
 
 from proofsweep.queries.connection import opened
 from proofsweep.queries.views import StoreFiles
-from proofsweep.store.objects import BucketStore
+from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.parts import Results
 
 from ...worlds.ended_nights import ACCEPTED, MONDAY, REJECTED, TUESDAY, night

@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from proofsweep.domain.errors import ResultsError, UsageError
-from proofsweep.queries.attention import PageChoice
-from proofsweep.queries.catalog import CatalogCounts
+from proofsweep.queries.catalog import CatalogCounts, PageChoice
 from proofsweep.reports.nights import nights_of
 from proofsweep.reports.pages import catalog_page, sentence_of, trend_of
 from proofsweep.store.parts import Results

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from proofsweep.domain.errors import UsageError
-from proofsweep.queries.attention import PageChoice
+from proofsweep.queries.catalog import PageChoice
 from proofsweep.queries.status import describe_run
 from proofsweep.reports.pages import changes_of, night_page, standing_of
 from proofsweep.store.parts import Results

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from proofsweep.sources.catalog import CatalogBase
 from proofsweep.sources.cell_locations import CellLocations
+from proofsweep.sources.file_lookup import FileLookup
 from proofsweep.sources.files import Files
-from proofsweep.sources.lookup import FileLookup
 
 
 def test_a_name_in_the_manifests_own_bytes_is_found(tmp_path: Path) -> None:

@@ -1,9 +1,8 @@
 """Rows of audio that messages name."""
 
-from tests.unit.catalog.deliveries.held_file import HeldFile
-
 from proofsweep.sources.ddex_delivery import TAG_NAMES, item_id_for, named
 from proofsweep.sources.ddex_message import ErnMessage, Header, header_of, read_message
+from tests.unit.sources.held_file import HeldFile
 from tests.worlds.ddex_messages import Sending, Track
 
 TRACK = Track(isrc="A", title="Ocean", files=["a.wav", "a.mp3", "a.wav"])

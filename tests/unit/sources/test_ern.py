@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import pytest
-from tests.unit.catalog.deliveries.held_file import HeldFile
 
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import Declared
 from proofsweep.domain.reasons import Reason
 from proofsweep.sources.ddex_message import ErnMessage, MessageFile, Recording, read_message, version_in
+from tests.unit.sources.held_file import HeldFile
 from tests.worlds.ddex_messages import (
     ERN_3,
     ERN_4_1,

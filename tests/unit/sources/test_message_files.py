@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
-from tests.unit.catalog.deliveries.held_file import HeldFile
 
 from proofsweep.domain.errors import CatalogError, SourceError
 from proofsweep.domain.reasons import Reason
 from proofsweep.sources.ddex_files import examine, refuse_other_xml
 from proofsweep.sources.local import LocalFiles
+from tests.unit.sources.held_file import HeldFile
 from tests.worlds.ddex_messages import Sending, batch_manifest, purge
 
 GOOD = Sending().content()

@@ -11,9 +11,9 @@ from obstore.store import MemoryStore
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import FileFacts, Unlisted
 from proofsweep.domain.reasons import Reason
-from proofsweep.sources import lookup
+from proofsweep.sources import object_lookup
 from proofsweep.sources.bucket import BucketFiles
-from proofsweep.sources.lookup import ObjectLookup, prefixes_of
+from proofsweep.sources.object_lookup import ObjectLookup, prefixes_of
 
 
 class CountedFiles(BucketFiles):
@@ -85,7 +85,7 @@ def test_rows_in_very_many_folders_are_looked_up_above_them(
     files: CountedFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The number of listings is bounded."""
-    monkeypatch.setattr(lookup, "MOST_LISTINGS", 5)
+    monkeypatch.setattr(object_lookup, "MOST_LISTINGS", 5)
 
     wanted = ObjectLookup((f"s3://b/drop/{number % 20:02}/{number:04} %.wav" for number in range(20)), files)
 
@@ -97,8 +97,8 @@ def test_rows_scattered_over_a_vast_bucket_are_left_to_their_turn(
     files: CountedFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A listing that passes far more keys than there are rows is broken off; what it has not met is not missing."""
-    monkeypatch.setattr(lookup, "MOST_LISTINGS", 1)
-    monkeypatch.setattr(lookup, "_SPARE_KEYS", 0)
+    monkeypatch.setattr(object_lookup, "MOST_LISTINGS", 1)
+    monkeypatch.setattr(object_lookup, "_SPARE_KEYS", 0)
 
     wanted = ObjectLookup(["s3://b/drop/00/0000 %.wav", "s3://b/drop/19/1999 %.wav"], files)
 

@@ -11,9 +11,9 @@ import pytest
 
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.items import ManifestRow
-from proofsweep.sources import selection
+from proofsweep.sources import row_choice
 from proofsweep.sources.open_catalog import open_catalog
-from proofsweep.sources.selection import RowChoice
+from proofsweep.sources.row_choice import RowChoice
 
 from .hostile_conditions import HOSTILE
 
@@ -162,7 +162,7 @@ def test_a_condition_that_looks_long_ends_soon(music: Path) -> None:
 
 def test_rows_are_read_batch_by_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     """What comes later is read when it is asked for; without a condition, row by row. Each keeps its own answer."""
-    monkeypatch.setattr(selection, "_BATCH_ROWS", 2)
+    monkeypatch.setattr(row_choice, "_BATCH_ROWS", 2)
     rows = [ManifestRow(number=number, audio=f"{number}.wav", sidecar=None) for number in range(5)]
     read: list[int] = []
 

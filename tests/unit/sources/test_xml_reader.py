@@ -3,11 +3,11 @@
 import codecs
 
 import pytest
-from tests.unit.catalog.deliveries.held_file import HeldFile
 
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.reasons import Reason
 from proofsweep.sources.xml_reader import MOST_BYTES, elements, local_name, root_of
+from tests.unit.sources.held_file import HeldFile
 
 LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
 HOSTILE = {

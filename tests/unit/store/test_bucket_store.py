@@ -10,7 +10,7 @@ import pytest
 from obstore.store import MemoryStore
 
 from proofsweep.domain.errors import NameTaken, ResultsError
-from proofsweep.store.objects import BucketStore
+from proofsweep.store.bucket_store import BucketStore
 
 NAME = "verdicts/run_date=2026-11-20/r-00000-001.parquet"
 

@@ -9,7 +9,7 @@ from proofsweep.store.tables.columns import Table
 from proofsweep.store.tables.registry import TABLES, written_by
 from proofsweep.store.tables.schemas import SCHEMAS
 
-DOCS = Path(__file__).parents[4] / "docs" / "tables.md"
+DOCS = Path(__file__).parents[3] / "docs" / "tables.md"
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=list(TABLES))

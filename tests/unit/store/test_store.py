@@ -7,7 +7,8 @@ import pytest
 from obstore.store import MemoryStore
 
 from proofsweep.domain.errors import NameTaken, ResultsError
-from proofsweep.store.objects import BucketStore, FolderStore, Store, open_store, probe
+from proofsweep.store.bucket_store import BucketStore
+from proofsweep.store.objects import FolderStore, Store, open_store, probe
 
 
 @pytest.mark.parametrize("url", ["{}/results", "file://{}/results"])

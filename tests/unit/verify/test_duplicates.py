@@ -12,7 +12,7 @@ from proofsweep.domain.models import VerifyResponse
 from proofsweep.domain.outcomes import Accepted, Answer, AudioRead, Deferred, Failed, Finished, Outcome
 from proofsweep.sources.audio import open_audio
 from proofsweep.verify.duplicates import DuplicateCache, DuplicateKey
-from proofsweep.verify.worker import Workers
+from proofsweep.verify.threads import Workers
 
 
 def test_many_copies_of_one_file_do_not_starve_the_run(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from proofsweep.verify.worker import Workers
+from proofsweep.verify.threads import Workers
 
 
 @dataclass

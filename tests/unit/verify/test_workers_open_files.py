@@ -4,7 +4,7 @@ import resource
 
 import pytest
 
-from proofsweep.verify.worker import most_open_files, workers_that_fit
+from proofsweep.verify.threads import most_open_files, workers_that_fit
 from proofsweep.wiring.engines import say_if_fewer
 
 
