@@ -18,7 +18,7 @@ from proofsweep.queries.connection import opened
 from proofsweep.queries.search import searching
 from proofsweep.store.parts import Results
 from proofsweep.store.probes import add_pass, publish_hours
-from proofsweep.store.tables.probes import probe_row
+from proofsweep.store.rows import probe_row
 
 
 def monitor(results: Results, began: datetime) -> None:

@@ -22,13 +22,12 @@ from benchmarks.queries import QuickFolder, measured, part_of
 from proofsweep.domain.runs import INGEST, Plan
 from proofsweep.queries.catalog import PageChoice
 from proofsweep.reports.pages import catalog_page, night_page
-from proofsweep.store import layout
+from proofsweep.store import layout, schemas
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results, parquet_of
 from proofsweep.store.runs import RunIndex
-from proofsweep.store.tables import schemas
-from proofsweep.store.tables.schemas import SCHEMAS
+from proofsweep.store.schemas import SCHEMAS
 from proofsweep.verify.note_leg import complete_snapshot
 
 _PART_ROWS = 10_000

@@ -20,12 +20,11 @@ import pyarrow as pa
 from benchmarks.a_year import plan_at
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.connection import opened
-from proofsweep.store import layout
+from proofsweep.store import layout, schemas
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results, parquet_of
-from proofsweep.store.tables import schemas
-from proofsweep.store.tables.schemas import SCHEMAS
+from proofsweep.store.schemas import SCHEMAS
 from proofsweep.verify.note_leg import complete_snapshot
 
 PARTS = 3

@@ -13,9 +13,7 @@ from proofsweep.alerts.rules import EVENTS
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.reasons import REASONS
 from proofsweep.queries.views import views
-from proofsweep.store.tables import snapshot
-from proofsweep.store.tables.columns import Column
-from proofsweep.store.tables.registry import TABLES
+from proofsweep.store.tables import SNAPSHOT, TABLES, Column
 from proofsweep_cli.endpoints import endpoints_table
 from proofsweep_cli.exit_codes import exit_codes_table
 
@@ -27,7 +25,7 @@ def rendered(text: str) -> str:
     """Fill each block between its markers with what the code says."""
     blocks = {
         **{name: columns_table(table.columns) for name, table in TABLES.items()},
-        "snapshot": columns_table(snapshot.COLUMNS),
+        "snapshot": columns_table(SNAPSHOT),
         "views": views_table(),
         "reasons": reasons_table(),
         "endings": endings_table(),

@@ -24,7 +24,7 @@ from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
 from proofsweep.store.probes import read_probes
 from proofsweep.store.runs import RunIndex, newest_whole
-from proofsweep.store.tables.schemas import SCHEMAS
+from proofsweep.store.schemas import SCHEMAS
 
 if TYPE_CHECKING:
     import duckdb

@@ -11,7 +11,7 @@ from proofsweep.domain.outcomes import Finished, word_for
 from proofsweep.domain.reasons import Ineligible, Reason, remedy_for
 from proofsweep.domain.text import printable
 from proofsweep.domain.verdicts import MEANING_OF_VALID
-from proofsweep.store.tables.verdicts import RowContext, row_of
+from proofsweep.store.rows import RowContext, row_of
 from proofsweep.wiring.engines import checked_file
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.key_block import read_block

@@ -32,7 +32,7 @@ from proofsweep.operations.operation import new_id
 from proofsweep.queries.status import describe_run
 from proofsweep.store.legs import Legs
 from proofsweep.store.probes import add_pass, publish_hours
-from proofsweep.store.tables.probes import probe_row, usage_rows
+from proofsweep.store.rows import probe_row, usage_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,8 +24,8 @@ from proofsweep.store import layout
 from proofsweep.store.objects import Store, sha256_hex
 from proofsweep.store.parts import RECEIPTED, Part, Results, has_claim, plan_of
 from proofsweep.store.prunings import PrunedObject
-from proofsweep.store.tables.runs import stored_row
-from proofsweep.store.tables.schemas import SCHEMAS, conformed
+from proofsweep.store.rows import with_instants
+from proofsweep.store.schemas import SCHEMAS, conformed
 from proofsweep.verify.commit import EXCHANGE_IDENTITY, exchange_counts, exchange_identities
 
 UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError, IndexError)  # for bytes that are no part of a table
@@ -147,7 +147,7 @@ def check_runs_row(
         return
     try:
         (row,) = pq.ParquetFile(pa.BufferReader(content or b"")).read(use_threads=False).to_pylist()
-        said = stored_row(dict(receipt.counts))
+        said = with_instants("runs", dict(receipt.counts))
         differing = sorted(column for column in row if row[column] != said.get(column))
     except (pa.ArrowException, OSError, ValueError, TypeError):
         findings.bad(name, "is missing or cannot be read as the row of one leg")

@@ -18,7 +18,7 @@ from proofsweep.store.objects import Store
 from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Part, Results, receipted_parts
 from proofsweep.store.snapshot import COLUMNS, Snapshot, legs_in, reduced
-from proofsweep.store.tables.registry import written_by
+from proofsweep.store.tables import written_by
 from proofsweep.verify.note_leg import LegRows
 
 

@@ -42,9 +42,9 @@ from proofsweep.sources.preflight import judge_content
 from proofsweep.store.known_rows import newest_answers
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
+from proofsweep.store.schemas import SNAPSHOT
 from proofsweep.store.snapshot import Snapshot, missing_legs, newest_rows
-from proofsweep.store.tables.schemas import SNAPSHOT
-from proofsweep.store.tables.snapshot import ANSWERED
+from proofsweep.store.tables import ANSWERED
 from proofsweep.verify.note_leg import LegRows
 
 

@@ -23,8 +23,7 @@ from proofsweep.queries.connection import opened
 from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.parts import Results
-from proofsweep.store.tables import erasures as table
-from proofsweep.store.tables.erasures import GONE
+from proofsweep.store.tables import GONE
 
 _MOST_OUTAGES = 3  # proofs in a row for which the service is down
 
@@ -108,7 +107,7 @@ def erase_proofs(
 ) -> ErasureReport:
     """Erase the proofs of a list for good, one by one, and call `told` with each; RunIsActive if another does."""
     store = context.results.store.within("_erasing")
-    journals = OperationJournals(store, table.COLUMNS)
+    journals = OperationJournals(store, "erasures")
     killed = killed_erasures(context.results, journals, context.clock)
     erasures: list[Erasure] = []
     stopped, operation_id = None, ""

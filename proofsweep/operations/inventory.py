@@ -20,7 +20,7 @@ from proofsweep.operations.operation import OperationContext, OperationLog, Outa
 from proofsweep.operations.results import Inventory
 from proofsweep.queries.connection import answering
 from proofsweep.store.parts import Results
-from proofsweep.store.tables.schemas import SCHEMAS
+from proofsweep.store.schemas import SCHEMAS
 
 _PAGE = 100  # Proofs of a page: the most that the contract allows
 _MOST_IDLE_PAGES = 20  # pages without a new proof, one after the other

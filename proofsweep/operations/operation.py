@@ -20,7 +20,7 @@ from proofsweep.sources.files import Files
 from proofsweep.store.lease import sole_process
 from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.parts import Part, Results
-from proofsweep.store.tables.exchanges import exchange_row
+from proofsweep.store.rows import exchange_row
 from proofsweep.verify.service import ServiceStatus
 
 _MOST_ROWS, _LONGEST_HOLD = 5_000, timedelta(seconds=60)  # in memory: what a killed process may lose

@@ -38,7 +38,6 @@ from proofsweep.sources.moves import Moves
 from proofsweep.store.objects import open_store
 from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.parts import Results
-from proofsweep.store.tables import recoveries
 from proofsweep.store.watched import ingest_store, is_watched, watched_ids
 
 _ITEMS = """
@@ -292,7 +291,7 @@ def recover_sidecars(context: OperationContext, wanted: RecoveryRequest, most_by
 def killed_recoveries(results: Results, files: Files, clock: Callable[[], datetime]) -> KilledOperations:
     moves = Moves(files)
     return KilledOperations(
-        journals=OperationJournals(results.store.within("_recovering"), recoveries.COLUMNS),
+        journals=OperationJournals(results.store.within("_recovering"), "recoveries"),
         operations=Operations(results),
         clock=clock,
         table="recoveries",

@@ -11,7 +11,7 @@ from proofsweep.domain.errors import UsageError
 from proofsweep.domain.items import Row
 from proofsweep.domain.text import printable
 from proofsweep.sources.completion_report import restored
-from proofsweep.store.tables.erasures import GONE
+from proofsweep.store.tables import GONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.views import STORE_SCHEME, StoreFiles, View, create_tables, quoted, read_by, read_by_us, views
 from proofsweep.store.parts import Results
-from proofsweep.store.tables.registry import written_by
+from proofsweep.store.tables import written_by
 
 _SETTINGS = (
     "SET TimeZone = 'UTC'",

@@ -23,11 +23,11 @@ from proofsweep.queries.views import (
     newest_per_item,
     quoted,
 )
+from proofsweep.store import schemas
 from proofsweep.store.layout import run_folder
 from proofsweep.store.listings import GONE
 from proofsweep.store.parts import Results
-from proofsweep.store.tables import schemas
-from proofsweep.store.tables.schemas import SCHEMAS
+from proofsweep.store.schemas import SCHEMAS
 
 _HEAD = """\
 -- The views of proofsweep over one results store. In DuckDB: .read views.sql

@@ -20,9 +20,8 @@ from proofsweep.queries.connection import tables_of
 from proofsweep.queries.views import quoted
 from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
-from proofsweep.store.tables.erasures import GONE
-from proofsweep.store.tables.registry import TABLES
-from proofsweep.store.tables.schemas import SCHEMAS
+from proofsweep.store.schemas import SCHEMAS
+from proofsweep.store.tables import GONE, TABLES
 
 # ruff: noqa: S608 - the SQL is made of our own conditions; what a person gave is a parameter
 
@@ -210,7 +209,7 @@ class Search:
         """Return the rows that name a proof by its ID, each with its table and time in UTC, the newest first."""
         proof_id = wanted.removeprefix(PROOF_PREFIX)
         found: list[tuple[str, datetime, Row]] = []
-        for table in (name for name, each in TABLES.items() if each.proof_line):
+        for table in (name for name in TABLES if "proof_id" in SCHEMAS[name].names):
             # One that was verified by its ID may have no answer.
             verified = f" OR audio = {quoted(PROOF_PREFIX + proof_id)}" if table == "verdicts" else ""
             rows = self._rows(f"{_whole(table)} WHERE proof_id = ?{verified}", proof_id)

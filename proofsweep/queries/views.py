@@ -19,16 +19,15 @@ from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
 from proofsweep.domain.reasons import REASONS, remedy_for
 from proofsweep.domain.runs import INGEST, Plan
 from proofsweep.domain.tags import spellings_by_key
-from proofsweep.store import layout
+from proofsweep.store import layout, schemas
 from proofsweep.store.listings import GONE, listing_objects, newest_listings
 from proofsweep.store.objects import REQUESTS_AT_ONCE, FolderStore, Store
 from proofsweep.store.parts import Results
 from proofsweep.store.run_records import RunRecord
 from proofsweep.store.runs import IndexedRuns, RunIndex
+from proofsweep.store.schemas import SCHEMAS
 from proofsweep.store.snapshot import Entry, Snapshot, files_of, missing_legs
-from proofsweep.store.tables import schemas
-from proofsweep.store.tables.registry import TABLES
-from proofsweep.store.tables.schemas import SCHEMAS
+from proofsweep.store.tables import TABLES
 
 if TYPE_CHECKING:
     from proofsweep.store.bucket_store import BucketStore

@@ -17,8 +17,6 @@ from proofsweep.queries.search import LikelyItems, Occurrence, Search, searching
 from proofsweep.reports.support_packet import SupportPacket, answer_of
 from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
-from proofsweep.store.tables.registry import TABLES
-from proofsweep.store.tables.verdicts import words_of_outcome
 
 _LIKELY = ("item_id", "file", "outcome", "verdict", "reason", "tags")
 _CALLS_LOOK_BACK = timedelta(days=35)
@@ -70,7 +68,7 @@ def lines_of_likely(found: LikelyItems) -> Iterator[tuple[str, str]]:
     for row in found.rows:
         tags = json.loads(str(row["tags"] or "{}")).items()
         known = "".join(f"  {name}: {value}" for name, value in tags)
-        yield f"{words_of_outcome(row)}  {row['file']}{known}", str(row["item_id"])
+        yield f"{_words_of_outcome(row)}  {row['file']}{known}", str(row["item_id"])
 
 
 def json_of_likely(found: LikelyItems) -> dict[str, object]:
@@ -115,7 +113,7 @@ def _lines_of_run(each: Occurrence) -> Iterator[str]:
 
 def _result_of(row: Row) -> str:
     finished = row["finished_at"]
-    return words_of_outcome(row) + (f", {minute_of(finished)}" if isinstance(finished, datetime) else "")
+    return _words_of_outcome(row) + (f", {minute_of(finished)}" if isinstance(finished, datetime) else "")
 
 
 def _advice_for(row: Row, erasures: Sequence[Row]) -> str:
@@ -146,12 +144,32 @@ def _line_of_call(call: Row) -> str:
 def lines_of_proof(proof_id: str, found: Sequence[tuple[str, datetime, Row]]) -> Iterator[str]:
     yield f"proof {proof_id}, in {len(found):,} {'row' if len(found) == 1 else 'rows'}"
     for table, moment, row in found:
-        line = TABLES[table].proof_line
-        said = "" if line is None else line(row)
+        said = _words_about_proof(table, row)
         request_id = row.get("request_id") or row.get("verify_request_id")
         yield f"  {minute_of(moment)}  {row['environment']}  {said}{f', {request_id}' if request_id else ''}"
     items = dict.fromkeys(str(row["item_id"]) for table, _, row in found if table == "verdicts")
     yield from (f"  every call for its file: proofsweep explain {item_id}" for item_id in items)
+
+
+def _words_about_proof(table: str, row: Row) -> str:
+    match table:
+        case "verdicts":
+            return f"verified: {_words_of_outcome(row)}, {row['audio']}"
+        case "erasures":
+            return f"erased by us: {row['outcome'] or row['reason']}"
+        case "proofs":
+            return f"inventory: {row['state']}" + (f" ({row['differs']})" if row["differs"] else "")
+        case "interpretations":
+            return f"process note: {row['status']}"
+        case "recoveries":
+            to = row["recovered_to"]
+            return f"sidecar: {row['outcome']}" + (f", written to {to}" if to else "")
+    return ""
+
+
+def _words_of_outcome(row: Row) -> str:
+    words = [row["outcome"], *dict.fromkeys((row["verdict"], row["reason"]))]
+    return " · ".join(str(word) for word in words if word is not None)
 
 
 def json_of_proof(proof_id: str, found: Sequence[tuple[str, datetime, Row]]) -> dict[str, object]:

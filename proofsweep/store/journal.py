@@ -15,7 +15,7 @@ from proofsweep.domain.errors import NameTaken
 from proofsweep.domain.items import Row
 from proofsweep.store import layout
 from proofsweep.store.parts import Results
-from proofsweep.store.tables.schemas import SCHEMAS
+from proofsweep.store.schemas import SCHEMAS
 
 # A killed process loses the work of at most so long.
 FLUSH_SECONDS = 1.0

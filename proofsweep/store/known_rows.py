@@ -22,7 +22,7 @@ from proofsweep.store.parts import Results
 from proofsweep.store.run_records import RunRecord
 from proofsweep.store.runs import RunIndex
 from proofsweep.store.snapshot import COLUMNS, Snapshot, SnapshotFile, files_of, legs_in, merged
-from proofsweep.store.tables.snapshot import ANSWERED
+from proofsweep.store.tables import ANSWERED
 
 
 def known_rows(results: Results, environment: str, columns: Sequence[str]) -> Iterator[pa.Table]:

@@ -12,12 +12,12 @@ import pyarrow.parquet as pq
 
 from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.runs import INGEST
-from proofsweep.store import layout
+from proofsweep.store import layout, schemas
 from proofsweep.store.known_rows import HashedItems
 from proofsweep.store.parts import Results, parquet_of
+from proofsweep.store.rows import planned_row
 from proofsweep.store.run_records import RunRecord
 from proofsweep.store.runs import RunIndex
-from proofsweep.store.tables import planned_items, schemas
 
 # Items in one object.
 _OBJECT_ROWS = 100_000
@@ -44,7 +44,7 @@ class Listing:
     def add(self, item: WorkItem) -> None:
         self.rows += 1
         self._hashes.append(hash(item.item_id))
-        self._waiting.append(planned_items.planned_row(item))
+        self._waiting.append(planned_row(item))
         if len(self._waiting) == _ROWS_AT_ONCE:
             self._encode()
         if self.rows % _OBJECT_ROWS == 0:

@@ -14,8 +14,8 @@ from proofsweep.store import layout
 from proofsweep.store.lease import Lease
 from proofsweep.store.objects import Store, damaged, json_bytes, read_object
 from proofsweep.store.parts import Part, Results, link_to, newest_receipts
-from proofsweep.store.tables.columns import Column, with_instants
-from proofsweep.store.tables.registry import written_by
+from proofsweep.store.rows import with_instants
+from proofsweep.store.tables import written_by
 
 _BUSY = "Another process works on this operation: {holder}."
 
@@ -92,12 +92,12 @@ _JOURNAL = "journal"
 class OperationJournals:
     """The journals in a store, one for each operation whose rows are not all in parts; a step is some rows.
 
-    `columns` are those of the table whose rows are kept.
+    `table` is that whose rows are kept.
     """
 
-    def __init__(self, store: Store, columns: Sequence[Column]) -> None:
+    def __init__(self, store: Store, table: str) -> None:
         self._store = store
-        self._columns = columns
+        self._table = table
 
     def open(self) -> Sequence[str]:
         """List the operations that have a journal, the oldest first."""
@@ -112,7 +112,7 @@ class OperationJournals:
         for name in self._names(operation_id):
             try:
                 document = json.loads(self._store.read(name) or b"")
-                yield from [with_instants(row, self._columns) for row in [*document]]
+                yield from [with_instants(self._table, row) for row in [*document]]
             except (ValueError, TypeError, AttributeError) as damage:
                 raise damaged(self._store, name) from damage
 

@@ -19,8 +19,8 @@ from proofsweep.domain.runs import Plan, rows_of_shard
 from proofsweep.store import layout
 from proofsweep.store.objects import Store, damaged, json_bytes, read_object, sha256_hex
 from proofsweep.store.prunings import pruned_names
-from proofsweep.store.tables import planned_items
-from proofsweep.store.tables.schemas import SCHEMAS, conformed
+from proofsweep.store.rows import planned_item
+from proofsweep.store.schemas import SCHEMAS, conformed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +143,7 @@ class Results:
         """Yield one shard's work items one by one, in manifest order: a large run has tens of thousands in a shard."""
         table = _table_of(self._required(layout.shard_name(run_id, shard)))
         for portion in table.to_batches(max_chunksize=_ITEMS_AT_ONCE):
-            yield from map(planned_items.planned_item, portion.to_pylist())
+            yield from map(planned_item, portion.to_pylist())
 
     def items(self, plan: Plan) -> Iterator[WorkItem]:
         return (item for shard in range(plan.shards) for item in self.each_shard_item(plan.run_id, shard))

@@ -13,7 +13,7 @@ from proofsweep.domain.runs import Plan
 from proofsweep.store.known_rows import HashedItems, known_rows
 from proofsweep.store.layout import plan_name
 from proofsweep.store.parts import Results
-from proofsweep.store.tables.schemas import SCHEMAS
+from proofsweep.store.schemas import SCHEMAS
 
 # Of each mode so many of the smallest and of the largest are kept.
 _KEPT = 32

@@ -19,12 +19,12 @@ import pyarrow.parquet as pq
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import Plan
+from proofsweep.store import schemas
 from proofsweep.store.layout import SNAPSHOT_FOLDER
 from proofsweep.store.objects import Store
 from proofsweep.store.parts import parquet_of
 from proofsweep.store.run_records import RunRecord
-from proofsweep.store.tables import schemas
-from proofsweep.store.tables.snapshot import ANSWERED
+from proofsweep.store.tables import ANSWERED
 
 _GRACE = timedelta(minutes=10)
 _ATTEMPTS = 4

@@ -20,10 +20,8 @@ from proofsweep.store import layout
 from proofsweep.store.journal import Segments
 from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Part, Results, link_to, newest_receipts
-from proofsweep.store.tables import runs
-from proofsweep.store.tables.columns import empty_row
-from proofsweep.store.tables.runs import stored_row
-from proofsweep.store.tables.schemas import SCHEMAS
+from proofsweep.store.rows import empty_row, with_instants
+from proofsweep.store.schemas import SCHEMAS
 
 _EXCHANGES_PER_PART = 25_000  # bounds the memory for one part to some 25 MB
 EXCHANGE_IDENTITY = ["started_at", "manifest_row", "call", "attempt"]  # columns by which exchanges of one leg differ
@@ -190,7 +188,7 @@ class LegCounts:
 
 
 def count_leg(results: Results, plan: Plan, leg: int, verdicts: Sequence[Part], exchanges: Sequence[Part]) -> LegCounts:
-    row: Row = empty_row(runs.COLUMNS)
+    row = empty_row("runs")
     row |= {
         "run_id": plan.run_id,
         "leg": leg,
@@ -332,7 +330,9 @@ def write_runs_row(results: Results, plan: Plan, legs: Legs, leg: int) -> None:
     cells = receipt.get("counts")
     if isinstance(cells, dict):
         with suppress(NameTaken):
-            results.create_part(layout.runs_name(plan.run_id, plan.run_date, leg), "runs", [stored_row(cells)])
+            results.create_part(
+                layout.runs_name(plan.run_id, plan.run_date, leg), "runs", [with_instants("runs", cells)]
+            )
 
 
 def _as_rows_say(end: LegEnd, row: Row) -> tuple[LegEnd, Row]:

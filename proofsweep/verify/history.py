@@ -11,9 +11,9 @@ from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
 from proofsweep.store.parts import Results
+from proofsweep.store.rows import with_instants
 from proofsweep.store.run_records import LegPace, LegRecord
 from proofsweep.store.runs import RunIndex
-from proofsweep.store.tables.runs import stored_row
 from proofsweep.verify.forecast import Measurement
 
 _LEGS = 10  # enough to even out a bad night
@@ -31,7 +31,7 @@ def measured_legs(results: Results, environment: str) -> list[Measurement]:
 
 
 def _measurement(results: Results, plan: Plan, leg: LegRecord) -> Measurement | None:
-    row = stored_row(dict(leg.counts))
+    row = with_instants("runs", dict(leg.counts))
     rows = sum(_number(row, outcome) or 0 for outcome in ("accepted", "rejected", "failed"))
     rows -= _number(leg.receipt, "duplicates") or 0  # the next catalog may have none
     began, ended, rate = row.get("started_at"), row.get("finished_at"), row.get("rate_learned")

@@ -20,7 +20,7 @@ from proofsweep.sources.files import Files
 from proofsweep.sources.formats import AudioFormat
 from proofsweep.sources.local import AssetFile, AssetFiles
 from proofsweep.sources.preflight import SizeLimits, judge_content, judge_declared_size, judge_size
-from proofsweep.store.tables.verdicts import answer_in
+from proofsweep.store.rows import answer_in
 from proofsweep.verify.duplicates import DuplicateCache, DuplicateKey
 
 _MOST_URLS = 3  # URLs of one asset that are asked for

@@ -16,10 +16,10 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
 from proofsweep.store.parts import Results
+from proofsweep.store.rows import with_instants
 from proofsweep.store.run_records import LegRecord, RunRecord
 from proofsweep.store.runs import RunIndex
 from proofsweep.store.snapshot import COLUMNS, Snapshot, missing_legs, reduced
-from proofsweep.store.tables.runs import stored_row
 from proofsweep.verify.history import leg_pace
 
 _KINDS = ["outcome", "verdict", "reason"]
@@ -125,7 +125,7 @@ def last_rate(results: Results, base_url: str, key_fingerprint: str, since: date
     """Return the rate that one of the newest legs learned with this key at this service; None if all are older."""
     lane = (base_url.split("/")[2], key_fingerprint)
     legs = (leg for run in RunIndex(results).refreshed().newest_first() for leg in reversed(run.legs))
-    for row in (stored_row(dict(leg.counts)) for leg in islice(legs, _NEWEST_LEGS)):
+    for row in (with_instants("runs", dict(leg.counts)) for leg in islice(legs, _NEWEST_LEGS)):
         rate, finished_at = row.get("rate_learned"), row.get("finished_at")
         is_same_lane = (row.get("base_url_host"), row.get("key_fingerprint")) == lane
         if is_same_lane and isinstance(rate, float) and isinstance(finished_at, datetime) and finished_at >= since:

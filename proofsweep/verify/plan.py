@@ -23,11 +23,12 @@ from proofsweep.domain.reasons import Reason, remedy_for
 from proofsweep.domain.runs import INGEST, Plan, new_run_id, shard_items_for
 from proofsweep.sources.catalog import Catalog, Cause
 from proofsweep.sources.preflight import SizeLimits, judge_name, work_item_of
+from proofsweep.store import schemas
 from proofsweep.store.known_rows import HashedItems
 from proofsweep.store.listings import known_elsewhere, write_gone
 from proofsweep.store.parts import Results
+from proofsweep.store.rows import planned_row
 from proofsweep.store.runs import RunIndex
-from proofsweep.store.tables import planned_items, schemas
 from proofsweep.verify.credential_check import CredentialCheck
 from proofsweep.verify.due_rows import DueRows
 
@@ -250,7 +251,7 @@ def plan_run(request: PlanRequest, results: Results, now: datetime) -> Plan:
         catalog = request.catalog
         for item in items_of(catalog.rows(), catalog.name, request.limits, request.credential_check):
             survey.note(item, request.limits.one_file)
-            spool.add(planned_items.planned_row(item))
+            spool.add(planned_row(item))
         request.before_writing(survey)
         for shard, table in enumerate(spool.tables(shard_items_for(survey.items))):
             results.write_shard(run_id, shard, table)

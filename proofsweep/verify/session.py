@@ -22,7 +22,7 @@ from proofsweep.store.journal import FLUSH_SECONDS, Journal
 from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Part, Results
 from proofsweep.store.progress import LEAST_PAUSE_SECONDS, QUIET_SECONDS, LegProgress, WaitsFor
-from proofsweep.store.tables.verdicts import RowContext
+from proofsweep.store.rows import RowContext
 from proofsweep.verify.attribution import Control
 from proofsweep.verify.audit_trail import AuditTrail, Counters
 from proofsweep.verify.budget_guard import BudgetGuard

@@ -19,8 +19,8 @@ from proofsweep.domain.runs import Slice
 from proofsweep.store import layout
 from proofsweep.store.journal import Segments
 from proofsweep.store.known_rows import earlier_rows
-from proofsweep.store.tables.schemas import SCHEMAS
-from proofsweep.store.tables.verdicts import row_of
+from proofsweep.store.rows import row_of
+from proofsweep.store.schemas import SCHEMAS
 from proofsweep.verify.budget import calls_of
 from proofsweep.verify.commit import PublishedRows
 from proofsweep.verify.item import verify_item

@@ -24,7 +24,7 @@ from proofsweep.store.objects import open_store
 from proofsweep.store.operations import recovered_sidecars
 from proofsweep.store.parts import Results
 from proofsweep.store.past_answers import PastAnswers
-from proofsweep.store.tables.verdicts import RowContext
+from proofsweep.store.rows import RowContext
 from proofsweep.verify.attempt import BOUNDS, LegRequest, claimed_leg, leg_session, plan_to_work_on, settle_last_leg
 from proofsweep.verify.attribution import Control
 from proofsweep.verify.audit_trail import AuditTrail

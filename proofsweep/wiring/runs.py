@@ -18,7 +18,7 @@ from proofsweep.store.known_rows import AnswerTimes, HashedItems
 from proofsweep.store.legs import CatalogClaims
 from proofsweep.store.objects import probe
 from proofsweep.store.runs import RunIndex
-from proofsweep.store.tables.snapshot import ANSWERED
+from proofsweep.store.tables import ANSWERED
 from proofsweep.verify import plan as planning
 from proofsweep.verify import resume as unfinished
 from proofsweep.verify.due_rows import Coverage, DueRows, coverage_of

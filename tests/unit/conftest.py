@@ -21,13 +21,13 @@ from proofsweep.domain.items import Mode, WorkItem
 from proofsweep.domain.runs import Bounds, Plan
 from proofsweep.sources.files import Files
 from proofsweep.sources.preflight import SizeLimits
+from proofsweep.store import schemas
 from proofsweep.store.journal import Journal
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.past_answers import PastAnswers
-from proofsweep.store.tables import planned_items, schemas
-from proofsweep.store.tables.verdicts import RowContext
+from proofsweep.store.rows import RowContext, planned_row
 from proofsweep.verify.attribution import Control
 from proofsweep.verify.audit_trail import AuditTrail
 from proofsweep.verify.budget_guard import BudgetGuard
@@ -124,7 +124,7 @@ class LegBuilder:
             shards=-(-items // shard_items),
         )
         for shard in range(plan.shards):
-            rows = [planned_items.planned_row(item) for item in work[shard * shard_items : (shard + 1) * shard_items]]
+            rows = [planned_row(item) for item in work[shard * shard_items : (shard + 1) * shard_items]]
             self.results.write_shard(RUN, shard, schemas.ITEMS.empty_table().from_pylist(rows, schema=schemas.ITEMS))
         self.results.write_plan(plan)
         return plan

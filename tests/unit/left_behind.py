@@ -13,7 +13,7 @@ from proofsweep.store import layout
 from proofsweep.store.journal import Journal, Segments
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
-from proofsweep.store.tables.exchanges import exchange_row
+from proofsweep.store.rows import exchange_row
 
 from .scripted_service import NOW
 

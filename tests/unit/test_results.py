@@ -15,8 +15,8 @@ from proofsweep.domain.runs import Plan
 from proofsweep.queries.views import NAMES
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
-from proofsweep.store.tables.registry import TABLES
-from proofsweep.store.tables.schemas import SCHEMAS
+from proofsweep.store.schemas import SCHEMAS
+from proofsweep.store.tables import TABLES
 
 FIRST, SECOND = "20261120T100000Z_aaaaaa", "20261121T100000Z_bbbbbb"
 

@@ -38,10 +38,10 @@ from proofsweep.sources import open_catalog, preflight, selection
 from proofsweep.sources.audio import AudioFile, open_audio
 from proofsweep.sources.files import Files
 from proofsweep.sources.moves import Moves
-from proofsweep.store import journal, layout, legs, listings, objects, operations, progress, prunings
+from proofsweep.store import journal, layout, legs, listings, objects, operations, progress, prunings, schemas
 from proofsweep.store.objects import Store, open_store
 from proofsweep.store.parts import Results
-from proofsweep.store.tables import planned_items, schemas
+from proofsweep.store.rows import planned_row
 from proofsweep.verify import commit, lane_sharing, note_leg
 from proofsweep.verify.worker import verify_slice, work_last
 from proofsweep.wiring import operations as wired_operations
@@ -225,7 +225,7 @@ class StoredRun:
         work = [WorkItem(manifest_row=row, item_id=item, audio=f"/c/{item}") for row, item in enumerate(items)]
         for shard in range(self.plan.shards):
             some = work[shard * self.plan.shard_items : (shard + 1) * self.plan.shard_items]
-            table = pa.Table.from_pylist(list(map(planned_items.planned_row, some)), schema=schemas.ITEMS)
+            table = pa.Table.from_pylist(list(map(planned_row, some)), schema=schemas.ITEMS)
             self.results.write_shard(self.plan.run_id, shard, table)
 
     def write_plan(self) -> None:

@@ -13,7 +13,7 @@ from proofsweep.audit.receipts import LegReceipt, read_receipts
 from proofsweep.store.objects import sha256_hex
 from proofsweep.store.parts import Part, Results, parquet_of
 from proofsweep.store.prunings import PrunedObject
-from proofsweep.store.tables.schemas import SCHEMAS
+from proofsweep.store.schemas import SCHEMAS
 
 from ...worlds.audited_store import NEWEST
 

@@ -12,7 +12,7 @@ from proofsweep.audit.check import RequestIds, check_runs_row, check_shard
 from proofsweep.audit.findings import Findings
 from proofsweep.audit.receipts import read_receipts
 from proofsweep.store.parts import Results
-from proofsweep.store.tables.schemas import SCHEMAS
+from proofsweep.store.schemas import SCHEMAS
 
 from ...worlds.audited_store import NEWEST
 

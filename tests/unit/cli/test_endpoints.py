@@ -5,7 +5,7 @@ from importlib.util import find_spec
 import typer
 
 from proofsweep.domain.exchanges import Call
-from proofsweep.store.tables.schemas import SCHEMAS
+from proofsweep.store.schemas import SCHEMAS
 from proofsweep_cli.app import whole_app
 from proofsweep_cli.endpoints import USES, endpoints_table
 

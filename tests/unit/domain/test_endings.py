@@ -7,7 +7,7 @@ import pytest
 
 from proofsweep.alerts.rules import ALERTED_STATES, OF_TYPE_CANCELLED, AlertKind, did_its_work, state_of_ending
 from proofsweep.domain.endings import ENDINGS, EndedBy
-from proofsweep.store.tables.runs import COLUMNS
+from proofsweep.store.tables import RUNS
 
 TABLES = Path(__file__).parents[3] / "docs" / "tables.md"
 
@@ -28,7 +28,7 @@ def test_all_that_ask_for_an_ending_agree(ended_by: EndedBy) -> None:
 
 def test_the_table_names_every_ending() -> None:
     """The meaning of the column `ended_by` is the list of the words."""
-    (column,) = (column for column in COLUMNS if column.name == "ended_by")
+    (column,) = (column for column in RUNS.columns if column.name == "ended_by")
 
     assert column.meaning.split(", ") == [str(each) for each in EndedBy]
 

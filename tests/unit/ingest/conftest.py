@@ -26,8 +26,7 @@ from proofsweep.sources.preflight import SizeLimits
 from proofsweep.store import layout
 from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
-from proofsweep.store.tables.columns import empty_row
-from proofsweep.store.tables.verdicts import COLUMNS
+from proofsweep.store.rows import empty_row
 from proofsweep.verify.commit import LegEnd, settle_leg
 from proofsweep.verify.plan import PlanRequest, plan_run
 
@@ -154,7 +153,7 @@ class Watched:
         refused = item["ineligible"]
         outcome, _, reason = known.partition(" ") if refused is None else ("ineligible", "", refused.reason)
         sidecar = None if item["sidecar"] is None else Path(str(item["sidecar"]))
-        return empty_row(COLUMNS) | {
+        return empty_row("verdicts") | {
             "run_id": plan.run_id,
             "leg": leg,
             "environment": "beta",

@@ -8,7 +8,7 @@ import pytest
 
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
-from proofsweep.store.tables import ingest
+from proofsweep.store.tables import INGEST
 
 from ...worlds.killed_passes import (
     KilledMove,
@@ -29,7 +29,7 @@ def test_each_row_has_all_columns(watched: Watched) -> None:
     one = watched.run_pass()
 
     (row,) = one.report.rows
-    assert list(row) == [column.name for column in ingest.COLUMNS]
+    assert list(row) == [column.name for column in INGEST.columns]
     assert (row["supplier"], row["tries"], row["disposition"]) == ("acme", 1, "accepted")
     assert row["audio_moved_to"] == str(watched.root / "ok" / "acme" / "a.wav")
     assert row["acted_at"] == watched.now

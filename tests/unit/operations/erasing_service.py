@@ -15,7 +15,6 @@ from proofsweep.operations.results import Erasure, ProofList
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.parts import Results
-from proofsweep.store.tables import erasures
 
 from ..ended_operations import operation_named
 from ..scripted_service import NOW, Scripted, ScriptedService
@@ -56,7 +55,7 @@ class Eraser:
     @property
     def journals(self) -> OperationJournals:
         """Those of the results store."""
-        return OperationJournals(self.operations.results.store.within("_erasing"), erasures.COLUMNS)
+        return OperationJournals(self.operations.results.store.within("_erasing"), "erasures")
 
     def erase(self, *proof_ids: str) -> list[Row]:
         """Run the command; give what it put into the table for killed ones before."""

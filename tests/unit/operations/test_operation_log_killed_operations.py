@@ -14,7 +14,6 @@ from proofsweep.store.lease import sole_process
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.parts import Results
-from proofsweep.store.tables import recoveries
 
 from ..ended_operations import leave_operation, operation_named
 from ..scripted_service import NOW
@@ -29,7 +28,7 @@ class Killed:
         """Leave it behind."""
         self.folder = folder
         self.results = Results(FolderStore(folder / "results"))
-        self.journals = OperationJournals(FolderStore(folder / "recovering"), recoveries.COLUMNS)
+        self.journals = OperationJournals(FolderStore(folder / "recovering"), "recoveries")
         rows = [self.row(name) for name in ("a", "b", "c")]
         leave_operation(self.results, OPERATION, rows={"recoveries": rows[:1]}, is_killed=True)
         self.journals.add(OPERATION.operation_id, 0, rows)

@@ -15,7 +15,7 @@ from proofsweep.operations.inventory import ProofListing, arrow_of, compared_mas
 from proofsweep.operations.operation import OperationLog
 from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
-from proofsweep.store.tables.proofs import COLUMNS
+from proofsweep.store.tables import PROOFS
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ..ended_operations import operation_named
@@ -71,7 +71,7 @@ def test_each_proof_has_its_state(results: Results) -> None:
     }
     assert (found["same"]["item_id"], found["same"]["audio"]) == ("f", "/c/f")
     assert (found["new"]["has_feedback"], found["gone"]["song"]) == (True, None)
-    assert set(found["same"]) == {column.name for column in COLUMNS} - {"operation_id", "environment"}
+    assert set(found["same"]) == {column.name for column in PROOFS.columns} - {"operation_id", "environment"}
 
 
 def test_answers_of_another_environment_do_not_count(results: Results) -> None:

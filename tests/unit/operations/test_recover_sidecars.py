@@ -18,7 +18,6 @@ from proofsweep.sources.files import Files
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.parts import Results
-from proofsweep.store.tables import recoveries
 
 from ..ended_operations import operation_named
 from ..scripted_service import NOW, Scripted, ScriptedService
@@ -35,7 +34,7 @@ class Recovery:
         """Begin with an empty folder of music and an empty store."""
         self.results = Results(FolderStore(folder / "results"))
         self.log = OperationLog(OPERATION, Operations(self.results), lambda: NOW)
-        self.journals = OperationJournals(FolderStore(folder / "recovering"), recoveries.COLUMNS)
+        self.journals = OperationJournals(FolderStore(folder / "recovering"), "recoveries")
         self.partner = partner
         self.music = folder / "music"
         self.music.mkdir()

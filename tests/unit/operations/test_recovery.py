@@ -13,7 +13,6 @@ from proofsweep.operations.results import RecoveryRequest
 from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.parts import Results
-from proofsweep.store.tables import recoveries
 from proofsweep.store.watched import ingest_store, watch_id
 from proofsweep.wiring.operations import inventory_proofs, recover_sidecars
 from proofsweep.wiring.stores import results_for
@@ -91,7 +90,7 @@ def test_a_killed_recovery_is_ended_by_the_next_one(change: Change, service: Scr
     (tmp_path / "s").write_bytes(b"sealed")
     row = dict.fromkeys(("proof_id", "item_id", "audio"), "x") | {"outcome": "recovered", "acted_at": killed.started_at}
     row |= {"recovered_to": str(tmp_path / "s"), "sidecar_sha256": sha256(b"sealed").hexdigest()}
-    OperationJournals(results.store.within("_recovering"), recoveries.COLUMNS).add(killed.operation_id, 0, [row])
+    OperationJournals(results.store.within("_recovering"), "recoveries").add(killed.operation_id, 0, [row])
 
     done = recover_sidecars(settings, RecoveryRequest())
 

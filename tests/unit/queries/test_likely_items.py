@@ -8,8 +8,9 @@ import pytest
 from proofsweep.domain.items import WorkItem
 from proofsweep.queries.connection import tables_of
 from proofsweep.queries.search import MOST_LISTED, LikelyItems, likely_items
+from proofsweep.store import schemas
 from proofsweep.store.parts import Results
-from proofsweep.store.tables import planned_items, schemas
+from proofsweep.store.rows import planned_row
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
@@ -83,7 +84,7 @@ def test_an_item_that_no_run_has_tried_yet_is_found_by_its_listing(store: Result
     """It stands beside those that were answered."""
     plan = replace(NEW, run_id="20261121T020000Z_000aa", items=1)
     item = WorkItem(manifest_row=0, item_id="d", audio="/c/04 D\udcffusk.wav", tags_json='{"isrc": "QZNUL2600020"}')
-    rows = [planned_items.planned_row(item)]
+    rows = [planned_row(item)]
     store.write_shard(plan.run_id, 0, schemas.pa.Table.from_pylist(rows, schema=schemas.ITEMS))
     store.write_plan(plan)
 

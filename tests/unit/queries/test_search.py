@@ -11,10 +11,11 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.operations import Operation
 from proofsweep.operations.results import Erasure
 from proofsweep.queries.search import Occurrence, searching
+from proofsweep.store import schemas
 from proofsweep.store.layout import exchanges_name
 from proofsweep.store.parts import Results
-from proofsweep.store.tables import planned_items, schemas
-from proofsweep.store.tables.schemas import SCHEMAS
+from proofsweep.store.schemas import SCHEMAS
+from proofsweep.store.tables import PLANNED_ITEMS
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ...worlds.exchange_rows import exchange
@@ -40,7 +41,7 @@ def store(results: Results) -> Results:
 
 def leave_planned(results: Results, item_id: str, row: int, run_id: str) -> None:
     """Leave the planned row of one item behind."""
-    cells: Row = {column.name: None for column in planned_items.COLUMNS}
+    cells: Row = {column.name: None for column in PLANNED_ITEMS}
     planned = [cells | {"manifest_row": row, "item_id": item_id, "audio": b"/c/c"}]
     results.write_shard(run_id, 0, schemas.pa.Table.from_pylist(planned, schema=schemas.ITEMS))
 

@@ -7,9 +7,10 @@ import pytest
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.selected_rows import SelectedRows
+from proofsweep.store import schemas
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
-from proofsweep.store.tables import planned_items, schemas
+from proofsweep.store.rows import planned_row
 from proofsweep.verify.note_leg import note_leg
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
@@ -86,7 +87,7 @@ def test_a_name_that_is_not_utf_8_comes_from_the_plan(results: Results) -> None:
     """The table has an escape in its place, which leads to no file."""
     plan: Plan = plan_of_run("20261119T100000Z_d")
     item = WorkItem(manifest_row=0, item_id="x", audio="/c/\udcff.wav", sidecar=None)
-    shard = schemas.pa.Table.from_pylist([planned_items.planned_row(item)], schema=schemas.ITEMS)
+    shard = schemas.pa.Table.from_pylist([planned_row(item)], schema=schemas.ITEMS)
     results.write_shard(plan.run_id, 0, shard)
     end_leg(results, plan, [answered(plan, 0, "x", "rejected", audio=r"/c/\xff.wav")])
 

@@ -11,13 +11,13 @@ import pytest
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.store_status import QuotaStatus, StoreStatus, store_status
+from proofsweep.store import schemas
 from proofsweep.store.layout import heartbeat_name
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.probes import add_pass
 from proofsweep.store.progress import LegProgress
-from proofsweep.store.tables import schemas
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 

@@ -10,7 +10,7 @@ from proofsweep.queries.connection import opened
 from proofsweep.queries.script import script_of
 from proofsweep.queries.views import views
 from proofsweep.store.parts import Results, parquet_of
-from proofsweep.store.tables.schemas import SCHEMAS
+from proofsweep.store.schemas import SCHEMAS
 
 from ...worlds.ended_nights import ACCEPTED, MONDAY, REJECTED, TUESDAY, night
 

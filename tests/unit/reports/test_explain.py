@@ -21,8 +21,7 @@ from proofsweep.reports.explain import (
 from proofsweep.store.layout import exchanges_name
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
-from proofsweep.store.tables.columns import empty_row
-from proofsweep.store.tables.verdicts import COLUMNS
+from proofsweep.store.rows import empty_row
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ...worlds.exchange_rows import exchange
@@ -105,7 +104,7 @@ OLD, NEW = (plan_of_run(f"202611{day}T020000Z_000aa", items=2) for day in (19, 2
 
 def occurrence_of(**cells: object) -> Occurrence:
     """Make a row of the older run with one call."""
-    row = empty_row(COLUMNS) | answered(OLD, 1, "a", **cells)
+    row = empty_row("verdicts") | answered(OLD, 1, "a", **cells)
     return Occurrence(plan=OLD, manifest_row=1, row=row, exchanges=[exchange(OLD, 1, request_id="r-1")])
 
 

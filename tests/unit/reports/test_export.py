@@ -14,9 +14,10 @@ from proofsweep.queries.selected_rows import SelectedRows
 from proofsweep.reports.export import export, file_name_of
 from proofsweep.reports.letters import letter_texts
 from proofsweep.sources.open_catalog import open_catalog
+from proofsweep.store import schemas
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
-from proofsweep.store.tables import planned_items, schemas
+from proofsweep.store.rows import planned_row
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
@@ -34,7 +35,7 @@ def store_of(folder: Path, plan: Plan, tags: list[dict[str, str]]) -> SelectedRo
         WorkItem(manifest_row=row, item_id=name.replace("\udcff", "?"), audio=f"/c/{name}", sidecar=f"/c/{name}.proof")
         for row, name in enumerate(HOSTILE)
     ]
-    shard = schemas.pa.Table.from_pylist([planned_items.planned_row(item) for item in items], schema=schemas.ITEMS)
+    shard = schemas.pa.Table.from_pylist([planned_row(item) for item in items], schema=schemas.ITEMS)
     results.write_shard(plan.run_id, 0, shard)
     rows = [
         answered(plan, item.manifest_row, item.item_id, "rejected", reason="tampered")

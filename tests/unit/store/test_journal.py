@@ -14,7 +14,7 @@ from proofsweep.store import layout
 from proofsweep.store.journal import MERGED_SEGMENTS, Journal, Segments
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
-from proofsweep.store.tables.schemas import SCHEMAS
+from proofsweep.store.schemas import SCHEMAS
 
 
 class FullStore(FolderStore):

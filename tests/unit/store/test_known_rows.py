@@ -9,13 +9,13 @@ import pytest
 from proofsweep.domain.items import sidecar_key
 from proofsweep.domain.runs import Plan
 from proofsweep.store import known_rows as module
+from proofsweep.store import schemas
 from proofsweep.store.journal import Journal
 from proofsweep.store.known_rows import AnswerTimes, are_known_since, known_rows, newest_answers
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.snapshot import COLUMNS, Snapshot, reduced
-from proofsweep.store.tables import schemas
 from proofsweep.verify.note_leg import note_leg
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run

@@ -6,9 +6,9 @@ import pyarrow as pa
 import pytest
 
 from proofsweep.domain.items import Row
+from proofsweep.store import schemas
 from proofsweep.store import snapshot as module
 from proofsweep.store.snapshot import merged, newest_rows, reduced
-from proofsweep.store.tables import schemas
 
 from ...worlds.ended_runs import answered, plan_of_run
 

@@ -11,11 +11,11 @@ import pytest
 from proofsweep.domain.errors import NameTaken, ResultsError
 from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.runs import Plan
-from proofsweep.store import layout
+from proofsweep.store import layout, schemas
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Part, Results, parquet_of
-from proofsweep.store.tables import planned_items, schemas
-from proofsweep.store.tables.schemas import SCHEMAS
+from proofsweep.store.rows import planned_row
+from proofsweep.store.schemas import SCHEMAS
 
 from ...worlds.ended_runs import plan_of_run
 
@@ -73,7 +73,7 @@ def test_a_run_that_is_not_there_is_named(results: Results, run_id: str) -> None
 def test_a_shard_holds_its_items_in_order(results: Results) -> None:
     """Byte for byte, whatever their files are called."""
     planned = [WorkItem(manifest_row=n, item_id=f"i{n}", audio=f"/caf\udce9 {n}\n.wav") for n in range(3)]
-    table = pa.Table.from_pylist([planned_items.planned_row(item) for item in planned], schema=schemas.ITEMS)
+    table = pa.Table.from_pylist([planned_row(item) for item in planned], schema=schemas.ITEMS)
 
     results.write_shard(PLAN.run_id, 0, table)
 

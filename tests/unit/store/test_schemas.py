@@ -1,11 +1,15 @@
 """The tables' columns, word for word, because queries depend on their names, order and types."""
 
+from pathlib import Path
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from proofsweep.store.tables import schemas
-from proofsweep.store.tables.schemas import SCHEMAS
+from proofsweep.queries.views import NAMES, views
+from proofsweep.store import schemas, tables
+from proofsweep.store.schemas import SCHEMAS
+from proofsweep.store.tables import TABLES, Table, written_by
 
 VERDICTS = """
 run_id:string! leg:int32! environment:string! manifest_row:int64! item_id:string! audio:string! sidecar:string
@@ -36,6 +40,7 @@ proofsweep_version:string sunset:string epoch:int32
 """
 TIME = "timestamp[us, tz=UTC]"
 ALL = (*SCHEMAS.values(), schemas.ITEMS, schemas.SNAPSHOT)
+DOCS = Path(__file__).parents[3] / "docs" / "tables.md"
 
 
 def words_of(schema: pa.Schema) -> list[str]:
@@ -52,6 +57,38 @@ def words_of(schema: pa.Schema) -> list[str]:
 def test_a_table_has_the_promised_columns_in_the_promised_order(schema: pa.Schema, promised: str) -> None:
     """New columns are added at the end; none is renamed, moved or given another type."""
     assert words_of(schema) == promised.split()
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=list(TABLES))
+def test_all_that_a_table_needs_is_made_of_its_declaration(table: Table) -> None:
+    """A new table needs no further line anywhere: it has its schema, its view and its place in the docs."""
+    (view,) = (view for view in views() if view.name == table.name)
+    names = [column.name for column in table.columns]
+
+    assert SCHEMAS[table.name].names == names
+    assert view.meaning == table.meaning
+    assert f"store.{table.name}" in view.query
+    assert f"<!-- generated: {table.name} -->" in DOCS.read_text("utf-8")
+    assert table.proof_time is None or table.proof_time in names
+    assert table.written_by != "operation" or "operation_id" in names
+
+
+def test_tables_are_known_by_who_writes_them() -> None:
+    """Legs have receipts that name parts, operations have theirs."""
+    assert written_by("leg") == ("verdicts", "exchanges", "runs")
+    assert written_by("operation") == ("rotations", "erasures", "proofs", "interpretations", "recoveries")
+    assert NAMES[: len(TABLES)] == tuple(TABLES)
+
+
+def test_no_column_can_hold_a_key_or_a_sidecar() -> None:
+    """Keys are named by IDs and fingerprints, sidecars by digests and sizes."""
+    keys = [column.name for column in tables.ROTATIONS.columns if "key" in column.name]
+
+    assert keys == [
+        *("key_fingerprint", "new_key_fingerprint", "key_id", "new_key_id", "new_key_name"),
+        "previous_key_expires_at",
+    ]
+    assert not any(column.kind == tables.BYTES for table in TABLES.values() for column in table.columns)
 
 
 def test_each_file_says_what_its_columns_mean() -> None:

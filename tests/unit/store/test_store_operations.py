@@ -10,7 +10,6 @@ from proofsweep.operations.results import Erasure
 from proofsweep.store.objects import FolderStore, open_store
 from proofsweep.store.operations import OperationJournals, Operations, recovered_sidecars
 from proofsweep.store.parts import Results
-from proofsweep.store.tables import erasures
 
 from ..ended_operations import call_of, leave_operation, operation_named
 
@@ -66,7 +65,7 @@ TWO = Erasure(proof_id="p2", asked_at=NOW, answered_at=NOW, http_status=500, rea
 @pytest.fixture
 def journals(tmp_path: Path) -> OperationJournals:
     """Those of an empty store."""
-    return OperationJournals(open_store(str(tmp_path)), erasures.COLUMNS)
+    return OperationJournals(open_store(str(tmp_path)), "erasures")
 
 
 def test_rows_come_back_in_their_order(journals: OperationJournals) -> None:

@@ -1,7 +1,8 @@
-"""Every outcome becomes one row that Parquet takes, and an absent value is never false."""
+"""What happened becomes rows that Parquet takes: outcomes, exchanges, probes, planned items, legs."""
 
 import io
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -12,11 +13,23 @@ import pytest
 from proofsweep.domain.exchanges import Call, Exchange, Failure
 from proofsweep.domain.headers import AnswerHeaders
 from proofsweep.domain.items import Row, WorkItem
-from proofsweep.domain.models import VerifyResponse
+from proofsweep.domain.models import HealthResponse, PartnerUsageResponse, VerifyResponse
 from proofsweep.domain.outcomes import Answer, AudioRead, Failed, Finished, Outcome, outcome_of
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.store.tables.schemas import SCHEMAS
-from proofsweep.store.tables.verdicts import RowContext, row_of
+from proofsweep.store import schemas
+from proofsweep.store.rows import (
+    RowContext,
+    exchange_row,
+    planned_item,
+    planned_row,
+    probe_row,
+    row_of,
+    usage_rows,
+    with_instants,
+)
+from proofsweep.store.schemas import SCHEMAS
+
+from ..ended_operations import call_of, operation_named
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 ITEM = WorkItem(
@@ -224,3 +237,135 @@ def test_a_sidecar_that_a_recovery_has_written_is_marked(place: str, digest: str
     row = row_of(finished, RowContext("r1", 2, "sandbox", frozenset({(place, digest)})))
 
     assert row["sidecar_source"] == source
+
+
+EXCHANGE = Exchange(call=Call.USAGE, attempt=2, started_at=NOON, elapsed_ms=1.5, headers=AnswerHeaders())
+
+
+def audit_row(exchange: Exchange, manifest_row: int | None = 5) -> Row:
+    """Make the row of an exchange."""
+    return exchange_row(exchange, run_id="r", leg=1, manifest_row=manifest_row)
+
+
+def test_an_exchange_is_kept_with_all_that_its_headers_said(read_back: Callable[[Row, pa.Schema], Row]) -> None:
+    """Durations, counts and instants have a column each."""
+    headers = AnswerHeaders(
+        retry_after_seconds=2.0, rate_limit=10, rate_remaining=0, rate_reset=NOON, partner_date=NOON, sunset="soon"
+    )
+
+    row = audit_row(replace(EXCHANGE, headers=headers, status=429, request_id="rid"), manifest_row=None)
+
+    assert set(row) == set(SCHEMAS["exchanges"].names)
+    assert read_back(row, SCHEMAS["exchanges"]) == row
+    assert (row["call"], row["manifest_row"], row["request_id"]) == ("usage", None, "rid")
+
+
+def test_an_exchange_without_an_answer_has_a_row(read_back: Callable[[Row, pa.Schema], Row]) -> None:
+    """It has no status and no request ID, and says why."""
+    lost = replace(EXCHANGE, failure=Failure.CONNECTION, bytes_sent=None)
+
+    row = read_back(audit_row(lost), SCHEMAS["exchanges"])
+
+    assert (row["status"], row["failure"], row["request_id"], row["bytes_sent"]) == (None, "connection", None, None)
+
+
+def test_the_storage_target_s_own_id_replaces_the_request_id() -> None:
+    """The slot's target is not the partner, and has IDs of its own."""
+    assert audit_row(replace(EXCHANGE, call=Call.SLOT, storage_id="S3-7"))["request_id"] == "S3-7"
+
+
+def test_what_the_contract_does_not_name_is_a_list_or_null() -> None:
+    """Most answers hold no such name."""
+    assert audit_row(EXCHANGE)["unnamed"] is None
+    assert audit_row(replace(EXCHANGE, unnamed=("grade.x", "y")))["unnamed"] == "grade.x,y"
+
+
+OPERATION = operation_named("20261120T010000Z_000aa", "monitoring")
+
+
+def probe(status: int | None, call: Call = Call.USAGE, failure: Failure | None = None) -> Exchange:
+    """Make a probe."""
+    exchange = call_of(OPERATION, "r-1", call, status)
+    return Exchange(
+        call=exchange.call,
+        attempt=1,
+        started_at=exchange.started_at,
+        elapsed_ms=3.0,
+        headers=exchange.headers,
+        status=status,
+        failure=failure,
+    )
+
+
+@pytest.mark.parametrize(
+    ("exchange", "ok", "expected"),
+    [
+        (probe(200, Call.HEALTH), True, None),
+        (probe(200, Call.HEALTH), None, None),
+        (probe(200, Call.HEALTH), False, "not_ok"),
+        (probe(503, Call.HEALTH), None, "http_503"),
+        (probe(403, Call.HEALTH), None, "http_403"),
+        (probe(200), None, None),
+        (probe(403), None, "key_refused"),
+        (probe(429), None, "throttled"),
+        (probe(200, failure=Failure.BAD_ANSWER), None, "bad_answer"),
+        (probe(502, failure=Failure.BAD_ANSWER), None, "http_502"),
+        (probe(None, failure=Failure.TIMEOUT), None, "timeout"),
+        (probe(None, failure=Failure.CONNECTION), None, "connection"),
+    ],
+)
+def test_trouble_is_one_word(exchange: Exchange, ok: bool | None, expected: str | None) -> None:
+    """`ok` is trouble only if it is false: absent is not false."""
+    assert probe_row(exchange, HealthResponse(ok=ok))["trouble"] == expected
+
+
+def test_each_day_is_a_row() -> None:
+    """Figures that read as numbers are numbers; what is missing is null."""
+    answer = {
+        "plan": {"quotaLimit": "1000", "quotaPeriod": "month"},
+        "days": [{"date": "20.11.", "used": "3", "remaining": 997.0}, {}],
+    }
+
+    first, second = usage_rows(PartnerUsageResponse.model_validate(answer), NOON)
+
+    assert first == {
+        "asked_at": NOON,
+        "day": "20.11.",
+        "used": 3,
+        "remaining": 997,
+        "quota_limit": 1000.0,
+        "quota_period": "month",
+    }
+    assert (second["day"], second["used"], second["quota_limit"]) == (None, None, 1000.0)
+    assert usage_rows(PartnerUsageResponse(), NOON) == []
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        WorkItem(manifest_row=0, item_id="i", audio="/a.wav", audio_bytes=1, audio_version="v", tags_json="{}"),
+        WorkItem(manifest_row=0, item_id="i", audio="/c/a.wav", relative_path="a.wav"),
+        WorkItem(manifest_row=1, item_id="i", audio="/caf\udce9\n.wav", sidecar="/s\udcff"),
+        WorkItem(manifest_row=2, item_id="i", audio="", ineligible=Ineligible(Reason.MISSING_AUDIO, "None.")),
+        WorkItem(manifest_row=3, item_id="i", audio="/b/r/a.wav", is_delivered=True),
+    ],
+)
+def test_a_planned_item_is_read_as_it_was_written(item: WorkItem, read_back: Callable[[Row, pa.Schema], Row]) -> None:
+    """Its locations are the same bytes, also if a file's name is not UTF-8."""
+    assert planned_item(read_back(planned_row(item), schemas.ITEMS)) == item
+
+
+def test_a_leg_s_row_is_read_from_its_receipt(read_back: Callable[[Row, pa.Schema], Row]) -> None:
+    """JSON has no instants, so a receipt holds them as text."""
+    cells = dict.fromkeys(SCHEMAS["runs"].names) | {
+        "run_id": "r",
+        "leg": 1,
+        "environment": "sandbox",
+        "ended_by": "complete",
+        "started_at": NOON.isoformat(),
+        "items": 4,
+    }
+
+    row = read_back(with_instants("runs", cells), SCHEMAS["runs"])
+
+    assert (row["started_at"], row["finished_at"], row["items"]) == (NOON, None, 4)

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.models import VerifyResponse, json_of
 from proofsweep.domain.outcomes import Answer, AudioRead, Finished, outcome_of
-from proofsweep.store.tables.schemas import SCHEMAS
-from proofsweep.store.tables.verdicts import RowContext, row_of
+from proofsweep.store.rows import RowContext, row_of
+from proofsweep.store.schemas import SCHEMAS
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 ANY_TEXT = st.text(st.characters())

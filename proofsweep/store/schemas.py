@@ -1,0 +1,54 @@
+"""The tables' Arrow schemas, apart from their declarations so that `proofsweep check` need not load Arrow.
+
+A schema carries the table's name, and each field its meaning under `comment`, the key that Spark and Iceberg use;
+Parquet files keep them.
+"""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from proofsweep.store import tables
+from proofsweep.store.tables import BYTES, FLAG, INT, REAL, SMALL, STATUS, TEXT, TIME, Column
+
+_KINDS: dict[str, pa.DataType] = {
+    TEXT: pa.string(),
+    INT: pa.int64(),
+    SMALL: pa.int32(),
+    STATUS: pa.int16(),
+    REAL: pa.float64(),
+    FLAG: pa.bool_(),
+    TIME: pa.timestamp("us", tz="UTC"),
+    BYTES: pa.binary(),
+}
+
+
+def _schema_of(table: str, columns: Sequence[Column]) -> pa.Schema:
+    fields = [
+        pa.field(each.name, _KINDS[each.kind], nullable=each.nullable, metadata={"comment": each.meaning})
+        for each in columns
+    ]
+    return pa.schema(fields).with_metadata({"proofsweep.table": table})
+
+
+SCHEMAS = {name: _schema_of(name, table.columns) for name, table in tables.TABLES.items()}
+"""The schemas of the tables by their names."""
+
+ITEMS = _schema_of("planned items", tables.PLANNED_ITEMS)
+SNAPSHOT = _schema_of("snapshot", tables.SNAPSHOT)
+
+
+def conformed(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return a table the columns of a schema, in its order: those that an older file lacks are null.
+
+    pyarrow.ArrowException if a column has another type that cannot be converted.
+    """
+    if table.schema.equals(schema):
+        return table.replace_schema_metadata(schema.metadata)
+    there = frozenset(table.column_names)
+    columns = [
+        table[field.name].cast(field.type) if field.name in there else pa.nulls(table.num_rows, field.type)
+        for field in schema
+    ]
+    fields = [field if field.name in there else field.with_nullable(True) for field in schema]
+    return pa.table(columns, schema=pa.schema(fields).with_metadata(schema.metadata))

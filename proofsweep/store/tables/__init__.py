@@ -1,1 +1,0 @@
-"""The tables: their columns, and how rows are made."""
