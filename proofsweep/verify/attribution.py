@@ -1,7 +1,7 @@
 """Write down what is believed, and put aside what is in doubt until a control has shown whose fault it is."""
 
+import math
 import threading
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,43 +13,92 @@ from proofsweep.config.logs import Event, log
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError, RunMustStop
 from proofsweep.domain.items import Mode, Row, WorkItem
-from proofsweep.domain.outcomes import Finished, Rejected
-from proofsweep.verify.fault import TRIES_IN_A_ROW, ControlFinding, Doubt, Schedule, Subject, doubt_about
-from proofsweep.verify.probes import ControlCalls, KnownFiles, Result, Suspect, Suspects, size_of
+from proofsweep.domain.outcomes import Failed, Finished, Rejected
+from proofsweep.verify.fault import TRIES_IN_A_ROW, ControlFinding, Doubt, Schedule, Streaks, Subject, doubt_about
+from proofsweep.verify.probes import ControlCalls, Result, size_of
 
-_READ_AGAIN_SECONDS = 1.0
+CONTROL_WAIT_SECONDS = 10.0  # between the first two controls of a subject
 _FREE_CONTROLS = 20  # so many times as often as others go controls that make no call
+_READ_AGAIN_SECONDS = 1.0
 _NOTHING_SHOWS = (
     "Nothing shows whether the service or these files are at fault: name files in `service.known_good` that it accepts."
 )
 _Answer = TypeVar("_Answer")
 
 
-@dataclass(frozen=True, slots=True)
-class _LostRoot:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspect:
+    """A strange outcome with its row, and when its tries began and ended in monotonic seconds."""
+
+    done: Finished
+    row: Row
     subject: Subject
-    why: str
-    suspects: Sequence[Finished]
+    began_at: float
+    ended_at: float
+
+
+@dataclass(slots=True)
+class Suspects:
+    """The suspects that wait, in the order in which they came; safe to use from several threads."""
+
+    waiting: list[Suspect] = field(default_factory=list)
+    put_aside: set[int] = field(default_factory=set)  # rows that were tried, and are not written
+    tries_in_a_row: int = 0  # failed tries since the last row that was written
+    _streaks: Streaks = field(default_factory=Streaks)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def note(self, done: Finished) -> int:
+        with self._lock:
+            return self._streaks.note(done)
+
+    def add(self, suspect: Suspect) -> None:
+        with self._lock:
+            self.waiting.append(suspect)
+            self.put_aside.add(suspect.done.item.manifest_row)
+            self.tries_in_a_row += isinstance(suspect.done.outcome, Failed)
+
+    def take(self, subject: Subject, ended_by: float) -> list[Suspect]:
+        """Take those of a subject whose tries had ended at a time."""
+        taken: list[Suspect] = []
+        kept: list[Suspect] = []
+        with self._lock:
+            for each in self.waiting:
+                (taken if each.subject == subject and each.ended_at <= ended_by else kept).append(each)
+            self.waiting = kept
+        return taken
+
+    def put_back(self, suspects: Sequence[Suspect]) -> None:
+        with self._lock:
+            self.waiting = [*suspects, *self.waiting]
+
+    def drop_waiting(self) -> None:
+        """Let none wait any more: their rows remain, and are tried again."""
+        with self._lock:
+            self.waiting = []
+
+    def was_written(self, row: int) -> None:
+        with self._lock:
+            self.tries_in_a_row = 0
+            self.put_aside.discard(row)
+
+    def subjects(self) -> set[Subject]:
+        return {each.subject for each in self.waiting}
 
 
 @dataclass(slots=True, kw_only=True)
 class Control:
-    """Decides for one process of a leg; safe to use from several threads. `rules` has the rule."""
+    """Decides for one process of a leg; safe to use from several threads. `fault` has the rule."""
 
     calls: ControlCalls
-    known: KnownFiles
     dispatcher: Dispatcher
     stop: StopSwitch
-    write: Callable[[Finished, Row], None]
     mode: Mode  # of the probe audio that is sent when calls fail for many items
     outage_seconds: float  # how long a control may come out wrong before the leg ends
-    first_wait_seconds: float  # between the first and the second control of a subject
-    forget_refusals: Callable[[], None] = lambda: None
-    clock: Callable[[], float] = time.monotonic
     suspects: Suspects = field(default_factory=Suspects)
     _schedules: dict[Subject, Schedule] = field(default_factory=dict)
-    _wrong_at: float = float("-inf")
-    _lost_roots: dict[str, "_LostRoot"] = field(default_factory=dict)
+    _wrong_at: float = -math.inf
+    # by root that is away: what is in doubt, why, and its suspects
+    _lost_roots: dict[str, tuple[Subject, str, Sequence[Finished]]] = field(default_factory=dict)
     _asking: threading.Lock = field(default_factory=threading.Lock)
 
     def admit(self, done: Finished, row: Row, began_at: float) -> bool:
@@ -59,9 +108,9 @@ class Control:
             if doubt is None:
                 self._believe(done, row)
             else:
-                root = self.known.root_of(done.item.audio) if doubt.is_of_root else ""
-                about, now = Subject(doubt, done.item.mode, root), self.clock()
-                self.suspects.add(Suspect(done=done, row=row, subject=about, began_at=began_at, ended_at=now))
+                root = self.calls.known.root_of(done.item.audio) if doubt.is_of_root else ""
+                subject, now = Subject(doubt, done.item.mode, root), self.dispatcher.clock()
+                self.suspects.add(Suspect(done=done, row=row, subject=subject, began_at=began_at, ended_at=now))
             if self.suspects.waiting:
                 self._make_due_controls()
         except RunMustStop:
@@ -69,7 +118,7 @@ class Control:
         return doubt is None
 
     def may_try(self, item: WorkItem) -> bool:
-        return not self._lost_roots or self.known.root_of(item.audio) not in self._lost_roots
+        return not self._lost_roots or self.calls.known.root_of(item.audio) not in self._lost_roots
 
     def is_well(self) -> bool:
         """Return when the service works, for a session whose calls fail as those of many others do.
@@ -81,7 +130,7 @@ class Control:
             subject = Subject(Doubt.SERVICE, self.mode)
             if not self.dispatcher.is_in_doubt:  # another thread made the control meanwhile
                 return True
-            if self.clock() < self._schedule(subject).due_at:
+            if self.dispatcher.clock() < self._schedule(subject).due_at:
                 return False
             self._control(subject)
             return True
@@ -94,13 +143,10 @@ class Control:
         with self._asking:
             while waiting := self.suspects.subjects():
                 subject = min(waiting, key=lambda each: self._schedule(each).due_at)
-                self.stop.rest(self._schedule(subject).due_at - self.clock())
+                self.stop.rest(self._schedule(subject).due_at - self.dispatcher.clock())
                 self._control(subject, is_last=True)
-            for root, lost in list(self._lost_roots.items()):
-                if (
-                    self.ask_store(partial(self.calls.make, lost.subject, lost.suspects)).finding
-                    is ControlFinding.RIGHT
-                ):
+            for root, (subject, _, suspects) in list(self._lost_roots.items()):
+                if self.ask_store(partial(self.calls.make, subject, suspects)).finding is ControlFinding.RIGHT:
                     del self._lost_roots[root]
 
     def ask_store(self, ask: Callable[[], _Answer]) -> _Answer:
@@ -109,32 +155,32 @@ class Control:
         Raises:
             RunMustStop: the leg ends meanwhile, or because of that.
         """
-        stop, lost_at = self.stop, self.clock() + self.outage_seconds
+        lost_at = self.dispatcher.clock() + self.outage_seconds
         while True:
             try:
                 return ask()
             except ResultsError as error:
-                if self.clock() >= lost_at:
+                if self.dispatcher.clock() >= lost_at:
                     why = f"The results store cannot be used: {error.message}"
-                    stop.pull(RunMustStop(why, ended_by=EndedBy.BREAKER))
-                stop.rest(_READ_AGAIN_SECONDS)
+                    self.stop.pull(RunMustStop(why, ended_by=EndedBy.BREAKER))
+                self.stop.rest(_READ_AGAIN_SECONDS)
 
     def sentence(self, in_doubt: int) -> str:
         """Return why rows remain when all else is done."""
-        said = [lost.why for lost in self._lost_roots.values()] or [_NOTHING_SHOWS]
+        said = [why for _, why, _ in self._lost_roots.values()] or [_NOTHING_SHOWS]
         return f"{in_doubt:,} files are in doubt. {' '.join(said)} `resume` tries them last."
 
     def _doubt_about(self, done: Finished) -> Doubt | None:
         refusals, read, was_accepted = self.suspects.note(done), done.read, False
         if isinstance(done.outcome, Rejected) and read is not None and (audio := read.sha256) is not None:
-            mode, sidecar = done.item.mode, read.sidecar_sha256
-            was_accepted = self.ask_store(lambda: self.calls.was_accepted(mode, audio, sidecar))
+            mode, sidecar, past = done.item.mode, read.sidecar_sha256, self.calls.known.past
+            was_accepted = self.ask_store(lambda: past.was_accepted(mode, audio, sidecar))
         return doubt_about(done, was_accepted=was_accepted, refusals_alike=refusals)
 
     def _believe(self, done: Finished, row: Row) -> None:
-        self.write(done, row)
+        self.calls.trail.write(done, row)
         self.suspects.was_written(done.item.manifest_row)
-        self.known.note(done)
+        self.calls.known.note(done)
 
     def _make_due_controls(self) -> None:
         subjects = self.suspects.subjects()
@@ -143,7 +189,7 @@ class Control:
         try:
             self.stop.check()
             for subject in subjects:
-                wait_seconds = self._schedule(subject).due_at - self.clock()
+                wait_seconds = self._schedule(subject).due_at - self.dispatcher.clock()
                 is_due = wait_seconds <= 0.0 or self._must_wait
                 if is_due and subject in self.suspects.subjects():  # else the control before has decided
                     self.stop.rest(wait_seconds)
@@ -156,21 +202,21 @@ class Control:
         return self.suspects.tries_in_a_row >= TRIES_IN_A_ROW
 
     def _schedule(self, subject: Subject) -> Schedule:
-        first_wait_seconds = self.first_wait_seconds / (_FREE_CONTROLS if subject.doubt.is_of_root else 1)
+        first_wait_seconds = CONTROL_WAIT_SECONDS / (_FREE_CONTROLS if subject.doubt.is_of_root else 1)
         return self._schedules.setdefault(subject, Schedule(first_wait_seconds))
 
     def _control(self, subject: Subject, *, is_last: bool = False) -> None:
         """Make the control of a subject, and decide about the suspects whose tries ended before it."""
-        began_at = self.clock()
+        began_at = self.dispatcher.clock()
         if subject.doubt is Doubt.KEY:  # a key that is refused is so for every call: none goes before this is known
             self.dispatcher.hold(is_held=True)
-        suspects = self.suspects.take(lambda each: each.subject == subject and each.ended_at <= began_at)
+        suspects = self.suspects.take(subject, ended_by=began_at)
         result = self._made(subject, [each.done for each in suspects])
         match result.finding:
             case ControlFinding.RIGHT:
                 self._schedule(subject).began(began_at)
                 self._trust()
-                self._believe_all(suspects, result)
+                self._believe_all(suspects, result.most_bytes)
             case ControlFinding.WRONG:
                 self._wait_until_right(subject, [each.done for each in suspects], result)
             case ControlFinding.NO_CONTROL if subject.doubt is Doubt.CONTENT:
@@ -178,7 +224,7 @@ class Control:
             case ControlFinding.NO_CONTROL | ControlFinding.NOT_NOW:
                 self._schedule(subject).began(began_at)
                 if subject.doubt is Doubt.BYTES and result.finding is ControlFinding.NO_CONTROL:
-                    self._believe_all(suspects, result)
+                    self._believe_all(suspects)
                 if subject.doubt is Doubt.KEY:
                     self.dispatcher.hold(is_held=False)
                 self.stop.check()
@@ -193,11 +239,10 @@ class Control:
         self.dispatcher.hold(is_held=False)
         self.suspects.tries_in_a_row = 0
 
-    def _believe_all(self, suspects: Sequence[Suspect], result: Result) -> None:
+    def _believe_all(self, suspects: Sequence[Suspect], most_bytes: float = math.inf) -> None:
         """Believe what ended before the control, unless one came out wrong since its first try."""
         for each in suspects:
-            is_covered = result.most_bytes is None or size_of(each.done) <= result.most_bytes
-            if is_covered and each.began_at > self._wrong_at:
+            if size_of(each.done) <= most_bytes and each.began_at > self._wrong_at:
                 self._believe(each.done, each.row)
 
     def _decide_alone(self, suspects: Sequence[Suspect], *, is_last: bool) -> None:
@@ -205,34 +250,35 @@ class Control:
         if not (is_last or self._must_wait):
             self.suspects.put_back([each for each in suspects if not isinstance(each.done.outcome, Rejected)])
             suspects = [each for each in suspects if isinstance(each.done.outcome, Rejected)]
-        self._believe_all(suspects, Result(finding=ControlFinding.NO_CONTROL))
+        self._believe_all(suspects)
 
     def _wait_until_right(self, subject: Subject, suspects: Sequence[Finished], result: Result) -> None:
         """Let only controls go until one comes out right; end the leg when it takes too long.
 
         Items of a root that is away come last then, and others go on.
         """
-        lost_at = self.clock() + self.outage_seconds
+        lost_at = self.dispatcher.clock() + self.outage_seconds
         self.dispatcher.hold(is_held=True)
         wrong = result
         while result.finding is not ControlFinding.RIGHT:
             wrong = result if result.finding is ControlFinding.WRONG else wrong
-            self._wrong_at = self.clock()
-            self.suspects.take()
-            self.forget_refusals()
-            if self._wrong_at >= lost_at:
+            self._wrong_at = now = self.dispatcher.clock()
+            self.suspects.drop_waiting()
+            if self.calls.verify.duplicates is not None:
+                self.calls.verify.duplicates.forget()
+            if now >= lost_at:
                 self._give_up(subject, suspects, wrong)
                 break
-            self._schedule(subject).began(self._wrong_at)
-            self.stop.rest(min(self._schedule(subject).due_at, lost_at) - self._wrong_at)
+            self._schedule(subject).began(now)
+            self.stop.rest(min(self._schedule(subject).due_at, lost_at) - now)
             result = self._made(subject, suspects)
-        self._wrong_at = self.clock()
+        self._wrong_at = self.dispatcher.clock()
         self._trust()
 
     def _give_up(self, subject: Subject, suspects: Sequence[Finished], wrong: Result) -> None:
         """End the leg; of a root that is away, only let its items come last."""
         if subject.doubt.is_of_root:
-            self._lost_roots[subject.root] = _LostRoot(subject, wrong.why, suspects)
+            self._lost_roots[subject.root] = (subject, wrong.why, suspects)
             return
         self.stop.pull(RunMustStop(wrong.why, ended_by=wrong.ended_by))
         self.stop.check()

@@ -36,7 +36,7 @@ from http import HTTPStatus
 
 from proofsweep.domain.exchanges import Call, Exchange, Failure, may_be_outage
 from proofsweep.domain.items import Mode, proof_id_of
-from proofsweep.domain.outcomes import Failed, Finished, Rejected
+from proofsweep.domain.outcomes import Accepted, Failed, Finished, Rejected
 from proofsweep.domain.reasons import SOURCE_REASONS, Ineligible, Reason
 
 REFUSALS_IN_A_ROW = 20  # so many refusals, or damaged files, alike in a row are strange
@@ -47,8 +47,6 @@ _LONGEST_WAITS = 6  # the wait between two controls doubles up to six times the 
 
 
 class Doubt(StrEnum):
-    """What a control must tell; the table above says how."""
-
     SERVICE = "service"
     SIZE = "size"
     KEY = "key"
@@ -121,7 +119,7 @@ class Schedule:
     _asked: int = 0
 
     def began(self, now: float) -> None:
-        self.due_at = now + self.first_wait_seconds * min(2.0**self._asked, _LONGEST_WAITS)
+        self.due_at = now + self.first_wait_seconds * min(2**self._asked, _LONGEST_WAITS)
         self._asked = min(self._asked + 1, _LONGEST_WAITS)
 
 
@@ -133,22 +131,19 @@ class Streaks:
     _refusals: dict[Mode, tuple[str, int]] = field(default_factory=dict)
 
     def note(self, done: Finished) -> int:
-        mode = done.item.mode
-        match done.outcome:
-            case Ineligible(reason=Reason.DAMAGED_IN_DELIVERY):
-                self._damaged += 1
-                return self._damaged
-            case Ineligible():
-                return 0
+        """Count an outcome, and return how many came alike in a row; 0 for one that is neither."""
+        mode, damaged = done.item.mode, self._damaged
         self._damaged = 0
         match done.outcome:
+            case Ineligible(reason=reason):
+                is_damaged = reason is Reason.DAMAGED_IN_DELIVERY
+                self._damaged = damaged + is_damaged
+                return self._damaged if is_damaged else 0
             case Rejected(reason=reason):
                 last, alike = self._refusals.get(mode, (reason, 0))
                 alike = alike + 1 if last == reason else 1
                 self._refusals[mode] = reason, alike
                 return alike
-            case Failed():
-                pass
-            case _:
+            case Accepted():
                 self._refusals.pop(mode, None)
         return 0

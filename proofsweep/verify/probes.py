@@ -1,239 +1,45 @@
 """Make a control: take something whose answer is known through the core flow, or look at the source."""
 
 import io
+import math
 import posixpath
 import random
-import threading
 import wave
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 from http import HTTPStatus
 from itertools import chain, islice
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 
 from proofsweep.client.session import KEY_REFUSED
 from proofsweep.config.locations import is_bucket, is_within, root_and_key
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResourceShortage, SourceError
-from proofsweep.domain.exchanges import Call, Exchange
-from proofsweep.domain.items import FileFacts, Mode, Row, WorkItem
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.items import FileFacts, Mode, WorkItem
 from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished, Rejected, word_for
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.audio import open_audio, read_sidecar
 from proofsweep.sources.files import Files
 from proofsweep.sources.source import OpenFile
 from proofsweep.store.past_answers import AcceptedItem, PastAnswers
-from proofsweep.verify.budget_guard import BudgetGuard
-from proofsweep.verify.fault import FAILURES_ALONE, ControlFinding, Doubt, Streaks, Subject
+from proofsweep.verify.audit_trail import AuditTrail
+from proofsweep.verify.fault import FAILURES_ALONE, ControlFinding, Doubt, Subject
 from proofsweep.verify.item import VerifyContext, verify_item
 
-ACCEPTED_KEPT = 32  # accepted items that are kept of each mode, and among which some are drawn
-FILES_TRIED = 20  # files of a root that are tried in one control
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Suspect:
-    """A strange outcome with its row, and when its tries began and ended in monotonic seconds."""
-
-    done: Finished
-    row: Row
-    subject: Subject
-    began_at: float
-    ended_at: float
-
-
-@dataclass(slots=True)
-class Suspects:
-    """The suspects that wait, in the order in which they came; safe to use from several threads."""
-
-    waiting: list[Suspect] = field(default_factory=list)  # those themselves
-    put_aside: set[int] = field(default_factory=set)  # rows that were tried, and are not written
-    tries_in_a_row: int = 0  # failed tries since the last row that was written
-    _streaks: Streaks = field(default_factory=Streaks)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def note(self, done: Finished) -> int:
-        """Take note of an outcome; return how many refusals of its mode, or damaged files, came alike in a row."""
-        with self._lock:
-            return self._streaks.note(done)
-
-    def add(self, suspect: Suspect) -> None:
-        with self._lock:
-            self.waiting.append(suspect)
-            self.put_aside.add(suspect.done.item.manifest_row)
-            self.tries_in_a_row += isinstance(suspect.done.outcome, Failed)
-
-    def take(self, is_wanted: Callable[[Suspect], bool] = lambda _suspect: True) -> list[Suspect]:
-        with self._lock:
-            taken = [each for each in self.waiting if is_wanted(each)]
-            self.waiting = [each for each in self.waiting if not is_wanted(each)]
-        return taken
-
-    def put_back(self, suspects: Sequence[Suspect]) -> None:
-        with self._lock:
-            self.waiting = [*suspects, *self.waiting]
-
-    def was_written(self, row: int) -> None:
-        with self._lock:
-            self.tries_in_a_row = 0
-            self.put_aside.discard(row)
-
-    def subjects(self) -> set[Subject]:
-        return {each.subject for each in self.waiting}
-
-
-@dataclass(slots=True)
-class KnownFiles:
-    """The files of a leg that were read, and items that were accepted; threads may note them at any time."""
-
-    root: str | None = None  # the catalog's, as a path or bucket URL; None if its files may lie anywhere
-    accepted: list[AcceptedItem] = field(default_factory=list)  # the smallest and the largest items of each mode
-    _read: dict[str, deque[str]] = field(default_factory=dict)
-
-    def root_of(self, location: str) -> str:
-        """Return the bucket, the catalog's root, or the folder in which a mount outside of it mostly lies."""
-        if is_bucket(location):
-            return root_and_key(location)[0]
-        if self.root is not None and is_within(location, self.root):
-            return self.root
-        return "/".join(posixpath.dirname(location).split("/")[:3]) or "/"
-
-    def note(self, done: Finished) -> None:
-        item, read = done.item, done.read
-        if read is None or read.version is None:
-            return
-        self.note_read(item.audio)
-        if isinstance(done.outcome, Accepted) and done.original is None and read.sha256 is not None:
-            accepted = AcceptedItem(read.size_bytes, item.audio, item.sidecar, read.sha256, read.sidecar_sha256)
-            self.accepted.append(accepted)
-            if len(self.accepted) > 4 * ACCEPTED_KEPT:
-                self.accepted = _ends(self.accepted)
-
-    def note_read(self, location: str) -> None:
-        root = self.root_of(location)
-        if root not in self._read:
-            self._read[root] = deque(maxlen=FILES_TRIED)
-        self._read[root].append(location)
-
-    def read_in(self, root: str) -> list[str]:
-        """Name the files of a root that were read last, the newest first."""
-        return list(self._read.get(root, ()))[::-1]  # a copy: other threads add to it
-
-
-def size_of(done: Finished) -> int:
-    return done.read.size_bytes if done.read is not None else done.item.audio_bytes or 0
-
-
-def _ends(accepted: list[AcceptedItem]) -> list[AcceptedItem]:
-    kept: list[AcceptedItem] = []
-    for mode in Mode:
-        items = sorted(each for each in accepted if each.mode is mode)
-        kept += items if len(items) <= 2 * ACCEPTED_KEPT else [*items[:ACCEPTED_KEPT], *items[-ACCEPTED_KEPT:]]
-    return kept
-
-
+_NO_ROW = -1
+_ACCEPTED_SENT = 3  # for one CONTENT control
+_ACCEPTED_KEPT = 32  # of each mode and end of the sizes; the sent ones are drawn among so many
+_FILES_TRIED = 20  # files of a root that are tried in one control
 # So many files that were read before and cannot be read now show that the root is away, whatever it lists; and so many
 # with other bytes, that it gives what nobody wrote.
 _ENOUGH_FILES = 3
-
-
-@dataclass(slots=True, kw_only=True)
-class SourceControl:
-    """Looks at the roots of one leg's files; used by one thread at a time."""
-
-    files: Files
-    past: PastAnswers
-    known: KnownFiles
-
-    def can_be_read(self, root: str, suspects: Iterable[WorkItem]) -> bool:
-        """Whether files of a root can be read that could be read before; where there are few, whether it lists any.
-
-        A root that never held a file that we know of is taken as it is.
-
-        Raises:
-            ResourceShortage: this process cannot open a file now.
-            ResultsError: the answers of earlier runs cannot be read.
-        """
-        suspects = list(suspects)
-        if is_bucket(root):
-            self.files.buckets.reopen(root)  # its credentials may have been renewed
-        known = self._read_before(root)
-        if any(map(self._opens, known)):
-            return True
-        held_files = bool(known) or any(item.ineligible is None for item in suspects)
-        return not held_files or (len(known) < _ENOUGH_FILES and self._is_filled(root, suspects))
-
-    def gives_known_bytes(self, root: str) -> bool | None:
-        """Whether an accepted file of a root still has its bytes; None if too few are there, of their size, to say so.
-
-        Raises:
-            ResourceShortage: this process cannot open a file now.
-            ResultsError: the answers of earlier runs cannot be read.
-        """
-        known = {*self.known.accepted, *self.past.accepted()}
-        smallest = sorted(each for each in known if self.known.root_of(each.audio) == root)
-        same = (self._has_bytes(each) for each in smallest[:FILES_TRIED])
-        read = list(islice((each for each in same if each is not None), _ENOUGH_FILES))
-        return any(read) if len(read) == _ENOUGH_FILES else None
-
-    def _has_bytes(self, item: AcceptedItem) -> bool | None:
-        try:
-            with open_audio(item.audio, self.files) as audio:
-                is_same_size = audio.facts.size_bytes == item.audio_bytes
-                return audio.read_through() == item.audio_sha256 if is_same_size else None
-        except ResourceShortage:
-            raise
-        except SourceError:
-            return None
-
-    def _read_before(self, root: str) -> list[str]:
-        read = self.known.read_in(root) or self.past.files_read(FILES_TRIED)
-        locations = chain(read, (each.audio for each in self.past.accepted()))
-        return list(dict.fromkeys(each for each in locations if self.known.root_of(each) == root))[:FILES_TRIED]
-
-    def _opens(self, location: str) -> bool:
-        try:
-            with open_audio(location, self.files):
-                return True
-        except ResourceShortage:
-            raise
-        except SourceError:
-            return False
-
-    def _is_filled(self, root: str, suspects: Iterable[WorkItem]) -> bool:
-        """Whether the root lists files, and none of the folders directly in it that held a suspect is empty.
-
-        Such an empty folder is mostly the point of a mount that is away.
-        """
-        if is_bucket(root):
-            return self._lists(root)
-        below = {_folder_below(root, item.audio) for item in suspects} - {root}
-        return any(each.files for each in self.files.walk(root)) and not any(map(self._is_empty, below))
-
-    def _lists(self, bucket: str) -> bool:
-        try:
-            return any(True for _ in self.files.buckets.listed(bucket, bad=set()))
-        except SourceError:
-            return False
-
-    def _is_empty(self, folder: str) -> bool:
-        walked = self.files.walk(folder)
-        return next(walked).refused is None and not any(each.files for each in self.files.walk(folder))
-
-
-def _folder_below(root: str, location: str) -> str:
-    first, slash, _ = location.removeprefix(root).strip("/").partition("/")
-    return posixpath.join(root, first) if slash else root
-
-
-_SILENCE_ACCEPTED = "The service accepted silence, which has no credential: no answer of it can be believed."
-_NO_ROW = -1
-_ACCEPTED_SENT = 3  # for one CONTENT control
 # Statuses of POST /verify that speak of what was sent. A 403 speaks of the key, a 408 of the connection.
 _REFUSED_CONTENT = frozenset(range(400, 500)) - {HTTPStatus.FORBIDDEN, HTTPStatus.REQUEST_TIMEOUT}
+_SILENCE_ACCEPTED = "The service accepted silence, which has no credential: no answer of it can be believed."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,7 +47,7 @@ class Result:
     finding: ControlFinding
     why: str = ""  # one sentence for a person, where it came out wrong
     ended_by: EndedBy = EndedBy.BREAKER  # how the leg ends because of that
-    most_bytes: int | None = None  # the largest audio that it says something of; None for any
+    most_bytes: float = math.inf  # the largest audio that it says something of
 
 
 _RIGHT = Result(finding=ControlFinding.RIGHT)
@@ -249,21 +55,17 @@ _NO_CONTROL = Result(finding=ControlFinding.NO_CONTROL)
 _NOT_NOW = Result(finding=ControlFinding.NOT_NOW)
 
 
-@dataclass(slots=True, kw_only=True)
 class ControlCalls:
     """Makes controls with the calls, files and answers of one leg; used by one thread at a time."""
 
-    verify: VerifyContext
-    budget: BudgetGuard
-    record: Callable[[Exchange], None]
-    past: PastAnswers
-    source: SourceControl
-    known: KnownFiles
-    known_good: Sequence[WorkItem] = ()  # items that the service accepts, of whatever place
-
-    def was_accepted(self, mode: Mode, audio_sha256: str, sidecar_sha256: str | None) -> bool:
-        """Whether the service accepted the same bytes before; ResultsError if that cannot be read."""
-        return self.past.was_accepted(mode, audio_sha256, sidecar_sha256)
+    def __init__(
+        self, verify: VerifyContext, trail: AuditTrail, known: "KnownFiles", known_good: Sequence[WorkItem] = ()
+    ) -> None:
+        """Take the leg's own; `known_good` are items that the service accepts, of whatever place."""
+        self.verify = verify
+        self.trail = trail
+        self.known = known
+        self.known_good = known_good
 
     def make(self, subject: Subject, suspects: Iterable[Finished]) -> Result:
         """Make the control of a subject; ResultsError if the answers of earlier runs cannot be read."""
@@ -296,7 +98,7 @@ class ControlCalls:
     def _send_large(self, mode: Mode, size_bytes: int) -> Result:
         """Send a known item at least as large, or the largest: an answer shows that such uploads work."""
         calls = [(item.audio_bytes or 0, partial(self._send_known_good, item)) for item in self._good(mode)]
-        calls += [(item.audio_bytes, partial(self._sent_again, item)) for item in sorted(self._known(mode))]
+        calls += [(item.audio_bytes, partial(self._sent_again, item)) for item in self._accepted(mode)]
         calls.sort(key=itemgetter(0))
         enough = [each for each in calls if each[0] >= size_bytes]
         for sent_bytes, send in enough or calls[::-1]:
@@ -332,26 +134,22 @@ class ControlCalls:
     def _drawn(self, mode: Mode) -> Iterator[Finished | None]:
         for each in random.sample(good := self._good(mode), len(good)):
             yield self._send_known_good(each)
-        smallest = sorted(self._known(mode))[:ACCEPTED_KEPT]
+        smallest = self._accepted(mode)[:_ACCEPTED_KEPT]
         for item in random.sample(smallest, len(smallest)):
             if self._is_unchanged(item):
                 yield self._sent_again(item)
 
-    def _send_known_good(self, item: WorkItem) -> Finished | None:
-        return self._sent(item, self.verify.files.within(None))  # it may lie anywhere
-
     def _good(self, mode: Mode) -> list[WorkItem]:
         return [item for item in self.known_good if item.mode is mode]
 
-    def _known(self, mode: Mode) -> set[AcceptedItem]:
-        return {each for each in chain(self.known.accepted, self.past.accepted()) if each.mode is mode}
+    def _accepted(self, mode: Mode) -> list[AcceptedItem]:
+        return [item for item in self.known.accepted() if item.mode is mode]
 
     def _is_unchanged(self, item: AcceptedItem) -> bool:
         files = self.verify.files
         try:
-            with open_audio(item.audio, files) as audio:
-                if audio.facts.size_bytes != item.audio_bytes or audio.read_through() != item.audio_sha256:
-                    return False
+            if not _has_bytes(item, files):
+                return False
             if item.sidecar is None:
                 return True
             sidecar = read_sidecar(item.sidecar, self.verify.limits.sidecar, files)
@@ -359,34 +157,37 @@ class ControlCalls:
         except SourceError:
             return False
 
+    def _send_known_good(self, item: WorkItem) -> Finished | None:
+        return self._sent(item, self.verify.files.within(None))  # it may lie anywhere
+
     def _sent_again(self, item: AcceptedItem) -> Finished | None:
         again = WorkItem(manifest_row=_NO_ROW, item_id="control", audio=item.audio, sidecar=item.sidecar)
         return self._sent(again, self.verify.files)
 
     def _sent(self, item: WorkItem, files: Files) -> Finished | None:
         """Take an item through the core flow; None if no calls or no time are left for it, or if the leg ends."""
-        if not self.budget.admits_control():
+        if not self.trail.budget.admits_control():
             return None
         partner, limits, clock = self.verify.partner.for_control(), self.verify.limits, self.verify.clock
         context = VerifyContext(partner=partner, limits=limits, files=files, clock=clock)
         try:
-            done = verify_item(item, context, self.record)
+            done = verify_item(item, context, partial(self.trail.note, None))
         finally:
-            self.budget.release(_NO_ROW)
+            self.trail.budget.release(_NO_ROW)
         return None if isinstance(done, Deferred) else done
 
     def _look_at(self, root: str, suspects: Iterable[Finished]) -> Result:
         try:
-            if self.source.can_be_read(root, [each.item for each in suspects]):
-                return _RIGHT
+            is_there = can_be_read(root, [each.item for each in suspects], self.known, self.verify.files)
         except ResourceShortage:
             return _NOT_NOW
-        return _wrong(f"The source {root} cannot be read: nothing is left there of what could be read. Is it mounted?")
+        why = f"The source {root} cannot be read: nothing is left there of what could be read. Is it mounted?"
+        return _RIGHT if is_there else _wrong(why)
 
     def _read_known(self, root: str) -> Result:
         """Read accepted files again: of a root that gives zeros, or another delivery, no file is damaged."""
         try:
-            gives_same = self.source.gives_known_bytes(root)
+            gives_same = gives_known_bytes(root, self.known, self.verify.files)
         except ResourceShortage:
             return _NOT_NOW
         if gives_same is None:
@@ -432,12 +233,139 @@ def _summary(done: Finished) -> str:
             return word_for(done.outcome)
 
 
+def size_of(done: Finished) -> int:
+    return done.read.size_bytes if done.read is not None else done.item.audio_bytes or 0
+
+
+@dataclass(slots=True)
+class KnownFiles:
+    """Files that were read, and items that were accepted, in this leg or before; threads may note them at any time."""
+
+    root: str | None  # the catalog's, as a path or bucket URL; None if its files may lie anywhere
+    past: PastAnswers
+    _accepted: list[AcceptedItem] = field(default_factory=list)  # the smallest and the largest items of each mode
+    _read: dict[str, deque[str]] = field(default_factory=dict)
+
+    def root_of(self, location: str) -> str:
+        """Return the bucket, the catalog's root, or the folder in which a mount outside of it mostly lies."""
+        if is_bucket(location):
+            return root_and_key(location)[0]
+        if self.root is not None and is_within(location, self.root):
+            return self.root
+        return "/".join(posixpath.dirname(location).split("/")[:3]) or "/"
+
+    def note(self, done: Finished) -> None:
+        item, read = done.item, done.read
+        if read is None or read.version is None:
+            return
+        self.note_read(item.audio)
+        if isinstance(done.outcome, Accepted) and done.original is None and read.sha256 is not None:
+            accepted = AcceptedItem(read.size_bytes, item.audio, item.sidecar, read.sha256, read.sidecar_sha256)
+            self._accepted.append(accepted)
+            if len(self._accepted) > 4 * _ACCEPTED_KEPT:
+                self._accepted = [each for mode in Mode for each in self._ends(mode)]
+
+    def note_read(self, location: str) -> None:
+        self._read.setdefault(self.root_of(location), deque(maxlen=_FILES_TRIED)).append(location)
+
+    def _ends(self, mode: Mode) -> list[AcceptedItem]:
+        items = sorted(each for each in self._accepted if each.mode is mode)
+        return items if len(items) <= 2 * _ACCEPTED_KEPT else items[:_ACCEPTED_KEPT] + items[-_ACCEPTED_KEPT:]
+
+    def accepted(self) -> list[AcceptedItem]:
+        """Return accepted items by their size; ResultsError if the answers of earlier runs cannot be read."""
+        return sorted({*self._accepted, *self.past.accepted()}, key=attrgetter("audio_bytes", "audio"))
+
+    def read_in(self, root: str) -> list[str]:
+        """Name files of a root that could be read; ResultsError if the answers of earlier runs cannot be read."""
+        in_this_leg = list(self._read.get(root, ()))[::-1]  # a copy: other threads add to it
+        read = in_this_leg or self.past.files_read(_FILES_TRIED)
+        locations = chain(read, (each.audio for each in self.past.accepted()))
+        return list(dict.fromkeys(each for each in locations if self.root_of(each) == root))[:_FILES_TRIED]
+
+
+def can_be_read(root: str, suspects: Sequence[WorkItem], known: KnownFiles, files: Files) -> bool:
+    """Whether files of a root can be read that could be read before; where there are few, whether it lists any.
+
+    A root that never held a file that we know of is taken as it is.
+
+    Raises:
+        ResourceShortage: this process cannot open a file now.
+        ResultsError: the answers of earlier runs cannot be read.
+    """
+    if is_bucket(root):
+        files.buckets.reopen(root)  # its credentials may have been renewed
+    read = known.read_in(root)
+    if any(_opens(location, files) for location in read):
+        return True
+    held_files = bool(read) or any(item.ineligible is None for item in suspects)
+    return not held_files or (len(read) < _ENOUGH_FILES and _is_filled(root, suspects, files))
+
+
+def _opens(location: str, files: Files) -> bool:
+    try:
+        with open_audio(location, files):
+            return True
+    except ResourceShortage:
+        raise
+    except SourceError:
+        return False
+
+
+def _is_filled(root: str, suspects: Iterable[WorkItem], files: Files) -> bool:
+    """Whether the root lists files, and none of the folders directly in it that held a suspect is empty.
+
+    Such an empty folder is mostly the point of a mount that is away.
+    """
+    if is_bucket(root):
+        try:
+            return any(True for _ in files.buckets.listed(root, bad=set()))
+        except SourceError:
+            return False
+    below = {_folder_below(root, item.audio) for item in suspects} - {root}
+    return any(each.files for each in files.walk(root)) and not any(_is_empty(folder, files) for folder in below)
+
+
+def _is_empty(folder: str, files: Files) -> bool:
+    return next(files.walk(folder)).refused is None and not any(each.files for each in files.walk(folder))
+
+
+def _folder_below(root: str, location: str) -> str:
+    first, slash, _ = location.removeprefix(root).strip("/").partition("/")
+    return posixpath.join(root, first) if slash else root
+
+
+def gives_known_bytes(root: str, known: KnownFiles, files: Files) -> bool | None:
+    """Whether an accepted file of a root still has its bytes; None if too few are there, of their size, to say so.
+
+    Raises:
+        ResourceShortage: this process cannot open a file now.
+        ResultsError: the answers of earlier runs cannot be read.
+    """
+    smallest = [each for each in known.accepted() if known.root_of(each.audio) == root][:_FILES_TRIED]
+    compared = (_has_bytes(each, files) for each in smallest)
+    read = list(islice((each for each in compared if each is not None), _ENOUGH_FILES))
+    return any(read) if len(read) == _ENOUGH_FILES else None
+
+
+def _has_bytes(item: AcceptedItem, files: Files) -> bool | None:
+    """Whether an accepted file has the bytes that it had; None if it cannot be read, or has another size."""
+    try:
+        with open_audio(item.audio, files) as audio:
+            is_same_size = audio.facts.size_bytes == item.audio_bytes
+            return audio.read_through() == item.audio_sha256 if is_same_size else None
+    except ResourceShortage:
+        raise
+    except SourceError:
+        return None
+
+
 _AUDIO, _SIDECAR = "probe audio", "probe sidecar"
 
 
 def probe_item(mode: Mode) -> WorkItem:
     sidecar = _SIDECAR if mode is Mode.LEGACY_PAIR else None
-    return WorkItem(manifest_row=-1, item_id=_AUDIO, audio=_AUDIO, sidecar=sidecar)
+    return WorkItem(manifest_row=_NO_ROW, item_id=_AUDIO, audio=_AUDIO, sidecar=sidecar)
 
 
 class ProbeFiles(Files):

@@ -113,7 +113,7 @@ def work_item(leg: LegContext, item: WorkItem) -> Row | None:
     is_free = item.ineligible is not None and not item.may_be_found
     if not (is_free or leg.budget.admits(item.manifest_row, calls_of(item.audio))):
         return None
-    began_at = leg.control.clock()
+    began_at = leg.dispatcher.clock()
     try:
         done = verify_item(item, leg.verify, partial(leg.trail.note, item.manifest_row))
         if isinstance(done, Deferred):

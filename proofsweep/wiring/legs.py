@@ -6,7 +6,6 @@ import secrets
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from pydantic import TypeAdapter
 
@@ -14,15 +13,13 @@ from proofsweep import __version__
 from proofsweep.config.load import Settings
 from proofsweep.config.locations import path_of
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.items import Mode, Row
-from proofsweep.domain.outcomes import Finished
+from proofsweep.domain.items import Mode
 from proofsweep.domain.runs import INGEST, Bounds, Plan
 from proofsweep.queries.status import run_worked_on_by
 from proofsweep.store.journal import Journal
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import open_store
 from proofsweep.store.operations import recovered_sidecars
-from proofsweep.store.parts import Results
 from proofsweep.store.past_answers import PastAnswers
 from proofsweep.store.rows import RowContext
 from proofsweep.verify.attempt import BOUNDS, LegRequest, claimed_leg, leg_session, plan_to_work_on, settle_last_leg
@@ -32,7 +29,7 @@ from proofsweep.verify.budget import LAST_PROBE_CALLS
 from proofsweep.verify.budget_guard import BudgetGuard
 from proofsweep.verify.duplicates import DuplicateCache
 from proofsweep.verify.item import VerifyContext
-from proofsweep.verify.probes import ControlCalls, KnownFiles, SourceControl
+from proofsweep.verify.probes import ControlCalls, KnownFiles
 from proofsweep.verify.session import Heartbeat, LegContext, RemainingItems
 from proofsweep.verify.worker_process import (
     Close,
@@ -50,9 +47,6 @@ from proofsweep.wiring.key_sources import ReadBlock
 from proofsweep.wiring.lanes import lane_sharing, remembered_rate
 from proofsweep.wiring.runs import QUOTA_PROBE_SECONDS, bounds_for, resumable_since
 from proofsweep.wiring.stores import path_here, results_for
-
-CONTROL_WAIT_SECONDS = 10.0
-"""Between the first two controls of a kind; it doubles up to six times as much."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,8 +129,14 @@ def build_context(handle: LegHandle, engine: Engine, budget: BudgetGuard, *, is_
     journal = Journal(results, handle.run_id, handle.leg, writer=f"{os.getpid()}_{secrets.token_hex(4)}")
     trail = AuditTrail(journal, budget, engine.unattributed)
     legs, verify = Legs(results, handle.run_id, utc_now), _verify_context(handle, engine, plan)
-    calls = _control_calls(engine, results, plan, verify, trail)
-    control = _control(engine, plan, calls, trail.write)
+    known = KnownFiles(_root_of(plan), PastAnswers(results, plan))
+    control = Control(
+        calls=ControlCalls(verify, trail, known, known_good_for(engine.settings)),
+        dispatcher=engine.dispatcher,
+        stop=stop,
+        mode=Mode.LEGACY_PAIR if plan.pairs == plan.eligible else Mode.ONE_FILE,
+        outage_seconds=retry.breaker_seconds,
+    )
     recovered = recovered_sidecars(results) if plan.pairs else frozenset()
     return LegContext(
         plan=plan,
@@ -181,36 +181,6 @@ def _verify_context(handle: LegHandle, engine: Engine, plan: Plan) -> VerifyCont
 
 def _root_of(plan: Plan) -> str | None:
     return None if plan.catalog_root is None else path_of(plan.catalog_root, "/")
-
-
-def _control_calls(
-    engine: Engine, results: Results, plan: Plan, verify: VerifyContext, trail: AuditTrail
-) -> ControlCalls:
-    past, known = PastAnswers(results, plan), KnownFiles(_root_of(plan))
-    return ControlCalls(
-        verify=verify,
-        budget=trail.budget,
-        record=partial(trail.note, None),
-        past=past,
-        source=SourceControl(files=verify.files, past=past, known=known),
-        known=known,
-        known_good=known_good_for(engine.settings),
-    )
-
-
-def _control(engine: Engine, plan: Plan, calls: ControlCalls, write: Callable[[Finished, Row], None]) -> Control:
-    retry, duplicates = engine.settings.retry, calls.verify.duplicates
-    return Control(
-        calls=calls,
-        known=calls.known,
-        dispatcher=engine.dispatcher,
-        stop=engine.stop,
-        write=write,
-        mode=Mode.LEGACY_PAIR if plan.pairs == plan.eligible else Mode.ONE_FILE,
-        outage_seconds=retry.breaker_seconds,
-        first_wait_seconds=CONTROL_WAIT_SECONDS,
-        forget_refusals=(lambda: None) if duplicates is None else duplicates.forget,
-    )
 
 
 _processes = WorkerProcesses()

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -28,11 +27,12 @@ from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.past_answers import PastAnswers
 from proofsweep.store.rows import RowContext, planned_row
+from proofsweep.verify import attribution
 from proofsweep.verify.attribution import Control
 from proofsweep.verify.audit_trail import AuditTrail
 from proofsweep.verify.budget_guard import BudgetGuard
 from proofsweep.verify.item import VerifyContext
-from proofsweep.verify.probes import ControlCalls, KnownFiles, SourceControl
+from proofsweep.verify.probes import ControlCalls, KnownFiles
 from proofsweep.verify.session import Heartbeat, LegContext, RemainingItems
 from proofsweep.verify.threads import Workers
 
@@ -139,25 +139,13 @@ class LegBuilder:
         partner = self.partner.in_new_session(self.unattributed.append)
         budget = BudgetGuard(bounds or Bounds(), partner.for_control(), self.stop, lambda: NOW)
         trail = AuditTrail(journal, budget, self.unattributed)
-        past, known = PastAnswers(self.results, plan), KnownFiles(str(self.folder))
         verify = replace(self.verify, partner=partner)
-
         control = Control(
-            calls=ControlCalls(
-                verify=verify,
-                budget=budget,
-                record=partial(trail.note, None),
-                past=past,
-                source=SourceControl(files=verify.files, past=past, known=known),
-                known=known,
-            ),
-            known=known,
+            calls=ControlCalls(verify, trail, KnownFiles(str(self.folder), PastAnswers(self.results, plan))),
             dispatcher=self.partner.session.context.dispatcher,
             stop=self.stop,
-            write=trail.write,
             mode=Mode.ONE_FILE,
             outage_seconds=self.outage_seconds,
-            first_wait_seconds=0.01,
         )
         return LegContext(
             plan=plan,
@@ -194,9 +182,10 @@ def results(tmp_path: Path) -> Results:
 
 @pytest.fixture
 def new_leg(
-    results: Results, tmp_path: Path, partner: Partner, verify_context: VerifyContext, stop: StopSwitch
+    results: Results, tmp_path: Path, partner: Partner, verify_context: VerifyContext, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[LegBuilder]:
-    """Plan runs and build legs over this test's folder."""
+    """Plan runs and build legs over this test's folder, whose controls wait for milliseconds."""
+    monkeypatch.setattr(attribution, "CONTROL_WAIT_SECONDS", 0.01)
     workers = Workers(4)
-    yield LegBuilder(results, tmp_path, partner, verify_context, stop, workers)
+    yield LegBuilder(results, tmp_path, partner, verify_context, partner.session.stop, workers)
     workers.shutdown()

@@ -59,7 +59,7 @@ Row = dict[str, object]
 STATES_OF_RUNS = {ending.state for ending in ENDINGS.values()}
 """The states in which flow runs of a run end."""
 CHOSEN = {
-    "control_wait_seconds": "wiring.legs.CONTROL_WAIT_SECONDS",
+    "control_wait_seconds": "verify.attribution.CONTROL_WAIT_SECONDS",
     "floor_calls_per_second": "wiring.lanes.FLOOR_CALLS_PER_SECOND",
     "min_shard_items": "domain.runs.MIN_SHARD_ITEMS",
     "quota_probe_seconds": "wiring.legs.QUOTA_PROBE_SECONDS",

@@ -1,6 +1,7 @@
 """A control takes something whose answer is known through the core flow, or looks at the source."""
 
 import io
+import math
 import threading
 import wave
 from collections.abc import Sequence
@@ -68,7 +69,7 @@ def leg(new_leg: LegBuilder) -> LegContext:
 def calls(leg: LegContext) -> ControlCalls:
     """The controls of it; nothing was accepted before."""
     calls = leg.control.calls
-    calls.past = KnownPast([])
+    calls.known.past = KnownPast([])
     return calls
 
 
@@ -149,7 +150,7 @@ def test_the_probe_audio_shows_whether_the_service_works(
 
     assert (result.finding, result.ended_by) == (finding, ended_by)
     assert bool(result.why) is (finding is WRONG)
-    assert result.most_bytes is None
+    assert result.most_bytes == math.inf
 
 
 def test_each_wrong_probe_says_what_to_do(calls: ControlCalls, service: ScriptedService) -> None:
@@ -206,7 +207,7 @@ def test_without_calls_for_it_no_control_is_made_now(
 ) -> None:
     """The leg ends with its quota or its window."""
     calls = new_leg.leg(new_leg.plan(1), bounds=Bounds(max_calls=2)).control.calls
-    calls.past = KnownPast([accepted(tmp_path, "small.wav")])
+    calls.known.past = KnownPast([accepted(tmp_path, "small.wav")])
 
     assert calls.make(subject, [suspect(8)]).finding is ControlFinding.NOT_NOW
     assert service.calls == []
@@ -217,7 +218,7 @@ def test_a_control_that_the_end_of_the_leg_meets_has_shown_nothing(
     calls: ControlCalls, service: ScriptedService, stop: StopSwitch, tmp_path: Path, *, subject: Subject
 ) -> None:
     """Nobody is to blame for it."""
-    calls.past = KnownPast([accepted(tmp_path, "small.wav")])
+    calls.known.past = KnownPast([accepted(tmp_path, "small.wav")])
     service.usual[Call.UPLOADS] = Scripted(status=500)
     service.on_call = lambda _call: stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
 
@@ -232,7 +233,7 @@ def test_the_smallest_accepted_file_that_is_large_enough_shows_whether_uploads_w
 ) -> None:
     """Or the largest, which says nothing of files that are larger still."""
     sizes = {"c.wav": 100, "a.wav": 60, "b.wav": 80}
-    calls.past = KnownPast([accepted(tmp_path, name, size) for name, size in sizes.items()])
+    calls.known.past = KnownPast([accepted(tmp_path, name, size) for name, size in sizes.items()])
 
     result = calls.make(SIZE, [suspect(8), suspect(size), suspect(9)])
 
@@ -242,7 +243,9 @@ def test_the_smallest_accepted_file_that_is_large_enough_shows_whether_uploads_w
 
 def test_a_large_file_that_is_gone_shows_nothing(calls: ControlCalls, service: ScriptedService, tmp_path: Path) -> None:
     """The next one is sent; without any there is no control."""
-    calls.past = KnownPast([accepted(tmp_path, name, 60 + number) for number, name in enumerate(("a.wav", "b.wav"))])
+    calls.known.past = KnownPast(
+        [accepted(tmp_path, name, 60 + number) for number, name in enumerate(("a.wav", "b.wav"))]
+    )
     (tmp_path / "a.wav").unlink()
     second = calls.make(SIZE, [suspect(8)])
     (tmp_path / "b.wav").unlink()
@@ -257,7 +260,7 @@ def test_a_large_file_that_changes_while_it_is_sent_shows_nothing(
     calls: ControlCalls, service: ScriptedService, tmp_path: Path, when: Call
 ) -> None:
     """That is the file's fault, not the service's."""
-    calls.past = KnownPast([accepted(tmp_path, "a.wav")])
+    calls.known.past = KnownPast([accepted(tmp_path, "a.wav")])
     service.on_call = lambda call: call is when and (tmp_path / "a.wav").write_bytes(WAV.ljust(61, b"\1"))
 
     assert calls.make(SIZE, [suspect(8)]).finding is not WRONG
@@ -268,7 +271,7 @@ def test_only_what_was_accepted_in_the_same_mode_is_a_control(
     calls: ControlCalls, service: ScriptedService, tmp_path: Path, doubt: Doubt
 ) -> None:
     """The wire name may be wrong for pairs alone."""
-    calls.past = KnownPast([accepted(tmp_path, "a.wav")])
+    calls.known.past = KnownPast([accepted(tmp_path, "a.wav")])
 
     assert calls.make(Subject(doubt, Mode.LEGACY_PAIR), [suspect(8)]).finding is ControlFinding.NO_CONTROL
     assert service.calls == []
@@ -290,7 +293,7 @@ def test_most_of_three_accepted_files_must_be_accepted_again(
     calls: ControlCalls, service: ScriptedService, tmp_path: Path, *, answers: list[Scripted], finding: ControlFinding
 ) -> None:
     """Fewer, where fewer are known."""
-    calls.past = KnownPast([accepted(tmp_path, f"{number}.wav") for number in range(len(answers))])
+    calls.known.past = KnownPast([accepted(tmp_path, f"{number}.wav") for number in range(len(answers))])
     service.script[Call.VERIFY] = list(answers)
 
     assert calls.make(CONTENT, [suspect(8)]).finding is finding
@@ -299,7 +302,7 @@ def test_most_of_three_accepted_files_must_be_accepted_again(
 
 def test_no_more_than_three_are_sent(calls: ControlCalls, service: ScriptedService, tmp_path: Path) -> None:
     """Each costs two calls; the sentence says what became of them."""
-    calls.past = KnownPast([accepted(tmp_path, f"{number}.wav") for number in range(9)])
+    calls.known.past = KnownPast([accepted(tmp_path, f"{number}.wav") for number in range(9)])
     service.usual[Call.VERIFY] = UNREGISTERED
 
     result = calls.make(CONTENT, [])
@@ -315,7 +318,7 @@ def test_files_that_changed_or_are_gone_are_no_controls(
 ) -> None:
     """Their refusal would be their own."""
     known = [accepted(tmp_path, f"{number}.wav") for number in range(4)]
-    calls.past = KnownPast(known)
+    calls.known.past = KnownPast(known)
     (tmp_path / "0.wav").write_bytes(WAV.ljust(60, b"\1"))
     (tmp_path / "1.wav").write_bytes(WAV)
     (tmp_path / "2.wav").unlink()
@@ -329,7 +332,7 @@ def test_a_pair_is_a_control_if_its_sidecar_has_not_changed_either(
     calls: ControlCalls, service: ScriptedService, tmp_path: Path, *, proof: bytes, finding: ControlFinding
 ) -> None:
     """The sidecar is what is judged."""
-    calls.past = KnownPast([accepted(tmp_path, "a.wav", sidecar=b"proof")])
+    calls.known.past = KnownPast([accepted(tmp_path, "a.wav", sidecar=b"proof")])
     (tmp_path / "a.wav.proof").write_bytes(proof)
 
     assert calls.make(Subject(Doubt.CONTENT, Mode.LEGACY_PAIR), []).finding is finding
@@ -360,7 +363,7 @@ def test_a_known_good_file_shows_whether_uploads_of_its_size_work(
     calls: ControlCalls, service: ScriptedService, tmp_path: Path
 ) -> None:
     """Where the only accepted file is smaller."""
-    calls.past = KnownPast([accepted(tmp_path, "small.wav")])
+    calls.known.past = KnownPast([accepted(tmp_path, "small.wav")])
     known = accepted(tmp_path, "known.wav", size=100)
     calls.known_good = [WorkItem(manifest_row=0, item_id="a", audio=known.audio, audio_bytes=100)]
 
@@ -436,8 +439,8 @@ def test_a_process_short_of_open_files_cannot_look_at_a_source_now(calls: Contro
             del location, is_whole
             raise ResourceShortage("Too many open files.", reason=Reason.SOURCE_UNAVAILABLE)
 
-    calls.source.files = Short()
-    calls.known.note_read(str(tmp_path / "0.wav"))
+    calls.verify = replace(calls.verify, files=Short())
+    calls.known.note(noted(accepted(tmp_path, "0.wav")))
 
     assert calls.make(Subject(Doubt.SOURCE, Mode.ONE_FILE, str(tmp_path)), []).finding is ControlFinding.NOT_NOW
 
@@ -460,7 +463,7 @@ def test_a_source_that_gives_other_bytes_is_named(
     """Accepted files are read again, without a call; where none is known there is no control."""
     subject = Subject(Doubt.BYTES, Mode.ONE_FILE, calls.known.root_of(str(tmp_path / "a.wav")))
     before = calls.make(subject, []).finding
-    calls.known.accepted += [accepted(tmp_path, f"{number}.wav", 100 + number) for number in range(3)]
+    calls.known._accepted += [accepted(tmp_path, f"{number}.wav", 100 + number) for number in range(3)]
     right = calls.make(subject, []).finding
     for number in range(3):
         (tmp_path / f"{number}.wav").write_bytes(bytes((tmp_path / f"{number}.wav").stat().st_size))

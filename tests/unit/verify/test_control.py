@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -65,19 +67,15 @@ class World:
     rows: int = 0
 
     def __post_init__(self) -> None:
+        self.leg: Any = SimpleNamespace(write=self.write, duplicates=SimpleNamespace(forget=self.forget))
         self.stop = MovingSwitch(self)
         self.dispatcher = Dispatcher(CallQueue(Pacer(first_rate=1e6)), ServiceHealth(), self.stop, clock=self.clock)
         self.control = Control(
             calls=ScriptedCalls(self),
-            known=KnownFiles("/c"),
             dispatcher=self.dispatcher,
             stop=self.stop,
-            write=self.write,
             mode=Mode.ONE_FILE,
             outage_seconds=60.0,
-            first_wait_seconds=10.0,
-            forget_refusals=self.forget,
-            clock=self.clock,
         )
 
     def clock(self) -> float:
@@ -164,8 +162,8 @@ class ScriptedCalls(ControlCalls):
 
     def __init__(self, world: World) -> None:
         """Take who says it."""
-        self.world = world
-        self.past = KnownPast(world)
+        self.world, leg = world, world.leg
+        super().__init__(leg, leg, KnownFiles("/c", KnownPast(world)))
 
     def make(self, subject: Subject, suspects: Iterable[Finished]) -> Result:
         """Return the next result."""

@@ -4,6 +4,7 @@ import errno
 import hashlib
 import os
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import obstore
@@ -16,7 +17,7 @@ from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.bucket import BucketFiles
 from proofsweep.sources.files import Files
 from proofsweep.store.past_answers import AcceptedItem, PastAnswers
-from proofsweep.verify.probes import KnownFiles, SourceControl
+from proofsweep.verify.probes import KnownFiles, can_be_read, gives_known_bytes
 
 from ..conftest import WAV
 
@@ -36,6 +37,22 @@ class KnownPast(PastAnswers):
     def files_read(self, most: int) -> list[str]:
         """Name what was read."""
         return self.was_read[:most]
+
+
+@dataclass
+class Source:
+    """The files of a leg, and which of them were read."""
+
+    files: Files
+    known: KnownFiles
+
+    def can_be_read(self, root: str, suspects: list[WorkItem]) -> bool:
+        """Look at a root."""
+        return can_be_read(root, suspects, self.known, self.files)
+
+    def gives_known_bytes(self, root: str) -> bool | None:
+        """Read accepted files of a root."""
+        return gives_known_bytes(root, self.known, self.files)
 
 
 class ClosedFiles(Files):
@@ -68,9 +85,9 @@ def past() -> KnownPast:
 
 
 @pytest.fixture
-def source(root: Path, past: KnownPast) -> SourceControl:
+def source(root: Path, past: KnownPast) -> Source:
     """The control of that folder."""
-    return SourceControl(files=Files(), past=past, known=KnownFiles(str(root)))
+    return Source(Files(), KnownFiles(str(root), past))
 
 
 def deliver(root: Path, *names: str) -> list[str]:
@@ -89,14 +106,14 @@ def suspects(root: Path, *names: str, ineligible: Ineligible | None = None) -> l
     ]
 
 
-def read_then_lost(source: SourceControl, locations: Iterable[str]) -> None:
+def read_then_lost(source: Source, locations: Iterable[str]) -> None:
     """Read files, and delete them."""
     for location in locations:
         source.known.note_read(location)
         Path(location).unlink()
 
 
-def test_a_file_that_is_missing_beside_one_that_can_be_read_is_at_fault(source: SourceControl, root: Path) -> None:
+def test_a_file_that_is_missing_beside_one_that_can_be_read_is_at_fault(source: Source, root: Path) -> None:
     """The root is there."""
     for location in deliver(root, "a.wav"):
         source.known.note_read(location)
@@ -104,19 +121,19 @@ def test_a_file_that_is_missing_beside_one_that_can_be_read_is_at_fault(source: 
     assert source.can_be_read(str(root), suspects(root, "b.wav"))
 
 
-def test_a_root_that_is_empty_is_away(source: SourceControl, root: Path) -> None:
+def test_a_root_that_is_empty_is_away(source: Source, root: Path) -> None:
     """It is the point of a mount, mostly."""
     assert not source.can_be_read(str(root), suspects(root, "a.wav"))
 
 
-def test_a_root_that_lists_files_is_there(source: SourceControl, root: Path) -> None:
+def test_a_root_that_lists_files_is_there(source: Source, root: Path) -> None:
     """Nothing else was read of it yet, and the suspect was deleted since the run was planned."""
     deliver(root, "sub/b.wav")
 
     assert source.can_be_read(str(root), suspects(root, "a.wav"))
 
 
-def test_a_root_that_lists_something_else_is_away(source: SourceControl, root: Path) -> None:
+def test_a_root_that_lists_something_else_is_away(source: Source, root: Path) -> None:
     """Three files that were read are gone, whatever stands there now."""
     read_then_lost(source, deliver(root, "a.wav", "b.wav", "c.wav"))
     deliver(root, "lost+found.txt")
@@ -124,7 +141,7 @@ def test_a_root_that_lists_something_else_is_away(source: SourceControl, root: P
     assert not source.can_be_read(str(root), suspects(root, "d.wav"))
 
 
-def test_two_files_that_are_gone_are_too_few_to_tell(source: SourceControl, root: Path) -> None:
+def test_two_files_that_are_gone_are_too_few_to_tell(source: Source, root: Path) -> None:
     """They may have been moved; the root lists others."""
     read_then_lost(source, deliver(root, "a.wav", "b.wav"))
     deliver(root, "c.wav")
@@ -132,7 +149,7 @@ def test_two_files_that_are_gone_are_too_few_to_tell(source: SourceControl, root
     assert source.can_be_read(str(root), suspects(root, "d.wav"))
 
 
-def test_the_last_twenty_files_are_tried(source: SourceControl, root: Path) -> None:
+def test_the_last_twenty_files_are_tried(source: Source, root: Path) -> None:
     """A server that does not answer is not asked for thousands."""
     locations = deliver(root, *(f"{number}.wav" for number in range(21)))
     source.known.note_read(locations[0])
@@ -141,7 +158,7 @@ def test_the_last_twenty_files_are_tried(source: SourceControl, root: Path) -> N
     assert not source.can_be_read(str(root), suspects(root, "d.wav"))
 
 
-def test_an_empty_folder_in_the_root_is_a_mount_that_is_away(source: SourceControl, root: Path) -> None:
+def test_an_empty_folder_in_the_root_is_a_mount_that_is_away(source: Source, root: Path) -> None:
     """The root lists what lies in other folders."""
     deliver(root, "here/a.wav")
     (root / "away").mkdir()
@@ -150,14 +167,14 @@ def test_an_empty_folder_in_the_root_is_a_mount_that_is_away(source: SourceContr
     assert source.can_be_read(str(root), suspects(root, "here/b.wav"))
 
 
-def test_a_folder_in_the_root_that_is_gone_was_deleted(source: SourceControl, root: Path) -> None:
+def test_a_folder_in_the_root_that_is_gone_was_deleted(source: Source, root: Path) -> None:
     """The point of a mount would still be there."""
     deliver(root, "here/a.wav")
 
     assert source.can_be_read(str(root), suspects(root, "gone/b.wav"))
 
 
-def test_a_root_that_never_held_a_file_is_taken_as_it_is(source: SourceControl, root: Path) -> None:
+def test_a_root_that_never_held_a_file_is_taken_as_it_is(source: Source, root: Path) -> None:
     """The listing did not show the files either: the catalog names what was never there."""
     missing = Ineligible(Reason.MISSING_AUDIO, "There is no audio.")
 
@@ -165,9 +182,7 @@ def test_a_root_that_never_held_a_file_is_taken_as_it_is(source: SourceControl, 
 
 
 @pytest.mark.parametrize("kind", ["earlier leg", "earlier run"])
-def test_what_earlier_legs_and_runs_read_counts_too(
-    source: SourceControl, past: KnownPast, root: Path, kind: str
-) -> None:
+def test_what_earlier_legs_and_runs_read_counts_too(source: Source, past: KnownPast, root: Path, kind: str) -> None:
     """Nothing was read yet in this leg: the source was away when it began."""
     locations = deliver(root, "a.wav", "b.wav", "c.wav")
     if kind == "earlier leg":
@@ -185,7 +200,7 @@ def test_what_earlier_legs_and_runs_read_counts_too(
     assert not source.can_be_read(str(root), suspects(root, "d.wav"))
 
 
-def test_files_of_other_roots_say_nothing(source: SourceControl, past: KnownPast, root: Path) -> None:
+def test_files_of_other_roots_say_nothing(source: Source, past: KnownPast, root: Path) -> None:
     """They lie on another disk."""
     elsewhere = root.parent / "elsewhere"
     past.audio = deliver(elsewhere, "a.wav")
@@ -196,7 +211,7 @@ def test_files_of_other_roots_say_nothing(source: SourceControl, past: KnownPast
 def test_a_disk_that_lists_its_files_and_gives_none_is_away(past: KnownPast, root: Path) -> None:
     """Its names are still in the cache."""
     past.audio = deliver(root, "a.wav", "b.wav", "c.wav")
-    source = SourceControl(files=ClosedFiles(), past=past, known=KnownFiles(str(root)))
+    source = Source(ClosedFiles(), KnownFiles(str(root), past))
 
     assert not source.can_be_read(str(root), suspects(root, "d.wav"))
 
@@ -215,7 +230,7 @@ class BusyFiles(KnownFiles):
 def test_files_may_be_read_while_the_root_is_looked_at(past: KnownPast, root: Path) -> None:
     """Other threads note them."""
     (location,) = deliver(root, "a.wav")
-    source = SourceControl(files=Files(), past=past, known=BusyFiles(str(root)))
+    source = Source(Files(), BusyFiles(str(root), past))
     source.known.note_read(location)
     source.known.note_read(location)
 
@@ -235,7 +250,7 @@ def test_files_may_be_read_while_the_root_is_looked_at(past: KnownPast, root: Pa
 )
 def test_a_root_is_the_bucket_the_catalogs_folder_or_a_mount(location: str, expected: str) -> None:
     """Mounts outside the catalog lie one or two folders deep, mostly."""
-    assert KnownFiles("/in/drop").root_of(location) == expected
+    assert KnownFiles("/in/drop", KnownPast()).root_of(location) == expected
 
 
 @pytest.fixture
@@ -256,7 +271,7 @@ def test_a_bucket_is_opened_anew_for_its_control(bucket: MemoryStore, past: Know
 
     files = Files()
     files._buckets = BucketFiles(open_root)
-    source = SourceControl(files=files, past=past, known=KnownFiles())
+    source = Source(files, KnownFiles(None, past))
     source.known.note_read("s3://b/a.wav")
     source.can_be_read("s3://b", suspects(Path("x"), "y"))
 
@@ -273,7 +288,7 @@ def test_a_bucket_of_which_nothing_was_read_is_there_if_it_lists_any_object(
     files._buckets = BucketFiles(lambda _root: MemoryStore() if is_empty else bucket)
     item = WorkItem(manifest_row=0, item_id="a", audio="s3://b/forbidden.wav")
 
-    assert SourceControl(files=files, past=past, known=KnownFiles()).can_be_read("s3://b", [item]) is is_there
+    assert Source(files, KnownFiles(None, past)).can_be_read("s3://b", [item]) is is_there
 
 
 def test_a_bucket_that_cannot_be_listed_is_away(past: KnownPast) -> None:
@@ -286,7 +301,7 @@ def test_a_bucket_that_cannot_be_listed_is_away(past: KnownPast) -> None:
     files._buckets = BucketFiles(closed)
     item = WorkItem(manifest_row=0, item_id="a", audio="s3://b/forbidden.wav")
 
-    assert not SourceControl(files=files, past=past, known=KnownFiles()).can_be_read("s3://b", [item])
+    assert not Source(files, KnownFiles(None, past)).can_be_read("s3://b", [item])
 
 
 def accepted_files(root: Path, count: int) -> list[AcceptedItem]:
@@ -299,9 +314,9 @@ def accepted_files(root: Path, count: int) -> list[AcceptedItem]:
     return items
 
 
-def test_a_root_that_gives_what_was_accepted_gives_known_bytes(source: SourceControl, root: Path) -> None:
+def test_a_root_that_gives_what_was_accepted_gives_known_bytes(source: Source, root: Path) -> None:
     """One file is enough: others may have been replaced by new ones of the same size."""
-    source.known.accepted += accepted_files(root, 4)
+    source.known._accepted += accepted_files(root, 4)
     for number in (0, 1, 3):
         (root / f"accepted-{number}.wav").write_bytes(bytes(len(WAV) + 1))
 
@@ -311,12 +326,12 @@ def test_a_root_that_gives_what_was_accepted_gives_known_bytes(source: SourceCon
 
 
 @pytest.mark.parametrize("count", [0, 2])
-def test_too_few_accepted_files_say_nothing(source: SourceControl, root: Path, count: int) -> None:
+def test_too_few_accepted_files_say_nothing(source: Source, root: Path, count: int) -> None:
     """Those of another root, of another size, and those that are gone, do not count."""
-    source.known.accepted += accepted_files(root, count)
+    source.known._accepted += accepted_files(root, count)
     elsewhere = root.parent / "elsewhere"
     elsewhere.mkdir()
-    source.known.accepted += accepted_files(elsewhere, 3)
-    source.known.accepted += [AcceptedItem(7, str(root / "gone.wav"), None, "d", None)]
+    source.known._accepted += accepted_files(elsewhere, 3)
+    source.known._accepted += [AcceptedItem(7, str(root / "gone.wav"), None, "d", None)]
 
     assert source.gives_known_bytes(str(root)) is None

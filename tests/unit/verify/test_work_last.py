@@ -72,9 +72,11 @@ def test_what_failed_in_an_outage_is_tried_again(leg: LegContext, service: Scrip
     assert leg.control.suspects.put_aside == set()
 
 
-def test_a_failure_that_a_late_control_believes_needs_no_second_try(leg: LegContext, service: ScriptedService) -> None:
+def test_a_failure_that_a_late_control_believes_needs_no_second_try(
+    leg: LegContext, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The controls that are left come first."""
-    leg.control.first_wait_seconds = 0.3
+    monkeypatch.setattr("proofsweep.verify.attribution.CONTROL_WAIT_SECONDS", 0.3)
     service.script[Call.VERIFY] = [*[DOWN] * 2, REJECTED, *[DOWN] * 2, VALID, REJECTED]
 
     work(leg)
@@ -98,7 +100,7 @@ def test_a_source_that_is_away_ends_the_leg_with_its_name(new_leg: LegBuilder) -
     """Nothing of it was ever read: it was away when the leg began."""
     leg = new_leg.leg(new_leg.plan(3))
     root = str(new_leg.folder / "mount")
-    leg.control.known.root = root
+    leg.control.calls.known.root = root
     for item in list(leg.remaining.all_items()):
         object.__setattr__(item, "audio", f"{root}/{item.item_id}.wav")
 
@@ -114,7 +116,7 @@ def test_a_source_that_is_back_is_read(new_leg: LegBuilder) -> None:
     leg = new_leg.leg(plan)
     contents = {path: path.read_bytes() for path in new_leg.folder.glob("*.wav")}
     for path in contents:
-        leg.control.known.note_read(str(path))
+        leg.control.calls.known.note_read(str(path))
         path.unlink()
     verify_slice(leg, Slice(0, 0, 1))
     before = written(leg)
