@@ -11,7 +11,7 @@ from pathlib import Path
 
 from proofsweep.alerts.rules import EVENTS
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.reasons import REASONS
+from proofsweep.domain.reasons import reason_entries
 from proofsweep.queries.views import views
 from proofsweep.store.tables import SNAPSHOT, TABLES, Column
 from proofsweep_cli.endpoints import endpoints_table
@@ -65,7 +65,7 @@ def reasons_table() -> str:
         "| reason | in plain words | when | what to do | at fault | may heal | supplier is told |",
         "|---|---|---|---|---|---|---|",
     ]
-    for reason, entry in REASONS.items():
+    for reason, entry in reason_entries().items():
         told = "yes" if entry.tells_supplier else "no"
         about = (f"`{reason}`", entry.plain, entry.meaning, entry.remedy, entry.at_fault, entry.heals, told)
         lines.append(f"| {' | '.join(about)} |")

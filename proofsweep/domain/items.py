@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import Final
 
-from proofsweep.domain.reasons import SOURCE_REASONS, Ineligible, Reason
+from proofsweep.domain.reasons import Ineligible, Reason, about
 
 ALGORITHMS: Final = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512")
 """The algorithms that are compared, by the names that Python's hashlib gives them, the weakest first."""
@@ -176,8 +176,9 @@ class WorkItem:
         """
         if self.ineligible is None or (self.is_delivered and self.ineligible.reason == Reason.MISSING_AUDIO):
             return False
-        may_change = SOURCE_REASONS | {Reason.DAMAGED_IN_DELIVERY}
-        return self.ineligible.reason in may_change and (self.audio.startswith("/") or "://" in self.audio)
+        reason = self.ineligible.reason
+        may_change = about(reason).may_be_outage or reason == Reason.DAMAGED_IN_DELIVERY
+        return may_change and (self.audio.startswith("/") or "://" in self.audio)
 
     @property
     def mode(self) -> Mode:

@@ -8,7 +8,7 @@ from typing import assert_never
 from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.models import VerifyResponse
-from proofsweep.domain.reasons import REASONS, Ineligible, Reason
+from proofsweep.domain.reasons import Ineligible, Reason, about
 from proofsweep.domain.verdicts import Action, Verdict, action_for, is_accepted, is_contradictory
 
 
@@ -95,7 +95,7 @@ def outcome_of(answer: Answer) -> Accepted | Rejected:
         detail = f"The answer contradicts itself: good is {str(good).lower()}, but the verdict says otherwise."
         return Rejected(answer, Reason.CONTRADICTORY_ANSWER, detail, action)
     reason = verdict if verdict in _VERDICTS else Reason.UNKNOWN_VERDICT
-    return Rejected(answer, reason, REASONS[reason].meaning, action)
+    return Rejected(answer, reason, about(reason).meaning, action)
 
 
 def word_for(outcome: Outcome) -> str:

@@ -16,7 +16,7 @@ import duckdb
 import pyarrow as pa
 from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
 
-from proofsweep.domain.reasons import REASONS, remedy_for
+from proofsweep.domain.reasons import reason_entries, remedy_for
 from proofsweep.domain.runs import INGEST, Plan
 from proofsweep.domain.tags import spellings_by_key
 from proofsweep.store import layout, schemas
@@ -255,7 +255,8 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> li
 
 def advice_views() -> Iterator[str]:
     """Return the statements that make `store.advice`, by reason, and `store.general_advice`, for any other reason."""
-    advice = ",\n    ".join(f"({quoted(str(reason))}, {quoted(entry.remedy)})" for reason, entry in REASONS.items())
+    entries = reason_entries().items()
+    advice = ",\n    ".join(f"({quoted(reason)}, {quoted(entry.remedy)})" for reason, entry in entries)
     yield f"CREATE OR REPLACE VIEW store.advice AS\nFROM (VALUES\n    {advice}\n) AS advice (reason, what_to_do)"
     yield f"CREATE OR REPLACE VIEW store.general_advice AS\nSELECT {quoted(remedy_for(''))} AS general_advice"
 

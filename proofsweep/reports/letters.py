@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from proofsweep.config.locations import path_of
 from proofsweep.domain.errors import ConfigError
 from proofsweep.domain.items import PROOF_PREFIX, Row
-from proofsweep.domain.reasons import REASONS, Reason, about
+from proofsweep.domain.reasons import Reason, about, reason_entries
 from proofsweep.domain.tags import tag_of
 from proofsweep.domain.text import did_you_mean, printable, text_of_file
 from proofsweep.domain.verdicts import Verdict
@@ -116,8 +116,10 @@ def letter_texts(template: Path | None = None) -> LetterTexts:
     own = _read(template)
     reasons = own.get("reasons", {})
     if isinstance(reasons, dict):
-        if unknown := sorted(reasons.keys() - REASONS.keys()):
-            raise _error(template, f"there is no reason {unknown[0]!r}{did_you_mean(unknown[0], list(REASONS))}")
+        if unknown := sorted(reasons.keys() - reason_entries().keys()):
+            raise _error(
+                template, f"there is no reason {unknown[0]!r}{did_you_mean(unknown[0], list(reason_entries()))}"
+            )
         own["reasons"] = shipped["reasons"] | reasons
     try:
         texts = LetterTexts(**shipped | own)

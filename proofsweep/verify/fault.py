@@ -37,7 +37,7 @@ from http import HTTPStatus
 from proofsweep.domain.exchanges import Call, Exchange, Failure, may_be_outage
 from proofsweep.domain.items import Mode, proof_id_of
 from proofsweep.domain.outcomes import Accepted, Failed, Finished, Rejected
-from proofsweep.domain.reasons import SOURCE_REASONS, Ineligible, Reason
+from proofsweep.domain.reasons import Ineligible, Reason, about
 
 REFUSALS_IN_A_ROW = 20  # so many refusals, or damaged files, alike in a row are strange
 TRIES_IN_A_ROW = 100  # so many tries in a row without an answer wait for the next control
@@ -88,7 +88,7 @@ def doubt_about(done: Finished, *, was_accepted: bool, refusals_alike: int) -> D
         case Ineligible(reason=Reason.DAMAGED_IN_DELIVERY):
             doubt = Doubt.BYTES if refusals_alike >= REFUSALS_IN_A_ROW else None
         case Ineligible(reason=reason):
-            doubt = Doubt.SOURCE if reason in SOURCE_REASONS and done.item.audio else None
+            doubt = Doubt.SOURCE if about(reason).may_be_outage and done.item.audio else None
         case Failed(reason=Reason.SOURCE_CHANGED):
             doubt = None
         case Failed(reason=Reason.SOURCE_UNAVAILABLE) if proof_id_of(done.item.audio) is None:

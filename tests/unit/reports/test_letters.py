@@ -6,7 +6,7 @@ import pytest
 
 from proofsweep.domain.errors import ConfigError
 from proofsweep.domain.items import Row
-from proofsweep.domain.reasons import REASONS, Reason
+from proofsweep.domain.reasons import Reason, reason_entries
 from proofsweep.reports.letters import letter_texts, name_for_supplier, shipped_template, tells_supplier
 
 TEXTS = letter_texts()
@@ -88,7 +88,7 @@ def test_a_file_has_the_name_that_its_supplier_knows(
 
 def test_each_reason_that_a_supplier_hears_of_has_a_text_of_its_own() -> None:
     """Also those of which the sender of a delivery is told; texts of no use are none of them."""
-    told = {word for word, entry in REASONS.items() if entry.tells_supplier} | {Reason.MISSING_AUDIO}
+    told = {word for word, entry in reason_entries().items() if entry.tells_supplier} | {Reason.MISSING_AUDIO}
 
     assert TEXTS.reasons.keys() == told
 

@@ -8,7 +8,7 @@ from proofsweep.domain.exchanges import Call, Exchange, Failure
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.models import VerifyResponse
 from proofsweep.domain.outcomes import Accepted, Answer, Failed, Finished, Outcome, outcome_of
-from proofsweep.domain.reasons import SOURCE_REASONS, Ineligible, Reason
+from proofsweep.domain.reasons import Ineligible, Reason, about
 from proofsweep.verify.fault import REFUSALS_IN_A_ROW, Doubt, Schedule, Streaks, doubt_about
 
 from ..left_behind import exchange
@@ -35,14 +35,15 @@ def done(outcome: Outcome, *exchanges: Exchange, audio: str = "/a.wav", sidecar:
 
 
 DAMAGED = Reason.DAMAGED_IN_DELIVERY
+OF_SOURCES = {reason for reason in Reason if about(reason).may_be_outage}
 OK = exchange(Call.UPLOADS, 200)
 TABLE = [
     # An acceptance is never strange, nor is what the catalog or the file itself shows.
     (done(ACCEPTED, OK), None),
-    *((done(Ineligible(reason, "")), None) for reason in Reason if reason not in SOURCE_REASONS | {DAMAGED}),
+    *((done(Ineligible(reason, "")), None) for reason in Reason if reason not in OF_SOURCES | {DAMAGED}),
     (done(failed(Reason.SOURCE_CHANGED), OK), None),
     # A file that cannot be read may show that its whole source is away; a proof has no file.
-    *((done(Ineligible(reason, "")), Doubt.SOURCE) for reason in sorted(SOURCE_REASONS)),
+    *((done(Ineligible(reason, "")), Doubt.SOURCE) for reason in sorted(OF_SOURCES)),
     (done(Ineligible(Reason.UNREADABLE_FOLDER, ""), audio=""), None),
     (done(failed(Reason.SOURCE_UNAVAILABLE)), Doubt.SOURCE),
     (done(failed(Reason.SOURCE_UNAVAILABLE), OK), Doubt.SOURCE),
