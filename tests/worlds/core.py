@@ -39,6 +39,7 @@ from proofsweep.sources.audio import AudioFile, open_audio
 from proofsweep.sources.files import Files
 from proofsweep.sources.moves import Moves
 from proofsweep.store import journal, layout, legs, listings, objects, operations, progress, prunings, schemas
+from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.objects import Store, open_store
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import planned_row
@@ -154,7 +155,7 @@ def before_a_sidecar_is_written(patch: pytest.MonkeyPatch, act: Callable[[], obj
 
 def wrap_writes(wrapped: Callable[[Callable[..., None]], Callable[..., None]]) -> None:
     """Change, for good in this process, each function that writes to results stores or deletes there."""
-    for kind in (objects.FolderStore, objects.BucketStore):
+    for kind in (objects.FolderStore, BucketStore):
         for act in ("create", "replace", "delete"):
             setattr(kind, act, wrapped(getattr(kind, act)))
 
