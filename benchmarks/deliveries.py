@@ -70,7 +70,7 @@ def _plan(folder: Path) -> None:
     from proofsweep.sources.preflight import SizeLimits  # noqa: PLC0415 - the same
     from proofsweep.verify.plan import survey_catalog  # noqa: PLC0415 - the same
 
-    catalog = open_catalog(str(folder), sidecar_names=["{name}.sidecar"])
+    catalog = open_catalog(str(folder))
     survey = survey_catalog(catalog, SizeLimits())
     if survey.eligible != survey.items or catalog.deliveries is None or catalog.deliveries.missing:
         raise SystemExit(f"not all files were found: {catalog.deliveries}")

@@ -39,7 +39,7 @@ def _plan(catalog: Path) -> None:
     from proofsweep.wiring.engines import utc_now  # noqa: PLC0415
 
     request = PlanRequest(
-        catalog=open_catalog(str(catalog), sidecar_names=()),
+        catalog=open_catalog(str(catalog)),
         limits=SizeLimits(),
         environment="null",
         base_url="http://127.0.0.1/v1",

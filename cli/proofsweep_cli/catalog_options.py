@@ -2,8 +2,9 @@
 
 import typer
 
+from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import UsageError
-from proofsweep.domain.tags import Reading, checksums_of, columns_of, encoding_named, path_maps_of
+from proofsweep.domain.tags import checksums_of, columns_of, encoding_named, path_maps_of
 from proofsweep.sources.selection import Selection
 from proofsweep.wiring.stores import resolved_here
 from proofsweep_cli.options import (
@@ -66,7 +67,7 @@ _SupplierFrom = typer.Option(
 )
 
 
-def _reading(
+def _catalog(
     *,
     column: list[str] = _Column,
     id_column: str | None = _IdColumn,
@@ -76,15 +77,16 @@ def _reading(
     header_row: int | None = _HeaderRow,
     supplier_from: int | None = _SupplierFrom,
     checksums: list[str] = Checksums,
-) -> Reading:
+) -> CatalogSettings:
     columns = columns_of(column)
     if id_column is not None and columns.setdefault("id", id_column) != id_column:
         raise UsageError("Give --id-column or --column id=NAME, not both.")
-    return Reading(
+    path_maps_of(path_map)
+    return CatalogSettings(
         columns=columns,
-        path_maps=path_maps_of(path_map),
+        path_map=tuple(path_map),
         encoding=None if encoding is None else encoding_named(encoding),
-        sheet=sheet,
+        sheet=sheet or None,
         header_row=header_row,
         supplier_from=supplier_from,
         checksums=checksums_of(checksums, resolved_here),
@@ -102,7 +104,7 @@ def _selection(
     newer_than: str | None = NewerThan,
     only: list[str] = Only,
     skip_without_credential: bool = SkipWithoutCredential,
-    reading: Reading,
+    catalog: CatalogSettings,
 ) -> Selection:
     return Selection(
         since_last=since_last,
@@ -112,11 +114,11 @@ def _selection(
         newer_than=newer_than,
         only=tuple(dict.fromkeys(word.strip() for each in only for word in each.split(","))),
         skip_without_credential=skip_without_credential,
-        root=root and resolved_here(root),
-        allow_outside=allow_outside,
-        reading=reading,
+        catalog=catalog.model_copy(
+            update={"root": root and resolved_here(root), "outside": "allow" if allow_outside else "deny"}
+        ),
     )
 
 
-with_selection_options = with_options("selection", with_options("reading", _reading)(_selection))
+with_selection_options = with_options("selection", with_options("catalog", _catalog)(_selection))
 """Return a command with the options that say how a catalog is read, and which rows: it takes them as `selection`."""

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable
 
 import typer
 
+from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import RunMustStop
-from proofsweep.domain.tags import Reading, checksums_of
+from proofsweep.domain.tags import checksums_of
 from proofsweep.ingest.lines import json_of_pass, line_of_pass, lines_of_unmoved, messages_of
 from proofsweep.ingest.rules import PassReport
 from proofsweep.sources.selection import Selection
@@ -55,8 +56,8 @@ def ingest(
     """
     settings = request.settings
     print_bounds(request.out, request.bounds, utc_now())
-    reading = Reading(checksums=checksums_of(checksums, resolved_here))
-    code, selection = ExitCode.ACCEPTED, Selection(where=where, newer_than=newer_than, reading=reading)
+    said = CatalogSettings(checksums=checksums_of(checksums, resolved_here))
+    code, selection = ExitCode.ACCEPTED, Selection(where=where, newer_than=newer_than, catalog=said)
     watching = watched_folder(settings, prefix, read_block, selection)
     with interrupted_by_signals(), stop_told(settings, path_here(prefix)), watching as watched:
         try:

@@ -265,6 +265,9 @@ class CatalogSettings(Section):
         return hash(self.model_dump_json())
 
 
+USUAL_CATALOG = CatalogSettings()
+
+
 class IngestSettings(Section):
     """How a watched folder is read, and where its files go by their verdicts."""
 

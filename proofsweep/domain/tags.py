@@ -1,11 +1,10 @@
-"""How a catalog's own words are read: which column is which, where its paths lead, and its tags."""
+"""A catalog's own words: its tags, and how a person says what its columns, paths and checksums are."""
 
 import codecs
 import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.items import ALGORITHMS, algorithm_named
@@ -73,82 +72,6 @@ NO_COLUMN = "none"
 """Stands for the name of a column: no column is the sidecar, or the id."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """What a person says of a manifest; by default, its own names say all."""
-
-    columns: Mapping[str, str] = field(default_factory=dict, hash=False)  # the name of the column of a role, or `none`
-    # beginnings of locations, each with the folder or prefix that it stands for.
-    path_maps: tuple[tuple[str, str], ...] = ()
-    encoding: str | None = None
-    sheet: str | None = None  # the sheet of workbooks that is read; None for the first
-    # the line of text, or the row of a sheet, with the names of the columns; None for the first that has them.
-    header_row: int | None = None
-    # which folder of a file, as seen from the root and counted from 1, is the supplier; None for none.
-    supplier_from: int | None = None
-    supplier_tag: str = "supplier"  # the tag that holds the supplier then
-    checksums: tuple[str, ...] = ()  # locations of checksum lists, and `column:NAME:ALGORITHM` for a column of digests
-    sidecars_beside: bool = True  # whether sidecars are looked for beside the audio if there is no column for them
-
-    @property
-    def options(self) -> list[tuple[str, str]]:
-        """Return what was said, as options of the command line and their values."""
-        columns = [("--column", f"{role}={self.columns[role]}") for role in ROLES if role in self.columns]
-        maps = [("--path-map", f"{written}={folder}") for written, folder in self.path_maps]
-        single = {
-            "--encoding": self.encoding,
-            "--sheet": self.sheet,
-            "--header-row": self.header_row,
-            "--supplier-from": self.supplier_from,
-        }
-        lists = [("--checksums", each) for each in self.checksums]
-        given = ((option, str(value)) for option, value in single.items() if value is not None)
-        return [*columns, *maps, *given, *lists]
-
-    @property
-    def checksum_lists(self) -> list[str]:
-        return [each for each in self.checksums if not each.startswith(_COLUMN)]
-
-    @property
-    def checksum_columns(self) -> dict[str, str]:
-        columns = (each.removeprefix(_COLUMN).rpartition(":") for each in self.checksums if each.startswith(_COLUMN))
-        return {name: algorithm for name, _, algorithm in columns}
-
-    def over(self, usual: "Reading") -> "Reading":
-        """Return this reading, and the usual one where this says nothing."""
-        return replace(
-            usual,
-            columns={**usual.columns, **self.columns},
-            path_maps=tuple(dict.fromkeys(self.path_maps + usual.path_maps)),
-            encoding=self.encoding or usual.encoding,
-            sheet=self.sheet or usual.sheet,
-            header_row=self.header_row or usual.header_row,
-            supplier_from=self.supplier_from or usual.supplier_from,
-            checksums=tuple(dict.fromkeys(self.checksums + usual.checksums)),
-        )
-
-    def supplier_tags(self, named_audio: str, known: Iterable[str] = ()) -> Mapping[str, str]:
-        """Return the supplier of a file as a tag, by its name as seen from the root.
-
-        There is none if the file lies outside the root or less deep, or if a column `known` is that tag, in any case.
-        """
-        if self.supplier_from is None:
-            return {}
-        folders = named_audio.split("/")[:-1]
-        number, is_outside = self.supplier_from, named_audio.startswith("/") or "://" in named_audio
-        if is_outside or len(folders) < number or tag_named(self.supplier_tag, known) is not None:
-            return {}
-        return {self.supplier_tag: folders[number - 1]}
-
-    def with_supplier(self, tag_names: Iterable[str]) -> list[str]:
-        names = [*tag_names]
-        is_new = self.supplier_from is not None and tag_named(self.supplier_tag, names) is None
-        return [*names, self.supplier_tag] if is_new else names
-
-
-USUAL_READING = Reading()
-
-
 def columns_of(written: Iterable[str]) -> dict[str, str]:
     """Read `audio=Dateipfad`, each for one role; UsageError if one names no role or no column, or a role twice."""
     columns: dict[str, str] = {}
@@ -188,6 +111,16 @@ def checksums_of(written: Iterable[str], located: Callable[[str], str] = str) ->
             )
         checksums.append(f"{_COLUMN}{name}:{algorithm}")
     return tuple(checksums)
+
+
+def checksum_lists_in(checksums: Iterable[str]) -> list[str]:
+    return [each for each in checksums if not each.startswith(_COLUMN)]
+
+
+def checksum_columns_in(checksums: Iterable[str]) -> dict[str, str]:
+    """Return the names of the columns that hold digests, each with its algorithm."""
+    columns = (each.removeprefix(_COLUMN).rpartition(":") for each in checksums if each.startswith(_COLUMN))
+    return {name: algorithm for name, _, algorithm in columns}
 
 
 _MAP = re.compile(r"(.*?[^\\/].*?)=(/.*|[A-Za-z][A-Za-z0-9+.-]*://.+)")

@@ -3,7 +3,7 @@
 import os
 import posixpath
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ from proofsweep.config.locations import is_bucket, path_within, resolved_locatio
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import FileFacts, ManifestRow, Unlisted, utf8_text
 from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.domain.tags import tag_named
 from proofsweep.sources.local import FOLDERS_KEPT
 from proofsweep.sources.names import LeftOut
 
@@ -108,6 +109,37 @@ class Ignored(Counter[Cause]):
         return ", ".join(f"{self[cause]} {cause.replace('_', ' ')}" for cause in told)
 
 
+_NO_TAGS: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class SupplierFolder:
+    """Which folder of a file is its supplier, and the tag that holds it."""
+
+    number: int | None = None  # as seen from the root, counted from 1; None for no folder
+    tag: str = "supplier"
+
+    def tags_of(self, named_audio: str, known: Iterable[str] = ()) -> Mapping[str, str]:
+        """Return the supplier of a file as a tag, by its name as seen from the root.
+
+        There is none if the file lies outside the root or less deep, or if a column `known` is that tag, in any case.
+        """
+        if self.number is None:
+            return _NO_TAGS
+        folders, is_outside = named_audio.split("/")[:-1], named_audio.startswith("/") or "://" in named_audio
+        if is_outside or len(folders) < self.number or tag_named(self.tag, known) is not None:
+            return _NO_TAGS
+        return {self.tag: folders[self.number - 1]}
+
+    def among(self, tag_names: Iterable[str]) -> list[str]:
+        names = [*tag_names]
+        is_new = self.number is not None and tag_named(self.tag, names) is None
+        return [*names, self.tag] if is_new else names
+
+
+NO_SUPPLIER_FOLDER = SupplierFolder()
+
+
 class CatalogBase:
     """The folder or prefix of a catalog, and the root, without links in its path, by which its files are named."""
 
@@ -151,8 +183,6 @@ class CatalogBase:
 
 FactsOf = Callable[[str], FileFacts | Unlisted | None]
 """Gives what is known of the file at a location; None if there is no file, SourceError if that cannot be found out."""
-
-_NO_TAGS: Mapping[str, str] = MappingProxyType({})
 
 
 def row_with_facts(

@@ -3,7 +3,7 @@ r"""The location that a cell of a manifest names, also one of another machine, s
 import os
 import posixpath
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from proofsweep.config.locations import hint_for, is_bucket, is_windows, one_line, path_of, without_secrets
 from proofsweep.domain.errors import CatalogError
@@ -18,7 +18,7 @@ _GUESSES = 20
 class PathMaps:
     """Beginnings of written locations, and the folders that they stand for; the longest beginning counts."""
 
-    def __init__(self, maps: Sequence[tuple[str, str]]) -> None:
+    def __init__(self, maps: Iterable[tuple[str, str]]) -> None:
         """Compare beginnings part by part without regard to case, to the form of Unicode and to the slash."""
         cut = ((caseless(_forward(written).rstrip("/")).split("/"), folder) for written, folder in maps)
         self._maps = sorted(cut, key=lambda each: -len(each[0]))
@@ -66,7 +66,7 @@ def _forward(written: str) -> str:
 
 
 class CellLocations:
-    def __init__(self, base: CatalogBase, path_maps: Sequence[tuple[str, str]]) -> None:
+    def __init__(self, base: CatalogBase, path_maps: Iterable[tuple[str, str]]) -> None:
         self._base = base
         self._maps = PathMaps(path_maps)
         self._hints = MapHints(base.root)

@@ -8,8 +8,9 @@ from datetime import datetime, time
 from decimal import Decimal
 from math import isfinite, isnan
 
+from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.items import hex_digest
-from proofsweep.domain.tags import NO_COLUMN, USUAL_READING, Reading, key_of_tag
+from proofsweep.domain.tags import NO_COLUMN, checksum_columns_in, key_of_tag
 from proofsweep.sources.completion_report import RUN_COLUMN, own_columns, restored
 
 _NAMES = {"audio": ("audio", "path", "proof_id"), "sidecar": ("sidecar",), "id": ("id",)}
@@ -32,7 +33,7 @@ class Columns:
     digests: Mapping[int, str] = field(default_factory=dict)  # of the audio, each with its algorithm; they are no tags
 
     @classmethod
-    def of(cls, header: Sequence[str], reading: Reading = USUAL_READING) -> "Columns":
+    def of(cls, header: Sequence[str], settings: CatalogSettings) -> "Columns":
         """Read a header: `audio` goes before `path`, this before `proof_id`; every column without a role is a tag.
 
         So is a column that was chosen as the id. A completion report has our own names, whatever is said of other
@@ -40,11 +41,11 @@ class Columns:
         """
         plain = [name.strip().lower() for name in header]
         own = own_columns(header)
-        chosen: Mapping[str, str] = {} if own else reading.columns
+        chosen: Mapping[str, str] = {} if own else settings.columns
         found = {role: _index(header, plain, chosen.get(role), names) for role, names in _NAMES.items()}
         found |= {role: own[role] for role in _NAMES if role in own}
         audio, sidecar, item_id = found["audio"], found["sidecar"], found["id"]
-        named = {} if own else reading.checksum_columns
+        named = {} if own else checksum_columns_in(settings.checksums)
         digests = {name: _index(header, plain, name, ()) for name in named}
         tags: dict[str, int] = {}
         keys = {""}  # of tags without a name, and of those that are there: a row has each tag once

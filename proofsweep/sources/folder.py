@@ -3,7 +3,7 @@
 import hashlib
 import posixpath
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
@@ -14,9 +14,17 @@ from proofsweep.config.locations import one_line, path_within
 from proofsweep.domain.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.domain.items import FileFacts, ManifestRow, Mode, raw_bytes, utf8_text
 from proofsweep.domain.reasons import Reason
-from proofsweep.domain.tags import USUAL_READING, Reading
 from proofsweep.sources.audio import is_audio, open_audio
-from proofsweep.sources.catalog import UNFINISHED, CatalogBase, Cause, DeliveryCounts, Ignored, row_with_facts
+from proofsweep.sources.catalog import (
+    NO_SUPPLIER_FOLDER,
+    UNFINISHED,
+    CatalogBase,
+    Cause,
+    DeliveryCounts,
+    Ignored,
+    SupplierFolder,
+    row_with_facts,
+)
 from proofsweep.sources.checksums import Checksums, is_list_name
 from proofsweep.sources.ddex_delivery import NOTHING_NAMED, TAG_NAMES, Deliveries, NamedFiles
 from proofsweep.sources.ddex_files import Batch, has_message
@@ -47,13 +55,14 @@ class FolderScan:
         sidecar_names: SidecarNames,
         base: CatalogBase | None = None,
         *,
-        reading: Reading = USUAL_READING,
+        supplier: SupplierFolder = NO_SUPPLIER_FOLDER,
+        checksum_lists: Sequence[str] = (),
         message: str | None = None,
         anywhere: Source | None = None,
     ) -> None:
         """Take a folder; `message` is the location of the only one of its messages whose files are wanted.
 
-        The checksum lists that the reading names are read `anywhere`, all else in the source.
+        The checksum lists that a person names are read `anywhere`, all else in the source.
         """
         self._base = base or CatalogBase(path)
         self.name, self.root = self._base.name, self._base.boundary
@@ -68,7 +77,8 @@ class FolderScan:
         self.deliveries: DeliveryCounts | None = None
         self._numbers, self._listing, self._walked = count(), hashlib.sha256(), False
         self._unfinished: set[str] = set()
-        self._reading = reading
+        self._supplier = supplier
+        self._lists = checksum_lists
         self._anywhere = anywhere or source
         self._checksums = Checksums(self._base, source, self.ignored)
 
@@ -82,11 +92,11 @@ class FolderScan:
                 TemporaryFile(prefix="proofsweep-") as file,
                 closing(Checksums(self._base, self._source, self.ignored)) as self._checksums,
             ):
-                self._checksums.read_named(self._reading.checksum_lists, self._anywhere)
+                self._checksums.read_named(self._lists, self._anywhere)
                 for found in self._walked_rows(Deliveries(self._path, self._source, MessageSpool(file), self._message)):
                     row = self._checksums.with_declared(found)
                     self._listing.update(self._listed(row))
-                    tags = self._reading.supplier_tags(row.named_audio, row.tags)
+                    tags = self._supplier.tags_of(row.named_audio, row.tags)
                     yield replace(row, tags={**row.tags, **tags}) if tags else row
         except SourceError as error:
             message = f"{one_line(self._path)}: cannot be listed. {error.message}"
@@ -102,7 +112,7 @@ class FolderScan:
             are_there = self.deliveries is not None
         else:
             are_there = any(has_message(folder, self._source) for folder in self._source.walk(self._path))
-        return self._reading.with_supplier(TAG_NAMES if are_there else ())
+        return self._supplier.among(TAG_NAMES if are_there else ())
 
     def digest(self) -> str:
         """Give the hex SHA-256 of the rows' names, sizes and times as last walked; walk first if that was not done."""

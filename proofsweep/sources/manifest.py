@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from proofsweep.config.locations import one_line
+from proofsweep.config.sections import USUAL_CATALOG, CatalogSettings
 from proofsweep.domain.errors import CatalogError, EmptyCatalog
 from proofsweep.domain.items import (
     PROOF_PREFIX,
@@ -24,8 +25,16 @@ from proofsweep.domain.items import (
     utf8_text,
 )
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.domain.tags import NO_COLUMN, USUAL_READING, Reading, key_of_value, tag_named
-from proofsweep.sources.catalog import UNFINISHED, CatalogBase, Cause, Ignored, row_with_facts
+from proofsweep.domain.tags import NO_COLUMN, checksum_lists_in, key_of_value, path_maps_of, tag_named
+from proofsweep.sources.catalog import (
+    NO_SUPPLIER_FOLDER,
+    UNFINISHED,
+    CatalogBase,
+    Cause,
+    Ignored,
+    SupplierFolder,
+    row_with_facts,
+)
 from proofsweep.sources.cell_locations import CellLocations
 from proofsweep.sources.checksums import Checksums, ListsBeside
 from proofsweep.sources.columns import Columns
@@ -85,35 +94,32 @@ class Manifests:
     reported_run: str | None = None
     deliveries = None
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - collaborators
         self,
         location: str,
-        folder: str,
         paths: Sequence[str],
         files: Files,
-        base: CatalogBase | None = None,
-        *,
-        reading: Reading = USUAL_READING,
-        sidecar_names: Sequence[str] = (),
+        base: CatalogBase,
+        settings: CatalogSettings = USUAL_CATALOG,
+        supplier_tag: str = NO_SUPPLIER_FOLDER.tag,
     ) -> None:
-        """Read the manifests at `paths`; only the files that they name are kept within the root of `files`.
-
-        If there is no column for sidecars, they are looked for beside the audio by their `sidecar_names`.
-        """
-        self._base = base or CatalogBase(folder)
-        self.name, self.root = self._base.name, self._base.boundary
+        """Read the manifests at `paths`; only the files that they name are kept within the root of `files`."""
+        self._base = base
+        self.name, self.root = base.name, base.boundary
         self.location = utf8_text(location)
         self.ignored = Ignored()
         self._paths = paths
         self._files = files
-        self._reading = reading
+        self._settings = settings
+        self._supplier = SupplierFolder(settings.supplier_from, supplier_tag)
         self.delimiters: set[str] = set()
         self._encodings: dict[str, Encoding | None] = {}
-        self._cells = CellLocations(self._base, reading.path_maps)
+        self._cells = CellLocations(self._base, path_maps_of(settings.path_map))
         self._manifest_files = files.within(None)
         self._digest: str | None = None
         self._suppliers: dict[str, str] = {}
-        names = SidecarNames(() if reading.columns.get("sidecar") == NO_COLUMN else sidecar_names)
+        has_beside = settings.sidecars_beside and settings.columns.get("sidecar") != NO_COLUMN
+        names = SidecarNames(settings.sidecar_names if has_beside else ())
         self._beside = lru_cache(FOLDERS_KEPT)(lambda folder: sidecars_in(folder, names, files))
 
     def rows(self) -> Iterator[ManifestRow]:
@@ -127,7 +133,7 @@ class Manifests:
         lookup = FileLookup(self._files, self._base.root, self._wanted, self.location)
         in_several_pairs = self._in_several_pairs()
         with closing(Checksums(self._base, self._files, self.ignored)) as checksums:
-            checksums.read_named(self._reading.checksum_lists, self._manifest_files)
+            checksums.read_named(checksum_lists_in(self._settings.checksums), self._manifest_files)
             beside = ListsBeside(checksums, self._files, self._base.root)
             for named in self._named_files(digest.update):
                 if named.is_empty:
@@ -152,7 +158,7 @@ class Manifests:
     def _row(self, number: int, named: "_NamedFiles", lookup: FileLookup) -> ManifestRow:
         audio, sidecar = named.located(lookup)
         tags = named.columns.tags_in(named.cells)
-        if (name := tag_named(self._reading.supplier_tag, tags)) is not None:  # in its first spelling
+        if (name := tag_named(self._supplier.tag, tags)) is not None:  # in its first spelling
             tags[name] = self._suppliers.setdefault(key_of_value(tags[name]), tags[name])
         facts: FileFacts | None = None
         if audio and named.columns.sidecar is None and named.refused is None:
@@ -169,7 +175,7 @@ class Manifests:
             refused=named.refused,
             where=named.where,
         )
-        if supplier := self._reading.supplier_tags(row.named_audio, named.columns.tags):
+        if supplier := self._supplier.tags_of(row.named_audio, named.columns.tags):
             row = replace(row, tags={**tags, **supplier})
         if named.columns.digests:
             digests, unused = named.columns.digests_in(named.cells)
@@ -226,7 +232,7 @@ class Manifests:
     def tag_names(self) -> list[str]:
         """Return the names of all tags, in their order; JSON lines are read to the end for them."""
         names = dict.fromkeys(name for path in self._paths for columns in self._headers(path) for name in columns.tags)
-        return self._reading.with_supplier(names)
+        return self._supplier.among(names)
 
     def _headers(self, path: str) -> Iterator[Columns]:
         records = self._table(path)
@@ -247,14 +253,14 @@ class Manifests:
     def columns(self) -> list[tuple[str, str]]:
         """Return the columns of the first manifest, each with its role, its algorithm, or `tag`."""
         first = islice(self._records(self._paths[0]), 1)
-        return [each for _, header, _ in first for each in Columns.of(header, self._reading).roles(header)]
+        return [each for _, header, _ in first for each in Columns.of(header, self._settings).roles(header)]
 
     def _records(self, path: str, note: Note | None = None) -> Iterator[Record]:
         read_as = ReadAs(
             encoding=self._encoding(path),
-            sheet=self._reading.sheet,
-            header_row=self._reading.header_row,
-            is_header=lambda cells: Columns.of(cells, self._reading).is_header,
+            sheet=self._settings.sheet,
+            header_row=self._settings.header_row,
+            is_header=lambda cells: Columns.of(cells, self._settings).is_header,
             remark=str if note is None else lambda words: self.ignored.note(f"{one_line(path)}, {words}"),
             told=self.delimiters.add,
         )
@@ -262,7 +268,7 @@ class Manifests:
 
     def _encoding(self, path: str) -> Encoding | None:
         if path not in self._encodings:
-            given = None if self._reading.encoding is None else Encoding(self._reading.encoding)
+            given = None if self._settings.encoding is None else Encoding(self._settings.encoding)
             self._encodings[path] = encoding_of_manifest(path, self._manifest_files, given)
         return self._encodings[path]
 
@@ -270,7 +276,7 @@ class Manifests:
         known: dict[tuple[str, ...], Columns] = {}
         for line, header, cells in self._records(path, note):
             if (columns := known.get(header)) is None:
-                columns = known[header] = Columns.of(header, self._reading)
+                columns = known[header] = Columns.of(header, self._settings)
                 if len(known) == 1:
                     refuse_unknown_columns(path, header, cells, columns)
             yield line, columns, cells if columns.run is None else [restored(cell) for cell in cells]

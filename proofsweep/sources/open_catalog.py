@@ -16,19 +16,21 @@ from proofsweep.config.locations import (
     one_line,
     path_of,
     path_within,
+    resolved_location,
     root_and_key,
     shown,
 )
+from proofsweep.config.sections import USUAL_CATALOG, CatalogSettings
 from proofsweep.domain.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.domain.items import utf8_text
-from proofsweep.domain.tags import USUAL_READING, Reading
+from proofsweep.domain.tags import checksum_lists_in, checksums_of, path_maps_of
 from proofsweep.sources.audio import is_audio
-from proofsweep.sources.catalog import Catalog, CatalogBase
+from proofsweep.sources.catalog import NO_SUPPLIER_FOLDER, Catalog, CatalogBase, SupplierFolder
 from proofsweep.sources.ddex_files import is_xml_name, refuse_other_xml
 from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.manifest import Manifests
-from proofsweep.sources.names import USUAL_RULE, ListingRule, is_audio_name
+from proofsweep.sources.names import ListingRule, is_audio_name
 from proofsweep.sources.pairing import SidecarNames
 from proofsweep.sources.readers import HEADER_BYTES, is_list, is_manifest_name, words_for
 
@@ -96,9 +98,9 @@ def _is_folder(path: str, files: Files) -> bool:
     return True
 
 
-def _folder_of_files(folder: str, reading: Reading) -> str:
+def _folder_of_files(folder: str, path_map: Sequence[str]) -> str:
     """Return the one folder that all paths are mapped to, unless it lies in the manifest's own; else that one."""
-    targets = {path_of(target, folder) for _, target in reading.path_maps}
+    targets = {path_of(target, folder) for _, target in path_maps_of(path_map)}
     return target if len(targets) == 1 and not is_within(target := targets.pop(), folder) else folder
 
 
@@ -156,13 +158,9 @@ def _must_be_manifest(path: str, files: Files) -> None:
 
 def open_catalog(
     location: str,
+    settings: CatalogSettings = USUAL_CATALOG,
     *,
-    sidecar_names: Sequence[str],
-    root: str | None = None,  # by which files are named; by default the catalog's own, or the manifest's folder
-    is_confined: bool = True,  # rows that lead out of the root are ineligible
-    name: str | None = None,  # stands for the catalog in item IDs; by default the last part of the root
-    reading: Reading = USUAL_READING,
-    rule: ListingRule = USUAL_RULE,
+    supplier_tag: str = NO_SUPPLIER_FOLDER.tag,
     is_checked: bool = True,  # a manifest must have a first row with its columns; its digest needs none
 ) -> Catalog:
     """Open a catalog: a path or URL of a manifest, a DDEX message, a folder or prefix, or a glob of manifests.
@@ -173,24 +171,33 @@ def open_catalog(
         raise CatalogError("the catalog's location is empty")
     here = str(Path.cwd())
     path = CatalogBase(here).without_dots(path_of(location, here))
-    root = None if root is None else path_of(root, here)
+    root = None if settings.root is None else path_of(settings.root, here)
     if root is not None and not is_bucket(root) and not posixpath.isdir(root):
         raise CatalogError(f"{one_line(root)}: the catalog's root is no folder", catalog=utf8_text(path))
-    files = Files(rule=rule)
+    checksums = checksums_of(settings.checksums, lambda each: resolved_location(path_of(each, here)))
+    files = Files(rule=ListingRule(settings.exclude, settings.unfinished_names))
     try:
         folder, paths, message = _found_at(path, location, files)
     except SourceError as error:
         raise CatalogError(f"{one_line(path)}: {error.message}", catalog=utf8_text(path)) from error
     for each in paths:
         _must_be_manifest(each, files)
-    home = _folder_of_files(folder, reading) if paths else folder
-    base = CatalogBase(home, root=root, name=name, is_confined=is_confined)
+    home = _folder_of_files(folder, settings.path_map) if paths else folder
+    base = CatalogBase(home, root=root, name=settings.name, is_confined=settings.outside == "deny")
     within = files.within(base.boundary)
     if not paths:
-        names = SidecarNames(sidecar_names)
-        return FolderScan(folder, within, names, base, reading=reading, message=message, anywhere=files)
-    beside = sidecar_names if reading.sidecars_beside else ()
-    manifests = Manifests(path, folder, paths, within, base, reading=reading, sidecar_names=beside)
+        return FolderScan(
+            folder,
+            within,
+            SidecarNames(settings.sidecar_names),
+            base,
+            supplier=SupplierFolder(settings.supplier_from, supplier_tag),
+            checksum_lists=checksum_lists_in(checksums),
+            message=message,
+            anywhere=files,
+        )
+    settings = settings.model_copy(update={"checksums": checksums})
+    manifests = Manifests(path, paths, within, base, settings, supplier_tag)
     if is_checked:
         manifests.check()
     return manifests

@@ -4,18 +4,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
+from proofsweep.config.sections import USUAL_CATALOG, CatalogSettings
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.runs import OUTCOMES, duration_of, utc_of
-from proofsweep.domain.tags import USUAL_READING, Reading
+from proofsweep.domain.tags import ROLES
 from proofsweep.domain.text import did_you_mean, printable
 from proofsweep.domain.verdicts import VERDICT_ACTIONS, Verdict
-
-if TYPE_CHECKING:
-    pass
-
 
 ANY_AGE = datetime.min.replace(tzinfo=UTC)
 """Every answer is younger."""
@@ -41,16 +37,22 @@ class Selection:
     skip_without_credential: bool = False
     # take only rows that stand so by their newest answer: outcomes and reasons, as `rejects` has them.
     only: tuple[str, ...] = ()
-    root: str | None = None  # the folder or prefix by which files are named; it goes before that of the settings
-    allow_outside: bool = False  # whether rows may lead out of it
-    reading: Reading = USUAL_READING  # what is said of manifests; it goes before what the settings say
+    catalog: CatalogSettings = USUAL_CATALOG  # what is said of the catalog; it goes before what the config says
 
     @property
     def text(self) -> str:
         """The options as on the command line; a run goes on only with those that it was planned with."""
+        said = self.catalog
         flags = {"--since-last": self.since_last, "--oldest-first": self.oldest_first}
-        flags |= {"--skip-without-credential": self.skip_without_credential, "--allow-outside": self.allow_outside}
-        values = [("--max-age", self.max_age), *self._conditions, ("--root", self.root), *self.reading.options]
+        flags |= {"--skip-without-credential": self.skip_without_credential}
+        flags |= {"--allow-outside": said.outside == "allow"}
+        values = [("--max-age", self.max_age), *self._conditions, ("--root", said.root)]
+        values += [("--column", f"{role}={said.columns[role]}") for role in ROLES if role in said.columns]
+        values += [("--path-map", each) for each in said.path_map]
+        values += [("--encoding", said.encoding), ("--sheet", said.sheet)]
+        numbers = {"--header-row": said.header_row, "--supplier-from": said.supplier_from}
+        values += [(option, str(number)) for option, number in numbers.items() if number is not None]
+        values += [("--checksums", each) for each in said.checksums]
         return " ".join([*(flag for flag, is_given in flags.items() if is_given), *_written(values)])
 
     @property
@@ -66,6 +68,18 @@ class Selection:
     def _conditions(self) -> list[tuple[str, str | None]]:
         only = (("--only", word) for word in self.only)
         return [("--where", self.where), ("--newer-than", self.newer_than), *only]
+
+    def settings_over(self, usual: CatalogSettings) -> CatalogSettings:
+        """Return the settings of a catalog: what is said here, and the usual ones where nothing is."""
+        said = self.catalog.model_dump(exclude_defaults=True)
+        return usual.model_copy(
+            update=said
+            | {
+                "columns": {**usual.columns, **self.catalog.columns},
+                "path_map": tuple(dict.fromkeys(self.catalog.path_map + usual.path_map)),
+                "checksums": tuple(dict.fromkeys(self.catalog.checksums + usual.checksums)),
+            }
+        )
 
     def refuse_contradictions(self, max_calls: int | None) -> None:
         """Raise UsageError if the options contradict each other, or if a time of them cannot be read."""

@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from typing import Literal
 
 from proofsweep.config.load import Settings
+from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CatalogError, ProofsweepError, RunMustStop
 from proofsweep.domain.runs import INGEST, Plan
-from proofsweep.domain.tags import Reading, checksums_of, path_maps_of
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.files import Files
-from proofsweep.sources.names import ListingRule
 from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.selection import ALL_ROWS, Selection
 from proofsweep.store.known_rows import known_rows
@@ -20,24 +20,15 @@ from proofsweep.verify import plan as planning
 from proofsweep.verify.credential_check import CredentialCheck
 from proofsweep.verify.plan import UNSENT_KEY, Survey, refuse_hopeless, refuse_repeated
 from proofsweep.wiring.engines import known_good_for, utc_now
-from proofsweep.wiring.stores import resolved_here, results_for
+from proofsweep.wiring.stores import results_for
 
 
 def catalog_for(
     settings: Settings, location: str, selection: Selection = ALL_ROWS, *, is_checked: bool = True
 ) -> Catalog:
-    """Open a catalog as the settings have it; the root of a selection, and what else it says of a catalog, go first."""
-    given = settings.catalog
-    return open_catalog(
-        location,
-        sidecar_names=given.sidecar_names,
-        root=selection.root or given.root,
-        is_confined=not selection.allow_outside and given.outside == "deny",
-        name=given.name,
-        reading=selection.reading.over(_usual_reading(settings)),
-        rule=ListingRule(given.exclude, given.unfinished_names),
-        is_checked=is_checked,
-    )
+    """Open a catalog as the settings have it; what a selection says of a catalog goes first."""
+    said = selection.settings_over(settings.catalog)
+    return open_catalog(location, said, supplier_tag=settings.ingest.supplier_tag, is_checked=is_checked)
 
 
 @contextmanager
@@ -66,23 +57,9 @@ def credential_check(settings: Settings, catalog: Catalog, selection: Selection)
     return CredentialCheck(Files(catalog.root))
 
 
-def _usual_reading(settings: Settings) -> Reading:
-    given = settings.catalog
-    return Reading(
-        columns=given.columns,
-        path_maps=path_maps_of(given.path_map),
-        encoding=given.encoding,
-        sheet=given.sheet,
-        header_row=given.header_row,
-        supplier_from=given.supplier_from,
-        checksums=checksums_of(given.checksums, resolved_here),
-        supplier_tag=settings.ingest.supplier_tag,
-        sidecars_beside=given.sidecars_beside,
-    )
-
-
 def catalog_has_changed(settings: Settings, plan: Plan) -> bool:
-    same_root = Selection(root=plan.catalog_root, allow_outside=plan.catalog_root is None)
+    outside: Literal["deny", "allow"] = "allow" if plan.catalog_root is None else "deny"
+    same_root = Selection(catalog=CatalogSettings(root=plan.catalog_root, outside=outside))
     return planning.catalog_has_changed(plan, lambda: catalog_for(settings, plan.catalog, same_root, is_checked=False))
 
 

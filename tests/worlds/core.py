@@ -26,6 +26,7 @@ from proofsweep.audit.prune import find_prunable, prune
 from proofsweep.client import lane_model
 from proofsweep.config.load import load_settings
 from proofsweep.config.logs import set_up_logs
+from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.endings import ENDINGS, EndedBy
 from proofsweep.domain.errors import NameTaken, NothingDue, RunIsActive, RunMustStop, SourceError
 from proofsweep.domain.items import WorkItem
@@ -74,14 +75,21 @@ MOVING_IN_BUCKETS = ("sources/bucket.py",), ("create", "remove")
 """What of it is for buckets alone, and its functions."""
 
 
-def plan(catalog: str | Path, results: str | None = None, *, resumes: bool = False, **chosen: Any) -> str:  # noqa: ANN401
+def plan(
+    catalog: str | Path,
+    results: str | None = None,
+    *,
+    root: str | None = None,
+    resumes: bool = False,
+    **chosen: Any,  # noqa: ANN401 - as options are
+) -> str:
     """Plan a run of a catalog, or of the rows that options choose, or `resumes` an unfinished one; give its ID.
 
     RunIsActive if another process works on such a run; NothingDue if no row is chosen.
     """
     settings = load_settings(None, results)
     unfinished = run_to_resume(settings, str(catalog)) if resumes else None
-    chosen_rows = selection.Selection(**chosen)
+    chosen_rows = selection.Selection(catalog=CatalogSettings(root=root), **chosen)
     return (unfinished or plan_catalog(settings, str(catalog), selection=chosen_rows)).run_id
 
 
@@ -167,7 +175,7 @@ def write_files_by(write: Callable[[Path, bytes], None]) -> None:
 
 def listed_rows(location: str) -> tuple[Any, list[tuple[Any, WorkItem]]]:
     """Open a catalog with both kinds of sidecars' names; give it and its rows, each with the item that it becomes."""
-    catalog = open_catalog.open_catalog(location, sidecar_names=["{name}.sidecar", "{stem}.sidecar"])
+    catalog = open_catalog.open_catalog(location)
     return catalog, [(row, preflight.work_item_of(row, catalog.name, preflight.SizeLimits())) for row in catalog.rows()]
 
 

@@ -9,6 +9,7 @@ from zlib import crc32
 
 import pytest
 
+from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
@@ -20,7 +21,6 @@ from proofsweep.ingest.state import Records, Watch
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.moves import Moves
-from proofsweep.sources.names import ListingRule
 from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.preflight import SizeLimits
 from proofsweep.store import layout
@@ -187,8 +187,9 @@ class Watched:
         put_release(self.folder / place, sending, files | {"resources/cover.jpg": b"\xff\xd8 cover"})
 
     def _open(self) -> Catalog:
-        rule = ListingRule(unfinished=("*.part",))
-        return open_catalog(str(self.folder), sidecar_names=("{name}.sidecar",), rule=rule)
+        return open_catalog(
+            str(self.folder), CatalogSettings(sidecar_names=("{name}.sidecar",), unfinished_names=("*.part",))
+        )
 
     def _plan(self, catalog: Catalog, run_id: str) -> Plan:
         self.planned.append(run_id)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.items import ManifestRow, WorkItem
 from proofsweep.domain.runs import Plan
@@ -49,7 +50,7 @@ def store_of(folder: Path, plan: Plan, tags: list[dict[str, str]]) -> SelectedRo
 
 def rows_of(path: Path) -> list[ManifestRow]:
     """Read a report as a manifest."""
-    return list(open_catalog(str(path), sidecar_names=(), root="/", is_confined=False).rows())
+    return list(open_catalog(str(path), CatalogSettings(root="/", outside="allow")).rows())
 
 
 def test_a_report_gives_back_the_same_rows(tmp_path: Path) -> None:

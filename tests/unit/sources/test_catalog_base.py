@@ -8,7 +8,7 @@ import pytest
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import FileFacts, Unlisted
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.catalog import CatalogBase, row_with_facts
+from proofsweep.sources.catalog import CatalogBase, SupplierFolder, row_with_facts
 
 
 @pytest.fixture
@@ -108,3 +108,31 @@ def test_a_sidecar_in_a_bucket_that_is_not_there_is_missing() -> None:
     row = row_with_facts(facts_of, PLACE, number=0, audio="/drop/a.wav", sidecar="s3://b/s")
 
     assert row.refused == Ineligible(Reason.MISSING_SIDECAR, "Of the sidecar: There is no bucket s3://b.")
+
+
+@pytest.mark.parametrize(
+    ("number", "named_audio", "tags"),
+    [
+        (1, "Alba/x/a.wav", {"label": "Alba"}),
+        (2, "Alba/x/a.wav", {"label": "x"}),
+        (3, "Alba/x/a.wav", {}),
+        (1, "a.wav", {}),
+        (1, "Alba/", {"label": "Alba"}),
+        (1, "/mnt/x/a.wav", {}),
+        (1, "s3://bucket/x/a.wav", {}),
+        (1, "proof:p-1", {}),
+        (None, "Alba/a.wav", {}),
+    ],
+)
+def test_a_folder_may_be_the_supplier(number: int | None, named_audio: str, tags: dict[str, str]) -> None:
+    """As seen from the root; a file that lies less deep or outside has none."""
+    assert SupplierFolder(number, "label").tags_of(named_audio) == tags
+
+
+def test_a_column_of_the_supplier_goes_before_the_folder() -> None:
+    """In any case; its empty cells stay empty."""
+    supplier = SupplierFolder(1)
+
+    assert supplier.tags_of("Alba/a.wav", ["isrc", "Supplier"]) == {}
+    assert (supplier.among(["Supplier"]), supplier.among(["isrc"])) == (["Supplier"], ["isrc", "supplier"])
+    assert SupplierFolder().among(["isrc"]) == ["isrc"]

@@ -10,10 +10,11 @@ import obstore
 import pytest
 from obstore.store import MemoryStore
 
+from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import CatalogError
 from proofsweep.domain.items import Declared, ManifestRow
 from proofsweep.domain.reasons import Reason
-from proofsweep.domain.tags import Reading, checksums_of
+from proofsweep.domain.tags import checksums_of
 from proofsweep.sources.bucket import BucketFiles
 from proofsweep.sources.catalog import Catalog, Cause
 from proofsweep.sources.checksums import DeclaredFile, DeclaredFiles, path_in_bag
@@ -47,10 +48,11 @@ def opened(location: Path | str, *checksums: str, root: Path | None = None, is_c
     """Open a catalog with the usual names of sidecars."""
     return open_catalog(
         str(location),
-        sidecar_names=["{name}.sidecar"],
-        root=None if root is None else str(root),
-        is_confined=is_confined,
-        reading=Reading(checksums=checksums_of(checksums)),
+        CatalogSettings(
+            root=None if root is None else str(root),
+            outside="deny" if is_confined else "allow",
+            checksums=checksums_of(checksums),
+        ),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from proofsweep.domain.tags import Reading
+from proofsweep.config.sections import CatalogSettings
 from proofsweep.sources.columns import Columns
 
 
@@ -23,34 +23,36 @@ from proofsweep.sources.columns import Columns
 )
 def test_a_header_says_what_each_column_is(header: Sequence[str], audio: int | None, tags: dict[str, int]) -> None:
     """`audio` wins over `path`; columns without a name, or with one that is taken, are told apart by their place."""
-    columns = Columns.of(header)
+    columns = Columns.of(header, CatalogSettings())
 
     assert (columns.audio, columns.tags) == (audio, tags)
 
 
 def test_a_person_names_the_columns_of_roles() -> None:
     """As written or in any case; what would have had the role is a tag, and so is an ISRC that is the id."""
-    columns = Columns.of(["audio", "Dateipfad", "ID", "isrc"], Reading(columns={"audio": "dateipfad", "id": "isrc"}))
+    columns = Columns.of(
+        ["audio", "Dateipfad", "ID", "isrc"], CatalogSettings(columns={"audio": "dateipfad", "id": "isrc"})
+    )
 
     assert (columns.audio, columns.item_id, columns.tags) == (1, 3, {"audio": 0, "ID": 2, "isrc": 3})
 
 
 def test_none_gives_a_role_to_no_column() -> None:
     """The column is a tag then."""
-    columns = Columns.of(["audio", "ID", "sidecar"], Reading(columns={"id": "none", "sidecar": "none"}))
+    columns = Columns.of(["audio", "ID", "sidecar"], CatalogSettings(columns={"id": "none", "sidecar": "none"}))
 
     assert (columns.item_id, columns.sidecar, columns.tags) == (None, None, {"ID": 1, "sidecar": 2})
 
 
 def test_of_two_spellings_the_written_one_is_meant() -> None:
     """Names that differ only in case are told apart, if both are there."""
-    assert Columns.of(["PATH", "path"], Reading(columns={"audio": "path"})).audio == 1
+    assert Columns.of(["PATH", "path"], CatalogSettings(columns={"audio": "path"})).audio == 1
 
 
 def test_a_report_of_ours_has_our_names() -> None:
     """The config says how the supplier's manifests are read; our reports have other columns."""
     header = ["audio", "sidecar", "id", "outcome", "proofsweep_run"]
 
-    columns = Columns.of(header, Reading(columns={"audio": "Datei", "id": "none"}))
+    columns = Columns.of(header, CatalogSettings(columns={"audio": "Datei", "id": "none"}))
 
     assert (columns.audio, columns.item_id, columns.unknown) == (0, 2, [])

@@ -20,7 +20,7 @@ WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
 
 def scan(folder: Path) -> FolderScan:
     """Take a folder as a catalog."""
-    catalog = open_catalog(str(folder), sidecar_names=["{name}.sidecar"])
+    catalog = open_catalog(str(folder))
     assert isinstance(catalog, FolderScan)
     return catalog
 
@@ -308,7 +308,7 @@ def test_message_is_a_catalog_of_the_files_that_it_names(tmp_path: Path) -> None
     put_release(tmp_path / "B", Sending(icpn="222", tracks=[Track(isrc="J", files=["extra.wav"])]), {}, "second.xml")
     folder_ids = {row.named_audio: row.item_id for row in scan(tmp_path / "B").rows()}
 
-    catalog = open_catalog(str(path), sidecar_names=["{name}.sidecar"])
+    catalog = open_catalog(str(path))
     assert isinstance(catalog, FolderScan)
 
     assert told(catalog) == {"1.wav": "I1", "gone.wav": "missing_audio"}

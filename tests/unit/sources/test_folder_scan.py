@@ -7,9 +7,9 @@ from unicodedata import normalize
 
 import pytest
 
+from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import CatalogError
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.domain.tags import Reading
 from proofsweep.sources.catalog import Cause
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.local import LocalFiles
@@ -293,9 +293,7 @@ def test_the_first_folder_below_the_root_is_the_supplier(tmp_path: Path) -> None
     for name in ("a.wav", "Alba/b.wav"):
         (tmp_path / name).write_bytes(b"abc")
 
-    plain, tagged = (
-        open_catalog(str(tmp_path), sidecar_names=(), reading=Reading(supplier_from=number)) for number in (None, 1)
-    )
+    plain, tagged = (open_catalog(str(tmp_path), CatalogSettings(supplier_from=number)) for number in (None, 1))
 
     assert [dict(row.tags) for row in tagged.rows()] == [{}, {"supplier": "Alba"}]
     assert (plain.tag_names(), tagged.tag_names()) == ([], ["supplier"])

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 from xlsxwriter import Workbook
 
+from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import CatalogError
 from proofsweep.domain.items import ManifestRow, Mode
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.domain.tags import Reading
+from proofsweep.sources.catalog import CatalogBase
 from proofsweep.sources.files import Files
 from proofsweep.sources.manifest import Manifests, RepeatedIds
 from proofsweep.sources.open_catalog import open_catalog
@@ -21,7 +22,7 @@ def manifest(folder: Path, *contents: str, name: str = "m.csv") -> Manifests:
     paths = [folder / f"{number}-{name}" for number in range(len(contents))]
     for path, content in zip(paths, contents, strict=True):
         path.write_text(content)
-    return Manifests(str(paths[0]), str(folder), [str(path) for path in paths], Files())
+    return Manifests(str(paths[0]), [str(path) for path in paths], Files(), CatalogBase(str(folder)))
 
 
 def rows_of(folder: Path, content: str, name: str = "m.csv") -> list[ManifestRow]:
@@ -194,7 +195,7 @@ def test_a_cell_that_names_nothing_is_explained(tmp_path: Path) -> None:
     (tmp_path / "b.wav ").touch()
     (tmp_path / "list.csv").write_text("audio\nC:\\a.wav\na.wav \nb.wav \nc.wav\n")
 
-    rows = list(open_catalog(str(tmp_path / "list.csv"), sidecar_names=()).rows())
+    rows = list(open_catalog(str(tmp_path / "list.csv")).rows())
 
     details = [row.refused.detail if row.refused else None for row in rows]
     assert details[0] is not None
@@ -243,11 +244,11 @@ def test_a_column_that_was_named_must_be_there(tmp_path: Path) -> None:
     """JSON lines may leave out what is not the audio."""
     (tmp_path / "m.csv").write_text("Datei,x\na.wav,1\n")
     (tmp_path / "m.jsonl").write_text('{"Datei": "a.wav"}\n{"Datei": "b.wav", "Nr": "2"}\n')
-    reading = Reading(columns={"audio": "Datei", "id": "Nr"})
+    settings = CatalogSettings(columns={"audio": "Datei", "id": "Nr"})
 
     with pytest.raises(CatalogError, match=r"no column is named Nr; the columns are: Datei, x; if"):
-        open_catalog(str(tmp_path / "m.csv"), sidecar_names=(), reading=reading)
-    rows = open_catalog(str(tmp_path / "m.jsonl"), sidecar_names=(), reading=reading).rows()
+        open_catalog(str(tmp_path / "m.csv"), settings)
+    rows = open_catalog(str(tmp_path / "m.jsonl"), settings).rows()
 
     assert [row.item_id for row in rows] == [None, "2"]
 
@@ -260,9 +261,9 @@ def test_windows_paths_lead_to_the_folder_that_they_stand_for(tmp_path: Path) ->
     (music / "Alba" / "a.wav").write_bytes(b"abc")
     (music / "Alba" / "a.sidecar").write_bytes(b"p")
     (lists / "m.csv").write_text("audio,sidecar\nD:\\Musik\\Alba\\a.wav,d:/musik/Alba/a.sidecar\n")
-    reading = Reading(path_maps=(("D:\\Musik", str(music)),))
+    settings = CatalogSettings(path_map=(f"D:\\Musik={music}",))
 
-    catalog = open_catalog(str(lists / "m.csv"), sidecar_names=(), reading=reading)
+    catalog = open_catalog(str(lists / "m.csv"), settings)
 
     (row,) = catalog.rows()
     assert (row.named_audio, row.named_sidecar, row.refused) == ("Alba/a.wav", "Alba/a.sidecar", None)
@@ -273,9 +274,9 @@ def test_a_map_within_the_manifests_folder_leaves_the_root(tmp_path: Path) -> No
     """Else its relative rows would lead outside."""
     (tmp_path / "audio").mkdir()
     (tmp_path / "m.csv").write_text("audio\nD:\\a.wav\nb.wav\n")
-    reading = Reading(path_maps=(("D:", str(tmp_path / "audio")),))
+    settings = CatalogSettings(path_map=(f"D:={tmp_path / 'audio'}",))
 
-    catalog = open_catalog(str(tmp_path / "m.csv"), sidecar_names=(), reading=reading)
+    catalog = open_catalog(str(tmp_path / "m.csv"), settings)
 
     assert [row.named_audio for row in catalog.rows()] == ["audio/a.wav", "b.wav"]
 
@@ -297,8 +298,8 @@ def test_how_manifests_are_encoded_is_told(tmp_path: Path) -> None:
     (tmp_path / "2.csv").write_bytes("audio,Künstler\nä.wav,ö\n".encode("utf-16"))
 
     told, given = (
-        open_catalog(str(tmp_path / pattern), sidecar_names=(), reading=reading)
-        for pattern, reading in (("*.csv", Reading()), ("1.csv", Reading(encoding="cp1250")))
+        open_catalog(str(tmp_path / pattern), settings)
+        for pattern, settings in (("*.csv", CatalogSettings()), ("1.csv", CatalogSettings(encoding="cp1250")))
     )
 
     assert told.encodings == ["Windows-1252", "UTF-16"]
@@ -319,8 +320,8 @@ def test_a_workbook_is_a_manifest(tmp_path: Path) -> None:
         second.write_row(0, 0, ["audio"])
         second.write_row(1, 0, ["b.wav"])
 
-    catalog = open_catalog(str(tmp_path / "m.xlsx"), sidecar_names=())
-    other = open_catalog(str(tmp_path / "m.xlsx"), sidecar_names=(), reading=Reading(sheet="Zwei"))
+    catalog = open_catalog(str(tmp_path / "m.xlsx"))
+    other = open_catalog(str(tmp_path / "m.xlsx"), CatalogSettings(sheet="Zwei"))
 
     assert [(row.item_id, row.where) for row in catalog.rows()] == [
         ("1234", "m.xlsx, row 2"),
@@ -335,7 +336,7 @@ def test_the_supplier_of_a_manifest_without_such_a_column_is_a_folder(tmp_path: 
     """By the location of its audio."""
     (tmp_path / "m.csv").write_text("audio,isrc\nAlba/a.wav,X\nb.wav,Y\n")
 
-    catalog = open_catalog(str(tmp_path / "m.csv"), sidecar_names=(), reading=Reading(supplier_from=1))
+    catalog = open_catalog(str(tmp_path / "m.csv"), CatalogSettings(supplier_from=1))
 
     assert [dict(row.tags) for row in catalog.rows()] == [{"isrc": "X", "supplier": "Alba"}, {"isrc": "Y"}]
     assert catalog.tag_names() == ["isrc", "supplier"]
@@ -346,7 +347,7 @@ def test_the_column_that_looks_like_the_audio_is_named(tmp_path: Path) -> None:
     (tmp_path / "m.csv").write_text("Titel,Pfad der Datei\nx,D:\\a.WAV\n")
 
     with pytest.raises(CatalogError, match=r"give --column audio='Pfad der Datei'\); if"):
-        open_catalog(str(tmp_path / "m.csv"), sidecar_names=())
+        open_catalog(str(tmp_path / "m.csv"))
 
 
 def test_the_first_rows_are_suspected_first() -> None:

@@ -20,7 +20,7 @@ WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
 
 def opened(location: Path | str) -> Catalog:
     """Open a catalog with the usual names for sidecars."""
-    return open_catalog(str(location), sidecar_names=["{name}.sidecar", "{stem}.sidecar"])
+    return open_catalog(str(location))
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def test_a_digest_needs_no_columns(tmp_path: Path) -> None:
     """A run that goes on compares bytes; how the columns are named was said when it was planned."""
     (tmp_path / "m.csv").write_text("Datei\na.wav,too,many\n")
 
-    catalog = open_catalog(str(tmp_path / "m.csv"), sidecar_names=(), is_checked=False)
+    catalog = open_catalog(str(tmp_path / "m.csv"), is_checked=False)
 
     assert catalog.digest() == sha256((tmp_path / "m.csv").read_bytes()).hexdigest()
 

@@ -42,7 +42,7 @@ def music(tmp_path: Path) -> Path:
 
 def chosen(location: Path, where: str | None = None, newer_than: datetime | None = None) -> list[str]:
     """Name the rows that are chosen of a catalog."""
-    catalog = open_catalog(str(location), sidecar_names=())
+    catalog = open_catalog(str(location))
     choice = RowChoice(where, newer_than, catalog_name=catalog.name, tag_names=catalog.tag_names)
     judged = list(choice.judged(catalog.rows()))
     assert [row for row, _ in judged] == list(catalog.rows())

@@ -27,7 +27,7 @@ def catalog(tmp_path: Path) -> Catalog:
     """A folder of four files."""
     for name in ("a.wav", "b.wav", "c.wav", "d.wav"):
         (tmp_path / name).write_bytes(b"RIFF")
-    return open_catalog(str(tmp_path), sidecar_names=())
+    return open_catalog(str(tmp_path))
 
 
 def due_of(catalog: Catalog, selection: Selection, max_calls: int | None = None) -> tuple[list[str], DueRows]:

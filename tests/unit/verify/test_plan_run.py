@@ -38,7 +38,7 @@ class OrderedStore(FolderStore):
 def request_for(catalog: Path, before_writing: Callable[[Survey], object] = lambda _survey: None) -> PlanRequest:
     """Ask for a run of a manifest or folder."""
     return PlanRequest(
-        catalog=open_catalog(str(catalog), sidecar_names=["{name}.sidecar"]),
+        catalog=open_catalog(str(catalog)),
         limits=SizeLimits(one_file=100),
         environment="beta",
         base_url="https://partner.example/v1",

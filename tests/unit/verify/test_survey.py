@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import CatalogError, ConfigError
 from proofsweep.domain.items import WorkItem
 from proofsweep.sources.catalog import Catalog
@@ -25,7 +26,7 @@ def catalog(tmp_path: Path) -> Catalog:
     contents = {"a.wav": WAV, "b.WAV": FLAC, "c.mp3": b"ID3" + bytes(400), "c.mp3.sidecar": b"proof", "d.aiff": b""}
     for name, content in (contents | {"notes.txt": b"x", "e.sidecar": b"x"}).items():
         (tmp_path / name).write_bytes(content)
-    return open_catalog(str(tmp_path), sidecar_names=["{name}.sidecar"])
+    return open_catalog(str(tmp_path), CatalogSettings(sidecar_names=("{name}.sidecar",)))
 
 
 def test_a_catalog_is_counted_by_its_listing(catalog: Catalog) -> None:
@@ -78,7 +79,7 @@ def test_audio_with_an_ambiguous_sidecar_is_counted_and_the_first_are_named(tmp_
         for ending in ("wav", "mp3", "sidecar"):
             (tmp_path / f"{number}.{ending}").write_bytes(WAV)
 
-    survey = survey_catalog(open_catalog(str(tmp_path), sidecar_names=["{stem}.sidecar"]), LIMITS)
+    survey = survey_catalog(open_catalog(str(tmp_path), CatalogSettings(sidecar_names=("{stem}.sidecar",))), LIMITS)
 
     assert (survey.eligible, survey.reasons) == (0, {"ambiguous_sidecar": 10})
     assert survey.ambiguous == [
@@ -92,7 +93,7 @@ def test_a_catalog_that_leads_out_of_its_root_row_by_row_is_refused(tmp_path: Pa
     (tmp_path / "a.wav").write_bytes(WAV)
     manifest = tmp_path / "drop" / "m.csv"
     manifest.write_text(f"audio\n{tmp_path}/a.wav\n../a.wav\n")
-    catalog = open_catalog(str(manifest), sidecar_names=[])
+    catalog = open_catalog(str(manifest))
     mixed = survey_catalog(catalog, LIMITS)
     mixed.note(WorkItem(manifest_row=2, item_id="c", audio="/c.wav"), 100)
 
@@ -110,7 +111,7 @@ def test_every_row_that_will_not_be_sent_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.wav").write_bytes(WAV)
     (lists / "m.csv").write_text("audio,id\n../a.wav,1\n../x/gone.wav,2\n,3\n/etc/passwd,4\n")
 
-    rows = list(unsent_rows(open_catalog(str(lists / "m.csv"), sidecar_names=(), root=str(tmp_path)), LIMITS))
+    rows = list(unsent_rows(open_catalog(str(lists / "m.csv"), CatalogSettings(root=str(tmp_path))), LIMITS))
 
     assert [(row.where, row.file, row.reason) for row in rows] == [
         ("m.csv, line 3", "x/gone.wav", "missing_audio"),
@@ -151,6 +152,6 @@ def test_rows_of_which_something_is_declared_are_counted(tmp_path: Path) -> None
         (tmp_path / name).write_bytes(WAV)
     (tmp_path / "MD5SUMS").write_text(f"{'0' * 32}  a.wav\n{'1' * 32}  b.wav\n")
 
-    survey = survey_catalog(open_catalog(str(tmp_path), sidecar_names=[]), LIMITS)
+    survey = survey_catalog(open_catalog(str(tmp_path)), LIMITS)
 
     assert (survey.items, survey.eligible, survey.declared) == (3, 3, 2)

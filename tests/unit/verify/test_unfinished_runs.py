@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from proofsweep.config.load import Settings, load_settings
+from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.runs import INGEST, Bounds, Plan, new_run_id
 from proofsweep.queries.status import describe_run
 from proofsweep.sources.selection import Selection
@@ -85,7 +86,9 @@ def test_a_report_is_a_part_of_the_catalog_of_its_run(settings: Settings, catalo
     ids = {}
     for run_id in (begun.run_id, "20261120T120000Z_000aa"):
         report.write_text(f"audio,outcome,proofsweep_run\n{catalog}/0.wav,rejected,{run_id}\n")
-        ids[run_id] = identity_of(settings, catalog_for(settings, str(report), Selection(root=catalog)))
+        ids[run_id] = identity_of(
+            settings, catalog_for(settings, str(report), Selection(catalog=CatalogSettings(root=catalog)))
+        )
 
     assert list(ids.values()) == [catalog, str(report)]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from proofsweep.config.load import Settings
+from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import CatalogError
-from proofsweep.domain.tags import Reading
 from proofsweep.sources.selection import Selection
 from proofsweep.verify.plan import items_of
 from proofsweep.wiring.catalogs import catalog_for, catalog_has_changed
@@ -49,14 +49,17 @@ def test_a_root_that_is_given_goes_before_that_of_the_settings(change: Change, c
     settings = change(CATALOG__ROOT=tmp_path)
 
     roots = [
-        catalog_for(settings, catalog, Selection(root=root, allow_outside=allowed)).root
-        for root, allowed in ((None, False), ("/", False), (None, True))
+        catalog_for(settings, catalog, Selection(catalog=CatalogSettings(root=root, outside=outside))).root
+        for root, outside in ((None, "deny"), ("/", "deny"), (None, "allow"))
     ]
 
     assert roots == [str(tmp_path.resolve()), "/", None]
-    assert catalog_for(change(CATALOG__OUTSIDE="allow"), catalog, Selection(root="/")).root is None
+    assert (
+        catalog_for(change(CATALOG__OUTSIDE="allow"), catalog, Selection(catalog=CatalogSettings(root="/"))).root
+        is None
+    )
     with pytest.raises(CatalogError, match="the catalog's root is no folder"):
-        catalog_for(settings, catalog, Selection(root=str(tmp_path / "gone")))
+        catalog_for(settings, catalog, Selection(catalog=CatalogSettings(root=str(tmp_path / "gone"))))
 
 
 def test_a_resumed_run_compares_with_the_root_of_its_plan(settings: Settings, catalog: str, tmp_path: Path) -> None:
@@ -66,8 +69,8 @@ def test_a_resumed_run_compares_with_the_root_of_its_plan(settings: Settings, ca
 
     plans = [
         plan_catalog(settings, catalog),
-        plan_catalog(settings, catalog, selection=Selection(root=str(tmp_path))),
-        plan_catalog(settings, catalog, selection=Selection(allow_outside=True)),
+        plan_catalog(settings, catalog, selection=Selection(catalog=CatalogSettings(root=str(tmp_path)))),
+        plan_catalog(settings, catalog, selection=Selection(catalog=CatalogSettings(outside="allow"))),
     ]
 
     assert [plan.eligible for plan in plans] == [3, 4, 4]
@@ -103,7 +106,7 @@ def test_columns_of_the_command_go_before_those_of_the_settings(change: Change, 
     settings = change(CATALOG__COLUMNS='{"audio": "Datei", "id": "release"}')
 
     by_settings, by_command = (
-        catalog_for(settings, str(manifest), Selection(reading=Reading(columns=columns)))
+        catalog_for(settings, str(manifest), Selection(catalog=CatalogSettings(columns=columns)))
         for columns in ({}, {"id": "Nr"})
     )
 
@@ -116,7 +119,7 @@ def test_a_run_goes_on_whose_columns_were_given_on_the_command_line(settings: Se
     """Its catalog is recognised with the same options; `resume` needs none to see that nothing has changed."""
     manifest = Path(catalog) / "m.csv"
     manifest.write_text("Datei\n0.wav\n1.wav\n")
-    selection = Selection(reading=Reading(columns={"audio": "Datei"}))
+    selection = Selection(catalog=CatalogSettings(columns={"audio": "Datei"}))
 
     plan = plan_catalog(settings, str(manifest), selection=selection)
 
@@ -147,7 +150,7 @@ def test_the_lists_of_a_config_and_of_a_command_are_read(
     (tmp_path / "usual").write_text(f"{'0' * 32}  {names[0]}\n")
     (tmp_path / "given").write_text(f"{'1' * 32}  {names[1]}\n")
     monkeypatch.chdir(tmp_path)
-    selection = Selection(reading=Reading(checksums=(str(tmp_path / "given"),)))
+    selection = Selection(catalog=CatalogSettings(checksums=(str(tmp_path / "given"),)))
 
     rows = list(catalog_for(change(CATALOG__CHECKSUMS='["usual"]'), catalog, selection).rows())
 

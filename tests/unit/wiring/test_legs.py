@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from proofsweep.config.load import Settings, load_settings
+from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import ConfigError, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import Bounds
@@ -100,7 +101,7 @@ def test_a_run_without_a_root_sends_files_that_lie_anywhere(settings: Settings, 
     manifest = tmp_path / "lists" / "m.csv"
     manifest.parent.mkdir()
     manifest.write_text("audio\n../a.wav\n")
-    plan = plan_catalog(settings, str(manifest), selection=Selection(allow_outside=True))
+    plan = plan_catalog(settings, str(manifest), selection=Selection(catalog=CatalogSettings(outside="allow")))
 
     with held(plan.run_id, config) as (_, leg):
         verify_slice(leg, leg.remaining.slices()[0])
