@@ -34,6 +34,7 @@ from proofsweep.domain.operations import Operation
 from proofsweep.domain.runs import Bounds, Plan
 from proofsweep.ingest import moves, rules, state
 from proofsweep.operations import recover, results
+from proofsweep.operations.operation import OperationLog
 from proofsweep.queries.status import describe_run
 from proofsweep.sources import open_catalog, preflight, selection
 from proofsweep.sources.audio import AudioFile, open_audio
@@ -288,7 +289,7 @@ def leave_operation(results: Results, operation_id: str, kind: str, environment:
     url = "https://partner.example/v1"
     operation = Operation(operation_id=operation_id, kind=kind, environment=environment, base_url=url, started_at=began)
     kept = operations.Operations(results)
-    written = operation.OperationLog(operation, kept, lambda: began + timedelta(seconds=9))
+    written = OperationLog(operation, kept, lambda: began + timedelta(seconds=9))
     kept.write_intent(operation, {})
     for table, its_rows in rows.items():
         written.add(table, its_rows)
