@@ -3,7 +3,6 @@
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.exchanges import Call, Exchange
@@ -12,29 +11,13 @@ from proofsweep.domain.runs import Bounds
 
 CALLS_OF_A_FILE: AbstractSet[Call] = frozenset({Call.UPLOADS, Call.VERIFY})
 CALLS_OF_A_PROOF = CALLS_OF_A_FILE | {Call.ASSET}
-
 LAST_PROBE_CALLS = 1  # kept for the last probe of the headroom, which a leg makes when it ends
-# Fewest calls with which a leg can finish an item: a quota with less begins none.
-CALLS_TO_BEGIN = len(CALLS_OF_A_FILE) + LAST_PROBE_CALLS
-# Fewest calls that show what a call costs. One call of another user then changes the result by 2 %.
-_MIN_CALLS_BETWEEN_SNAPSHOTS = 50
-# Least cost of a call that is believed: the count at the edge may lag, but one of an item's two calls is charged.
-_MIN_CALL_COST = 0.5
-# Highest cost of a call that is believed; what the headroom fell by beyond that was spent by others. A service may
-# charge the upload to storage too, or a call twice.
-_MAX_CALL_COST = 2.0
-# Shortest time over which the spending of others is taken for a rate. In less, a few calls that were counted early look
-# like hundreds a second.
-_MIN_SECONDS_BETWEEN_SNAPSHOTS = 1.0
-
-
-class Shortage(StrEnum):
-    CALLS = "window"
-    QUOTA = "quota"
-
-    @property
-    def ended_by(self) -> EndedBy:
-        return EndedBy.QUOTA if self is Shortage.QUOTA else EndedBy.WINDOW
+CALLS_TO_BEGIN = len(CALLS_OF_A_FILE) + LAST_PROBE_CALLS  # a quota with less begins no item
+_MIN_CALLS_BETWEEN_SNAPSHOTS = 50  # that show what a call costs: one call of another user changes it by 2 %
+# Between what the cost of a call is believed to lie. The count at the edge may lag, but one of an item's two calls is
+# charged; a service may charge the upload to storage too, or a call twice. What is beyond was spent by others.
+_MIN_CALL_COST, _MAX_CALL_COST = 0.5, 2.0
+_MIN_SECONDS_BETWEEN_SNAPSHOTS = 1.0  # in less, a few calls that were counted early look like hundreds a second
 
 
 @dataclass(slots=True)
@@ -57,6 +40,20 @@ class Budget:
     _cost: float = 1.0
     _others_per_second: float = 0.0
 
+    def begin(self, row: int, calls: AbstractSet[Call] = CALLS_OF_A_FILE) -> None:
+        self._owed[row] = set(calls)
+
+    def note(self, exchange: Exchange, row: int | None) -> None:
+        if not exchange.is_charged:
+            return
+        self.spent += 1
+        self._spent_at_snapshot += exchange.call is Call.USAGE  # its own answer includes it
+        if row is not None:
+            self._owed.get(row, set()).discard(exchange.call)
+
+    def end(self, row: int) -> None:
+        self._owed.pop(row, None)
+
     @property
     def in_flight(self) -> int:
         return len(self._owed)
@@ -73,8 +70,16 @@ class Budget:
 
     @property
     def is_probe_due(self) -> bool:
-        """Return whether enough was spent since the last snapshot to make the estimate uncertain."""
+        """Whether enough was spent since the last snapshot to make the estimate uncertain."""
         return self._headroom is not None and self._since_snapshot >= _MIN_CALLS_BETWEEN_SNAPSHOTS
+
+    @property
+    def can_probe(self) -> bool:
+        """Whether a call is left for a probe, besides the last probe and what the items in flight need.
+
+        A probe corrects an estimate that is too low, so this counts no more than this leg's calls, at one each.
+        """
+        return self._shortage_for(1 + LAST_PROBE_CALLS, min(1.0, self._cost)) is None
 
     def take_snapshot(
         self, headroom: int | None, reset: datetime | None, spent_before: int, *, now: float = 0.0
@@ -86,64 +91,42 @@ class Budget:
         if headroom is None:
             return
         if self._headroom is not None and headroom <= self._headroom:
-            self._learn(self._headroom - headroom, spent_before - self._spent_at_snapshot, now - self._snapshot_at)
+            fell_by, calls = self._headroom - headroom, spent_before - self._spent_at_snapshot
+            if fell_by > 0 and calls >= _MIN_CALLS_BETWEEN_SNAPSHOTS:
+                self._cost = min(_MAX_CALL_COST, max(_MIN_CALL_COST, fell_by / calls))
+            by_others = max(0.0, fell_by - self._cost * calls)
+            self._others_per_second = by_others / max(_MIN_SECONDS_BETWEEN_SNAPSHOTS, now - self._snapshot_at)
         self._headroom, self.reset = headroom, reset
         self._spent_at_snapshot, self._snapshot_at = spent_before, now
 
-    def shortage(self, now: float = 0.0, calls: AbstractSet[Call] = CALLS_OF_A_FILE) -> Shortage | None:
-        """Return why no other item that needs these calls may begin; None if one may."""
-        others = self._others_per_second * max(0.0, now - self._snapshot_at)
-        return self._shortage_for(len(calls) + LAST_PROBE_CALLS + self.is_probe_due, self._cost, others)
+    def shortage(self, now: float = 0.0, calls: AbstractSet[Call] = CALLS_OF_A_FILE) -> EndedBy | None:
+        """Return how the leg ends because no other item that needs these calls may begin; None if one may."""
+        return self._shortage_for(len(calls) + LAST_PROBE_CALLS + self.is_probe_due, self._cost, self._others(now))
 
     def grantable(self, now: float = 0.0) -> int | None:
         """Return how many more calls worker processes may be granted; None for any number."""
         bounds, kept = self.bounds, self.owed + LAST_PROBE_CALLS + self.is_probe_due
         left = [] if bounds.max_calls is None else [bounds.max_calls - self.spent - kept]
         if self._headroom is not None:
-            theirs = self._others_per_second * max(0.0, now - self._snapshot_at) + bounds.reserve
-            left.append(int((self._headroom - theirs) / self._cost) - self._since_snapshot - kept)
+            free = self._headroom - self._others(now) - bounds.reserve
+            left.append(int(free / self._cost) - self._since_snapshot - kept)
         return max(0, min(left)) if left else None
-
-    @property
-    def can_probe(self) -> bool:
-        """Return whether a call is left for a probe, besides the last probe and what the items in flight need.
-
-        A probe corrects an estimate that is too low, so this counts no more than this leg's calls, at one each.
-        """
-        return self._shortage_for(1 + LAST_PROBE_CALLS, min(1.0, self._cost)) is None
-
-    def _learn(self, fell_by: int, calls: int, seconds: float) -> None:
-        if fell_by > 0 and calls >= _MIN_CALLS_BETWEEN_SNAPSHOTS:
-            self._cost = min(_MAX_CALL_COST, max(_MIN_CALL_COST, fell_by / calls))
-        by_others = max(0.0, fell_by - self._cost * calls)
-        self._others_per_second = by_others / max(_MIN_SECONDS_BETWEEN_SNAPSHOTS, seconds)
-
-    def _shortage_for(self, calls: int, cost: float, others: float = 0.0) -> Shortage | None:
-        needed = self.owed + calls
-        if self.bounds.max_calls is not None and self.spent + needed > self.bounds.max_calls:
-            return Shortage.CALLS
-        if self._headroom is None:
-            return None
-        left_at_the_end = self._headroom - others - cost * (self._since_snapshot + needed)
-        return Shortage.QUOTA if left_at_the_end < self.bounds.reserve else None
-
-    def begin(self, row: int, calls: AbstractSet[Call] = CALLS_OF_A_FILE) -> None:
-        self._owed[row] = set(calls)
-
-    def note(self, exchange: Exchange, row: int | None) -> None:
-        if not exchange.is_charged:
-            return
-        self.spent += 1
-        self._spent_at_snapshot += exchange.call is Call.USAGE  # its own answer includes it
-        if row is not None:
-            self._owed.get(row, set()).discard(exchange.call)
-
-    def end(self, row: int) -> None:
-        self._owed.pop(row, None)
 
     @property
     def _since_snapshot(self) -> int:
         return self.spent - self._spent_at_snapshot
+
+    def _others(self, now: float) -> float:
+        return self._others_per_second * max(0.0, now - self._snapshot_at)
+
+    def _shortage_for(self, calls: int, cost: float, others: float = 0.0) -> EndedBy | None:
+        needed = self.owed + calls
+        if self.bounds.max_calls is not None and self.spent + needed > self.bounds.max_calls:
+            return EndedBy.WINDOW
+        if self._headroom is None:
+            return None
+        left_at_the_end = self._headroom - others - cost * (self._since_snapshot + needed)
+        return EndedBy.QUOTA if left_at_the_end < self.bounds.reserve else None
 
 
 def calls_of(audio: str) -> AbstractSet[Call]:

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from proofsweep.client.client import Partner
@@ -14,37 +15,28 @@ from proofsweep.domain.errors import CallFailed, RunMustStop
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.runs import Bounds
 from proofsweep.domain.text import reset_clause
-from proofsweep.verify.budget import CALLS_OF_A_FILE, CALLS_OF_A_PROOF, Budget, Shortage
+from proofsweep.verify.budget import CALLS_OF_A_FILE, CALLS_OF_A_PROOF, Budget
 
 _NO_ROW = -1
 
 
+@dataclass(slots=True)
 class BudgetGuard:
     """A leg's budget, safe to use from threads. When it runs out, items in flight are finished and the leg stops."""
 
-    def __init__(
-        self,
-        bounds: Bounds,
-        partner: Partner,
-        stop: StopSwitch,
-        clock: Callable[[], datetime],
-        probe_seconds: float = math.inf,
-        *,
-        uptime: Callable[[], float] = time.monotonic,
-    ) -> None:
-        """Take the leg's bounds; `probe_seconds` is the time between two probes of the quota.
+    bounds: Bounds
+    partner: Partner
+    stop: StopSwitch
+    clock: Callable[[], datetime]  # a window closes by the wall clock
+    probe_seconds: float = math.inf  # between two probes of the quota
+    uptime: Callable[[], float] = time.monotonic  # all else is decided by time that never jumps
+    _budget: Budget = field(init=False)
+    _ran_out: RunMustStop | None = None
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+    _probing: threading.Lock = field(default_factory=threading.Lock)
 
-        A window closes by the wall clock, `clock`. All else is decided by `uptime`, which never jumps.
-        """
-        self._budget = Budget(bounds)
-        self._probe_seconds = probe_seconds
-        self._partner = partner
-        self._stop = stop
-        self._clock = clock
-        self._uptime = uptime
-        self._lock = threading.RLock()
-        self._probing = threading.Lock()
-        self._ran_out: RunMustStop | None = None
+    def __post_init__(self) -> None:
+        self._budget = Budget(self.bounds)
 
     @property
     def ran_out(self) -> bool:
@@ -65,14 +57,13 @@ class BudgetGuard:
         return self._budget.in_flight
 
     def admits(self, row: int, calls: AbstractSet[Call] = CALLS_OF_A_FILE) -> bool:
-        """Return whether an item that needs these calls may begin; `release` it afterwards."""
+        """Whether an item that needs these calls may begin; `release` it afterwards."""
         self.stop_at_closing()
-        if self._stop.reason is not None or self._ran_out is not None:
+        if self.stop.reason is not None or self._ran_out is not None:
             return False
         shortage = self._begin(row, calls)
-        if shortage is Shortage.QUOTA:
-            with self._probing:
-                shortage = self._begin_after_probe(row, calls)
+        if shortage is EndedBy.QUOTA:
+            shortage = self._begin_after_probe(row, calls)
         elif shortage is not None:
             self._run_out(shortage)
         return shortage is None
@@ -83,10 +74,10 @@ class BudgetGuard:
         It may use calls that are kept for items in flight, since these wait for it.
         """
         self.stop_at_closing()
-        if self._stop.reason is not None:
+        if self.stop.reason is not None:
             return False
         shortage = self._begin(_NO_ROW, CALLS_OF_A_FILE)
-        if shortage is Shortage.QUOTA and not self._budget.in_flight:
+        if shortage is EndedBy.QUOTA and not self._budget.in_flight:
             self.probe()
             shortage = self._begin(_NO_ROW, CALLS_OF_A_FILE)
         return shortage is None or self._budget.in_flight > 0
@@ -104,7 +95,7 @@ class BudgetGuard:
     def take_snapshot(self, headroom: int | None, reset: datetime | None) -> None:
         """Take what the service said of the quota before the leg began; that exchange is noted afterwards."""
         with self._lock:
-            self._budget.take_snapshot(headroom, reset, self._budget.spent, now=self._uptime())
+            self._budget.take_snapshot(headroom, reset, self._budget.spent, now=self.uptime())
 
     def probe(self) -> None:
         """Ask for the headroom if a call is left for that; without an answer the count so far stands."""
@@ -114,13 +105,13 @@ class BudgetGuard:
 
     def keep_probing(self, over: threading.Event) -> None:
         """Probe the headroom from time to time (contract, Versioning 7: about every five minutes)."""
-        while not over.wait(min(self._probe_seconds, threading.TIMEOUT_MAX)):
+        while not over.wait(min(self.probe_seconds, threading.TIMEOUT_MAX)):
             self.probe()
 
     def stop_at_closing(self) -> None:
-        closes_at = self._budget.bounds.closes_at
-        if closes_at is not None and self._clock() >= closes_at:
-            self._stop.pull(
+        closes_at = self.bounds.closes_at
+        if closes_at is not None and self.clock() >= closes_at:
+            self.stop.pull(
                 RunMustStop(f"The window closed at {closes_at:%Y-%m-%d %H:%M:%S} UTC.", ended_by=EndedBy.WINDOW)
             )
 
@@ -138,51 +129,52 @@ class BudgetGuard:
         if not self._budget.granted and self.admits(_NO_ROW, CALLS_OF_A_PROOF):
             self.release(_NO_ROW)
         with self._lock:
-            return self._budget.grantable(self._uptime())
+            return self._budget.grantable(self.uptime())
 
-    def _begin(self, row: int, calls: AbstractSet[Call]) -> Shortage | None:
+    def _begin(self, row: int, calls: AbstractSet[Call]) -> EndedBy | None:
         with self._lock:
-            shortage = self._budget.shortage(self._uptime(), calls)
+            shortage = self._budget.shortage(self.uptime(), calls)
             if shortage is None:
                 self._budget.begin(row, calls)
             return shortage
 
-    def _begin_after_probe(self, row: int, calls: AbstractSet[Call]) -> Shortage | None:
+    def _begin_after_probe(self, row: int, calls: AbstractSet[Call]) -> EndedBy | None:
         """Probe the quota before the leg gives up: the estimate is too low if others have stopped spending."""
-        if self._ran_out is not None:
-            return Shortage.QUOTA
-        shortage = self._begin(row, calls)  # another thread may have probed meanwhile
-        if shortage is Shortage.QUOTA and self._budget.can_probe:
-            self._probe()
-            shortage = self._begin(row, calls)
-        if shortage is not None:
-            self._run_out(shortage)
-        return shortage
+        with self._probing:
+            if self._ran_out is not None:
+                return EndedBy.QUOTA
+            shortage = self._begin(row, calls)  # another thread may have probed meanwhile
+            if shortage is EndedBy.QUOTA and self._budget.can_probe:
+                self._probe()
+                shortage = self._begin(row, calls)
+            if shortage is not None:
+                self._run_out(shortage)
+            return shortage
 
     def _probe(self) -> None:
         with self._lock:
-            spent, sent_at = self._budget.spent, self._uptime()
+            spent, sent_at = self._budget.spent, self.uptime()
         try:
-            headers = self._partner.with_attempts(1).usage(days=1)[1]
+            headers = self.partner.with_attempts(1).usage(days=1)[1]
         except (CallFailed, RunMustStop):
             return
         with self._lock:
             self._budget.take_snapshot(headers.rate_remaining, headers.rate_reset, spent, now=sent_at)
 
-    def _run_out(self, shortage: Shortage) -> None:
+    def _run_out(self, shortage: EndedBy) -> None:
         with self._lock:
-            self._ran_out = self._ran_out or RunMustStop(self._sentence(shortage), ended_by=shortage.ended_by)
+            self._ran_out = self._ran_out or RunMustStop(self._sentence(shortage), ended_by=shortage)
         self._stop_when_idle()
 
     def _stop_when_idle(self) -> None:
         with self._lock:
             if self._ran_out is not None and not self._budget.in_flight:
-                self._stop.pull(self._ran_out)
+                self.stop.pull(self._ran_out)
 
-    def _sentence(self, shortage: Shortage) -> str:
-        bounds, left = self._budget.bounds, self._budget.left or 0
-        if shortage is Shortage.CALLS:
+    def _sentence(self, shortage: EndedBy) -> str:
+        bounds, left = self.bounds, self._budget.left or 0
+        if shortage is EndedBy.WINDOW:
             return f"Of the {bounds.max_calls:,} calls that it was given, none are left for another file."
         left_at_the_end = max(0, left - self._budget.owed)
-        when = reset_clause(self._budget.reset, self._clock())
+        when = reset_clause(self._budget.reset, self.clock())
         return f"Calls left in the key's quota: {left_at_the_end:,}, reserved: {bounds.reserve:,}; {when}."

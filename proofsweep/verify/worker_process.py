@@ -19,7 +19,6 @@ from proofsweep.domain.headers import MOST_CALLS_PER_ITEM
 from proofsweep.domain.runs import Plan, Slice
 from proofsweep.store import layout
 from proofsweep.store.journal import FLUSH_SECONDS, Segments
-from proofsweep.verify.budget import Shortage
 from proofsweep.verify.budget_guard import BudgetGuard
 from proofsweep.verify.commit import publish_exchanges
 from proofsweep.verify.session import LegContext
@@ -110,7 +109,7 @@ class GrantedBudget(BudgetGuard):
             self.count_slice(granted=min(calls, self._budget.grantable() or 0))
             return made
 
-    def _run_out(self, shortage: Shortage) -> None:  # noqa: ARG002 - only calls can run out here
+    def _run_out(self, shortage: EndedBy) -> None:  # noqa: ARG002 - only calls can run out here
         """Let the item remain: the process that claimed the leg decides whether calls are left."""
         with self._lock:
             self.refused += 1

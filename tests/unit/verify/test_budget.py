@@ -4,11 +4,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.headers import AnswerHeaders
 from proofsweep.domain.runs import Bounds, seconds_after_reset
 from proofsweep.domain.text import reset_clause
-from proofsweep.verify.budget import Budget, Shortage, calls_of
+from proofsweep.verify.budget import Budget, calls_of
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
@@ -50,7 +51,7 @@ def test_a_limit_of_calls_is_kept_exactly(max_calls: int, items: int, at_once: i
 
     assert verify_all(budget, 1_000, at_once=at_once) == items
     assert budget.spent + 1 <= max_calls
-    assert budget.shortage() is Shortage.CALLS
+    assert budget.shortage() is EndedBy.WINDOW
 
 
 @pytest.mark.parametrize("at_once", [1, 16])
@@ -61,7 +62,7 @@ def test_a_headroom_is_used_up_to_the_reserve(headroom: int, reserve: int, items
     budget.take_snapshot(headroom, None, 0)
 
     assert verify_all(budget, 1_000, at_once=at_once) == items
-    assert budget.shortage() is Shortage.QUOTA
+    assert budget.shortage() is EndedBy.QUOTA
 
 
 def test_without_bounds_and_without_a_snapshot_everything_may_begin() -> None:
@@ -144,7 +145,7 @@ def test_other_users_of_the_key_bring_the_end_forward() -> None:
     budget.take_snapshot(8_800, None, 100, now=100.0)
 
     assert budget.shortage(now=100.0 + 879) is None
-    assert budget.shortage(now=100.0 + 881) is Shortage.QUOTA
+    assert budget.shortage(now=100.0 + 881) is EndedBy.QUOTA
 
 
 @pytest.mark.parametrize(("headroom", "is_short"), [(8_800, False), (9_500, True)])
@@ -156,7 +157,7 @@ def test_others_who_have_stopped_are_forgotten(headroom: int, is_short: bool) ->
 
     budget.take_snapshot(headroom, None, 0, now=60.0)
 
-    assert (budget.shortage(now=3_600.0) is Shortage.QUOTA) is is_short
+    assert (budget.shortage(now=3_600.0) is EndedBy.QUOTA) is is_short
 
 
 def test_a_burst_of_others_multiplies_no_call_that_is_owed() -> None:
@@ -191,7 +192,7 @@ def test_a_retry_is_spent_and_the_item_is_still_owed_its_verify() -> None:
     for _ in range(3):
         budget.note(exchange(Call.UPLOADS), 0)
 
-    assert (budget.spent, budget.shortage()) == (3, Shortage.CALLS)
+    assert (budget.spent, budget.shortage()) == (3, EndedBy.WINDOW)
 
 
 @pytest.mark.parametrize("free", [exchange(Call.HEALTH), exchange(Call.SLOT), exchange(Call.VERIFY, was_sent=False)])
