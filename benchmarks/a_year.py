@@ -31,8 +31,7 @@ from proofsweep.store.objects import FolderStore, probe
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
 from proofsweep.verify.attempt import open_leg
-from proofsweep.verify.history import measured_legs
-from proofsweep.verify.note_leg import complete_snapshot, last_rate, note_leg, note_run
+from proofsweep.verify.history import complete_snapshot, last_rate, measured_legs, note_leg, note_run
 
 URL = "https://partner.example/v1"
 PAGE = 1_000

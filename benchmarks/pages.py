@@ -28,7 +28,7 @@ from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results, parquet_of
 from proofsweep.store.runs import RunIndex
 from proofsweep.store.schemas import SCHEMAS
-from proofsweep.verify.note_leg import complete_snapshot
+from proofsweep.verify.history import complete_snapshot
 
 _PART_ROWS = 10_000
 _CATALOG = "s3://masters/catalog"

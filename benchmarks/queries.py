@@ -25,7 +25,7 @@ from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results, parquet_of
 from proofsweep.store.schemas import SCHEMAS
-from proofsweep.verify.note_leg import complete_snapshot
+from proofsweep.verify.history import complete_snapshot
 
 PARTS = 3
 QUESTIONS = {

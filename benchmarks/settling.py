@@ -66,7 +66,7 @@ def _take(step: str, store: Path) -> None:
     from proofsweep.store.legs import Legs  # noqa: PLC0415
     from proofsweep.verify.attempt import open_leg, settle_last_leg  # noqa: PLC0415
     from proofsweep.verify.commit import LegEnd, settle_leg  # noqa: PLC0415
-    from proofsweep.verify.note_leg import note_leg  # noqa: PLC0415
+    from proofsweep.verify.history import note_leg  # noqa: PLC0415
     from proofsweep.verify.session import RemainingItems  # noqa: PLC0415
 
     results = results_at(store)

@@ -36,7 +36,7 @@ from proofsweep.store.prunings import (
 from proofsweep.store.run_records import RunRecord
 from proofsweep.store.runs import IndexedRuns, RunIndex
 from proofsweep.store.snapshot import Entry, Snapshot, legs_in
-from proofsweep.verify.note_leg import complete_snapshot
+from proofsweep.verify.history import complete_snapshot
 
 
 def find_prunable(results: Results, days: int, keep: Keep, now: datetime) -> Prunable:

@@ -19,7 +19,7 @@ from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Part, Results, receipted_parts
 from proofsweep.store.snapshot import COLUMNS, Snapshot, legs_in, reduced
 from proofsweep.store.tables import written_by
-from proofsweep.verify.note_leg import LegRows
+from proofsweep.verify.history import LegRows
 
 
 def audit_store(

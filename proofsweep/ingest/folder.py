@@ -45,7 +45,7 @@ from proofsweep.store.runs import RunIndex
 from proofsweep.store.schemas import SNAPSHOT
 from proofsweep.store.snapshot import Snapshot, missing_legs, newest_rows
 from proofsweep.store.tables import ANSWERED
-from proofsweep.verify.note_leg import LegRows
+from proofsweep.verify.history import LegRows
 
 
 @dataclass(slots=True)

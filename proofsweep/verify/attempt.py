@@ -21,8 +21,8 @@ from proofsweep.store.legs import CatalogClaims, Legs, stop_asked_on
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
 from proofsweep.verify.commit import LegEnd, publish_exchanges, settle_leg, write_runs_row
+from proofsweep.verify.history import note_leg
 from proofsweep.verify.item import Clock
-from proofsweep.verify.note_leg import note_leg
 from proofsweep.verify.service import ServiceStatus
 from proofsweep.verify.session import LegContext
 

@@ -1,47 +1,153 @@
-"""What earlier legs in the same store took, for a forecast of the next leg."""
+"""What legs leave for later ones: the index of runs, the snapshot of answers, their rate, and how long they took.
+
+All of it is derived from receipts and parts: it may be deleted, and no leg fails because it cannot be written.
+"""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
+from proofsweep.config.logs import Event, log
+from proofsweep.domain.errors import ProofsweepError
 from proofsweep.domain.exchanges import Call
+from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import with_instants
-from proofsweep.store.run_records import LegPace, LegRecord
+from proofsweep.store.run_records import LegPace, LegRecord, RunRecord
 from proofsweep.store.runs import RunIndex
+from proofsweep.store.snapshot import COLUMNS, Snapshot, missing_legs, reduced
 from proofsweep.verify.forecast import Measurement
 
-_LEGS = 10  # enough to even out a bad night
+_LATE_RUNS = 100  # whose legs a leg that ends adds to the snapshot, where earlier ones could not
+_LATE_PARTS = 200
+_RATED_LEGS = 10
+_MEASURED_LEGS = 10  # enough to even out a bad night
 _MOST_START_SECONDS = 120.0  # a run that began later has waited for something
 _LEAST_BETWEEN_SECONDS = 3.0  # between two refusals: a shorter time is a matter of chance
 _REFUSED = 429
-_OF_A_ROW = [str(Call.UPLOADS), str(Call.SLOT), str(Call.VERIFY)]
+_KINDS = ["outcome", "verdict", "reason"]
+_CALLS_OF_A_ROW = [str(Call.UPLOADS), str(Call.SLOT), str(Call.VERIFY)]
+
+
+def note_run(results: Results, plan: Plan) -> None:
+    """Add a planned run to the index."""
+    _try_to(plan.run_id, "index", lambda: RunIndex(results).add([RunRecord(plan=plan)]))
+
+
+def note_leg(results: Results, plan: Plan) -> None:
+    """Add what the legs of a run left behind, once one of them has ended; what fails now, a later leg adds."""
+    _try_to(plan.run_id, "snapshot", lambda: _note_rows(results, plan))
+    _try_to(plan.run_id, "snapshot", lambda: complete_snapshot(results, most_runs=_LATE_RUNS, most_parts=_LATE_PARTS))
+
+
+def complete_snapshot(results: Results, *, most_runs: int | None = None, most_parts: int | None = None) -> None:
+    """Add the legs that the snapshot lacks, the newest first: all, or some of so many runs and parts."""
+    snapshot = Snapshot(results.store)
+    runs = RunIndex(results).refreshed(most=most_runs)
+    parts = 0
+    for plan, legs in missing_legs(snapshot.entries(), runs.newest_first()):
+        snapshot.add(reduced(LegRows(results, plan, legs)), {plan.run_id: legs})
+        parts += plan.shards * len(legs)
+        if most_parts is not None and parts >= most_parts:
+            break
+
+
+class LegRows:
+    """The rows of some legs of a run, in the snapshot's columns; to iterate is to read them."""
+
+    def __init__(self, results: Results, plan: Plan, legs: Sequence[int]) -> None:
+        self._results = results
+        self._plan = plan
+        self.legs = list(legs)
+        self.groups: dict[int, list[Row]] = {}  # as in `LegRecord`, by leg, once all is read
+
+    def __iter__(self) -> Iterator[pa.Table]:
+        parts = self._results.parts_of("verdicts", self._plan) if self.legs else []
+        for leg in self.legs:
+            counted: list[pa.Table] = []
+            for name in parts:
+                if layout.shard_and_leg_of(name)[1] == leg:
+                    table = self._results.table("verdicts", [name], list(COLUMNS))
+                    groups = table.group_by(_KINDS).aggregate([("audio", "count"), ("audio", "min")])
+                    counted.append(groups.rename_columns([*_KINDS, "rows", "example"]))
+                    yield table
+            self.groups[leg] = _added_up(counted)
+
+
+def _added_up(counted: Sequence[pa.Table]) -> list[Row]:
+    if not counted:
+        return []
+    groups = pa.concat_tables(counted).group_by(_KINDS).aggregate([("rows", "sum"), ("example", "min")])
+    return list(groups.rename_columns([*_KINDS, "rows", "example"]).to_pylist())
+
+
+def _try_to(run_id: str, what: str, update: Callable[[], object]) -> None:
+    try:
+        update()
+    except ProofsweepError as error:
+        log(Event.UPDATE_MISSED, run_id=run_id, what=what, why=error.message)
+    except Exception as mistake:  # noqa: BLE001 - what is derived must not end a leg whose results are safe
+        log(Event.UPDATE_MISSED, run_id=run_id, what=what, why=type(mistake).__name__)
+
+
+def _note_rows(results: Results, plan: Plan) -> None:
+    """Add this run to the snapshot, then to the index: a leg that only the index has is added later."""
+    index = RunIndex(results)
+    record = index.record_of(plan.run_id)
+    if record is None:
+        return
+    snapshot = Snapshot(results.store)
+    missing = [legs for _, legs in missing_legs(snapshot.entries(), [record])]
+    rows = LegRows(results, plan, missing[0] if missing else [])
+    try:
+        if rows.legs:
+            snapshot.add(reduced(rows), {plan.run_id: rows.legs})
+    finally:
+        index.add([replace(record, legs=[_counted(results, plan, leg, rows.groups) for leg in record.legs])])
+
+
+def _counted(results: Results, plan: Plan, leg: LegRecord, groups: Mapping[int, list[Row]]) -> LegRecord:
+    if leg.leg not in groups:
+        return leg
+    pace = leg_pace(results, plan, leg.leg) if leg.groups is None else leg.pace
+    return replace(leg, groups=groups[leg.leg], pace=pace)
+
+
+def last_rate(results: Results, base_url: str, key_fingerprint: str, since: datetime) -> float | None:
+    """Return the calls a second that one of the newest legs learned with this key; None if all are older."""
+    lane = (base_url.split("/")[2], key_fingerprint)
+    legs = (leg for run in RunIndex(results).refreshed().newest_first() for leg in reversed(run.legs))
+    for row in (with_instants(dict(leg.counts)) for leg in islice(legs, _RATED_LEGS)):
+        rate, finished_at = row.get("rate_learned"), row.get("finished_at")
+        is_same_lane = (row.get("base_url_host"), row.get("key_fingerprint")) == lane
+        if is_same_lane and isinstance(rate, float) and isinstance(finished_at, datetime) and finished_at >= since:
+            return rate
+    return None
 
 
 def measured_legs(results: Results, environment: str) -> list[Measurement]:
     """Measure the newest legs that sent anything to this environment; the newest first."""
     runs = (run for run in RunIndex(results).refreshed().newest_first() if run.plan.environment == environment)
     legs = ((run.plan, leg) for run in runs for leg in reversed(run.legs))
-    return list(islice((found for each in legs if (found := _measurement(results, *each)) is not None), _LEGS))
+    return list(islice((found for each in legs if (found := _measurement(results, *each))), _MEASURED_LEGS))
 
 
 def _measurement(results: Results, plan: Plan, leg: LegRecord) -> Measurement | None:
-    row = with_instants("runs", dict(leg.counts))
+    row = with_instants(dict(leg.counts))
     rows = sum(_number(row, outcome) or 0 for outcome in ("accepted", "rejected", "failed"))
     rows -= _number(leg.receipt, "duplicates") or 0  # the next catalog may have none
     began, ended, rate = row.get("started_at"), row.get("finished_at"), row.get("rate_learned")
     if rows <= 0 or not isinstance(began, datetime) or not isinstance(ended, datetime) or ended <= began:
         return None
-    cpu_seconds, before, after = (
-        leg.receipt.get("cpu_seconds"),
-        _number(row, "quota_before"),
-        _number(row, "quota_after"),
-    )
+    before, after = _number(row, "quota_before"), _number(row, "quota_after")
+    cpu_seconds = leg.receipt.get("cpu_seconds")
     pace = leg_pace(results, plan, leg.leg) if leg.groups is None else LegPace(*leg.pace or ())
     start_seconds = (began - datetime.fromisoformat(plan.created_at)).total_seconds()
     return Measurement(
@@ -71,7 +177,7 @@ def leg_pace(results: Results, plan: Plan, leg: int) -> LegPace:
     if results.store.read(name) is None:
         return LegPace()
     table = results.table("exchanges", [name], ["call", "elapsed_ms", "manifest_row", "status", "started_at"])
-    table = table.filter(pc.field("call").isin(_OF_A_ROW) & pc.field("manifest_row").is_valid())
+    table = table.filter(pc.field("call").isin(_CALLS_OF_A_ROW) & pc.field("manifest_row").is_valid())
     rows = pc.count_distinct(table["manifest_row"]).as_py()
     if not rows:
         return LegPace()
@@ -87,9 +193,8 @@ def leg_pace(results: Results, plan: Plan, leg: int) -> LegPace:
 def let_through(sent: Iterable[tuple[float, bool]]) -> float | None:
     """Return how many calls a second the service let through between two refusals, at most; None if that is not known.
 
-    Its bucket is empty at a refusal, so that what it lets through until the next one is what it adds.
-
-    `sent` has the time of each call, in order, and whether it was refused.
+    Its bucket is empty at a refusal, so that what it lets through until the next one is what it adds. `sent` has the
+    time of each call, in order, and whether it was refused.
     """
     rates, since, passed = [0.0], math.inf, 0
     for at, is_refused in sent:

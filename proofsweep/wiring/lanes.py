@@ -6,8 +6,8 @@ from proofsweep.client.lane_model import LanePriority
 from proofsweep.domain.runs import INGEST, Plan
 from proofsweep.store import layout
 from proofsweep.store.objects import open_store
+from proofsweep.verify.history import last_rate
 from proofsweep.verify.lane_sharing import LaneObject, LaneSharing
-from proofsweep.verify.note_leg import last_rate
 from proofsweep.wiring.engines import Engine, utc_now
 from proofsweep.wiring.stores import results_for
 

@@ -23,8 +23,7 @@ from proofsweep.verify import plan as planning
 from proofsweep.verify import resume as unfinished
 from proofsweep.verify.due_rows import Coverage, DueRows, coverage_of
 from proofsweep.verify.forecast import Forecast, Means, Need, Quota, forecast
-from proofsweep.verify.history import measured_legs
-from proofsweep.verify.note_leg import note_run
+from proofsweep.verify.history import measured_legs, note_run
 from proofsweep.verify.plan import PlanRequest, Survey, plan_run, survey_catalog, unsent_rows
 from proofsweep.verify.plan import Surveyed as Surveyed  # noqa: PLC0414 - commands name it
 from proofsweep.verify.plan import UnsentRow as UnsentRow  # noqa: PLC0414 - the same

@@ -45,7 +45,7 @@ from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.objects import Store, open_store
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import planned_row
-from proofsweep.verify import commit, lane_sharing, note_leg
+from proofsweep.verify import commit, history, lane_sharing
 from proofsweep.verify.worker import verify_slice, work_last
 from proofsweep.wiring import operations as wired_operations
 from proofsweep.wiring.engines import engine_for
@@ -279,8 +279,8 @@ class StoredRun:
 
     def note(self) -> None:
         """Add the run and its legs to all that is derived from runs."""
-        note_leg.note_run(self.results, self.plan)
-        note_leg.note_leg(self.results, self.plan)
+        history.note_run(self.results, self.plan)
+        history.note_leg(self.results, self.plan)
 
 
 def leave_operation(results: Results, operation_id: str, kind: str, environment: str, **rows: list[Row]) -> None:

@@ -10,7 +10,7 @@ from proofsweep.audit.store import audit_store, check_snapshot
 from proofsweep.domain.errors import ResultsError
 from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
-from proofsweep.verify.note_leg import complete_snapshot
+from proofsweep.verify.history import complete_snapshot
 
 from ...worlds.audited_store import NEWEST, TWO_LEGS, end_leg, planned
 

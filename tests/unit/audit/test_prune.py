@@ -18,7 +18,7 @@ from proofsweep.store.parts import Results
 from proofsweep.store.prunings import Keep, Prunable
 from proofsweep.store.runs import RunIndex
 from proofsweep.store.snapshot import Snapshot
-from proofsweep.verify.note_leg import complete_snapshot
+from proofsweep.verify.history import complete_snapshot
 
 from ...worlds.ended_runs import plan_of_run
 from ...worlds.year_old_store import (

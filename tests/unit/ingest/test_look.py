@@ -11,7 +11,7 @@ from proofsweep.domain.items import ManifestRow
 from proofsweep.ingest.folder import ReadyFiles, past_answers
 from proofsweep.ingest.rules import Decision, KnownBatches
 from proofsweep.sources.catalog import PartOfCatalog
-from proofsweep.verify.note_leg import note_leg
+from proofsweep.verify.history import note_leg
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from .conftest import WAV, Watched

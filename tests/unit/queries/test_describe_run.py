@@ -22,7 +22,7 @@ from proofsweep.store.layout import verdicts_name
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
-from proofsweep.verify.note_leg import note_leg
+from proofsweep.verify.history import note_leg
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ..left_behind import let_holder_die, write_journal, write_part

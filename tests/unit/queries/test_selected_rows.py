@@ -11,7 +11,7 @@ from proofsweep.store import schemas
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import planned_row
-from proofsweep.verify.note_leg import note_leg
+from proofsweep.verify.history import note_leg
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 

@@ -16,7 +16,7 @@ from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.snapshot import COLUMNS, Snapshot, reduced
-from proofsweep.verify.note_leg import note_leg
+from proofsweep.verify.history import note_leg
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 

@@ -11,7 +11,7 @@ from proofsweep.store import layout, listings
 from proofsweep.store.listings import Listing, listing_objects, newest_listings, write_gone
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
-from proofsweep.verify.note_leg import note_run
+from proofsweep.verify.history import note_run
 
 from ...worlds.core import StoredRun
 from ...worlds.ended_runs import plan_of_run

@@ -17,7 +17,7 @@ from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.past_answers import AcceptedItem, PastAnswers
 from proofsweep.store.schemas import SCHEMAS
-from proofsweep.verify.note_leg import note_leg
+from proofsweep.verify.history import note_leg
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 

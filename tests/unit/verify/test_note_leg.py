@@ -10,8 +10,8 @@ from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
 from proofsweep.store.snapshot import Snapshot, legs_in
-from proofsweep.verify import note_leg as module
-from proofsweep.verify.note_leg import note_leg, note_run
+from proofsweep.verify import history as module
+from proofsweep.verify.history import note_leg, note_run
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 

@@ -11,7 +11,7 @@ from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
 from proofsweep.store.snapshot import Snapshot
-from proofsweep.verify.note_leg import complete_snapshot, note_leg
+from proofsweep.verify.history import complete_snapshot, note_leg
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
-from proofsweep.verify.note_leg import last_rate
+from proofsweep.verify.history import last_rate
 
 from ...worlds.ended_runs import end_leg, plan_of_run
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from proofsweep.config.load import Settings
-from proofsweep.verify.note_leg import note_run
+from proofsweep.verify.history import note_run
 from proofsweep.wiring.stores import cautions_for, results_for
 
 from ...worlds.ended_runs import end_leg, plan_of_run
