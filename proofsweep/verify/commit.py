@@ -3,8 +3,9 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from http import HTTPStatus
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,7 +16,7 @@ from proofsweep.domain.errors import NameTaken, RunIsActive
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.headers import CONTRACT_VERSION
 from proofsweep.domain.items import Row
-from proofsweep.domain.runs import Plan, rows_of_shard, shard_of
+from proofsweep.domain.runs import Plan, shard_of
 from proofsweep.store import layout
 from proofsweep.store.journal import Segments
 from proofsweep.store.legs import Legs
@@ -23,8 +24,82 @@ from proofsweep.store.parts import Part, Results, link_to, newest_receipts
 from proofsweep.store.rows import empty_row, with_instants
 from proofsweep.store.schemas import SCHEMAS
 
-_EXCHANGES_PER_PART = 25_000  # bounds the memory for one part to some 25 MB
 EXCHANGE_IDENTITY = ["started_at", "manifest_row", "call", "attempt"]  # columns by which exchanges of one leg differ
+_EXCHANGES_PER_PART = 25_000  # bounds the memory for one part to some 25 MB
+_OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
+_BY_OTHERS = ("answered_by_row", "answered_by_run")
+_COUNTED = ["status", "bytes_sent", "sunset", "call", "started_at"]
+_KEYED = [str(call) for call in Call if call.is_keyed]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegEnd:
+    """How a leg ended, and what only its own process knows."""
+
+    leg: int
+    ended_by: EndedBy
+    why: str | None = None  # one sentence for a person, where it ended early
+    facts: Row = field(default_factory=dict)  # cells of its row in `runs`
+    cpu_seconds: float | None = None  # that its process used during the leg
+    quota_reset: datetime | None = None  # as the service last said
+    in_doubt: Sequence[int] = ()  # rows that were tried and remain, sorted; the next leg tries them last
+
+
+def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
+    """Publish what a leg finished, write its receipt and its row; give the row.
+
+    (1) rows of the journal that are in no part become parts, (2) so do its exchanges, (3) the receipt is written, (4)
+    then the row in `runs`, (5) and the journal is deleted. If it breaks off, the next process does all of it again.
+
+    Raises:
+        RunIsActive: another process has ended this leg. What that one did not publish of the audit trail now is.
+    """
+    leg, store = end.leg, results.store
+    segments = Segments(results, plan.run_id, leg)
+    published = publish_rows(results, plan, leg, segments, keeps_out=end.ended_by is EndedBy.KILLED)  # (1)
+    exchanges = publish_exchanges(results, plan, leg, segments)  # (2)
+    verdicts = published.of_leg(leg)
+    ended_by, why = end.ended_by, end.why
+    if published.remaining == 0:  # a request to stop came too late
+        ended_by = EndedBy.COMPLETE
+    elif ended_by is EndedBy.COMPLETE:
+        ended_by, why = EndedBy.ERROR, "Rows remain, and nothing says why."
+    counted, beside = count_leg(results, plan, leg, verdicts, exchanges)
+    row = counted | {"remaining": published.remaining} | end.facts | {"ended_by": str(ended_by)}
+    row["finished_at"] = _latest(counted["finished_at"], end.facts.get("finished_at"))
+    before = [layout.receipt_name(plan.run_id, leg - 1)] if leg > 1 else []
+    receipt = {
+        "run_id": plan.run_id,
+        "leg": leg,
+        "ended_by": row["ended_by"],
+        "counts": row,
+        "plan_sha256": results.plan_digest(plan.run_id),
+        "previous_receipt_sha256": legs.receipt_digest(leg - 1) if leg > 1 else None,
+        "earlier_receipts": [*link_to(store, before), *map(asdict, newest_receipts(store, plan.run_id))],
+        "parts": [asdict(part) for part in (*verdicts, *exchanges)],
+        **beside,
+        "why": why,
+        "cpu_seconds": end.cpu_seconds,
+        "quota_reset": end.quota_reset,
+        "in_doubt": list(end.in_doubt),
+    }
+    try:
+        legs.write_receipt(leg, receipt)  # (3)
+    except NameTaken as taken:
+        segments.delete()
+        raise RunIsActive(f"Leg {leg} of run {plan.run_id} was taken over by another process.") from taken
+    write_runs_row(results, plan, legs, leg)  # (4)
+    segments.delete()  # (5)
+    return row
+
+
+def write_runs_row(results: Results, plan: Plan, legs: Legs, leg: int) -> None:
+    """Write a settled leg's row as its receipt has it, unless it is there."""
+    cells = (legs.receipt(leg) or {}).get("counts")
+    if isinstance(cells, dict):
+        with suppress(NameTaken):
+            name = layout.runs_name(plan.run_id, plan.run_date, leg)
+            results.create_part(name, "runs", [with_instants("runs", cells)])
 
 
 class PublishedRows:
@@ -71,13 +146,48 @@ def publish_rows(results: Results, plan: Plan, leg: int, segments: Segments, *, 
     only sleep, and must not publish a row that another leg works on by then.
     """
     published = PublishedRows(results, plan)
-    waiting = _segments_that_wait(plan, segments, published)
+    waiting: dict[int, list[str]] = {}  # the segments that hold rows of a shard which are in no part
+    for name in segments.names("verdicts"):
+        rows = segments.table(name, ["manifest_row"])
+        numbers = [] if rows is None else _numbers(rows)
+        for shard in {shard_of(plan, number) for number in numbers if not published.has(number)}:
+            waiting.setdefault(shard, []).append(name)
     for shard in range(plan.shards):
         if shard in waiting:
             published.publish(shard, leg, _waiting_rows(plan, shard, waiting[shard], segments, published))
         elif keeps_out and not published.is_finished(shard):
             published.publish(shard, leg, SCHEMAS["verdicts"].empty_table())
     return published
+
+
+def _waiting_rows(
+    plan: Plan, shard: int, names: Sequence[str], segments: Segments, published: PublishedRows
+) -> pa.Table:
+    """Read the rows of one shard that are in no part, each once, in manifest order.
+
+    None are found if another process has settled the leg meanwhile, or if the leg's own has merged its segments.
+    """
+    waiting = [SCHEMAS["verdicts"].empty_table()]
+    for table in (rows for name in names if (rows := segments.table(name)) is not None):
+        is_waiting = [shard_of(plan, number) == shard and not published.has(number) for number in _numbers(table)]
+        waiting.append(table.filter(pa.array(is_waiting, pa.bool_())))
+    rows = pa.concat_tables(waiting)
+    indexes: dict[int, int] = {}
+    for index, number in enumerate(_numbers(rows)):
+        indexes.setdefault(number, index)
+    return rows.take(pa.array([indexes[number] for number in sorted(indexes)], pa.int64()))
+
+
+def _numbers(verdicts: pa.Table) -> list[int]:
+    return [number for number in verdicts["manifest_row"].to_pylist() if number is not None]  # none is null
+
+
+def _created(results: Results, name: str, table: str, rows: pa.Table) -> tuple[Part, bool]:
+    """Create a part, and say whether it is ours; if the name is taken, return the part that stands there."""
+    try:
+        return results.create_part(name, table, rows), True
+    except NameTaken:
+        return results.part(name), False
 
 
 def publish_exchanges(results: Results, plan: Plan, leg: int, segments: Segments) -> list[Part]:
@@ -91,7 +201,9 @@ def publish_exchanges(results: Results, plan: Plan, leg: int, segments: Segments
     standing = [name for name in listed if layout.leg_of(name) == leg]
     parts = [results.part(name) for name in standing]
     for number, portion in enumerate(_in_portions(segments.tables("exchanges"))):
-        rows = _unpublished(results, portion, standing, number)
+        rows = portion
+        for index in sorted(range(len(standing)), key=lambda index: abs(index - number)):  # mostly the same number
+            rows = _without(results, rows, standing[index]) if rows.num_rows else rows
         while rows.num_rows:
             name = layout.exchanges_name(plan.run_id, plan.run_date, len(parts), leg)
             part, is_ours = _created(results, name, "exchanges", rows)
@@ -101,66 +213,6 @@ def publish_exchanges(results: Results, plan: Plan, leg: int, segments: Segments
             standing.append(name)
             rows = _without(results, rows, name)
     return parts
-
-
-def _segments_that_wait(plan: Plan, segments: Segments, published: PublishedRows) -> dict[int, list[str]]:
-    waiting: dict[int, list[str]] = {}
-    for name in segments.names("verdicts"):
-        rows = segments.table(name, ["manifest_row"])
-        numbers = [] if rows is None else _numbers(rows)
-        for shard in {shard_of(plan, number) for number in numbers if not published.has(number)}:
-            waiting.setdefault(shard, []).append(name)
-    return waiting
-
-
-def _waiting_rows(
-    plan: Plan, shard: int, names: Sequence[str], segments: Segments, published: PublishedRows
-) -> pa.Table:
-    """Read the rows of one shard that are in no part, each once, in manifest order.
-
-    None are found if another process has settled the leg meanwhile, or if the leg's own has merged its segments.
-    """
-    first = shard * plan.shard_items
-    wanted = range(first, first + rows_of_shard(plan, shard))
-    found = [rows for name in names if (rows := segments.table(name)) is not None]
-    indexes: dict[int, int] = {}
-    waiting = [SCHEMAS["verdicts"].empty_table()]
-    for table in found:
-        is_waiting = [number in wanted and not published.has(number) for number in _numbers(table)]
-        waiting.append(table.filter(pa.array(is_waiting, pa.bool_())))
-    rows = pa.concat_tables(waiting)
-    for index, number in enumerate(_numbers(rows)):
-        indexes.setdefault(number, index)
-    return rows.take(pa.array([indexes[number] for number in sorted(indexes)], pa.int64()))
-
-
-def _numbers(verdicts: pa.Table) -> list[int]:
-    return [number for number in verdicts["manifest_row"].to_pylist() if number is not None]  # none is null
-
-
-def _created(results: Results, name: str, table: str, rows: pa.Table) -> tuple[Part, bool]:
-    try:
-        return results.create_part(name, table, rows), True
-    except NameTaken:
-        return results.part(name), False
-
-
-def _unpublished(results: Results, rows: pa.Table, standing: Sequence[str], number: int) -> pa.Table:
-    for index in sorted(range(len(standing)), key=lambda index: abs(index - number)):
-        if not rows.num_rows:
-            break
-        rows = _without(results, rows, standing[index])
-    return rows
-
-
-def _without(results: Results, rows: pa.Table, name: str) -> pa.Table:
-    known = set(exchange_identities(results.table("exchanges", [name], EXCHANGE_IDENTITY)))
-    return rows.filter(pa.array([identity not in known for identity in exchange_identities(rows)], pa.bool_()))
-
-
-def exchange_identities(rows: pa.Table) -> Iterator[tuple[object, ...]]:
-    """Name each exchange by what makes it differ from the others of its leg."""
-    return zip(*(rows[name].to_pylist() for name in EXCHANGE_IDENTITY), strict=True)
 
 
 def _in_portions(segments: Iterator[pa.Table]) -> Iterator[pa.Table]:
@@ -174,22 +226,25 @@ def _in_portions(segments: Iterator[pa.Table]) -> Iterator[pa.Table]:
         yield pa.concat_tables(waiting)
 
 
-_OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
-_THROTTLED = 429
-_COUNTED = ["status", "bytes_sent", "sunset", "call", "started_at"]
-_KEYED = [str(call) for call in Call if call.is_keyed]
+def _without(results: Results, rows: pa.Table, name: str) -> pa.Table:
+    known = set(exchange_identities(results.table("exchanges", [name], EXCHANGE_IDENTITY)))
+    return rows.filter(pa.array([identity not in known for identity in exchange_identities(rows)], pa.bool_()))
 
 
-@dataclass(frozen=True, slots=True)
-class LegCounts:
-    row: Row  # for `runs`, without how the leg ended and what remains; what only its process knows is null
-    duplicates: int  # rows that another row's answer served; no call was made for them
-    control_calls: int  # keyed calls of controls, which belong to no row
+def exchange_identities(rows: pa.Table) -> Iterator[tuple[object, ...]]:
+    """Name each exchange by what makes it differ from the others of its leg."""
+    return zip(*(rows[name].to_pylist() for name in EXCHANGE_IDENTITY), strict=True)
 
 
-def count_leg(results: Results, plan: Plan, leg: int, verdicts: Sequence[Part], exchanges: Sequence[Part]) -> LegCounts:
-    row = empty_row("runs")
-    row |= {
+def count_leg(
+    results: Results, plan: Plan, leg: int, verdicts: Sequence[Part], exchanges: Sequence[Part]
+) -> tuple[Row, dict[str, int]]:
+    """Count a leg by its parts: for its row in `runs`, and what its receipt says besides.
+
+    What only its process knows is null in the row.
+    """
+    names = [part.name for part in exchanges]
+    row: Row = empty_row("runs") | {
         "run_id": plan.run_id,
         "leg": leg,
         "environment": plan.environment,
@@ -201,27 +256,21 @@ def count_leg(results: Results, plan: Plan, leg: int, verdicts: Sequence[Part], 
         "contract_version": CONTRACT_VERSION,
         "proofsweep_version": __version__,
     }
-    outcomes, duplicates, last_row = _outcomes_of(results, [part.name for part in verdicts])
-    names = [part.name for part in exchanges]
-    row |= outcomes | exchange_counts(results.tables(names, _COUNTED))
-    row["finished_at"] = max(
-        (each for each in (row["finished_at"], last_row) if isinstance(each, datetime)), default=None
-    )
-    row["calls_again"] = _calls_again(results, plan, leg, names)
-    return LegCounts(row, duplicates, _control_calls(results, names))
-
-
-_BY_OTHERS = ("answered_by_row", "answered_by_run")
-
-
-def _outcomes_of(results: Results, names: Iterable[str]) -> tuple[Row, int, datetime | None]:
+    row |= exchange_counts(results.tables(names, _COUNTED))
     outcomes: Counter[str] = Counter(dict.fromkeys(_OUTCOMES, 0))
-    duplicates, ends = 0, []
-    for table in results.tables(names, ["outcome", *_BY_OTHERS, "finished_at"]):
+    duplicates = 0
+    for table in results.tables([part.name for part in verdicts], ["outcome", *_BY_OTHERS, "finished_at"]):
         outcomes.update(map(str, table["outcome"].to_pylist()))
         duplicates += sum(table.num_rows - table[name].null_count for name in _BY_OTHERS)
-        ends.append(pc.max(table["finished_at"]).as_py())
-    return dict(outcomes), duplicates, max(filter(None, ends), default=None)
+        row["finished_at"] = _latest(row["finished_at"], pc.max(table["finished_at"]).as_py())
+    row |= outcomes
+    row["calls_again"] = _calls_again(results, plan, leg, names)
+    return row, {"duplicates": duplicates, "control_calls": _control_calls(results, names)}
+
+
+def _latest(*times: object) -> datetime | None:
+    """Return the latest time: a clock may have been put back in the leg."""
+    return max((each for each in times if isinstance(each, datetime)), default=None)
 
 
 def exchange_counts(tables: Iterable[pa.Table]) -> Row:
@@ -233,8 +282,8 @@ def exchange_counts(tables: Iterable[pa.Table]) -> Row:
         for group in grouped.aggregate([("bytes_sent", "count"), ("bytes_sent", "sum"), ("call", "count")]).to_pylist():
             counts["bytes_sent"] += group["bytes_sent_sum"] or 0
             counts["calls"] += group["bytes_sent_count"] if Call(group["call"]).is_keyed else 0
-            counts["throttled"] += group["call_count"] if group["status"] == _THROTTLED else 0
-        began += [each for each in (pc.min(table["started_at"]).as_py(), pc.max(table["started_at"]).as_py()) if each]
+            counts["throttled"] += group["call_count"] if group["status"] == HTTPStatus.TOO_MANY_REQUESTS else 0
+        began += filter(None, (pc.min(table["started_at"]).as_py(), pc.max(table["started_at"]).as_py()))
         sunsets = table["sunset"].drop_null()
         sunset = sunsets[-1].as_py() if len(sunsets) else sunset
     times = {"started_at": min(began, default=None), "finished_at": max(began, default=None)}
@@ -270,89 +319,3 @@ def _work_in(results: Results, names: Iterable[str], condition: pc.Expression) -
     for table in results.tables(names, ["manifest_row", "call", "status", "failure", "bytes_sent"]):
         work = table.filter(condition).to_pydict()
         yield from zip(work["call"], work["manifest_row"], strict=True)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LegEnd:
-    """How a leg ended, and what only its own process knows.
-
-    `facts` are cells of the `runs` row: service, key fingerprint, quota, flow run, begin and end.
-    """
-
-    leg: int
-    ended_by: EndedBy
-    why: str | None = None  # one sentence for a person, where it ended early
-    facts: Row = field(default_factory=dict)
-    cpu_seconds: float | None = None  # that its process used during the leg
-    quota_reset: datetime | None = None  # as the service last said
-    in_doubt: Sequence[int] = ()  # rows that were tried and remain, sorted; the next leg tries them last
-
-
-def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
-    """Publish what a leg finished, write its receipt and its row; give the row.
-
-    (1) rows of the journal that are in no part become parts, (2) so do its exchanges, (3) the receipt is written, (4)
-    then the row in `runs`, (5) and the journal is deleted. If it breaks off, the next process does all of it again.
-
-    Raises:
-        RunIsActive: another process has ended this leg. What that one did not publish of the audit trail now is.
-    """
-    segments = Segments(results, plan.run_id, end.leg)
-    published = publish_rows(results, plan, end.leg, segments, keeps_out=end.ended_by is EndedBy.KILLED)  # (1)
-    exchanges = publish_exchanges(results, plan, end.leg, segments)  # (2)
-    counts = count_leg(results, plan, end.leg, published.of_leg(end.leg), exchanges)
-    row = counts.row | {"remaining": published.remaining, "ended_by": str(end.ended_by)} | end.facts
-    times = (counts.row["finished_at"], end.facts.get("finished_at"))  # a clock may have been put back in the leg
-    row["finished_at"] = max((each for each in times if isinstance(each, datetime)), default=None)
-    end, row = _as_rows_say(end, row)
-    receipt = _receipt(results, plan, row, legs) | {
-        "parts": [asdict(part) for part in (*published.of_leg(end.leg), *exchanges)],
-        "duplicates": counts.duplicates,
-        "control_calls": counts.control_calls,
-        "why": end.why,
-        "cpu_seconds": end.cpu_seconds,
-        "quota_reset": end.quota_reset,
-        "in_doubt": list(end.in_doubt),
-    }
-    try:
-        legs.write_receipt(end.leg, receipt)  # (3)
-    except NameTaken as taken:
-        segments.delete()
-        raise RunIsActive(f"Leg {end.leg} of run {plan.run_id} was taken over by another process.") from taken
-    write_runs_row(results, plan, legs, end.leg)  # (4)
-    segments.delete()  # (5)
-    return row
-
-
-def write_runs_row(results: Results, plan: Plan, legs: Legs, leg: int) -> None:
-    """Write a settled leg's row as its receipt has it, unless it is there."""
-    receipt = legs.receipt(leg) or {}
-    cells = receipt.get("counts")
-    if isinstance(cells, dict):
-        with suppress(NameTaken):
-            results.create_part(
-                layout.runs_name(plan.run_id, plan.run_date, leg), "runs", [with_instants("runs", cells)]
-            )
-
-
-def _as_rows_say(end: LegEnd, row: Row) -> tuple[LegEnd, Row]:
-    if row["remaining"] == 0:  # a request to stop came too late
-        return end, row | {"ended_by": str(EndedBy.COMPLETE)}
-    if end.ended_by is EndedBy.COMPLETE:
-        end = replace(end, ended_by=EndedBy.ERROR, why="Rows remain, and nothing says why.")
-    return end, row | {"ended_by": str(end.ended_by)}
-
-
-def _receipt(results: Results, plan: Plan, row: Row, legs: Legs) -> dict[str, object]:
-    leg, store = int(str(row["leg"])), results.store
-    before = [layout.receipt_name(plan.run_id, leg - 1)] if leg > 1 else []
-    held = [*link_to(store, before), *map(asdict, newest_receipts(store, plan.run_id))]
-    return {
-        "run_id": plan.run_id,
-        "leg": leg,
-        "ended_by": row["ended_by"],
-        "counts": row,
-        "plan_sha256": results.plan_digest(plan.run_id),
-        "previous_receipt_sha256": legs.receipt_digest(leg - 1) if leg > 1 else None,
-        "earlier_receipts": held,
-    }

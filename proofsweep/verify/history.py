@@ -124,7 +124,7 @@ def last_rate(results: Results, base_url: str, key_fingerprint: str, since: date
     """Return the calls a second that one of the newest legs learned with this key; None if all are older."""
     lane = (base_url.split("/")[2], key_fingerprint)
     legs = (leg for run in RunIndex(results).refreshed().newest_first() for leg in reversed(run.legs))
-    for row in (with_instants(dict(leg.counts)) for leg in islice(legs, _RATED_LEGS)):
+    for row in (with_instants("runs", dict(leg.counts)) for leg in islice(legs, _RATED_LEGS)):
         rate, finished_at = row.get("rate_learned"), row.get("finished_at")
         is_same_lane = (row.get("base_url_host"), row.get("key_fingerprint")) == lane
         if is_same_lane and isinstance(rate, float) and isinstance(finished_at, datetime) and finished_at >= since:
@@ -140,7 +140,7 @@ def measured_legs(results: Results, environment: str) -> list[Measurement]:
 
 
 def _measurement(results: Results, plan: Plan, leg: LegRecord) -> Measurement | None:
-    row = with_instants(dict(leg.counts))
+    row = with_instants("runs", dict(leg.counts))
     rows = sum(_number(row, outcome) or 0 for outcome in ("accepted", "rejected", "failed"))
     rows -= _number(leg.receipt, "duplicates") or 0  # the next catalog may have none
     began, ended, rate = row.get("started_at"), row.get("finished_at"), row.get("rate_learned")

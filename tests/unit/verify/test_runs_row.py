@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
-from proofsweep.verify.commit import LegCounts, count_leg
+from proofsweep.verify.commit import count_leg
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 PLAN = Plan(
@@ -46,13 +47,13 @@ def publish(results: Results, leg: int, *told: Told) -> None:
         results.create_part(layout.exchanges_name(PLAN.run_id, PLAN.run_date, seq, leg), "exchanges", [exchange])
 
 
-def count(results: Results, leg: int) -> LegCounts:
+def count(results: Results, leg: int) -> Row:
     """Count a leg by all its parts."""
     verdicts, exchanges = (
         [results.part(name) for name in results.parts_of(table, PLAN) if layout.leg_of(name) == leg]
         for table in ("verdicts", "exchanges")
     )
-    return count_leg(results, PLAN, leg, verdicts, exchanges)
+    return count_leg(results, PLAN, leg, verdicts, exchanges)[0]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +74,7 @@ def test_calls_are_made_again_for_what_an_earlier_leg_had_been_answered(
     publish(results, 2, (0, "uploads", 500), (0, "uploads", 200), (0, "slot", 204), (0, "verify", 200))
     publish(results, 3, (1, "uploads", 200), (None, "usage", 200))
 
-    legs = [count(results, leg).row for leg in (1, 2, 3)]
+    legs = [count(results, leg) for leg in (1, 2, 3)]
 
     assert legs[0]["calls_again"] == 0
     assert sum(int(str(leg["calls_again"])) for leg in legs) == again
@@ -85,4 +86,4 @@ def test_an_answer_that_two_legs_had_is_paid_for_again_by_each(results: Results)
     for leg in (1, 2, 3):
         publish(results, leg, (0, "uploads", 200))
 
-    assert [count(results, leg).row["calls_again"] for leg in (1, 2, 3)] == [0, 1, 1]
+    assert [count(results, leg)["calls_again"] for leg in (1, 2, 3)] == [0, 1, 1]
