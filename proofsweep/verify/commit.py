@@ -276,7 +276,8 @@ def _latest(*times: object) -> datetime | None:
 def exchange_counts(tables: Iterable[pa.Table]) -> Row:
     """Add up the audit trail; an exchange without `bytes_sent` was never sent, so it was no call."""
     counts = dict.fromkeys(("bytes_sent", "calls", "throttled"), 0)
-    began, sunset = [], None
+    began: list[datetime] = []
+    sunset = None
     for table in tables:
         grouped = table.group_by(["call", "status"])
         for group in grouped.aggregate([("bytes_sent", "count"), ("bytes_sent", "sum"), ("call", "count")]).to_pylist():
