@@ -14,7 +14,7 @@ from proofsweep.config.locations import is_within
 from proofsweep.domain.items import FileFacts, ManifestRow
 from proofsweep.domain.reasons import Reason
 from proofsweep.ingest.rules import Decision, IngestRules, KnownBatches, PastAnswer, reason_at_look
-from proofsweep.sources.ddex_files import Batch, Release
+from proofsweep.sources.ddex_delivery import Batch, Release
 
 # The name of a batch's folder in the standard: YYYYMMDDhhmmssnnn, with a letter for its priority or without.
 _BATCH_ID = re.compile(r"(?:[PMNL]_)?\d{17}")

@@ -1,96 +1,62 @@
 """Take the folders of deliveries out of a scan, and give their rows when all messages are known."""
 
-import hashlib
 import os
+import pickle
 import posixpath
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import IO, Final
+from urllib.parse import unquote
 
-from proofsweep.config.locations import is_within, one_line, path_within
-from proofsweep.domain.items import ManifestRow, raw_bytes
+from proofsweep.config.locations import is_bucket, is_windows, is_within, one_line, path_within, root_and_key
+from proofsweep.domain.errors import SourceError
+from proofsweep.domain.items import ManifestRow
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.catalog import DeliveryCounts
-from proofsweep.sources.ddex_files import (
-    Batch,
-    ListedFolders,
-    Release,
+from proofsweep.sources.catalog import Cause, DeliveryCounts
+from proofsweep.sources.ddex_message import (
+    ErnMessage,
+    Naming,
     XmlFile,
-    absent_messages,
-    below,
-    candidates,
-    examine,
     is_completion_name,
-    is_xml_name,
-    leads_up,
+    messages_named,
+    named,
+    xml_in,
 )
-from proofsweep.sources.ddex_message import ErnMessage, Header, MessageFile, MessageSpool, Recording, Threads, header_of
+from proofsweep.sources.file_lookup import NameLookup, other_case
+from proofsweep.sources.names import caseless, composed
 from proofsweep.sources.source import Folder, Source
 
-_OF_RECORDING = ("isrc", "title", "artist")
-_OF_RELEASE = ("release_title", "label", "icpn", "grid", "catalog_number", "sender", "message_id", "thread_id")
-TAG_NAMES: Final = (*_OF_RECORDING, *_OF_RELEASE, "resource", "technical", "batch", "release")
-"""The tags that rows of a delivery may have; one whose value no message gives is left out."""
+ACKNOWLEDGEMENTS: Final = "acknowledgements"
+"""The folder for answers to a sender; it is never scanned."""
+
+RESOURCES: Final = ("resources", "Resources")
+"""Folders beside a message in which its files lie, when it gives their names alone."""
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+_NEVER: Final = (float("-inf"), "", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A folder with a message, and what the newest of them that can be read says of the release."""
+
+    location: str
+    release_id: str = ""  # the ICPN; else the GRid, the proprietary ID or the catalog number; empty if there is none
+    sender: str = ""  # the DPID, or a name; empty if the message cannot be read
+    message_id: str = ""
+    is_test: bool = False
+    is_purged: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Naming:
-    item_id: str
-    file: MessageFile
-    tags: Mapping[str, str]  # without those of the batch and the release's folder
-    header: Header  # of the newest message that names it
-
-
-def named(message: ErnMessage, header: Header, newest: ErnMessage | None = None) -> list[Naming]:
-    """Return each file that a message names, once; a newer message of the release gives its metadata."""
-    of_release = {name: getattr(newest or message, name) for name in _OF_RELEASE}
-    newer = {_identity(each): each for each in reversed(() if newest is None else newest.recordings)}
-    found: dict[tuple[str, str], Naming] = {}
-    for recording in message.recordings:
-        latest = newer.get(_identity(recording), recording)
-        of_recording = {name: getattr(latest, name) for name in _OF_RECORDING} | {"resource": recording.reference}
-        for file in recording.files:
-            tags = of_recording | of_release | {"technical": file.technical}
-            naming = Naming(
-                item_id=item_id_for(header, recording.reference, file.location),
-                file=file,
-                tags={name: tags[name] for name in TAG_NAMES if tags.get(name)},
-                header=header,
-            )
-            found.setdefault((recording.reference, file.location), naming)
-    return list(found.values())
-
-
-def item_id_for(header: Header, reference: str, written: str) -> str:
-    """Return an item ID that stays the same wherever the delivery lies: 32 hex digits.
-
-    It is made of the sender, the release, the recording's reference in the message, and the location as written there.
-    """
-    release = header.release_id or header.thread_id or header.message_id
-    parts = (header.sender, release, reference, written)
-    kind = ("test",) if header.is_test else ()
-    return hashlib.sha256(b"\0".join(map(raw_bytes, (*kind, *parts)))).hexdigest()[:32]
-
-
-def _identity(recording: Recording) -> str:
-    """Return by what a recording is known again in a later message: its ISRC, or its reference if it has none."""
-    return f"isrc:{recording.isrc}" if recording.isrc else f"reference:{recording.reference}"
-
-
-@dataclass(slots=True, kw_only=True)
-class ReleaseFolder:
-    """A folder with messages, and all that lies below it."""
+class Batch:
+    """Releases that were sent together, in one folder; one that came alone is a batch of its own."""
 
     location: str
-    headers: list[Header] = field(default_factory=list)
-    broken: list[XmlFile] = field(default_factory=list)  # its messages that cannot be read
-    folders: list[Folder] = field(default_factory=list)
-    led_here: set[int] = field(default_factory=set)  # messages of other folders that may name files in this one
-
-    @property
-    def newest(self) -> Header | None:
-        return max(self.headers, key=lambda each: each.order, default=None)
+    completion: str | None = None  # the location of the file that says that all is sent; None while it is not there
+    releases: Mapping[str, Release] = field(default_factory=dict, hash=False)  # by the location of their folders
 
 
 @dataclass(slots=True)
@@ -100,119 +66,52 @@ class NamedFiles:
     here: dict[str, Naming] = field(default_factory=dict)
     # what is named and not there, with where it should be; and why, if that is not allowed.
     missing: list[tuple[str, Naming, Ineligible | None]] = field(default_factory=list)
-    clips: set[str] = field(default_factory=set)  # no rows, as the next two
-    others: set[str] = field(default_factory=set)
-    replaced: set[str] = field(default_factory=set)
+    no_rows: dict[str, Cause] = field(default_factory=dict)  # clips, other resources, and files that were sent again
     are_all: bool = False  # other files of the folder are not asked for, since one message is the catalog
 
     def leave_out(self, location: str) -> bool:
-        return self.are_all and not any(location in each for each in (self.here, self.clips, self.others))
+        is_named = location in self.here or self.no_rows.get(location, Cause.REPLACED) is not Cause.REPLACED
+        return self.are_all and not is_named
 
 
 NOTHING_NAMED: Final = NamedFiles()
 """Of a folder without messages."""
 
 
-def folders_meant(message: ErnMessage, folder: str) -> Iterator[str]:
-    for recording in message.recordings:
-        for file in recording.files:
-            if leads_up(file.location):
-                yield from {posixpath.dirname(below(folder, path)) for path in candidates(file.location)}
+@dataclass(slots=True, kw_only=True)
+class _ReleaseFolder:
+    """A folder with messages, and all that lies below it."""
 
+    location: str
+    messages: list[ErnMessage] = field(default_factory=list)  # without what they say of recordings
+    broken: list[XmlFile] = field(default_factory=list)  # its messages that cannot be read
+    folders: list[Folder] = field(default_factory=list)
+    led_here: set[str] = field(default_factory=set)  # messages of other folders that may name files in this one
 
-def named_files(
-    release: ReleaseFolder,
-    threads: Threads,
-    spool: MessageSpool,
-    listed: ListedFolders,
-    batch_of: Mapping[str, str],
-) -> NamedFiles:
-    """Return what messages say of the files in a release's folder; live ones go before tests, newer before older."""
-    found = NamedFiles()
-    numbers = {*(header.number for header in release.headers), *release.led_here}
-    of_release = {thread[-1].number: thread for number in numbers if (thread := threads.thread_of(number))}
-    newest_first = sorted(of_release.values(), key=lambda thread: thread[-1].order, reverse=True)
-    for thread in sorted(newest_first, key=lambda thread: thread[-1].is_test):
-        _Thread(thread, spool, listed, batch_of).add_to(found, release.location)
-    for kind in (found.clips, found.others, found.replaced):
-        kind.difference_update(found.here)
-    return found
-
-
-class _Thread:
-    """The messages of one release, and where the files lie that they name."""
-
-    def __init__(
-        self, headers: Sequence[Header], spool: MessageSpool, listed: ListedFolders, batch_of: Mapping[str, str]
-    ) -> None:
-        self._messages = [(header, spool.message(header.number)) for header in reversed(headers)]
-        self._listed = listed
-        self._batch_of = batch_of
-
-    def add_to(self, found: NamedFiles, folder: str) -> None:
-        """Add what lies in a release's folder, and what the messages in it name and is nowhere."""
-        for naming, headers in self._namings():
-            locations = [each for header in headers if (each := self._place(header, naming.file.location)) is not None]
-            is_at_home = posixpath.dirname(naming.header.location) == folder
-            top = self._listed.top_of(posixpath.dirname(locations[0])) if locations else None
-            if top == folder:
-                found.here.setdefault(locations[0], naming)
-            elif is_at_home and top is None:  # nowhere, or beside the releases, where no message lies
-                found.missing.append((locations[0], naming, None) if locations else self._expected(naming))
-            found.replaced.update(each for each in locations[1:] if each != locations[0])
-        for header, message in self._messages:
-            found.clips.update(self._places(header, message.clips))
-            found.others.update(self._places(header, message.others))
-
-    def _namings(self) -> Iterator[tuple[Naming, list[Header]]]:
-        newest = self._messages[0][1]
-        found: dict[tuple[str, str], tuple[Naming, list[Header]]] = {}
-        for header, message in self._messages:
-            for naming in named(message, header, None if message is newest else newest):
-                key = (naming.tags.get("resource", ""), naming.file.location)
-                found.setdefault(key, (naming, []))[1].append(header)
-        yield from found.values()
-
-    def _places(self, header: Header, locations: Sequence[str]) -> Iterator[str]:
-        return (place for each in locations if (place := self._place(header, each)) is not None)
-
-    def _place(self, header: Header, written: str) -> str | None:
-        folder = posixpath.dirname(header.location)
-        for path in candidates(written):
-            location = below(folder, path)
-            if is_within(location, self._batch_of[folder]) and (found := self._listed.found(location)) is not None:
-                return found
-        return None
-
-    def _expected(self, naming: Naming) -> tuple[str, Naming, Ineligible | None]:
-        folder = posixpath.dirname(naming.header.location)
-        batch, paths = self._batch_of[folder], list(candidates(naming.file.location)) or [""]
-        outside = next((each for path in paths if not is_within(each := below(folder, path), batch)), None)
-        if outside is not None:
-            leads_out = f"The message names a file outside of the batch {one_line(batch)}."
-            return outside, naming, Ineligible(Reason.OUTSIDE_CATALOG, leads_out)
-        return below(folder, next((path for path in paths if "\\" not in path), paths[0])), naming, None
-
-
-ACKNOWLEDGEMENTS = "acknowledgements"
-"""The folder for answers to a sender; it is never scanned."""
+    @property
+    def newest(self) -> ErnMessage | None:
+        return max(self.messages, key=lambda each: each.order, default=None)
 
 
 class Deliveries:
-    """The deliveries of one scan; its counts are complete after the last row, its batches before the first."""
+    """The deliveries of one scan; its counts are complete after the last row, its batches before the first.
 
-    def __init__(self, top: str, source: Source, spool: MessageSpool, only: str | None = None) -> None:
+    What messages say of recordings waits in an empty `file`, since there may be ten thousand of them.
+    """
+
+    def __init__(self, top: str, source: Source, file: IO[bytes], only: str | None = None) -> None:
         self.counts = DeliveryCounts()
         self.batches: Mapping[str, Batch] = {}
         self._top = top
-        self._only = only
+        self._only = only  # the location of the one message that is meant
         self._source = source
-        self._spool = spool
+        self._file = file
+        self._offsets: dict[str, int] = {}
         self._listed = ListedFolders(source, top)
-        self._releases: dict[str, ReleaseFolder] = {}
-        self._completions: dict[str, str] = {}
-        self._leading: list[tuple[int, str]] = []  # messages, by number, and the other folders that they name
+        self._releases: dict[str, _ReleaseFolder] = {}
         self._threads = Threads(())
+        self._leading: list[tuple[str, str]] = []
+        self._completions: dict[str, str] = {}
         self._batch_of: dict[str, str] = {}
 
     @property
@@ -225,11 +124,14 @@ class Deliveries:
 
     def take(self, folder: Folder) -> tuple[Folder | None, list[XmlFile]]:
         """Keep a folder of a delivery, or return it without XML that cannot be audio; and the messages in it."""
-        xml = [found for name in folder.files if is_xml_name(name) and (found := self._look_into(folder, name))]
+        xml = list(xml_in(folder, self._source, self._only))
         messages = [each for each in xml if each.is_message]
-        self._note_completion(folder, xml)
+        completions = [posixpath.join(folder.location, name) for name in folder.files if is_completion_name(name)]
+        completions += [each.location for each in xml if each.is_completion]
+        if completions:
+            self._completions[folder.location] = completions[0]
         if messages:
-            self._releases[folder.location] = release = ReleaseFolder(location=folder.location)
+            self._releases[folder.location] = release = _ReleaseFolder(location=folder.location)
             for each in messages:
                 self._add(release, each)
         known = {posixpath.basename(each.location) for each in xml}
@@ -250,16 +152,15 @@ class Deliveries:
         """Yield the rows of all folders that were taken, and of what messages name and nobody sent."""
         self._settle()
         for release in self._releases.values():
-            found = named_files(release, self._threads, self._spool, self._listed, self._batch_of)
-            found.are_all = self._only is not None
+            found = self._named_files(release)
             for folder in release.folders:
                 for row in rows_in(folder, found):
                     naming = found.here.pop(row.audio or "", None)
                     if naming is None:
                         yield self._unnamed(row, release)
-                        continue
-                    is_link = bool(folder.links) and posixpath.basename(row.audio or "") in folder.links
-                    yield self._named(row, naming, release, is_link=is_link)
+                    else:
+                        is_link = posixpath.basename(row.audio or "") in folder.links
+                        yield self._named(row, naming, release, is_link=is_link)
             left_out = ((location, naming, None) for location, naming in found.here.items())
             for location, naming, refused in (*left_out, *found.missing):
                 if not has_no_row(location):
@@ -268,9 +169,6 @@ class Deliveries:
                 self.counts.unreadable += 1
                 refused = Ineligible(Reason.UNREADABLE_MESSAGE, each.error or "")
                 yield self._placed(row_at(each.location), refused, release)
-        yield from self._absent_messages(row_at)
-
-    def _absent_messages(self, row_at: Callable[[str], ManifestRow]) -> Iterator[ManifestRow]:
         for batch in self.batches.values():
             for name in absent_messages(batch, self._source):
                 self.counts.missing += 1
@@ -280,59 +178,117 @@ class Deliveries:
                 tags = {"batch": posixpath.basename(batch.location)}
                 yield replace(row, refused=refused, tags=tags, batch=batch.location)
 
-    def _look_into(self, folder: Folder, name: str) -> XmlFile | None:
-        location = posixpath.join(folder.location, name)
-        if is_completion_name(name) or self._only not in {None, location}:
-            return None
-        return examine(location, self._source)
-
-    def _note_completion(self, folder: Folder, xml: list[XmlFile]) -> None:
-        names = (name for name in folder.files if is_completion_name(name))
-        found = [posixpath.join(folder.location, name) for name in names]
-        found += [each.location for each in xml if each.is_completion]
-        if found:
-            self._completions[folder.location] = found[0]
-
-    def _add(self, release: ReleaseFolder, found: XmlFile) -> None:
+    def _add(self, release: _ReleaseFolder, found: XmlFile) -> None:
         if found.message is None:
             release.broken.append(found)
             return
-        number = self._spool.add(found.message)
-        release.headers.append(header_of(found.message, number, found.location))
-        self._leading += ((number, each) for each in folders_meant(found.message, release.location))
+        self._offsets[found.location] = self._file.seek(0, os.SEEK_END)
+        pickle.dump(found.message, self._file)
+        release.messages.append(replace(found.message, recordings=(), clips=(), others=()))
+        files = (file.location for recording in found.message.recordings for file in recording.files)
+        meant = (below(release.location, path) for each in files if leads_up(each) for path in candidates(each))
+        self._leading += ((found.location, posixpath.dirname(path)) for path in meant)
+
+    def _whole(self, message: ErnMessage) -> ErnMessage:
+        self._file.seek(self._offsets[message.location])
+        whole: ErnMessage = pickle.load(self._file)  # noqa: S301 - this process wrote it, into a file without a name
+        return whole
 
     def _settle(self) -> None:
-        headers = [header for release in self._releases.values() for header in release.headers]
-        self._threads = Threads(headers)
+        """Find the threads, the batches and the folders that messages of others lead to, when all are known."""
+        messages = [message for release in self._releases.values() for message in release.messages]
+        self._threads = Threads(messages)
         children = Counter(posixpath.dirname(location) for location in self._releases)
         for location in self._releases:
             above = posixpath.dirname(location)
             is_below = location not in {self._top, *self._completions} and is_within(above, self._top)
             is_batch = is_below and (above in self._completions or children[above] > 1)
             self._batch_of[location] = above if is_batch else location
-        for number, folder in self._leading:
+        for message, folder in self._leading:
             if (top := self._listed.folder_of(folder)) is not None:
-                self._releases[top].led_here.add(number)
-        found: dict[str, dict[str, Release]] = {}
+                self._releases[top].led_here.add(message)
+        found: defaultdict[str, dict[str, Release]] = defaultdict(dict)
         for release in self._releases.values():
-            found.setdefault(self._batch_of[release.location], {})[release.location] = self._release_of(release)
+            found[self._batch_of[release.location]][release.location] = self._release_of(release)
         self.batches = {
             location: Batch(location=location, completion=self._completions.get(location), releases=releases)
             for location, releases in found.items()
         }
         self.counts.batches = len(self.batches)
         self.counts.releases = self._threads.releases
-        self.counts.senders = len({header.sender for header in headers})
-        self.counts.without_files = sum(not header.has_files for header in headers)
+        self.counts.senders = len({message.sender for message in messages})
+        self.counts.without_files = sum(not message.has_files for message in messages)
 
-    def _named(self, row: ManifestRow, naming: Naming, release: ReleaseFolder, *, is_link: bool = False) -> ManifestRow:
+    def _release_of(self, folder: _ReleaseFolder) -> Release:
+        newest, at = folder.newest, folder.location
+        if newest is None:
+            return Release(at)
+        is_withdrawn = self._threads.is_withdrawn(newest)
+        return Release(at, newest.release_id, newest.sender, newest.message_id, newest.is_test, is_withdrawn)
+
+    def _named_files(self, release: _ReleaseFolder) -> NamedFiles:
+        """Return what messages say of the files in a folder; live ones go before tests, newer before older."""
+        found = NamedFiles(are_all=self._only is not None)
+        locations = {*(message.location for message in release.messages), *release.led_here}
+        threads = {thread[-1].location: thread for at in locations if (thread := self._threads.thread_of(at))}
+        newest_first = sorted(threads.values(), key=lambda thread: thread[-1].order, reverse=True)
+        no_rows: dict[Cause, set[str]] = {each: set() for each in (Cause.REPLACED, Cause.OTHER_RESOURCES, Cause.CLIPS)}
+        for thread in sorted(newest_first, key=lambda thread: thread[-1].is_test):
+            messages = [self._whole(each) for each in reversed(thread)]
+            no_rows[Cause.REPLACED] |= self._add_named(found, messages, release.location)
+            for message in messages:
+                no_rows[Cause.CLIPS].update(self._located_in(message, message.clips))
+                no_rows[Cause.OTHER_RESOURCES].update(self._located_in(message, message.others))
+        found.no_rows = {each: cause for cause, named in no_rows.items() for each in named if each not in found.here}
+        return found
+
+    def _add_named(self, found: NamedFiles, messages: Sequence[ErnMessage], folder: str) -> set[str]:
+        """Add the files that a release's messages, newest first, name here or nowhere; return what they replaced."""
+        namings: dict[tuple[str, str], tuple[Naming, list[ErnMessage]]] = {}
+        for message in messages:
+            for naming in named(message, messages[0]):
+                key = (naming.tags.get("resource", ""), naming.file.location)
+                namings.setdefault(key, (naming, []))[1].append(message)
+        replaced: set[str] = set()
+        for naming, naming_it in namings.values():
+            written = naming.file.location
+            locations = [each for message in naming_it for each in self._located_in(message, [written])]
+            top = self._listed.top_of(posixpath.dirname(locations[0])) if locations else None
+            if top == folder:
+                found.here.setdefault(locations[0], naming)
+            elif posixpath.dirname(naming.message.location) == folder and top is None:
+                # It is nowhere, or beside the releases, where no message lies.
+                found.missing.append((locations[0], naming, None) if locations else self._expected(naming))
+            replaced.update(each for each in locations[1:] if each != locations[0])
+        return replaced
+
+    def _located_in(self, message: ErnMessage, written: Iterable[str]) -> Iterator[str]:
+        """Yield where the files lie that a message names, in its batch; nothing for those that are not there."""
+        folder = posixpath.dirname(message.location)
+        for each in written:
+            paths = (below(folder, path) for path in candidates(each))
+            found = (self._listed.found(path) for path in paths if is_within(path, self._batch_of[folder]))
+            yield from filter(None, [next(filter(None, found), None)])
+
+    def _expected(self, naming: Naming) -> tuple[str, Naming, Ineligible | None]:
+        folder = posixpath.dirname(naming.message.location)
+        batch, paths = self._batch_of[folder], list(candidates(naming.file.location)) or [""]
+        outside = next((each for path in paths if not is_within(each := below(folder, path), batch)), None)
+        if outside is not None:
+            leads_out = f"The message names a file outside of the batch {one_line(batch)}."
+            return outside, naming, Ineligible(Reason.OUTSIDE_CATALOG, leads_out)
+        return below(folder, next((path for path in paths if "\\" not in path), paths[0])), naming, None
+
+    def _named(
+        self, row: ManifestRow, naming: Naming, release: _ReleaseFolder, *, is_link: bool = False
+    ) -> ManifestRow:
         self.counts.files += 1
-        refused, batch = row.refused or self._finding(naming.header), self._batch_of[release.location]
+        refused, batch = row.refused or self._finding(naming.message), self._batch_of[release.location]
         if refused is None and is_link and not is_within(os.path.realpath(row.audio or ""), os.path.realpath(batch)):
             refused = Ineligible(Reason.OUTSIDE_CATALOG, f"This link leads out of the batch {one_line(batch)}.")
         return self._placed(row, refused, release, naming)
 
-    def _unnamed(self, row: ManifestRow, release: ReleaseFolder) -> ManifestRow:
+    def _unnamed(self, row: ManifestRow, release: _ReleaseFolder) -> ManifestRow:
         if row.refused is not None:
             return self._placed(row, row.refused, release)
         self.counts.unnamed += 1
@@ -341,42 +297,189 @@ class Deliveries:
         return self._placed(row, Ineligible(Reason.NOT_IN_MESSAGE, detail), release)
 
     def _missing(
-        self, row: ManifestRow, naming: Naming, refused: Ineligible | None, release: ReleaseFolder
+        self, row: ManifestRow, naming: Naming, refused: Ineligible | None, release: _ReleaseFolder
     ) -> ManifestRow:
         self.counts.files += 1
         self.counts.missing += row.audio_facts is None and refused is None
-        where = path_within(naming.header.location, self._top)
-        is_absent = row.refused is None and row.audio_facts is None
-        hint = self._listed.hint(row.audio or "") if is_absent else ""
-        because = f"{one_line(where)} names this file, and it is not in the delivery{one_line(hint)}."
-        absent = Ineligible(Reason.MISSING_AUDIO, because)
-        refused = self._finding(naming.header) or refused or row.refused or (absent if is_absent else None)
+        refused = self._finding(naming.message) or refused or row.refused
+        if refused is None and row.audio_facts is None:
+            where, hint = path_within(naming.message.location, self._top), self._listed.hint(row.audio or "")
+            because = f"{one_line(where)} names this file, and it is not in the delivery{one_line(hint)}."
+            refused = Ineligible(Reason.MISSING_AUDIO, because)
         return self._placed(row, refused, release, naming)
 
     def _placed(
-        self, row: ManifestRow, refused: Ineligible | None, release: ReleaseFolder, naming: Naming | None = None
+        self, row: ManifestRow, refused: Ineligible | None, release: _ReleaseFolder, naming: Naming | None = None
     ) -> ManifestRow:
         batch = self._batch_of[release.location]
         tags = {"batch": posixpath.basename(batch)}
-        header = release.newest if naming is None else naming.header
-        if header is not None and header.release_id:
-            tags["release"] = header.release_id
+        message = release.newest if naming is None else naming.message
+        if message is not None and message.release_id:
+            tags["release"] = message.release_id
         if naming is not None:
             row = replace(row, item_id=naming.item_id, declared=naming.file.declared)
             tags = {**naming.tags, **tags}
         return replace(row, tags=tags, refused=refused, batch=batch, release=release.location)
 
-    def _finding(self, header: Header) -> Ineligible | None:
+    def _finding(self, message: ErnMessage) -> Ineligible | None:
         """Return why a file that a message names is not sent, whatever it holds; None if it is."""
-        if header.is_test:
-            return Ineligible(Reason.TEST_MESSAGE, f"Message {header.message_id or header.location} is a TestMessage.")
-        if self._threads.is_withdrawn(header):
-            return Ineligible(Reason.WITHDRAWN, f"{header.sender} withdrew the release {header.release_id} later.")
+        if message.is_test:
+            shown = message.message_id or message.location
+            return Ineligible(Reason.TEST_MESSAGE, f"Message {shown} is a TestMessage.")
+        if self._threads.is_withdrawn(message):
+            return Ineligible(Reason.WITHDRAWN, f"{message.sender} withdrew the release {message.release_id} later.")
         return None
 
-    def _release_of(self, folder: ReleaseFolder) -> Release:
-        newest, at = folder.newest, folder.location
-        if newest is None:
-            return Release(at)
-        is_withdrawn = self._threads.is_withdrawn(newest)
-        return Release(at, newest.release_id, newest.sender, newest.message_id, newest.is_test, is_withdrawn)
+
+def absent_messages(batch: Batch, source: Source) -> list[str]:
+    """Name the messages that a batch's manifest names and that are not in it, as it names them.
+
+    A message is there if a release of the batch has its ID, or the ID of its release, or if its location names the
+    release's folder. A completion file that is no manifest, or that cannot be read, names none.
+    """
+    if batch.completion is None or not batch.completion.lower().endswith(".xml"):
+        return []
+    known = {composed(posixpath.basename(at)) for at in batch.releases}
+    known |= {text for release in batch.releases.values() for text in (release.message_id, release.release_id) if text}
+    try:
+        if (file := source.open(batch.completion)) is None:
+            return []
+        with file:
+            return [words[0] for words in messages_named(file) if words and known.isdisjoint(map(composed, words))]
+    except SourceError:
+        return []
+
+
+class Threads:
+    """The messages of each release, from the oldest to the newest, and when it was withdrawn."""
+
+    def __init__(self, messages: Iterable[ErnMessage]) -> None:
+        self._threads: dict[str, list[ErnMessage]] = {}
+        self._withdrawn: dict[tuple[str, ...], tuple[float, str, str]] = {}
+        by_key: dict[tuple[str, ...], list[ErnMessage]] = {}
+        for message in sorted(messages, key=lambda each: each.order):
+            keys = _keys_of(message)
+            if message.is_purge:
+                if not message.is_test:
+                    self._withdrawn.update(dict.fromkeys(keys, message.order))
+                continue
+            thread = next((by_key[key] for key in keys if key in by_key), None) or []
+            by_key.update(dict.fromkeys(keys, thread))
+            thread.append(message)
+            self._threads[message.location] = thread
+
+    def thread_of(self, location: str) -> Sequence[ErnMessage]:
+        """Return all messages of the release of a message, the newest last; none of one that withdraws a release."""
+        return self._threads.get(location, ())
+
+    @property
+    def releases(self) -> int:
+        return len({id(thread) for thread in self._threads.values()})
+
+    def is_withdrawn(self, message: ErnMessage) -> bool:
+        times = (self._withdrawn.get(key, _NEVER) for key in _keys_of(message))
+        return message.is_purge or (not message.is_test and max(times, default=_NEVER) > message.order)
+
+
+def _keys_of(message: ErnMessage) -> list[tuple[str, ...]]:
+    """Return by what a release is known again: each of its IDs, of one sender; without any, the thread, or nothing."""
+    kind, thread = "test" if message.is_test else "live", message.thread_id
+    ids = message.ids or ((f"thread:{thread}",) if thread else (f"message:{message.location}",))
+    return [(kind, message.sender, each) for each in ids]
+
+
+def candidates(written: str) -> Iterator[str]:
+    """Yield the paths that a location may mean, as seen from the message's folder, the likeliest first.
+
+    An absolute path and a URL are those of another machine: only their file names are looked for.
+    """
+    seen: set[str] = set()
+    for path in _spellings(written):
+        is_elsewhere = path.startswith("/") or is_windows(path) or _URL.match(path)
+        near = path.rstrip("/").rpartition("/")[2] if is_elsewhere else path
+        in_resources = () if ".." in near.split("/") else (posixpath.join(folder, near) for folder in RESOURCES)
+        folder, _, name = near.removeprefix("./").partition("/")
+        beside = (name,) if folder in RESOURCES and name else ()
+        for each in (near, *in_resources, *beside):
+            if near and each not in seen:
+                seen.add(each)
+                yield each
+
+
+def _spellings(written: str) -> Iterator[str]:
+    plain = written.partition("?")[0] if _URL.match(written) else written
+    for each in (plain, unquote(plain, errors="surrogateescape")):
+        yield each
+        if "\\" in each:
+            yield each.replace("\\", "/")
+
+
+def leads_up(written: str) -> bool:
+    return any(".." in each for each in _spellings(written))
+
+
+def below(folder: str, path: str) -> str:
+    """Return the location of a path as seen from a folder or prefix; `..` is resolved in the text, up to its root."""
+    top = root_and_key(folder)[0] if is_bucket(folder) else "/"
+    parts: list[str] = []
+    for part in path.split("/"):
+        if part == ".." and parts:
+            parts.pop()
+        elif part == "..":
+            folder = folder if folder == top else posixpath.dirname(folder)
+        elif part not in {"", "."}:
+            parts.append(part)
+    return posixpath.join(folder, *parts)
+
+
+class ListedFolders:
+    """Folders by their location, and what is asked of a source for files that lie in none of them."""
+
+    def __init__(self, source: Source, top: str) -> None:
+        self._source = source
+        self._folders: dict[str, Folder] = {}
+        self._below: defaultdict[str, list[str]] = defaultdict(list)
+        self._tops: set[str] = set()
+        self._top = top
+        self._lookup = NameLookup(self._names_in, top)
+
+    def add(self, folder: Folder, *, is_top: bool) -> None:
+        """Keep a folder; all that lies in a top one is listed, unless it is hidden."""
+        self._folders[folder.location] = folder
+        above, name = posixpath.split(folder.location)
+        self._below[above].append(name)
+        if is_top:
+            self._tops.add(folder.location)
+
+    def found(self, location: str) -> str | None:
+        """Return the location of a file as it is listed, in whatever form of Unicode; None if it is absent."""
+        if (listed := self._lookup.found(location)) is not None:
+            return None if listed in self._folders else listed
+        if "/." not in location and self.top_of(posixpath.dirname(location)) is not None:
+            return None
+        try:
+            return None if self._source.facts(location) is None else location
+        except SourceError:
+            return location
+
+    def hint(self, location: str) -> str:
+        """Name in brackets a file whose name differs only in case from an absent one's; empty if none is there."""
+        return other_case(self._lookup.found(location, caseless), self._top)
+
+    def folder_of(self, location: str) -> str | None:
+        """Return the nearest top folder that holds a folder as it is written, or in another form of Unicode."""
+        return self.top_of(location) or self.top_of(self._lookup.found(location) or "")
+
+    def top_of(self, location: str) -> str | None:
+        """Return the nearest top folder that holds a folder, or is it."""
+        while location and location not in self._tops:
+            above = posixpath.dirname(location)
+            location = "" if above == location else above
+        return location or None
+
+    def _names_in(self, location: str) -> list[str]:
+        folder = self._folders.get(location)
+        if folder is None:
+            return self._below[location]
+        left_out = (name for names in folder.left_out.values() for name in names)
+        return [*self._below[location], *folder.files, *folder.unfinished, *left_out]

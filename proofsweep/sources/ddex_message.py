@@ -1,16 +1,22 @@
-"""What a DDEX message (ERN 3.4 and later) says of a release and its audio, read as it streams."""
+"""What XML beside audio says: a DDEX message (ERN 3.4 and later) of a release and its files, or a batch's manifest."""
 
-import json
+import hashlib
+import posixpath
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import unquote
 
-from proofsweep.domain.items import Declared, algorithm_named, hex_digest
-from proofsweep.sources.source import OpenFile
-from proofsweep.sources.xml_reader import elements, local_name, unreadable
+from proofsweep.config.locations import one_line
+from proofsweep.domain.errors import CatalogError, SourceError
+from proofsweep.domain.items import Declared, FileFacts, algorithm_named, hex_digest, raw_bytes
+from proofsweep.domain.reasons import Reason
+from proofsweep.sources.source import Folder, OpenFile, Source
+from proofsweep.sources.xml_reader import HEAD_BYTES, elements, local_name, root_of, unreadable
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -19,211 +25,21 @@ if TYPE_CHECKING:
 NEW_RELEASE: Final = "NewReleaseMessage"
 PURGE: Final = "PurgeReleaseMessage"
 MANIFEST: Final = "ManifestMessage"
+_OTHER_XML = {
+    "acknowledgementmessage": "a DDEX acknowledgement, which names no audio: give the message of a release",
+    "ftpacknowledgementmessage": "a DDEX acknowledgement, which names no audio: give the message of a release",
+    "cataloglistmessage": "a DDEX catalog list, which names no files: give the message of a release",
+    "manifestmessage": "the manifest of a DDEX batch: give the batch's folder",
+    "html": "an HTML page, and no DDEX message: ask the supplier to send the message again",
+}
+
+_OF_RECORDING = ("isrc", "title", "artist")
+_OF_RELEASE = ("release_title", "label", "icpn", "grid", "catalog_number", "sender", "message_id", "thread_id")
+TAG_NAMES: Final = (*_OF_RECORDING, *_OF_RELEASE, "resource", "technical", "batch", "release")
+"""The tags that rows of a delivery may have; one whose value no message gives is left out."""
 
 _ERN = re.compile(r"ddex\.net/+xml/+(?:\d{4}/+)?ern(?:-main)?/+v?(\d)(\d*)", re.IGNORECASE)
-_MOST_DIGITS = 18
-
-
-class MessageFile(NamedTuple):
-    """A file that a recording is in; all as the message writes it."""
-
-    location: str
-    technical: str = ""
-    size_bytes: str = ""
-    algorithm: str = ""
-    digest: str = ""
-
-    @property
-    def declared(self) -> Declared | None:
-        """Return what can be compared with the file; a digest of an unknown algorithm, or a malformed one, cannot."""
-        algorithm = algorithm_named(self.algorithm)
-        digest = None if algorithm is None else hex_digest(algorithm, self.digest)
-        is_size = self.size_bytes.isascii() and self.size_bytes.isdigit() and len(self.size_bytes) <= _MOST_DIGITS
-        size_bytes = int(self.size_bytes) if is_size else None
-        digests = {} if algorithm is None or digest is None else {algorithm: digest}
-        return Declared(size_bytes=size_bytes, digests=digests) or None
-
-
-class Recording(NamedTuple):
-    """A sound recording; of one with several editions, each edition is one."""
-
-    reference: str
-    isrc: str
-    title: str
-    artist: str
-    files: tuple[MessageFile, ...]
-
-
-class ErnMessage(NamedTuple):
-    is_purge: bool
-    message_id: str
-    thread_id: str
-    created: float  # in POSIX seconds; 0 if that cannot be read
-    sender: str  # its DPID, or its name if it gives none
-    is_test: bool
-    icpn: str
-    grid: str
-    catalog_number: str
-    proprietary_id: str
-    release_title: str
-    label: str
-    recordings: tuple[Recording, ...]
-    clips: tuple[str, ...]  # locations of previews
-    others: tuple[str, ...]  # and of images, videos, texts and other resources
-
-    @property
-    def release_id(self) -> str:
-        """Return what the release is known by; empty if the message gives no ID."""
-        return next((each.partition(":")[2] for each in self.ids), "")
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """Return all IDs of the release with their kind; its catalog number only if it has no other."""
-        kinds = {"ICPN": self.icpn, "GRid": self.grid, "ProprietaryId": self.proprietary_id}
-        found = tuple(f"{kind}:{value}" for kind, value in kinds.items() if value)
-        return found or ((f"CatalogNumber:{self.catalog_number}",) if self.catalog_number else ())
-
-    @property
-    def has_files(self) -> bool:
-        """Whether it names audio; an update of the metadata alone does not."""
-        return any(recording.files for recording in self.recordings)
-
-
-def version_in(namespace: str) -> str | None:
-    """Return the version that a namespace of the standard names, such as 3.8.2; None if it is none of ERN's."""
-    found = _ERN.search(namespace)
-    return None if found is None else ".".join((found[1], *found[2]))
-
-
-class MessageSpool:
-    """Messages by the order in which they were added, in an empty file."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self._ends = [0]
-
-    def add(self, message: ErnMessage) -> int:
-        self._file.seek(self._ends[-1])
-        self._ends.append(self._ends[-1] + self._file.write(json.dumps(message).encode()))
-        return len(self._ends) - 2
-
-    def message(self, number: int) -> ErnMessage:
-        start, end = self._ends[number : number + 2]
-        self._file.seek(start)
-        return _message_of(json.loads(self._file.read(end - start)))
-
-
-def _message_of(cells: list[Any]) -> ErnMessage:  # as `add` wrote it
-    found = dict(zip(ErnMessage._fields, cells, strict=True))
-    found["recordings"] = tuple(
-        Recording(reference, isrc, title, artist, tuple(MessageFile(*file) for file in files))
-        for reference, isrc, title, artist, files in found["recordings"]
-    )
-    return ErnMessage(**found | {"clips": tuple(found["clips"]), "others": tuple(found["others"])})
-
-
-_NEVER: Final = (float("-inf"), "", "")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Header:
-    """What decides between messages, without what they say of recordings."""
-
-    number: int  # counts the messages of a scan
-    location: str
-    is_purge: bool
-    is_test: bool
-    has_files: bool
-    created: float
-    sender: str
-    message_id: str
-    thread_id: str
-    ids: tuple[str, ...]
-    release_id: str
-
-    @property
-    def order(self) -> tuple[float, str, str]:
-        """Sort messages from the oldest to the newest; a purge without a date withdraws all."""
-        return self.created or (float("inf") if self.is_purge else 0.0), self.message_id, self.location
-
-
-def header_of(message: ErnMessage, number: int, location: str) -> Header:
-    of_message = {each.name: getattr(message, each.name) for each in fields(Header)[2:]}
-    return Header(number=number, location=location, **of_message)
-
-
-class Threads:
-    """The messages of each release, from the oldest to the newest, and when it was withdrawn."""
-
-    def __init__(self, headers: Iterable[Header]) -> None:
-        self._threads: dict[int, list[Header]] = {}
-        self._withdrawn: dict[tuple[str, ...], tuple[float, str, str]] = {}
-        by_key: dict[tuple[str, ...], list[Header]] = {}
-        for header in sorted(headers, key=lambda each: each.order):
-            keys = _keys_of(header)
-            if header.is_purge:
-                if not header.is_test:
-                    self._withdrawn.update(dict.fromkeys(keys, header.order))
-                continue
-            thread = next((by_key[key] for key in keys if key in by_key), None) or []
-            by_key.update(dict.fromkeys(keys, thread))
-            thread.append(header)
-            self._threads[header.number] = thread
-
-    def thread_of(self, number: int) -> Sequence[Header]:
-        """Return all messages of the release of a message, the newest last; none of one that withdraws a release."""
-        return self._threads.get(number, ())
-
-    @property
-    def releases(self) -> int:
-        return len({id(thread) for thread in self._threads.values()})
-
-    def is_withdrawn(self, header: Header) -> bool:
-        times = (self._withdrawn.get(key, _NEVER) for key in _keys_of(header))
-        return header.is_purge or (not header.is_test and max(times, default=_NEVER) > header.order)
-
-
-def _keys_of(header: Header) -> list[tuple[str, ...]]:
-    """Return by what a release is known again: each of its IDs, of one sender; without any, the thread, or nothing."""
-    kind = "test" if header.is_test else "live"
-    ids = header.ids or ((f"thread:{header.thread_id}",) if header.thread_id else (f"message:{header.location}",))
-    return [(kind, header.sender, each) for each in ids]
-
-
 _MAJORS = frozenset({"3", "4"})
-_SHOWN_LETTERS = 80
-
-
-def read_message(file: OpenFile) -> ErnMessage:
-    """Read a message of a release; SourceError, `unreadable_message`, gives the reason in one sentence."""
-    reader = _Reader()
-    for element in elements(file, _NAMES):
-        if not reader.version:
-            reader.version, reader.is_purge = _kind_of(element.getroottree().getroot())
-        tag: str = element.tag
-        name = tag.rpartition("}")[2] if tag[0] == "{" else tag
-        if name in _WITHIN:
-            reader.take_leaf(name, element)
-        else:
-            reader.is_main = element.get("IsMainRelease", "") in _TRUE
-            _ENDINGS[name](reader)
-            element.clear()
-    return reader.message()
-
-
-def _kind_of(root: "_Element") -> tuple[str, bool]:
-    name, namespace = local_name(root), root.tag[1:].partition("}")[0] if root.tag[0] == "{" else ""
-    if name not in {NEW_RELEASE, PURGE}:
-        raise unreadable(f"Its root element is {name[:_SHOWN_LETTERS]}, not {NEW_RELEASE} or {PURGE}")
-    version = version_in(namespace)
-    if version is None:
-        shown = namespace[:_SHOWN_LETTERS] or "none"
-        raise unreadable(f"Its namespace is {shown}, which is no version of ERN, the standard of such messages")
-    if version[0] not in _MAJORS:
-        raise unreadable(f"It is of ERN {version}; versions 3 and 4 can be read")
-    return version, name == PURGE
-
-
 _TITLES = {f"{of}/{title}" for of in ("SoundRecording", "Release") for title in ("ReferenceTitle", "DisplayTitle")}
 _IDS = {"Release/ReleaseId", "PurgedRelease/ReleaseId"}
 _FLAGGED = {"DeliveryFile", "TechnicalSoundRecordingDetails", "TechnicalDetails", "SoundRecordingEdition"}
@@ -260,13 +76,212 @@ _TRUE = frozenset({"true", "1"})
 _FLAGS = frozenset({"IsClip", "IsPreview", "IsProvidedInDelivery", "Type"})
 _LEVELS = ("DeliveryFile", "Technical", "SoundRecordingEdition", "SoundRecording")
 """What files stand in, from the inside out."""
+_MOST_DIGITS = 18
+_SHOWN_LETTERS = 80
+
+
+class MessageFile(NamedTuple):
+    """A file that a recording is in; all as the message writes it."""
+
+    location: str
+    technical: str = ""
+    size_bytes: str = ""
+    algorithm: str = ""
+    digest: str = ""
+
+    @property
+    def declared(self) -> Declared | None:
+        """Return what can be compared with the file; a digest of an unknown algorithm, or a malformed one, cannot."""
+        algorithm = algorithm_named(self.algorithm)
+        digest = None if algorithm is None else hex_digest(algorithm, self.digest)
+        is_size = self.size_bytes.isascii() and self.size_bytes.isdigit() and len(self.size_bytes) <= _MOST_DIGITS
+        digests = {} if algorithm is None or digest is None else {algorithm: digest}
+        return Declared(size_bytes=int(self.size_bytes) if is_size else None, digests=digests) or None
+
+
+class Recording(NamedTuple):
+    """A sound recording; of one with several editions, each edition is one."""
+
+    reference: str
+    isrc: str
+    title: str
+    artist: str
+    files: tuple[MessageFile, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErnMessage:
+    location: str
+    is_purge: bool
+    is_test: bool
+    sender: str  # its DPID, or its name if it gives none
+    message_id: str
+    thread_id: str
+    created: float  # in POSIX seconds; 0 if that cannot be read
+    ids: tuple[str, ...]  # of the release, each with its kind; its catalog number only if it has no other
+    tags: Mapping[str, str]  # of the release and the message, by the names of the tags of rows; without empty ones
+    has_files: bool  # whether it names audio; an update of the metadata alone does not
+    recordings: tuple[Recording, ...] = ()
+    clips: tuple[str, ...] = ()  # locations of previews
+    others: tuple[str, ...] = ()  # and of images, videos, texts and other resources
+
+    @property
+    def release_id(self) -> str:
+        """Return what the release is known by; empty if the message gives no ID."""
+        return self.ids[0].partition(":")[2] if self.ids else ""
+
+    @property
+    def order(self) -> tuple[float, str, str]:
+        """Sort messages from the oldest to the newest; a purge without a date withdraws all."""
+        return self.created or (float("inf") if self.is_purge else 0.0), self.message_id, self.location
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Naming:
+    item_id: str
+    file: MessageFile
+    tags: Mapping[str, str]  # without those of the batch and the release's folder
+    message: ErnMessage  # the newest one that names it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class XmlFile:
+    location: str
+    facts: FileFacts
+    message: ErnMessage | None = None  # None if it is no message of a release, or cannot be read
+    error: str | None = None  # why it is a message that cannot be read, in one sentence
+    is_completion: bool = False  # says that a batch is complete; a manifest that is cut short does not
+
+    @property
+    def is_message(self) -> bool:
+        return self.message is not None or self.error is not None
+
+
+def is_completion_name(name: str) -> bool:
+    """Whether a file says by its name alone that a batch is complete, such as `BatchComplete_<BatchId>.xml`."""
+    return name.lower().startswith("batchcomplete")
+
+
+def is_xml_name(name: str) -> bool:
+    return name.lower().endswith(".xml")
+
+
+def xml_in(folder: Folder, source: Source, only: str | None = None) -> Iterator[XmlFile]:
+    """Yield the XML files in a folder, or the one that is meant; those whose content is something else are none."""
+    for name in filter(is_xml_name, folder.files):
+        location = posixpath.join(folder.location, name)
+        if not is_completion_name(name) and only in {None, location} and (found := examine(location, source)):
+            yield found
+
+
+def examine(location: str, source: Source) -> XmlFile | None:
+    """Look into a file whose name is that of XML; None if it is not XML, or cannot be opened.
+
+    A file without a root element is a message that is broken if it has its folder's name, as messages do.
+    """
+    try:
+        file = source.open(location)
+    except SourceError:
+        return None
+    if file is None:
+        return None
+    with file:
+        try:
+            facts, root = file.facts(), root_of(file.read_at(0, HEAD_BYTES))
+            is_other = root is not None and root.lower() != "html"
+            if root == MANIFEST:
+                return XmlFile(location=location, facts=facts, is_completion=_is_whole(file))
+            folder, name = map(posixpath.basename, posixpath.split(location))
+            has_its_name = f"{folder}_".startswith(f"{posixpath.splitext(name)[0]}_")
+            if root in {NEW_RELEASE, PURGE} or (has_its_name and not is_other):
+                return XmlFile(location=location, facts=facts, message=read_message(file, location))
+        except SourceError as error:
+            is_broken = error.reason == Reason.UNREADABLE_MESSAGE
+            return XmlFile(location=location, facts=file.facts(), error=error.message) if is_broken else None
+    return XmlFile(location=location, facts=facts) if is_other else None
+
+
+def refuse_other_xml(location: str, file: OpenFile) -> bool:
+    """Return whether an XML file is the message of a release; CatalogError says which other one it is."""
+    root = root_of(file.read_at(0, HEAD_BYTES))
+    if root is not None and (words := _OTHER_XML.get(root.lower())) is not None:
+        raise CatalogError(f"{one_line(location)}: this is {words}")
+    if root not in {None, NEW_RELEASE, PURGE}:
+        return False
+    try:
+        read_message(file, location)
+    except SourceError as error:
+        if error.reason != Reason.UNREADABLE_MESSAGE:
+            raise
+        because = error.message.rstrip(".")
+        raise CatalogError(f"{one_line(location)}: {because}: ask the supplier to send the message again") from error
+    return True
+
+
+def read_message(file: OpenFile, location: str) -> ErnMessage:
+    """Read a message of a release; SourceError, `unreadable_message`, gives the reason in one sentence."""
+    reader, is_purge = _Reader(), None
+    for element in elements(file, _NAMES):
+        if is_purge is None:
+            is_purge = _is_purge(element.getroottree().getroot())
+        name = local_name(element)
+        if name in _WITHIN:
+            reader.take_leaf(name, element)
+        else:
+            reader.is_main = element.get("IsMainRelease") in _TRUE
+            _ENDINGS[name](reader)
+            element.clear()
+    if is_purge is None:
+        raise unreadable("It holds no header, release or resource of a message")
+    return reader.message(location, is_purge=is_purge)
+
+
+def messages_named(file: OpenFile) -> Iterator[list[str]]:
+    """Yield for each message that a batch's manifest names all words by which it may be known, its location first."""
+    for element in elements(file, ["MessageInBatch"]):
+        texts = {local_name(each): (each.text or "").strip() for each in element.iter()}
+        url = unquote(texts.pop("URL", "")).replace("\\", "/").strip("/")
+        folders = [posixpath.splitext(part)[0] if is_xml_name(part) else part for part in url.split("/")]
+        yield [text for text in (url, *folders, *texts.values()) if text]
+        element.clear()
+
+
+def named(message: ErnMessage, newest: ErnMessage) -> Iterator[Naming]:
+    """Yield each file that a message names, once; the newest message of the release gives its metadata."""
+    newer = {_identity(each): each for each in reversed(newest.recordings)} if newest is not message else {}
+    seen: set[tuple[str, str]] = set()
+    for recording in message.recordings:
+        latest = newer.get(_identity(recording), recording)
+        of_recording = {name: getattr(latest, name) for name in _OF_RECORDING} | {"resource": recording.reference}
+        for file in recording.files:
+            if (recording.reference, file.location) not in seen:
+                seen.add((recording.reference, file.location))
+                tags = {**of_recording, **newest.tags, "technical": file.technical}
+                item_id = item_id_for(message, recording.reference, file.location)
+                tags = {name: tags[name] for name in TAG_NAMES if tags.get(name)}
+                yield Naming(item_id=item_id, file=file, tags=tags, message=message)
+
+
+def item_id_for(message: ErnMessage, reference: str, written: str) -> str:
+    """Return an item ID that stays the same wherever the delivery lies: 32 hex digits.
+
+    It is made of the sender, the release, the recording's reference in the message, and the location as written there.
+    """
+    release = message.release_id or message.thread_id or message.message_id
+    parts = (*(("test",) if message.is_test else ()), message.sender, release, reference, written)
+    return hashlib.sha256(b"\0".join(map(raw_bytes, parts))).hexdigest()[:32]
+
+
+def _identity(recording: Recording) -> str:
+    """Return by what a recording is known again in a later message: its ISRC, or its reference if it has none."""
+    return f"isrc:{recording.isrc}" if recording.isrc else f"reference:{recording.reference}"
 
 
 class _Reader:
     """Collects what the elements say, each when it ends: first the leaves, then what they stand in."""
 
     def __init__(self) -> None:
-        self.version, self.is_purge, self.is_main = "", False, False
+        self.is_main = False
         self.leaves: dict[str, str] = {}
         self._header: dict[str, str] = {}
         self._release: dict[str, str] = {}
@@ -309,7 +324,9 @@ class _Reader:
 
     def end_file(self) -> None:
         file, self._file = self._file, {}
-        location = file.get("URI") or file.get("URL") or _joined(file.get("FilePath", ""), file.get("FileName", ""))
+        folder, name = file.get("FilePath"), file.get("FileName", "")
+        name = f"{folder.rstrip(_SLASHES)}/{name}" if folder and name else name
+        location = file.get("URI") or file.get("URL") or name
         if location:
             digest = file.get("HashSumValue") or file.get("HashSum", "")
             algorithm = file.get("Algorithm") or file.get("HashSumAlgorithmType", "")
@@ -381,24 +398,32 @@ class _Reader:
         self.leaves, self._artists, self._flags = {}, {}, {}
         self._forget_files()
 
-    def message(self) -> ErnMessage:
-        if not self.version:
-            raise unreadable("It holds no header, release or resource of a message")
+    def message(self, location: str, *, is_purge: bool) -> ErnMessage:
         release, header = self._release, self._header
-        label = release.get("LabelName") or self._parties.get(release.get("ReleaseLabelReference", ""), "")
+        ids = tuple(f"{kind}:{release[kind]}" for kind in ("ICPN", "GRid", "ProprietaryId") if kind in release)
+        if not ids and "CatalogNumber" in release:
+            ids = (f"CatalogNumber:{release['CatalogNumber']}",)
+        tags = {
+            "release_title": _title_in(release),
+            "label": release.get("LabelName") or self._parties.get(release.get("ReleaseLabelReference", "")),
+            "icpn": release.get("ICPN"),
+            "grid": release.get("GRid"),
+            "catalog_number": release.get("CatalogNumber"),
+            "sender": header.get("PartyId") or header.get("FullName"),
+            "message_id": header.get("MessageId"),
+            "thread_id": header.get("MessageThreadId"),
+        }
         return ErnMessage(
-            is_purge=self.is_purge,
+            location=location,
+            is_purge=is_purge,
+            is_test=header.get("MessageControlType", "").lower() == "testmessage",
+            sender=tags["sender"] or "",
             message_id=header.get("MessageId", ""),
             thread_id=header.get("MessageThreadId", ""),
             created=_posix_seconds(header.get("MessageCreatedDateTime", "")),
-            sender=header.get("PartyId") or header.get("FullName", ""),
-            is_test=header.get("MessageControlType", "").lower() == "testmessage",
-            icpn=release.get("ICPN", ""),
-            grid=release.get("GRid", ""),
-            catalog_number=release.get("CatalogNumber", ""),
-            proprietary_id=release.get("ProprietaryId", ""),
-            release_title=_title_in(release),
-            label=label,
+            ids=ids,
+            tags={name: text for name, text in tags.items() if text},
+            has_files=any(recording.files for recording in self._recordings),
             recordings=tuple(self._recordings),
             clips=tuple(self._clips),
             others=tuple(self._others),
@@ -428,13 +453,33 @@ def _title_in(leaves: Mapping[str, str]) -> str:
     return f"{title} ({further})" if further and further.casefold() not in title.casefold() else title
 
 
-def _joined(folder: str, name: str) -> str:
-    return f"{folder.rstrip(_SLASHES)}/{name}" if folder and name else name
-
-
 def _posix_seconds(written: str) -> float:
     try:
         when = datetime.fromisoformat(written)
         return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return 0.0
+
+
+def _is_purge(root: "_Element") -> bool:
+    """Return whether the message withdraws a release; SourceError if it is none of ERN 3 or 4."""
+    name, namespace = local_name(root), root.tag[1:].partition("}")[0] if root.tag[0] == "{" else ""
+    if name not in {NEW_RELEASE, PURGE}:
+        raise unreadable(f"Its root element is {name[:_SHOWN_LETTERS]}, not {NEW_RELEASE} or {PURGE}")
+    found = _ERN.search(namespace)
+    if found is None:
+        shown = namespace[:_SHOWN_LETTERS] or "none"
+        raise unreadable(f"Its namespace is {shown}, which is no version of ERN, the standard of such messages")
+    if found[1] not in _MAJORS:
+        raise unreadable(f"It is of ERN {'.'.join((found[1], *found[2]))}; versions 3 and 4 can be read")
+    return name == PURGE
+
+
+def _is_whole(manifest: OpenFile) -> bool:
+    try:
+        deque(elements(manifest, ["MessageInBatch"]), maxlen=0)
+    except SourceError as error:
+        if error.reason != Reason.UNREADABLE_MESSAGE:
+            raise
+        return False
+    return True

@@ -26,12 +26,10 @@ from proofsweep.sources.catalog import (
     row_with_facts,
 )
 from proofsweep.sources.checksums import Checksums, is_list_name
-from proofsweep.sources.ddex_delivery import NOTHING_NAMED, TAG_NAMES, Deliveries, NamedFiles
-from proofsweep.sources.ddex_files import Batch, has_message
-from proofsweep.sources.ddex_message import MessageSpool
+from proofsweep.sources.ddex_delivery import NOTHING_NAMED, Batch, Deliveries, NamedFiles
+from proofsweep.sources.ddex_message import TAG_NAMES, xml_in
 from proofsweep.sources.files import Files
-from proofsweep.sources.names import is_audio_name
-from proofsweep.sources.pairing import SidecarNames, Sidecars
+from proofsweep.sources.names import SidecarNames, Sidecars, is_audio_name
 from proofsweep.sources.preflight import judge_content
 from proofsweep.sources.source import Folder, Source
 
@@ -93,7 +91,7 @@ class FolderScan:
                 closing(Checksums(self._base, self._source, self.ignored)) as self._checksums,
             ):
                 self._checksums.read_named(self._lists, self._anywhere)
-                for found in self._walked_rows(Deliveries(self._path, self._source, MessageSpool(file), self._message)):
+                for found in self._walked_rows(Deliveries(self._path, self._source, file, self._message)):
                     row = self._checksums.with_declared(found)
                     self._listing.update(self._listed(row))
                     tags = self._supplier.tags_of(row.named_audio, row.tags)
@@ -111,7 +109,8 @@ class FolderScan:
         if self._walked:
             are_there = self.deliveries is not None
         else:
-            are_there = any(has_message(folder, self._source) for folder in self._source.walk(self._path))
+            xml = (each for folder in self._source.walk(self._path) for each in xml_in(folder, self._source))
+            are_there = any(each.is_message for each in xml)
         return self._supplier.among(TAG_NAMES if are_there else ())
 
     def digest(self) -> str:
@@ -203,10 +202,8 @@ class FolderScan:
 
     def _why_no_row(self, path: str, named: NamedFiles) -> Cause | None:
         """Judge by what messages say, then by the name's ending; if that is not audio's, read the content."""
-        causes = (named.clips, Cause.CLIPS), (named.others, Cause.OTHER_RESOURCES), (named.replaced, Cause.REPLACED)
-        for locations, cause in causes:
-            if path in locations:
-                return cause
+        if (cause := named.no_rows.get(path)) is not None:
+            return cause
         if path in named.here or is_audio_name(path):
             return None
         if is_list_name(posixpath.basename(path)):

@@ -43,8 +43,7 @@ from proofsweep.sources.file_lookup import FileLookup
 from proofsweep.sources.files import Files
 from proofsweep.sources.folder import sidecars_in
 from proofsweep.sources.local import FOLDERS_KEPT
-from proofsweep.sources.names import composed
-from proofsweep.sources.pairing import SidecarNames
+from proofsweep.sources.names import SidecarNames, composed
 from proofsweep.sources.readers import (
     Encoding,
     Note,

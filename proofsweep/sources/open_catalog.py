@@ -26,12 +26,11 @@ from proofsweep.domain.items import utf8_text
 from proofsweep.domain.tags import checksum_lists_in, checksums_of, path_maps_of
 from proofsweep.sources.audio import is_audio
 from proofsweep.sources.catalog import NO_SUPPLIER_FOLDER, Catalog, CatalogBase, SupplierFolder
-from proofsweep.sources.ddex_files import is_xml_name, refuse_other_xml
+from proofsweep.sources.ddex_message import is_xml_name, refuse_other_xml
 from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.manifest import Manifests
-from proofsweep.sources.names import ListingRule, is_audio_name
-from proofsweep.sources.pairing import SidecarNames
+from proofsweep.sources.names import ListingRule, SidecarNames, is_audio_name
 from proofsweep.sources.readers import HEADER_BYTES, is_list, is_manifest_name, words_for
 
 if TYPE_CHECKING:

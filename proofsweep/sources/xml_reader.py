@@ -23,6 +23,7 @@ HEAD_BYTES = 16 * 1024  # a long comment may stand before the root element
 _SENTENCE_LETTERS = 160
 _ROOT = re.compile(r"<(?![!?])(?:[^\s<>/:]+:)?([^\s<>/:]+)[^<>]*")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_HAS_DTD = "It has a DTD (DOCTYPE), which no message may have"
 
 
 def unreadable(because: str) -> SourceError:
@@ -36,7 +37,7 @@ def local_name(element: "_Element") -> str:
 
 
 def elements(file: OpenFile, names: Collection[str]) -> Iterator["_Element"]:
-    """Yield each element of these local names when it ends; whoever takes it may clear it.
+    """Yield each element of these local names when it ends; the receiver may clear it.
 
     Raises SourceError: `unreadable_message` with the reason in one sentence; or the file cannot be read.
     """
@@ -65,9 +66,6 @@ def elements(file: OpenFile, names: Collection[str]) -> Iterator["_Element"]:
         parser.close()
     except (etree.LxmlError, LookupError, ValueError) as error:
         raise unreadable(_sentence(getattr(error, "msg", None) or str(error))) from error
-
-
-_HAS_DTD = "It has a DTD (DOCTYPE), which no message may have"
 
 
 def _pieces(file: OpenFile) -> Iterator[bytes]:

@@ -9,7 +9,7 @@ from proofsweep.domain.items import Declared, FileFacts, ManifestRow
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.ingest.deliveries import BatchRow, DeliveredBatches
 from proofsweep.ingest.rules import Decision, IngestRules, KnownBatches
-from proofsweep.sources.ddex_files import Batch, Release
+from proofsweep.sources.ddex_delivery import Batch, Release
 
 NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
 RULES = IngestRules(settle_seconds=1, pair_seconds=1, tries=1)

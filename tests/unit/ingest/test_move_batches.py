@@ -9,7 +9,7 @@ from proofsweep.domain.items import ManifestRow, WorkItem
 from proofsweep.ingest.deliveries import BatchRow, DeliveredBatch
 from proofsweep.ingest.moves import BatchDisposal, Disposal, DisposalResult, Move
 from proofsweep.ingest.rules import Decision, Disposition, PastAnswer
-from proofsweep.sources.ddex_files import Release
+from proofsweep.sources.ddex_delivery import Release
 from proofsweep.sources.files import Files
 from proofsweep.sources.moves import Moves
 from proofsweep.sources.preflight import SizeLimits, work_item_of

@@ -15,7 +15,7 @@ from proofsweep.sources.audio import PIECE_BYTES, open_audio, read_sidecar
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.formats import AudioFormat
 from proofsweep.sources.local import LocalFiles
-from proofsweep.sources.pairing import SidecarNames
+from proofsweep.sources.names import SidecarNames
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
 SIZES = [len(WAVE), PIECE_BYTES - 1, PIECE_BYTES, PIECE_BYTES + 1, 3 * PIECE_BYTES]

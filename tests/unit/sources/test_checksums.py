@@ -19,8 +19,8 @@ from proofsweep.sources.bucket import BucketFiles
 from proofsweep.sources.catalog import Catalog, Cause
 from proofsweep.sources.checksums import DeclaredFile, DeclaredFiles, path_in_bag
 from proofsweep.sources.folder import FolderScan
+from proofsweep.sources.names import SidecarNames
 from proofsweep.sources.open_catalog import open_catalog
-from proofsweep.sources.pairing import SidecarNames
 from tests.worlds.ddex_messages import Sending, Sent, Track
 
 A, B = b"RIFF a", b"RIFF b"

@@ -2,14 +2,18 @@
 
 import os
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from unicodedata import normalize
 
 import pytest
 
-from proofsweep.domain.errors import CatalogError, EmptyCatalog
+from proofsweep.domain.errors import EmptyCatalog
 from proofsweep.domain.items import ManifestRow
 from proofsweep.sources.catalog import Cause, DeliveryCounts
+from proofsweep.sources.ddex_delivery import Batch, Release, Threads, absent_messages, below, candidates, leads_up
+from proofsweep.sources.ddex_message import ErnMessage
+from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.preflight import SizeLimits, work_item_of
@@ -317,19 +321,6 @@ def test_message_is_a_catalog_of_the_files_that_it_names(tmp_path: Path) -> None
     assert catalog.ignored.total() == 0
 
 
-def test_xml_that_is_no_message_is_no_catalog(tmp_path: Path) -> None:
-    """The line says what was given."""
-    (tmp_path / "list.xml").write_bytes(b"<plist/>")
-    (tmp_path / "manifest.xml").write_bytes(batch_manifest("B", []))
-
-    with pytest.raises(CatalogError, match=r"list\.xml: this is XML: save it as \.xlsx or CSV"):
-        scan(tmp_path / "list.xml")
-    with pytest.raises(
-        CatalogError, match=r"manifest\.xml: this is the manifest of a DDEX batch: give the batch's folder"
-    ):
-        scan(tmp_path / "manifest.xml")
-
-
 def test_message_that_the_manifest_names_and_nobody_sent_is_a_finding(tmp_path: Path) -> None:
     """It is known again by its name, however the manifest spells its location."""
     release(tmp_path / "B" / "1", "a.wav")
@@ -341,3 +332,144 @@ def test_message_that_the_manifest_names_and_nobody_sent_is_a_finding(tmp_path: 
     assert told(catalog) == {"1/a.wav": "I1", "2/2.xml": "missing_audio"}
     assert catalog.deliveries is not None
     assert catalog.deliveries.missing == 1
+
+
+def message(number: int, created: float = 1, **facts: object) -> ErnMessage:
+    """Return a live message of one release."""
+    usual: dict[str, object] = {
+        "location": f"/b/{number}/m.xml",
+        "is_purge": False,
+        "is_test": False,
+        "sender": "S",
+        "message_id": f"M{number}",
+        "thread_id": "T",
+        "ids": ("ICPN:1",),
+        "tags": {},
+        "has_files": True,
+    }
+    return ErnMessage(created=created, **(usual | facts))  # type: ignore[arg-type]  # as given above
+
+
+def thread_of(threads: Threads, number: int) -> list[str]:
+    """Return the IDs of all messages of the release of one, the newest last."""
+    return [each.message_id for each in threads.thread_of(f"/b/{number}/m.xml")]
+
+
+@pytest.mark.parametrize(
+    ("others", "thread"),
+    [
+        pytest.param(
+            [message(1, 2, message_id="B"), message(2, 2, message_id="A")], ["M0", "A", "B"], id="by creation"
+        ),
+        pytest.param([message(1, 2, sender="X")], ["M0"], id="another sender"),
+        pytest.param([message(1, 2, ids=("ICPN:2",))], ["M0"], id="one thread ID for a whole batch joins nothing"),
+        pytest.param([message(1, 2, is_test=True)], ["M0"], id="a test changes nothing of a release"),
+        pytest.param([message(1, 2, ids=())], ["M0"], id="without an ID"),
+        pytest.param([message(1, 2, ids=("GRid:A", "ICPN:1")), message(2, 3, ids=("GRid:A",))], ["M0", "M1", "M2"]),
+    ],
+)
+def test_messages_of_a_release_are_known_by_its_ids(others: list[ErnMessage], thread: list[str]) -> None:
+    """An update may name only some of them; of several messages, the newest is in force."""
+    found = Threads([message(0), *others])
+
+    assert thread_of(found, 0) == thread
+    assert found.releases == (1 if len(thread) > 1 else 2)
+
+
+def test_messages_without_ids_are_known_by_their_thread() -> None:
+    """Without a thread, each stands alone."""
+    found = Threads([message(0, ids=()), message(1, 2, ids=()), message(2, ids=(), thread_id="")])
+
+    assert (thread_of(found, 0), thread_of(found, 2)) == (["M0", "M1"], ["M2"])
+
+
+@pytest.mark.parametrize(
+    ("withdrawal", "is_withdrawn"),
+    [
+        (message(1, 2, is_purge=True), True),
+        (message(1, 0, is_purge=True), True),  # without a date: somebody wants it gone
+        (message(1, 0.5, is_purge=True), False),  # what is sent later is a release again
+        (message(1, 2, is_purge=True, sender="X"), False),
+        (message(1, 2, is_purge=True, ids=("ICPN:2",)), False),
+        (message(1, 2, is_purge=True, is_test=True), False),
+    ],
+)
+def test_purge_withdraws_what_its_sender_sent_before(withdrawal: ErnMessage, *, is_withdrawn: bool) -> None:
+    """Nobody withdraws the releases of others, and a test withdraws none."""
+    found = Threads([message(0), withdrawal])
+
+    assert (found.is_withdrawn(message(0)), found.is_withdrawn(withdrawal)) == (is_withdrawn, True)
+    assert thread_of(found, 1) == []
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("resources/a.wav", "resources/a.wav"),
+        ("./a.wav", "./a.wav"),
+        ("a.wav", "resources/a.wav"),
+        ("resources/a.wav", "a.wav"),
+        ("resources\\a.wav", "resources/a.wav"),
+        ("resources%2Fa.wav", "resources/a.wav"),
+        ("100%.wav", "100%.wav"),
+        ("sftp://host/drop/111/resources/a%20b.wav", "resources/a b.wav"),
+        ("https://host/a.wav?signature=x", "a.wav"),
+        ("file:///a.wav", "a.wav"),
+        ("/mnt/export/a.wav", "resources/a.wav"),
+        ("C:\\export\\a.wav", "a.wav"),
+        ("../other/a.wav", "../other/a.wav"),
+    ],
+)
+def test_location_means_a_path(written: str, meant: str) -> None:
+    """It may be written as a URI, as Windows does, or as on the sender's machine; the likeliest path comes first."""
+    assert meant in candidates(written)
+    assert list(islice(candidates("a%20b.wav"), 2)) == ["a%20b.wav", "resources/a%20b.wav"]
+    assert list(candidates("")) == []
+
+
+@pytest.mark.parametrize("written", ["../a.wav", "%2e%2e/a.wav", "..\\a.wav", "resources/../../a.wav"])
+def test_what_leads_up_is_known(written: str) -> None:
+    """However it is written."""
+    assert leads_up(written)
+    assert "/b/a.wav" in [below("/b/r", path) for path in candidates(written)]
+    assert not leads_up("resources/a.wav")
+
+
+@pytest.mark.parametrize(
+    ("folder", "path", "location"),
+    [
+        ("/b/r", "./x//a.wav", "/b/r/x/a.wav"),
+        ("/b/r", "../../../../etc/passwd", "/etc/passwd"),
+        ("/b/r", "x/../a.wav", "/b/r/a.wav"),
+        ("s3://bucket/b/r", "../x/./a.wav", "s3://bucket/b/x/a.wav"),
+        ("s3://bucket/b", "../../../a.wav", "s3://bucket/a.wav"),
+    ],
+)
+def test_path_lies_below_a_folder(folder: str, path: str, location: str) -> None:
+    """A bucket ends at its root, as a disk does."""
+    assert below(folder, path) == location
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "absent"),
+    [
+        ("manifest.xml", batch_manifest("b", ["r1/r1.xml", "/2024/r1/message.xml", "r%31\\r1.xml", "M-1"]), []),
+        ("manifest.xml", batch_manifest("b", ["sftp://host/2024/r1/r1.XML", "elsewhere/111.xml"]), []),
+        ("manifest.xml", batch_manifest("b", ["r2/r2.xml", "r1/r1.xml"]), ["r2/r2.xml"]),
+        ("manifest.xml", b"<ManifestMessage><MessageInBatch>", []),
+        ("manifest.xml", b"<ManifestMessage><MessageInBatch/></ManifestMessage>", []),
+        ("BatchComplete.txt", b"r2/r2.xml", []),
+        ("BatchComplete.xml", b"", []),
+    ],
+)
+def test_message_of_a_manifest_is_known_by_its_id_or_its_folder(
+    tmp_path: Path, name: str, content: bytes, absent: list[str]
+) -> None:
+    """However its location is written; a completion file that names nothing, or that went away, lacks nothing."""
+    (completion := tmp_path / name).write_bytes(content)
+    there = Release(location=str(tmp_path / "r1"), release_id="111", message_id="M-1")
+    batch = Batch(location=str(tmp_path), completion=str(completion), releases={there.location: there})
+
+    assert absent_messages(batch, Files()) == absent
+    completion.unlink()
+    assert absent_messages(batch, Files()) == []

@@ -13,8 +13,8 @@ from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.catalog import Cause
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.local import LocalFiles
+from proofsweep.sources.names import SidecarNames
 from proofsweep.sources.open_catalog import open_catalog
-from proofsweep.sources.pairing import SidecarNames
 from proofsweep.sources.source import Folder
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "

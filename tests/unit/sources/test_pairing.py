@@ -6,7 +6,7 @@ from unicodedata import normalize
 import pytest
 
 from proofsweep.domain.tags import own_pattern
-from proofsweep.sources.pairing import SidecarNames, Sidecars
+from proofsweep.sources.names import SidecarNames, Sidecars
 
 DEFAULT = ("{name}.sidecar", "{stem}.sidecar")
 

@@ -1,0 +1,309 @@
+"""XML beside audio: messages of every version are read alike, and what is none is known."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from proofsweep.domain.errors import CatalogError, SourceError
+from proofsweep.domain.items import Declared
+from proofsweep.domain.reasons import Reason
+from proofsweep.sources.ddex_message import (
+    TAG_NAMES,
+    ErnMessage,
+    MessageFile,
+    Recording,
+    examine,
+    item_id_for,
+    named,
+    read_message,
+    refuse_other_xml,
+)
+from proofsweep.sources.local import LocalFiles
+from tests.unit.sources.held_file import HeldFile
+from tests.worlds.ddex_messages import ERN_3, ERN_4_1, ERN_4_3, SENDER, VERSIONS, Sending, Track, purge, sent
+from tests.worlds.ddex_messages import batch_manifest as manifest
+
+OCEAN = sent("resources/0094631432057_01_001.flac", b"ocean")
+MD5 = "d41d8cd98f00b204e9800998ecf8427e"
+GOOD = Sending().content()
+LAUGHS = b'<!DOCTYPE a [<!ENTITY x "x">]><ern:NewReleaseMessage xmlns:ern="http://ddex.net/xml/ern/43"/>'
+
+
+def read(sending: Sending | bytes) -> ErnMessage:
+    """Read a message as it was written."""
+    content = sending if isinstance(sending, bytes) else sending.content()
+    return read_message(HeldFile(content), "/b/r/m.xml")
+
+
+def tracks(*isrcs: str, files: Iterable[str] = ("a.wav",), **facts: object) -> list[Track]:
+    """Return recordings with these files."""
+    return [Track(isrc=isrc, files=[*files], **facts) for isrc in isrcs]  # type: ignore[arg-type]  # as told
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_message_of_each_version_is_read(version: str) -> None:
+    """All that is asked of a message stands in each version, at its own place."""
+    recordings = (
+        Track(isrc="QZES71982312", title="Ocean", subtitle="Live", artist="Mara", files=[OCEAN, "resources/1.mp3"]),
+        Track(isrc="QZES71982313", title="Shore", artist="Tom", files=["resources/disc 1/2.flac"]),
+        Track(isrc="QZES71982314", title="Ocean (30 s)", files=["clip.wav"], is_clip=True),
+    )
+    sending = Sending(version=version, tracks=recordings, images=["resources/cover.jpg"], grid="A10302B0000114894T")
+
+    assert read(replace(sending, videos=["resources/film.mp4"])) == ErnMessage(
+        location="/b/r/m.xml",
+        is_purge=False,
+        is_test=False,
+        message_id="M-1",
+        thread_id="T-1",
+        created=1793534400.0,
+        sender=SENDER,
+        ids=("ICPN:0094631432057", "GRid:A10302B0000114894T"),
+        tags={
+            "release_title": "Tides",
+            "label": "Seed Records",
+            "icpn": "0094631432057",
+            "grid": "A10302B0000114894T",
+            "catalog_number": "SEED 001",
+            "sender": SENDER,
+            "message_id": "M-1",
+            "thread_id": "T-1",
+        },
+        has_files=True,
+        recordings=(
+            Recording(
+                reference="A1",
+                isrc="QZES71982312",
+                title="Ocean (Live)",
+                artist="Mara",
+                files=(
+                    MessageFile(OCEAN.location, "T1_1", str(OCEAN.size_bytes), "MD5", OCEAN.digest),
+                    MessageFile("resources/1.mp3", "T1_2"),
+                ),
+            ),
+            Recording("A2", "QZES71982313", "Shore", "Tom", (MessageFile("resources/disc 1/2.flac", "T2_1"),)),
+            Recording("A3", "QZES71982314", "Ocean (30 s)", "Mara & the Tides", ()),
+        ),
+        clips=("clip.wav",),
+        others=("resources/cover.jpg", "resources/film.mp4"),
+    )
+    withdrawal = read(purge(replace(sending, is_test=True)))
+    assert (withdrawal.is_purge, withdrawal.is_test, withdrawal.sender) == (True, True, SENDER)
+    assert (withdrawal.release_id, withdrawal.has_files) == ("0094631432057", False)
+
+
+@pytest.mark.parametrize("version", [*ERN_4_1, *ERN_4_3])
+def test_what_is_not_in_the_delivery_is_not_named(version: str) -> None:
+    """The standard's word for it is `IsProvidedInDelivery`."""
+    found = read(Sending(version=version, tracks=[*tracks("A", is_provided=False), *tracks("B", is_provided=True)]))
+
+    assert [len(recording.files) for recording in found.recordings] == [0, 1]
+    assert found.clips == ()
+
+
+def test_each_edition_has_its_own_isrc() -> None:
+    """From 4.3 on, a recording may have a stereo and an immersive edition, each with files."""
+    text = Sending(version="43", tracks=tracks("QZES71982312", files=["stereo.wav"])).text()
+    edition = text[text.index("<SoundRecordingEdition>") : text.index("</SoundRecordingEdition>")]
+    immersive = edition.replace("QZES71982312", "QZES71982399").replace("stereo.wav", "immersive.wav")
+
+    found = read(text.replace(edition, f"{edition}</SoundRecordingEdition>{immersive}").encode())
+
+    names = [(recording.isrc, recording.title, recording.files[0].location) for recording in found.recordings]
+    assert names == [("QZES71982312", "Ocean", "stereo.wav"), ("QZES71982399", "Ocean", "immersive.wav")]
+
+
+@pytest.mark.parametrize(
+    "namespace",
+    [
+        *("HTTP://DDEX.NET/XML/ERN/41", "http://ddex.net/xml//ern//43", "http://service.ddex.net/xml/ern/411"),
+        *("http://ddex.net/xml/ern/439", "http://ddex.net/xml/2010/ern-main/312"),
+    ],
+)
+def test_version_is_that_of_the_namespace(namespace: str) -> None:
+    """Case and slashes vary; minor versions to come are read as those that are there."""
+    assert read(Sending(namespace=namespace)).release_id
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (Sending(namespace="http://ddex.net/xml/ern/50").content(), r"It is of ERN 5\.0; versions 3 and 4 can be read"),
+        (Sending(namespace="http://ddex.net/xml/dsr/20").content(), "Its namespace is http://ddex.net/xml/dsr/20, whi"),
+        (b"<NewReleaseMessage><MessageHeader/></NewReleaseMessage>", "Its namespace is none, which is no version"),
+        (b"<a><MessageHeader/></a>", "Its root element is a, not NewReleaseMessage or PurgeReleaseMessage"),
+        (b"<a/>", "It holds no header, release or resource of a message"),
+    ],
+)
+def test_other_message_is_refused(content: bytes, words: str) -> None:
+    """The reason says what it is instead."""
+    with pytest.raises(SourceError, match=words) as raised:
+        read(content)
+
+    assert raised.value.reason == Reason.UNREADABLE_MESSAGE
+
+
+@pytest.mark.parametrize(
+    ("created", "seconds"),
+    [("2026-11-01T12:00:00", 1793534400.0), ("2026-11-01T14:00:00+02:00", 1793534400.0), ("yesterday", 0.0)],
+)
+def test_creation_is_an_instant(created: str, seconds: float) -> None:
+    """Without a zone it is UTC."""
+    assert read(Sending(created=created)).created == seconds
+
+
+def test_recording_without_files_and_ids_is_read() -> None:
+    """An update may hold metadata alone; a sender without a DPID is known by its name."""
+    found = read(Sending(version=ERN_3[0], icpn="", catalog_number="", sender="", tracks=[Track(isrc="A")]))
+
+    assert (found.release_id, found.ids, found.has_files, found.sender) == ("", (), False, "Seed Distribution")
+
+
+def test_other_elements_of_the_same_name_are_not_meant() -> None:
+    """A related release has an ICPN too, and a contributor a name."""
+    related = "<RelatedRelease><ReleaseId><ICPN>999</ICPN></ReleaseId></RelatedRelease>"
+    text = Sending(version="43").text().replace("<ReleaseReference>R0", f"{related}<ReleaseReference>R0")
+
+    assert read(text.encode()).release_id == "0094631432057"
+
+
+@pytest.mark.parametrize(
+    ("file", "declared"),
+    [
+        (MessageFile("a.wav", "T1", "12", "MD5", MD5.upper()), Declared(size_bytes=12, digests={"md5": MD5})),
+        (MessageFile("a.wav", "T1", "", "MD5", "1B2M2Y8AsgTpgAmY7PhCfg=="), Declared(digests={"md5": MD5})),
+        (MessageFile("a.wav", "T1", "12", "UserDefined", MD5), Declared(size_bytes=12)),
+        (MessageFile("a.wav", "T1", "12 MB", "MD5", "no digest"), None),
+        (MessageFile("a.wav", "T1", "9" * 19, "CRC32", "00000000"), None),
+        (MessageFile("a.wav", "T1", "-1", "", ""), None),
+        (MessageFile("a.wav"), None),
+    ],
+)
+def test_only_what_can_be_compared_is_declared(file: MessageFile, declared: Declared | None) -> None:
+    """A digest of another algorithm, or one that is malformed, is never damage."""
+    assert file.declared == declared
+
+
+def test_each_file_of_a_recording_is_named_once() -> None:
+    """Its tags are what messages say, without those that they do not give."""
+    recordings = tracks("A", files=["a.wav", "a.mp3", "a.wav"])
+    message = read(Sending(tracks=recordings, icpn="111", catalog_number=""))
+
+    namings = list(named(message, message))
+
+    assert [(each.file.location, each.tags["technical"]) for each in namings] == [("a.wav", "T1_1"), ("a.mp3", "T1_2")]
+    assert len({each.item_id for each in namings}) == 2
+    assert {*TAG_NAMES} - {*namings[0].tags} == {"batch", "release", "grid", "catalog_number"}
+
+
+def test_newer_message_gives_the_metadata() -> None:
+    """A recording is known again by its ISRC; without one, by its reference."""
+    newer = [
+        Track(isrc="X", reference="A1"),
+        Track(isrc="A", title="New"),
+        Track(isrc="", reference="A2", title="N2"),
+    ]
+    older = read(Sending(tracks=[*tracks("A", title="Old"), *tracks("", files=["b.wav"], title="Old")]))
+    newest = read(Sending(message_id="M-2", tracks=newer))
+
+    found = [(each.tags["title"], each.tags["resource"], each.tags["message_id"]) for each in named(older, newest)]
+
+    assert found == [("New", "A1", "M-2"), ("N2", "A2", "M-2")]
+
+
+def test_item_id_stays_the_same() -> None:
+    """It is of the sender, the release, the reference and the location, and of nothing else."""
+    one = Sending(icpn="111")
+    message, moved = read(one), read(replace(one, message_id="M-9", title="Other"))
+    others = [replace(one, icpn="222"), replace(one, sender="X"), replace(one, is_test=True)]
+
+    item_id = item_id_for(message, "A1", "a.wav")
+
+    assert item_id == item_id_for(moved, "A1", "a.wav") == "19c3aafcfd08b5394efc13bd14d39953"
+    assert len({item_id, item_id_for(message, "A2", "a.wav"), item_id_for(message, "A1", "b.wav")}) == 3
+    assert item_id not in [item_id_for(read(each), "A1", "a.wav") for each in others]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "is_message", "error"),
+    [
+        ("111.xml", GOOD, True, None),
+        ("any.XML", purge(Sending()), True, None),
+        ("any.xml", LAUGHS, True, "It has a DTD (DOCTYPE), which no message may have."),
+        ("any.xml", b"<NewReleaseMessage/>", True, "It holds no header, release or resource of a message."),
+        ("111.xml", b"", True, "It is empty."),
+        ("111.xml", b"<html><p></html>", True, "It is no well-formed XML: "),
+        ("any.xml", b"<plist/>", False, None),
+        ("111.xml", b"<plist/>", False, None),
+        ("any.xml", manifest("b", ["1/1.xml"]), False, None),
+    ],
+)
+def test_message_is_known_by_its_root(
+    tmp_path: Path, name: str, content: bytes, error: str | None, *, is_message: bool
+) -> None:
+    """A broken one is known by its root, too, or by the name of its folder."""
+    (path := tmp_path / "111_20240607170334436" / name).parent.mkdir()
+    path.write_bytes(content)
+
+    found = examine(str(path), LocalFiles())
+
+    assert found is not None
+    assert found.is_message == is_message
+    assert (found.error or "").startswith(error or "")
+    assert (found.error is None) == (error is None)
+    assert found.is_completion == (b"ManifestMessage" in content)
+
+
+def test_manifest_that_is_cut_short_completes_no_batch(tmp_path: Path) -> None:
+    """It may still be on its way."""
+    (path := tmp_path / "manifest.xml").write_bytes(manifest("b", ["1/1.xml"])[:-10])
+
+    found = examine(str(path), LocalFiles())
+
+    assert found is not None
+    assert (found.is_message, found.is_completion) == (False, False)
+
+
+def test_other_file_is_none(tmp_path: Path) -> None:
+    """A file without a root element is looked at as every file is; the scan counts what it cannot open."""
+    (tmp_path / "folder.xml").mkdir()
+    for content in (b"", b"RIFF", b"<html></html>"):
+        (tmp_path / "any.xml").write_bytes(content)
+        assert examine(str(tmp_path / "any.xml"), LocalFiles()) is None
+    assert examine(str(tmp_path / "gone.xml"), LocalFiles()) is None
+    assert examine(str(tmp_path / "folder.xml"), LocalFiles()) is None
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "It is empty: ask the supplier to send the message again"),
+        (LAUGHS, r"It has a DTD \(DOCTYPE\), which no message may have: ask the supplier"),
+        (b'<ack:AcknowledgementMessage xmlns:ack="u"/>', "a DDEX acknowledgement"),
+        (b"<CatalogListMessage/>", "a DDEX catalog list"),
+        (manifest("b", []), "the manifest of a DDEX batch: give the batch's folder"),
+        (b"<!DOCTYPE html><html>", "an HTML page"),
+    ],
+)
+def test_other_message_is_no_catalog(content: bytes, words: str) -> None:
+    """One line says what it is, and what to do."""
+    with pytest.raises(CatalogError, match=rf"^/d/a\.xml: .*{words}"):
+        refuse_other_xml("/d/a.xml", HeldFile(content))
+
+
+class Failing(HeldFile):
+    """Cannot be read after its head."""
+
+    def read_at(self, offset: int, most_bytes: int) -> bytes:
+        """Fail, except for the head."""
+        if most_bytes > 16_384:
+            raise SourceError("The disk fails.", reason=Reason.UNREADABLE_FILE)
+        return super().read_at(offset, most_bytes)
+
+
+def test_file_that_cannot_be_read_is_no_bad_message() -> None:
+    """Its supplier can do nothing about that."""
+    with pytest.raises(SourceError, match="The disk fails"):
+        refuse_other_xml("/d/a.xml", Failing(GOOD))
