@@ -1,120 +1,25 @@
-"""Read an audio file or sidecar while it is sent, see whether it changed, and look for the credential of a WAV."""
+"""Read an audio file or sidecar while it is sent, see whether it changed, and what its bytes say."""
 
 import hashlib
-import re
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from enum import Enum
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Literal, Self
 from zlib import crc32
 
 from proofsweep.domain.errors import SourceError
-from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
-from proofsweep.sources.formats import HEAD_BYTES, AudioFormat, format_of, tag_bytes, unlisted_audio
+from proofsweep.sources.formats import (
+    HEAD_BYTES,
+    AudioFormat,
+    Credential,
+    credential_in,
+    format_of,
+    tag_bytes,
+    unlisted_audio,
+)
 from proofsweep.sources.local import LocalFiles
 from proofsweep.sources.source import OpenFile, Source
-
-# Of a chunk that may be large, so much is searched; a larger one may hold a credential.
-_SEARCHED_BYTES = 1024 * 1024
-_RIFF_HEADER_BYTES = 12
-_CHUNK_HEADER_BYTES = 8
-_MOST_CHUNKS = 100  # a WAV has some ten
-_WAVES = frozenset({b"RIFF", b"RF64", b"BW64"})
-# A chunk of 4 GiB or more has this size; that of the audio then stands in the chunk `ds64` (EBU Tech 3306).
-_SIZE_ELSEWHERE = 0xFFFFFFFF
-# The C2PA specification names it; the contract names none.
-_CREDENTIAL_CHUNK = "C2PA"
-_NEVER_SEARCHED = frozenset({"fmt ", "data"})
-# A C2PA manifest is a JUMBF box, which begins with its description (ISO/IEC 19566-5). XMP may name one elsewhere.
-_MANIFEST = re.compile(rb"jumb.{4}jumd|dcterms:provenance", re.DOTALL)
-# Chunks of the RIFF, BWF and ADM standards, and padding: nobody expects a manifest there. Any other chunk may hold one.
-_PLAIN = _NEVER_SEARCHED | {
-    *("fact", "LIST", "cue ", "smpl", "inst", "plst", "PEAK", "bext", "iXML", "chna", "axml", "cart", "levl", "id3 "),
-    *("ID3 ", "JUNK", "junk", "PAD ", "FLLR"),
-}
-# What such a chunk holds, in lower case and without zero bytes, if it speaks of a manifest, or has XMP or an ID3 frame
-# for any content (GEOB, PRIV; ID3v2.2 has shorter names).
-_HINTS = (b"c2pa", b"jumb", b"provenance", b"xmpmeta", b"rdf:rdf", b"geob", b"priv", b"id3\2")
-
-
-Read = Callable[[int, int], bytes]
-"""Gives so many bytes of a file at an offset, fewer only at its end."""
-
-
-class Credential(Enum):
-    """What the chunks of a file say of a credential inside."""
-
-    FOUND = "found"
-    NONE = "none"  # a whole RIFF WAV whose chunks are all known, and hold nothing that could be one
-    UNKNOWN = "unknown"  # it may have one
-
-
-@dataclass(frozen=True, slots=True)
-class _Chunk:
-    name: str
-    start: int
-    size_bytes: int
-
-    @property
-    def end(self) -> int:
-        """Return where the next chunk begins: a chunk of odd size is padded."""
-        return self.start + self.size_bytes + self.size_bytes % 2
-
-
-def credential_in(read: Read, size_bytes: int) -> Credential:
-    """Look into the chunks of a file of so many bytes."""
-    chunks = []
-    for chunk in _chunks_of(read, size_bytes):
-        if chunk.name == _CREDENTIAL_CHUNK:
-            return Credential.FOUND
-        content = b""
-        if chunk.name not in _NEVER_SEARCHED:
-            content = read(min(chunk.size_bytes, _SEARCHED_BYTES), chunk.start)
-            if _MANIFEST.search(content):
-                return Credential.FOUND
-        chunks.append((chunk, _is_plain(chunk, content)))
-    is_bare = all(is_plain for _, is_plain in chunks) and _is_whole(read, size_bytes, [chunk for chunk, _ in chunks])
-    return Credential.NONE if is_bare else Credential.UNKNOWN
-
-
-def _is_plain(chunk: _Chunk, content: bytes) -> bool:
-    if chunk.name in _NEVER_SEARCHED:
-        return True
-    text = content.replace(b"\0", b"").lower()  # UTF-16 reads as UTF-8 then
-    return chunk.name in _PLAIN and len(content) == chunk.size_bytes and not any(hint in text for hint in _HINTS)
-
-
-def _is_whole(read: Read, size_bytes: int, chunks: list[_Chunk]) -> bool:
-    """Whether the chunks fill the file, as its header says, and one of them is the audio.
-
-    The last chunk's padding may be absent, and the header may leave it out.
-    """
-    if [chunk.name for chunk in chunks].count("data") != 1:
-        return False
-    head, last = read(_RIFF_HEADER_BYTES, 0), chunks[-1]
-    ends = {last.start + last.size_bytes, last.end}
-    said = _CHUNK_HEADER_BYTES + int.from_bytes(head[4:8], "little")
-    return head[:4] == b"RIFF" and size_bytes in ends and said in ends and said <= size_bytes
-
-
-def _chunks_of(read: Read, size_bytes: int) -> Iterator[_Chunk]:
-    offset, data_bytes = _RIFF_HEADER_BYTES, 0
-    front = read(offset, 0)
-    for _ in range(_MOST_CHUNKS if front[:4] in _WAVES and front[8:] == b"WAVE" else 0):
-        head = read(_CHUNK_HEADER_BYTES, offset) if offset < size_bytes else b""
-        if len(head) < _CHUNK_HEADER_BYTES:
-            return
-        name, said_bytes = head[:4].decode("latin-1"), int.from_bytes(head[4:], "little")
-        if name == "ds64":
-            data_bytes = int.from_bytes(read(8, offset + _CHUNK_HEADER_BYTES + 8), "little")
-        elif name == "data" and said_bytes == _SIZE_ELSEWHERE and data_bytes:
-            said_bytes = data_bytes
-        yield (chunk := _Chunk(name, offset + _CHUNK_HEADER_BYTES, said_bytes))
-        offset = chunk.end
-
 
 # Measured: reads of 256 KiB to 1 MiB are the fastest to hash and send.
 PIECE_BYTES = 256 * 1024
@@ -135,9 +40,9 @@ class AudioFile:
         self.sha256: str | None = None  # hex digest of the bytes of the last whole pass over `chunks`; None before one
         # the algorithm and the hex digest that the file must have; None if none is declared, or once it was compared.
         self.declared: tuple[str, str] | None = None
-        self.facts: FileFacts = file.facts()  # size and version when it was opened
+        self.facts = file.facts()  # size and version when it was opened
         front, tagged = _front(file)
-        self.audio_format: AudioFormat = format_of(front, tagged=tagged)  # judged by the content
+        self.audio_format = format_of(front, tagged=tagged)  # judged by the content
         # the name of audio that the contract does not list; None for other content.
         self.unlisted = unlisted_audio(front) if self.audio_format is AudioFormat.UNKNOWN else None
 
@@ -213,9 +118,8 @@ class AudioFile:
         order = _BYTE_ORDERS.get(head[:4])
         if order is None or len(head) < _CHUNK_HEAD_BYTES:
             return False
-        size_bytes = int.from_bytes(head[4:], order)
-        is_known = size_bytes not in _UNKNOWN_SIZES
-        return is_known and _CHUNK_HEAD_BYTES + size_bytes > self.facts.size_bytes
+        said_bytes = int.from_bytes(head[4:], order)
+        return said_bytes not in _UNKNOWN_SIZES and _CHUNK_HEAD_BYTES + said_bytes > self.facts.size_bytes
 
     def read_through(self) -> str | None:
         """Read the whole file without sending it; give its hex sha256. Raises SourceError: as `chunks`."""

@@ -28,79 +28,18 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 
-# S3 lists at most so many keys in one answer.
-_PAGE_KEYS = 1_000
+PIECE_BYTES = 1024 * 1024
+# A look at an object reads so much: the head that tells equal files apart, and what stands before a WAV's audio.
+LOOK_BYTES = 64 * 1024
+_PAGE_KEYS = 1_000  # S3 lists at most so many keys in one answer
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _NAMED = re.compile(r'[Pp]ath "(.*?)"(?: contained empty|: Encountered illegal)', re.DOTALL)
-_CONTROL_LETTERS = re.compile(r"[\x00-\x1f\x7f]")
-
-
-def facts_of(meta: "ObjectMeta") -> FileFacts:
-    """Return an object's facts, with a version that does not depend on how the ETag is quoted."""
-    etag = meta["e_tag"]
-    version = etag.removeprefix("W/").strip('"') if etag else f"{meta['size']}-{meta['last_modified'].isoformat()}"
-    return FileFacts(meta["size"], version, meta["last_modified"].timestamp())
-
-
-def pages(store: "ObjectStore", prefix: str, after: str | None) -> Iterator[tuple[str, FileFacts]]:
-    """Yield the keys below a prefix, after one, with their facts, in order."""
-    for page in obstore.list(store, prefix or None, offset=after, chunk_size=_PAGE_KEYS):
-        yield from ((meta["path"], facts_of(meta)) for meta in page if meta["path"].startswith(prefix))
-
-
-def bad_key_of(error: Exception) -> str | None:
-    """Return the key that cannot be requested, up to the part that is wrong; None of another failure."""
-    found = _NAMED.search(str(error)) if failure_of(error).kind is FailureKind.BAD_KEY else None
-    if found is None:
-        return None
-    parts = found[1].split("/")
-    at = next((at for at, part in enumerate(parts) if _is_bad(part)), len(parts) - 1)
-    return "/".join([*parts[: at + 1], *[""][: len(parts) - at - 1]])
-
-
-def bad_key_words(key: str) -> str:
-    return (
-        f"The key {one_line(key)} has an empty part, a dot part or a control character, and cannot be requested; while "
-        "it is there, keys before it in its folder may not be listed: rename it."
-    )
-
-
-def around_bad_keys(store: "ObjectStore", prefix: str, bad: set[str]) -> Iterator[tuple[str, FileFacts]]:
-    """Yield keys folder by folder, so that a bad key hides no other folder; keys of its own folder only after it."""
-    try:
-        found = obstore.list_with_delimiter(store, prefix or None)
-        yield from ((meta["path"], facts_of(meta)) for meta in found["objects"])
-        for each in found["common_prefixes"]:
-            yield from around_bad_keys(store, f"{each}/", bad)
-    except FAILURES as error:
-        key, before, after = bad_key_of(error), "", ""
-        while key is not None:
-            bad.add(key)
-            below, _, more = key[len(prefix) :].partition("/")
-            if more and not _is_bad(below):  # it lies in a folder of this folder
-                key = f"{prefix}{below}/"
-                yield from around_bad_keys(store, key, bad)
-            before, after, key = after, _next_of(key), None
-            if after <= before:  # the store lists from the beginning again
-                return
-            try:
-                yield from pages(store, prefix, after)
-            except FAILURES as other:
-                if (key := bad_key_of(other)) is None:
-                    raise
-            else:
-                return
-        raise
-
-
-def _is_bad(part: str) -> bool:
-    return part in {"", ".", ".."} or _CONTROL_LETTERS.search(part) is not None
-
-
-def _next_of(key: str) -> str:
-    """Return a key that can be named, and comes after all that begin with this one."""
-    found = _CONTROL_LETTERS.search(key)
-    return f"{key.removesuffix('/')}0" if found is None else key[: found.start()] + (" " if found[0] < " " else "\x80")
-
+_REASONS = {
+    FailureKind.ARCHIVED: Reason.ARCHIVED,
+    FailureKind.BAD_KEY: Reason.UNREADABLE_FILE,
+    FailureKind.CHANGED: Reason.SOURCE_CHANGED,
+    FailureKind.FORBIDDEN: Reason.SOURCE_FORBIDDEN,
+}
 
 _BATCH_ROWS = 1_000
 _TABLES = """
@@ -115,81 +54,126 @@ _IN_ORDER = """
     SELECT folder.path, name, why, size, version, modified FROM folder LEFT JOIN object ON object.path = folder.path
     ORDER BY folder.path, name
 """
+# Replaces the slash: no character of a key sorts before it, so that a folder comes right before its subfolders.
 _STEP = "\x01"
-"""Replaces the slash: no character of a key sorts before it, so that a folder comes right before its subfolders."""
-
-
-def folders_below(
-    location: str, listed: Iterable[tuple[str, FileFacts]], rule: ListingRule = USUAL_RULE
-) -> Iterator[Folder]:
-    """Yield the objects below a prefix, listed in any order, as folders, each before its subfolders.
-
-    Of an object below a folder that is left out, only that folder is named, and audio that is hidden; an empty object
-    with a folder's name is no file.
-    """
-    location, listed = location.rstrip("/"), iter(listed)
-    prefix = root_and_key(location)[1]
-    why_folder = lru_cache(FOLDERS_KEPT)(partial(rule.why, is_folder=True))
-    with closing(sqlite3.connect("", check_same_thread=False)) as file:  # an unnamed file, deleted when closed
-        file.executescript(_TABLES)
-        while batch := list(islice(listed, _BATCH_ROWS)):
-            keys = ((key.removeprefix(prefix).lstrip("/"), facts) for key, facts in batch)
-            placed = [(*each, facts) for key, facts in keys for each in _placed(key, rule, why_folder)]
-            file.executemany(_ADD_FOLDER, {(folder,) for folders, *_ in placed for folder in folders})
-            rows = (
-                (folders[-1], name, why, each.size_bytes, each.version, each.modified)
-                for folders, name, why, each in placed
-            )
-            file.executemany("INSERT OR IGNORE INTO object VALUES (?, ?, ?, ?, ?, ?)", rows)
-        file.execute(_MARKERS, (_STEP,))
-        for path, found in groupby(file.execute(_IN_ORDER), key=itemgetter(0)):
-            files: dict[str, FileFacts] = {}
-            left_out: defaultdict[LeftOut, list[str]] = defaultdict(list)
-            for _, name, why, *facts in found:
-                if why is not None:
-                    left_out[LeftOut(why)].append(name)
-                elif name is not None:
-                    files[name] = FileFacts(*facts)
-            unfinished = rule.unfinished_in(files)
-            if unfinished:
-                left_out[LeftOut.UNFINISHED] = sorted({*unfinished.values()})
-            yield Folder(
-                location=location + path.replace(_STEP, "/"),
-                files=[name for name in files if name not in unfinished],
-                left_out=left_out,
-                unfinished=frozenset(unfinished),
-                known=files,
-            )
-
-
-def _placed(
-    key: str, rule: ListingRule, why_folder: Callable[[str], LeftOut | None]
-) -> Iterator[tuple[list[str], str, LeftOut | None]]:
-    """Yield the folders that a key lies in, its name there, and why it is left out: a folder stands for its files."""
-    parts = key.split("/")
-    depth = next((end for end in range(len(parts) - 1) if why_folder("/".join(parts[: end + 1]))), len(parts) - 1)
-    folders = [_STEP.join(["", *parts[:end]]) for end in range(depth + 1)]
-    if depth == len(parts) - 1:
-        yield folders, parts[depth], rule.why(key, is_folder=False)
-        return
-    why = why_folder("/".join(parts[: depth + 1]))
-    yield folders, parts[depth], why
-    if why is LeftOut.HIDDEN and is_audio_name(key) and not parts[-1].startswith("._"):
-        yield folders, "/".join(parts[depth:]), LeftOut.HIDDEN_AUDIO
-
-
-PIECE_BYTES = 1024 * 1024
-# A look at an object reads so much: the head that tells equal files apart, and what stands before a WAV's audio.
-LOOK_BYTES = 64 * 1024
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_REASONS = {
-    FailureKind.ARCHIVED: Reason.ARCHIVED,
-    FailureKind.BAD_KEY: Reason.UNREADABLE_FILE,
-    FailureKind.CHANGED: Reason.SOURCE_CHANGED,
-    FailureKind.FORBIDDEN: Reason.SOURCE_FORBIDDEN,
-}
 
 _Found = TypeVar("_Found")
+
+
+class BucketFiles:
+    """A source of bucket URLs, and a path for new objects; `open_root` opens each bucket once, and after `reopen`."""
+
+    def __init__(self, open_root: Callable[[str], "ObjectStore"] = open_bucket, rule: ListingRule = USUAL_RULE) -> None:
+        self._open_root = open_root
+        self.rule = rule
+        self._stores: dict[str, ObjectStore] = {}
+        self._lock = threading.Lock()
+
+    def facts(self, location: str) -> FileFacts | None:
+        return self._found(location, lambda store, key: facts_of(obstore.head(store, key)))
+
+    def open(self, location: str, *, is_whole: bool = False) -> "BucketFile | None":
+        return self._found(location, partial(BucketFile, is_whole=is_whole))
+
+    def walk(self, location: str) -> Iterator[Folder]:
+        """Return a prefix and all prefixes below it as folders, with the facts of their files.
+
+        A key that cannot be requested is a folder of its own, at the end, which says so.
+        """
+        bad: set[str] = set()
+        yield from folders_below(location, self.listed(location, bad=bad), self.rule)
+        for key in sorted(bad):
+            refused = Ineligible(Reason.UNREADABLE_FILE, _bad_key_words(key))
+            yield Folder(location=f"{root_and_key(location)[0]}/{key}", files=[], refused=refused)
+
+    def listed(
+        self, location: str, after: str | None = None, *, bad: set[str] | None = None
+    ) -> Iterator[tuple[str, FileFacts]]:
+        """List the keys below a prefix, after one, with their facts, in order; SourceError if they cannot be listed.
+
+        With `bad`, a key that cannot be requested is put there, and the others are listed in any order and perhaps
+        twice.
+        """
+        store, key = self.store_and_key(location)
+        prefix = f"{key.rstrip('/')}/" if key else ""
+        try:
+            yield from _pages(store, prefix, after)
+        except FAILURES as error:
+            if bad is None or _bad_key_of(error) is None:
+                raise source_error(error) from error
+            try:
+                yield from _around_bad_keys(store, prefix, bad)
+            except FAILURES as other:
+                raise source_error(other) from other
+
+    def in_folder(self, location: str) -> dict[str, FileFacts]:
+        """Return the facts of the objects right in a prefix by name; none if it cannot be listed."""
+        try:
+            store, key = self.store_and_key(location)
+            found = obstore.list_with_delimiter(store, f"{key.rstrip('/')}/" if key else None)
+        except (*FAILURES, SourceError):
+            return {}
+        return {meta["path"].rpartition("/")[2]: facts_of(meta) for meta in found["objects"]}
+
+    def create(self, location: str, pieces: Iterable[bytes], sha256: str) -> None:
+        """Put an object of exactly these bytes, which are held in memory: a conditional create is one request.
+
+        NameTaken if there is an object of that name; SourceError if the bytes have another digest, or cannot be
+        written.
+        """
+        content = b"".join(pieces)
+        if hashlib.sha256(content).hexdigest() != sha256:
+            raise SourceError("The object is not the one that was verified.", reason=Reason.SOURCE_CHANGED)
+        store, key = self.store_and_key(location)
+        try:
+            obstore.put(store, key, content, mode="create", use_multipart=False)
+        except FAILURES as error:
+            if failure_of(error).kind is FailureKind.TAKEN:
+                raise NameTaken("There is an object of that name.") from error
+            raise source_error(error) from error
+
+    def remove(self, location: str, facts: FileFacts) -> bool:
+        """Delete an object with these facts; say whether it is gone. One that was replaced meanwhile stays.
+
+        S3 has no deletion that all stores make conditional, so the facts are asked for right before it.
+        """
+        store, key = self.store_and_key(location)
+        try:
+            if facts_of(obstore.head(store, key)) != facts:
+                return False
+            obstore.delete(store, key)
+        except FAILURES as error:
+            if failure_of(error).kind is not FailureKind.MISSING:
+                raise source_error(error) from error
+        return True
+
+    def reopen(self, location: str) -> None:
+        """Forget a bucket, so that its next use finds new credentials."""
+        with self._lock:
+            self._stores.pop(root_and_key(location)[0], None)
+
+    def _found(self, location: str, ask: "Callable[[ObjectStore, str], _Found]") -> _Found | None:
+        store, key = self.store_and_key(location)
+        refuse_bad_key(key)
+        if not key or key.endswith("/"):  # obstore would drop the slash
+            return None
+        try:
+            return ask(store, key)
+        except FAILURES as error:
+            if isinstance(error, UnicodeEncodeError) or failure_of(error).kind is FailureKind.MISSING:
+                return None
+            raise source_error(error) from error
+
+    def store_and_key(self, location: str) -> tuple["ObjectStore", str]:
+        """Return an object's bucket and key; SourceError if the bucket cannot be opened."""
+        root, key = root_and_key(location)
+        with self._lock:
+            if root not in self._stores:
+                try:
+                    self._stores[root] = self._open_root(root)
+                except FAILURES as error:
+                    raise source_error(error) from error
+            return self._stores[root], key
 
 
 class BucketFile(OpenFile):
@@ -273,131 +257,141 @@ class BucketFile(OpenFile):
         return found
 
 
-class BucketFiles:
-    """A source of bucket URLs, and a path for new objects; `open_root` opens each bucket once, and after `reopen`."""
+def folders_below(
+    location: str, listed: Iterable[tuple[str, FileFacts]], rule: ListingRule = USUAL_RULE
+) -> Iterator[Folder]:
+    """Yield the objects below a prefix, listed in any order, as folders, each before its subfolders.
 
-    def __init__(self, open_root: Callable[[str], "ObjectStore"] = open_bucket, rule: ListingRule = USUAL_RULE) -> None:
-        self._open_root = open_root
-        self.rule = rule
-        self._stores: dict[str, ObjectStore] = {}
-        self._lock = threading.Lock()
+    Of an object below a folder that is left out, only that folder is named, and audio that is hidden; an empty object
+    with a folder's name is no file.
+    """
+    location, listed = location.rstrip("/"), iter(listed)
+    prefix = root_and_key(location)[1]
+    why_folder = lru_cache(FOLDERS_KEPT)(partial(rule.why, is_folder=True))
+    with closing(sqlite3.connect("", check_same_thread=False)) as file:  # an unnamed file, deleted when closed
+        file.executescript(_TABLES)
+        while batch := list(islice(listed, _BATCH_ROWS)):
+            keys = ((key.removeprefix(prefix).lstrip("/"), facts) for key, facts in batch)
+            placed = [(*each, facts) for key, facts in keys for each in _placed(key, rule, why_folder)]
+            file.executemany(_ADD_FOLDER, {(folder,) for folders, *_ in placed for folder in folders})
+            rows = (
+                (folders[-1], name, why, each.size_bytes, each.version, each.modified)
+                for folders, name, why, each in placed
+            )
+            file.executemany("INSERT OR IGNORE INTO object VALUES (?, ?, ?, ?, ?, ?)", rows)
+        file.execute(_MARKERS, (_STEP,))
+        for path, found in groupby(file.execute(_IN_ORDER), key=itemgetter(0)):
+            files: dict[str, FileFacts] = {}
+            left_out: defaultdict[LeftOut, list[str]] = defaultdict(list)
+            for _, name, why, *facts in found:
+                if why is not None:
+                    left_out[LeftOut(why)].append(name)
+                elif name is not None:
+                    files[name] = FileFacts(*facts)
+            unfinished = rule.unfinished_in(files)
+            if unfinished:
+                left_out[LeftOut.UNFINISHED] = sorted({*unfinished.values()})
+            yield Folder(
+                location=location + path.replace(_STEP, "/"),
+                files=[name for name in files if name not in unfinished],
+                left_out=left_out,
+                unfinished=frozenset(unfinished),
+                known=files,
+            )
 
-    def facts(self, location: str) -> FileFacts | None:
-        return self._found(location, lambda store, key: facts_of(obstore.head(store, key)))
 
-    def open(self, location: str, *, is_whole: bool = False) -> BucketFile | None:
-        return self._found(location, partial(BucketFile, is_whole=is_whole))
+def _placed(
+    key: str, rule: ListingRule, why_folder: Callable[[str], LeftOut | None]
+) -> Iterator[tuple[list[str], str, LeftOut | None]]:
+    """Yield the folders that a key lies in, its name there, and why it is left out: a folder stands for its files."""
+    parts = key.split("/")
+    folders = [""]
+    for end, name in enumerate(parts[:-1], start=1):
+        if (why := why_folder("/".join(parts[:end]))) is not None:
+            yield folders, name, why
+            if why is LeftOut.HIDDEN and is_audio_name(key) and not parts[-1].startswith("._"):
+                yield folders, "/".join(parts[end - 1 :]), LeftOut.HIDDEN_AUDIO
+            return
+        folders.append(f"{folders[-1]}{_STEP}{name}")
+    yield folders, parts[-1], rule.why(key, is_folder=False)
 
-    def walk(self, location: str) -> Iterator[Folder]:
-        """Return a prefix and all prefixes below it as folders, with the facts of their files.
 
-        A key that cannot be requested is a folder of its own, at the end, which says so.
-        """
-        bad: set[str] = set()
-        yield from folders_below(location, self.listed(location, bad=bad), self.rule)
-        for key in sorted(bad):
-            refused = Ineligible(Reason.UNREADABLE_FILE, bad_key_words(key))
-            yield Folder(location=f"{root_and_key(location)[0]}/{key}", files=[], refused=refused)
+def _pages(store: "ObjectStore", prefix: str, after: str | None) -> Iterator[tuple[str, FileFacts]]:
+    """Yield the keys below a prefix, after one, with their facts, in order."""
+    for page in obstore.list(store, prefix or None, offset=after, chunk_size=_PAGE_KEYS):
+        yield from ((meta["path"], facts_of(meta)) for meta in page if meta["path"].startswith(prefix))
 
-    def listed(
-        self, location: str, after: str | None = None, *, bad: set[str] | None = None
-    ) -> Iterator[tuple[str, FileFacts]]:
-        """List the keys below a prefix, after one, with their facts, in order; SourceError if they cannot be listed.
 
-        With `bad`, a key that cannot be requested is put there, and the others are listed in any order and perhaps
-        twice.
-        """
-        store, key = self.store_and_key(location)
-        prefix = f"{key.rstrip('/')}/" if key else ""
-        try:
-            yield from pages(store, prefix, after)
-        except FAILURES as error:
-            if bad is None or bad_key_of(error) is None:
-                raise source_error(error) from error
+def _around_bad_keys(store: "ObjectStore", prefix: str, bad: set[str]) -> Iterator[tuple[str, FileFacts]]:
+    """Yield keys folder by folder, so that a bad key hides no other folder; keys of its own folder only after it."""
+    try:
+        found = obstore.list_with_delimiter(store, prefix or None)
+        yield from ((meta["path"], facts_of(meta)) for meta in found["objects"])
+        for each in found["common_prefixes"]:
+            yield from _around_bad_keys(store, f"{each}/", bad)
+    except FAILURES as error:
+        key, before, after = _bad_key_of(error), "", ""
+        while key is not None:
+            bad.add(key)
+            below, _, more = key[len(prefix) :].partition("/")
+            if more and not _is_bad(below):  # it lies in a folder of this folder
+                key = f"{prefix}{below}/"
+                yield from _around_bad_keys(store, key, bad)
+            before, after, key = after, _next_of(key), None
+            if after <= before:  # the store lists from the beginning again
+                return
             try:
-                yield from around_bad_keys(store, prefix, bad)
+                yield from _pages(store, prefix, after)
             except FAILURES as other:
-                raise source_error(other) from other
+                if (key := _bad_key_of(other)) is None:
+                    raise
+            else:
+                return
+        raise
 
-    def in_folder(self, location: str) -> dict[str, FileFacts]:
-        """Return the facts of the objects right in a prefix by name; none if it cannot be listed."""
-        try:
-            store, key = self.store_and_key(location)
-            found = obstore.list_with_delimiter(store, f"{key.rstrip('/')}/" if key else None)
-        except (*FAILURES, SourceError):
-            return {}
-        return {meta["path"].rpartition("/")[2]: facts_of(meta) for meta in found["objects"]}
 
-    def create(self, location: str, pieces: Iterable[bytes], sha256: str) -> None:
-        """Put an object of exactly these bytes, which are held in memory: a conditional create is one request.
+def _next_of(key: str) -> str:
+    """Return a key that can be named, and comes after all that begin with this one."""
+    found = _CONTROL.search(key)
+    return f"{key.removesuffix('/')}0" if found is None else key[: found.start()] + (" " if found[0] < " " else "\x80")
 
-        NameTaken if there is an object of that name; SourceError if the bytes have another digest, or cannot be
-        written.
-        """
-        content = b"".join(pieces)
-        if hashlib.sha256(content).hexdigest() != sha256:
-            raise SourceError("The object is not the one that was verified.", reason=Reason.SOURCE_CHANGED)
-        store, key = self.store_and_key(location)
-        try:
-            obstore.put(store, key, content, mode="create", use_multipart=False)
-        except FAILURES as error:
-            if failure_of(error).kind is FailureKind.TAKEN:
-                raise NameTaken("There is an object of that name.") from error
-            raise source_error(error) from error
 
-    def remove(self, location: str, facts: FileFacts) -> bool:
-        """Delete an object with these facts; say whether it is gone. One that was replaced meanwhile stays.
-
-        S3 has no deletion that all stores make conditional, so the facts are asked for right before it.
-        """
-        store, key = self.store_and_key(location)
-        try:
-            if facts_of(obstore.head(store, key)) != facts:
-                return False
-            obstore.delete(store, key)
-        except FAILURES as error:
-            if failure_of(error).kind is not FailureKind.MISSING:
-                raise source_error(error) from error
-        return True
-
-    def reopen(self, location: str) -> None:
-        """Forget a bucket, so that its next use finds new credentials."""
-        with self._lock:
-            self._stores.pop(root_and_key(location)[0], None)
-
-    def _found(self, location: str, ask: "Callable[[ObjectStore, str], _Found]") -> _Found | None:
-        store, key = self.store_and_key(location)
-        refuse_bad_key(key)
-        if not key or key.endswith("/"):  # obstore would drop the slash
-            return None
-        try:
-            return ask(store, key)
-        except FAILURES as error:
-            if isinstance(error, UnicodeEncodeError) or failure_of(error).kind is FailureKind.MISSING:
-                return None
-            raise source_error(error) from error
-
-    def store_and_key(self, location: str) -> tuple["ObjectStore", str]:
-        """Return an object's bucket and key; SourceError if the bucket cannot be opened."""
-        root, key = root_and_key(location)
-        with self._lock:
-            if root not in self._stores:
-                try:
-                    self._stores[root] = self._open_root(root)
-                except FAILURES as error:
-                    raise source_error(error) from error
-            return self._stores[root], key
+def facts_of(meta: "ObjectMeta") -> FileFacts:
+    """Return an object's facts, with a version that does not depend on how the ETag is quoted."""
+    etag = meta["e_tag"]
+    version = etag.removeprefix("W/").strip('"') if etag else f"{meta['size']}-{meta['last_modified'].isoformat()}"
+    return FileFacts(meta["size"], version, meta["last_modified"].timestamp())
 
 
 def source_error(error: Exception) -> SourceError:
     """Turn a store's failure into a sentence, with the reason for the row."""
-    failure, key = failure_of(error), bad_key_of(error)
-    sentence = bad_key_words(key) if key is not None else f"{failure.sentence[0].upper()}{failure.sentence[1:]}."
+    failure, key = failure_of(error), _bad_key_of(error)
+    sentence = _bad_key_words(key) if key is not None else f"{failure.sentence[0].upper()}{failure.sentence[1:]}."
     return SourceError(sentence, reason=_REASONS.get(failure.kind, Reason.SOURCE_UNAVAILABLE))
 
 
 def refuse_bad_key(key: str) -> None:
     """Raise SourceError if obstore would refuse a key, or drop its first slash and find another object."""
-    parts = key.removesuffix("/").split("/")
-    if key and (not {"", ".", ".."}.isdisjoint(parts) or _CONTROL.search(key)):
+    if key and any(map(_is_bad, key.removesuffix("/").split("/"))):
         raise SourceError(f"{FailureKind.BAD_KEY.capitalize()}.", reason=Reason.UNREADABLE_FILE)
+
+
+def _bad_key_of(error: Exception) -> str | None:
+    """Return the key that cannot be requested, up to the part that is wrong; None of another failure."""
+    found = _NAMED.search(str(error)) if failure_of(error).kind is FailureKind.BAD_KEY else None
+    if found is None:
+        return None
+    parts = found[1].split("/")
+    at = next((at for at, part in enumerate(parts) if _is_bad(part)), len(parts) - 1)
+    return "/".join([*parts[: at + 1], *[""][: len(parts) - at - 1]])
+
+
+def _bad_key_words(key: str) -> str:
+    return (
+        f"The key {one_line(key)} has an empty part, a dot part or a control character, and cannot be requested; while "
+        "it is there, keys before it in its folder may not be listed: rename it."
+    )
+
+
+def _is_bad(part: str) -> bool:
+    return part in {"", ".", ".."} or _CONTROL.search(part) is not None

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import count
 from tempfile import TemporaryFile
+from types import MappingProxyType
 
 from proofsweep.config.locations import one_line, path_within
 from proofsweep.domain.errors import CatalogError, EmptyCatalog, SourceError
@@ -66,30 +67,28 @@ class FolderScan:
         self.name, self.root = self._base.name, self._base.boundary
         self.location = utf8_text(message or path)
         self._message = message
-        self.ignored = Ignored()
         self._path = path
         self._source = source
         self._sidecar_names = sidecar_names
+        self._supplier = supplier
+        self._lists = checksum_lists
+        self._anywhere = anywhere or source
+        self._start_over()
+
+    def _start_over(self) -> None:
+        self.ignored = Ignored(dict.fromkeys(Cause, 0))
         self.batches: Mapping[str, Batch] = {}
         self.orphans: list[str] = []
         self.deliveries: DeliveryCounts | None = None
         self._numbers, self._listing, self._walked = count(), hashlib.sha256(), False
         self._unfinished: set[str] = set()
-        self._supplier = supplier
-        self._lists = checksum_lists
-        self._anywhere = anywhere or source
-        self._checksums = Checksums(self._base, source, self.ignored)
+        self._checksums = Checksums(self._base, self._source, self.ignored)
 
     def rows(self) -> Iterator[ManifestRow]:
         """Walk the folder and give its audio; CatalogError if it cannot be listed or, at the end, holds none."""
-        self.ignored, self._listing, self._walked = Ignored(dict.fromkeys(Cause, 0)), hashlib.sha256(), False
-        self._numbers, self.batches, self.deliveries, self.orphans = count(), {}, None, []
-        self._unfinished = set()
+        self._start_over()
         try:
-            with (
-                TemporaryFile(prefix="proofsweep-") as file,
-                closing(Checksums(self._base, self._source, self.ignored)) as self._checksums,
-            ):
+            with TemporaryFile(prefix="proofsweep-") as file, closing(self._checksums):
                 self._checksums.read_named(self._lists, self._anywhere)
                 for found in self._walked_rows(Deliveries(self._path, self._source, file, self._message)):
                     row = self._checksums.with_declared(found)
@@ -144,11 +143,13 @@ class FolderScan:
         sidecars = Sidecars(self._sidecar_names, found, audio, may_need)
         self._unfinished |= {posixpath.join(folder.location, name) for name in folder.unfinished}
         for name in audio:
-            if sidecars.of_audio.get(name) in folder.unfinished:
-                self._unfinished.add(posixpath.join(folder.location, name))
+            path, sidecar = posixpath.join(folder.location, name), sidecars.of_audio.get(name)
+            if sidecar in folder.unfinished:
+                self._unfinished.add(path)
                 self.ignored[Cause.UNFINISHED] += 1
             else:
-                yield self._row(folder, name, sidecars)
+                beside = None if sidecar is None else posixpath.join(folder.location, sidecar)
+                yield self.row_at(path, beside, sidecars.contested.get(name), folder.known)
         for why, names in folder.left_out.items():
             self.ignored[Cause(why)] += len(names)
         orphans = [] if named.are_all else sorted({*sidecars.orphans()} - folder.unfinished)
@@ -164,18 +165,25 @@ class FolderScan:
             return next((f"{folder}/{audio}" for audio in Sidecars(self._sidecar_names, [name], files).of_audio), None)
         return None
 
-    def row_at(self, location: str) -> ManifestRow:
+    def row_at(
+        self,
+        location: str,
+        sidecar: str | None = None,
+        contested: str | None = None,
+        known: Mapping[str, FileFacts] = MappingProxyType({}),
+    ) -> ManifestRow:
         return row_with_facts(
-            self._source.facts,
+            lambda path: known.get(posixpath.basename(path)) or self._source.facts(path),
             self._base,
             number=next(self._numbers),
             audio=location,
-            sidecar=None,
+            sidecar=sidecar,
+            contested_sidecar=contested,
             refused=UNFINISHED if location in self._unfinished else None,
         )
 
     def has_no_row(self, location: str) -> bool:
-        """Return whether a file is never a row, although a message names it: a sidecar, or one that is excluded."""
+        """Whether a file is never a row, although a message names it: a sidecar, or one that is excluded."""
         is_sidecar = self._sidecar_names.covers(posixpath.basename(location))
         return is_sidecar or self._source.rule.is_excluded(path_within(location, self._path))
 
@@ -216,22 +224,6 @@ class FolderScan:
                 return None if is_audio(file) else Cause.NOT_AUDIO
         except SourceError as error:
             return Cause.OUTSIDE if error.reason == Reason.OUTSIDE_CATALOG else Cause.UNREADABLE
-
-    def _row(self, folder: Folder, name: str, sidecars: Sidecars) -> ManifestRow:
-        def facts_of(path: str) -> FileFacts | None:
-            return folder.known.get(posixpath.basename(path)) or self._source.facts(path)
-
-        audio = posixpath.join(folder.location, name)
-        sidecar_name, contested = sidecars.of_audio.get(name), sidecars.contested.get(name)
-        sidecar = None if sidecar_name is None else posixpath.join(folder.location, sidecar_name)
-        return row_with_facts(
-            facts_of,
-            self._base,
-            number=next(self._numbers),
-            audio=audio,
-            sidecar=sidecar,
-            contested_sidecar=contested,
-        )
 
     def _listed(self, row: ManifestRow) -> bytes:
         """Join a row's names, sizes and times so that different listings give different bytes, whatever the root is."""

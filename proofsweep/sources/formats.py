@@ -1,8 +1,9 @@
-"""Recognise an audio format by a file's first bytes, never by its name. Pure."""
+"""What the bytes of audio say, never its name: the format, and whether a WAV has a credential inside. Pure."""
 
 import re
-from collections.abc import Mapping
-from enum import StrEnum
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum, StrEnum
 
 HEAD_BYTES = 4096  # bytes that `format_of` needs from the front of a file
 
@@ -21,6 +22,17 @@ class AudioFormat(StrEnum):
     OGG = "ogg"
     UNKNOWN = "unknown"
 
+
+class Credential(Enum):
+    """What the chunks of a file say of a credential inside."""
+
+    FOUND = "found"
+    NONE = "none"  # a whole RIFF WAV whose chunks are all known, and hold nothing that could be one
+    UNKNOWN = "unknown"  # it may have one
+
+
+Read = Callable[[int, int], bytes]
+"""Gives so many bytes of a file at an offset, fewer only at its end."""
 
 _CHUNKED = {
     (b"RIFF", b"WAVE"): AudioFormat.WAV,
@@ -83,6 +95,28 @@ _HERTZ = {
     for version, rates in {3: (44100, 48000, 32000), 2: (22050, 24000, 16000), 0: (11025, 12000, 8000)}.items()
     for rate, hertz in enumerate(rates)
 }
+
+# Of a chunk that may be large, so much is searched; a larger one may hold a credential.
+_SEARCHED_BYTES = 1024 * 1024
+_RIFF_HEADER_BYTES = 12
+_CHUNK_HEADER_BYTES = 8
+_MOST_CHUNKS = 100  # a WAV has some ten
+_WAVES = frozenset({b"RIFF", b"RF64", b"BW64"})
+# A chunk of 4 GiB or more has this size; that of the audio then stands in the chunk `ds64` (EBU Tech 3306).
+_SIZE_ELSEWHERE = 0xFFFFFFFF
+# The C2PA specification names it; the contract names none.
+_CREDENTIAL_CHUNK = "C2PA"
+_NEVER_SEARCHED = frozenset({"fmt ", "data"})
+# A C2PA manifest is a JUMBF box, which begins with its description (ISO/IEC 19566-5). XMP may name one elsewhere.
+_MANIFEST = re.compile(rb"jumb.{4}jumd|dcterms:provenance", re.DOTALL)
+# Chunks of the RIFF, BWF and ADM standards, and padding: nobody expects a manifest there. Any other chunk may hold one.
+_PLAIN = _NEVER_SEARCHED | {
+    *("fact", "LIST", "cue ", "smpl", "inst", "plst", "PEAK", "bext", "iXML", "chna", "axml", "cart", "levl", "id3 "),
+    *("ID3 ", "JUNK", "junk", "PAD ", "FLLR"),
+}
+# What such a chunk holds, in lower case and without zero bytes, if it speaks of a manifest, or has XMP or an ID3 frame
+# for any content (GEOB, PRIV; ID3v2.2 has shorter names).
+_HINTS = (b"c2pa", b"jumb", b"provenance", b"xmpmeta", b"rdf:rdf", b"geob", b"priv", b"id3\2")
 
 
 def format_of(head: bytes, *, tagged: bool = False) -> AudioFormat:
@@ -154,7 +188,7 @@ def _container_of(head: bytes) -> AudioFormat | None:
 
 
 def _is_mp3(head: bytes) -> bool:
-    """Return whether a layer III frame begins here and, if the bytes reach that far, another one follows it."""
+    """Whether a layer III frame begins here and, if the bytes reach that far, another one follows it."""
     size = _frame_bytes(head)
     following = head[size:]
     return size > 0 and (len(following) < _FRAME_HEADER_BYTES or _frame_bytes(following) > 0)
@@ -173,7 +207,7 @@ def _frame_bytes(frame: bytes) -> int:
 
 
 def _is_ac3(head: bytes) -> bool:
-    """Return whether a frame of AC-3 or E-AC-3 begins here and, if the bytes reach that far, another one follows it."""
+    """Whether a frame of AC-3 or E-AC-3 begins here and, if the bytes reach that far, another one follows it."""
     size = _ac3_frame_bytes(head)
     return size > 0 and (len(head) < size + len(_AC3_SYNC) or head[size:].startswith(_AC3_SYNC))
 
@@ -188,3 +222,66 @@ def _ac3_frame_bytes(frame: bytes) -> int:
         return 0
     words = _AC3_KBITS[size_code // 2] * 96_000 // _AC3_HERTZ[rate]
     return 2 * (words + (size_code % 2 if _AC3_HERTZ[rate] == 44_100 else 0))  # noqa: PLR2004 - it alone has odd frames
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    name: str
+    start: int
+    size_bytes: int
+
+    @property
+    def end(self) -> int:
+        return self.start + self.size_bytes + self.size_bytes % 2  # a chunk of odd size is padded
+
+
+def credential_in(read: Read, size_bytes: int) -> Credential:
+    """Look into the chunks of a file of so many bytes."""
+    chunks = []
+    for chunk in _chunks_of(read, size_bytes):
+        if chunk.name == _CREDENTIAL_CHUNK:
+            return Credential.FOUND
+        content = b""
+        if chunk.name not in _NEVER_SEARCHED:
+            content = read(min(chunk.size_bytes, _SEARCHED_BYTES), chunk.start)
+            if _MANIFEST.search(content):
+                return Credential.FOUND
+        chunks.append((chunk, _is_plain(chunk, content)))
+    is_bare = all(is_plain for _, is_plain in chunks) and _is_whole(read, size_bytes, [chunk for chunk, _ in chunks])
+    return Credential.NONE if is_bare else Credential.UNKNOWN
+
+
+def _is_plain(chunk: _Chunk, content: bytes) -> bool:
+    if chunk.name in _NEVER_SEARCHED:
+        return True
+    text = content.replace(b"\0", b"").lower()  # UTF-16 reads as UTF-8 then
+    return chunk.name in _PLAIN and len(content) == chunk.size_bytes and not any(hint in text for hint in _HINTS)
+
+
+def _is_whole(read: Read, size_bytes: int, chunks: list[_Chunk]) -> bool:
+    """Whether the chunks fill the file, as its header says, and one of them is the audio.
+
+    The last chunk's padding may be absent, and the header may leave it out.
+    """
+    if [chunk.name for chunk in chunks].count("data") != 1:
+        return False
+    head, last = read(_RIFF_HEADER_BYTES, 0), chunks[-1]
+    ends = {last.start + last.size_bytes, last.end}
+    said = _CHUNK_HEADER_BYTES + int.from_bytes(head[4:8], "little")
+    return head[:4] == b"RIFF" and size_bytes in ends and said in ends and said <= size_bytes
+
+
+def _chunks_of(read: Read, size_bytes: int) -> Iterator[_Chunk]:
+    offset, data_bytes = _RIFF_HEADER_BYTES, 0
+    front = read(offset, 0)
+    for _ in range(_MOST_CHUNKS if front[:4] in _WAVES and front[8:] == b"WAVE" else 0):
+        head = read(_CHUNK_HEADER_BYTES, offset) if offset < size_bytes else b""
+        if len(head) < _CHUNK_HEADER_BYTES:
+            return
+        name, said_bytes = head[:4].decode("latin-1"), int.from_bytes(head[4:], "little")
+        if name == "ds64":
+            data_bytes = int.from_bytes(read(8, offset + _CHUNK_HEADER_BYTES + 8), "little")
+        elif name == "data" and said_bytes == _SIZE_ELSEWHERE and data_bytes:
+            said_bytes = data_bytes
+        yield (chunk := _Chunk(name, offset + _CHUNK_HEADER_BYTES, said_bytes))
+        offset = chunk.end

@@ -1,4 +1,4 @@
-"""Read files of this machine; odd names, links that lead away and devices are handled. Downloads too."""
+"""Read files of this machine, whatever stands at their names, and keep downloads in files without a name."""
 
 import errno
 import os
@@ -18,9 +18,230 @@ from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.names import USUAL_RULE, LeftOut, ListingRule, is_audio_name
 from proofsweep.sources.source import Folder, OpenFile
 
+_NOTHING_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
+_SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+# The disk or the file server does not give the file now: a bad sector, or a mount that is away.
+_AWAY = frozenset(
+    {
+        *(errno.EIO, errno.ESTALE, errno.ENOTCONN, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ETIMEDOUT),
+        *(errno.ECONNREFUSED, errno.ECONNRESET, errno.ECONNABORTED),
+    }
+)
+# Without O_NONBLOCK, opening a FIFO waits for its writer; O_NOCTTY keeps a terminal from becoming ours.
+_OPENING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_UNAVAILABLE = Reason.SOURCE_UNAVAILABLE
 # O_PATH needs no permission to read a folder on the way, as following a path needs none; only Linux has it.
 _ON_THE_WAY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _IS_LINK = frozenset({errno.ELOOP, errno.ENOTDIR})
+FOLDERS_KEPT = 1_024  # whose paths without links are remembered
+
+
+class LocalFiles:
+    """A source of plain paths.
+
+    With a `root`, a folder without links in its own path, it gives only what lies in it: anything else raises
+    SourceError with the reason `outside_catalog`.
+    """
+
+    def __init__(self, root: str | None = None, rule: ListingRule = USUAL_RULE) -> None:
+        self._root = root
+        self.rule = rule
+        self._real_folder = lru_cache(FOLDERS_KEPT)(os.path.realpath)
+
+    def facts(self, location: str) -> FileFacts | None:
+        try:
+            return _facts_of(self._stat(location))
+        except (OSError, ValueError) as error:
+            _raise_unless_missing(error)
+            return None
+
+    def open(self, location: str, *, is_whole: bool = False) -> "LocalFile | None":  # noqa: ARG002 - makes no difference
+        try:
+            if self._root is None:
+                descriptor = os.open(location, _OPENING)
+            else:
+                descriptor = open_inside(location, self._root, _OPENING)
+        except (OSError, ValueError) as error:
+            _raise_unless_missing(error)
+            return None
+        file = LocalFile(descriptor)
+        try:
+            file.facts()
+        except SourceError:
+            file.close()
+            raise
+        return file
+
+    def walk(self, location: str) -> Iterator[Folder]:
+        """Return a folder and those below it; links to other folders come last, and each folder once."""
+        return iter(_Walk(location, self._root, self.rule))
+
+    def names(self, folder: str) -> list[str]:
+        try:
+            return os.listdir(folder if self._root is None else path_inside(folder, self._root))  # noqa: PTH208 -- of text
+        except (OSError, ValueError, SourceError):
+            return []
+
+    def _stat(self, location: str) -> os.stat_result:
+        """Look at what a path leads to. Folders on the way are resolved once, since a million files lie in few."""
+        if self._root is None:
+            return os.stat(location)  # noqa: PTH116 -- called a million times, and a Path costs more than the call
+        folder, name = posixpath.split(location)
+        path = posixpath.join(self._real_folder(folder), name)
+        status = os.lstat(path) if name not in {"", ".", ".."} and is_within(path, self._root) else None
+        if status is None or stat.S_ISLNK(status.st_mode):
+            return os.stat(path_inside(location, self._root))  # noqa: PTH116 -- as above
+        return status
+
+
+class LocalFile(OpenFile):
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def facts(self) -> FileFacts:
+        """Return size and version of the open file, even if its name now leads to another."""
+        try:
+            return _facts_of(os.fstat(self._descriptor))
+        except OSError as error:
+            raise _unreadable(error) from error
+
+    def read_at(self, offset: int, most_bytes: int) -> bytes:
+        try:
+            return os.pread(self._descriptor, most_bytes, offset)
+        except OSError as error:
+            raise _unreadable(error) from error
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+class _Walk:
+    """A folder and the folders in it, then the folders that links lead to; one that is not walked has no files.
+
+    A folder that was walked already is not walked again, so folders that link to each other end. The real folders come
+    first, so that a file has the same name whether a link leads to its folder or not.
+    """
+
+    def __init__(self, location: str, root: str | None, rule: ListingRule) -> None:
+        self._location = location
+        self._root = root
+        self._rule = rule
+        self._tops: set[str] = set()
+        self._links = deque([location])
+
+    def __iter__(self) -> Iterator[Folder]:
+        while self._links:
+            path = self._links.popleft()
+            real = os.path.realpath(path)
+            if self._root is not None and not is_within(real, self._root):
+                refused = Ineligible(Reason.OUTSIDE_CATALOG, outside_catalog(self._root).message)
+                yield Folder(location=path, files=[], refused=refused)
+            elif self._is_walked(real):
+                yield Folder(location=path, files=[], is_repeated=True)
+            else:
+                yield from self._tree(path, real)
+
+    def _tree(self, top: str, real_top: str) -> Iterator[Folder]:
+        waiting = [(top, real_top)]
+        while waiting:
+            path, real = waiting.pop()
+            if real in self._tops:  # a link led to it before
+                yield Folder(location=path, files=[], is_repeated=True)
+                continue
+            try:
+                folder, below, links = self._look_into(path)
+            except OSError as error:
+                unreadable = f"The folder cannot be read: {error.strerror}."
+                yield Folder(location=path, files=[], refused=Ineligible(Reason.UNREADABLE_FOLDER, unreadable))
+                continue
+            yield folder
+            self._links += [posixpath.join(path, name) for name in links]
+            waiting += [(posixpath.join(path, name), posixpath.join(real, name)) for name in reversed(below)]
+        self._tops.add(real_top)
+
+    def _is_walked(self, real: str) -> bool:
+        above = real
+        while above not in self._tops:
+            above, name = posixpath.split(above)
+            if not name or self._rule.why(name, is_folder=True) is not None:
+                return False
+        return True
+
+    def _look_into(self, path: str) -> tuple[Folder, list[str], list[str]]:
+        files: list[str] = []
+        folders: list[str] = []
+        links: list[str] = []
+        others: list[str] = []
+        linked: set[str] = set()
+        left_out: defaultdict[LeftOut, list[str]] = defaultdict(list)
+        with os.scandir(path) as entries:
+            for entry in entries:
+                is_folder = _is_folder(entry)
+                why = self._rule.why(path_within(entry.path, self._location), is_folder=is_folder)
+                if why is not None:
+                    left_out[why].append(entry.name)
+                    if why is LeftOut.HIDDEN and is_folder and not entry.is_symlink():
+                        left_out[LeftOut.HIDDEN_AUDIO] += _audio_in(entry)
+                elif is_folder:
+                    (links if entry.is_symlink() else folders).append(entry.name)
+                else:
+                    (files if _is_file(entry) else others).append(entry.name)
+                    if entry.is_symlink():
+                        linked.add(entry.name)
+        unfinished = self._rule.unfinished_in(files)
+        left_out[LeftOut.UNFINISHED] += {*unfinished.values()}
+        files = [name for name in files if name not in unfinished]
+        for names in (files, folders, links, others, *left_out.values()):
+            names.sort(key=os.fsencode)
+        found = Folder(
+            location=path,
+            files=files,
+            links=frozenset(linked),
+            left_out={why: names for why, names in left_out.items() if names},
+            unfinished=frozenset(unfinished),
+            unreadable=others,
+        )
+        return found, folders, links
+
+
+def _audio_in(folder: os.DirEntry[str]) -> Iterator[str]:
+    """Yield the audio in a hidden folder, by the names of its files."""
+    for path, _, names in os.walk(folder.path):
+        within = folder.name + path[len(folder.path) :]
+        yield from (f"{within}/{name}" for name in names if is_audio_name(name) and not name.startswith("._"))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Count a link that leads nowhere as a file, since somebody expects a file there."""
+    try:
+        return entry.is_file() or (entry.is_symlink() and not posixpath.exists(entry.path))
+    except OSError:
+        return entry.is_symlink()
+
+
+def _facts_of(status: os.stat_result) -> FileFacts:
+    if not stat.S_ISREG(status.st_mode):
+        raise SourceError("This is no regular file.", reason=Reason.UNREADABLE_FILE)
+    return FileFacts(status.st_size, f"{status.st_size}-{status.st_mtime_ns}", status.st_mtime)
+
+
+def _raise_unless_missing(error: OSError | ValueError) -> None:
+    if isinstance(error, OSError) and error.errno not in _NOTHING_THERE:
+        raise _unreadable(error) from error
+
+
+def _unreadable(error: OSError) -> SourceError:
+    if error.errno in _SHORTAGES:
+        return ResourceShortage(f"This process cannot read more files now: {error.strerror}.", reason=_UNAVAILABLE)
+    reason = _UNAVAILABLE if error.errno in _AWAY else Reason.UNREADABLE_FILE
+    return SourceError(f"The file cannot be read: {error.strerror}.", reason=reason)
 
 
 def path_inside(location: str, root: str) -> str:
@@ -67,239 +288,12 @@ def outside_catalog(root: str) -> SourceError:
     )
 
 
-_NOTHING_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
-_SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
-# The disk or the file server does not give the file now: a bad sector, or a mount that is away.
-_AWAY = frozenset(
-    {
-        *(errno.EIO, errno.ESTALE, errno.ENOTCONN, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ETIMEDOUT),
-        *(errno.ECONNREFUSED, errno.ECONNRESET, errno.ECONNABORTED),
-    }
-)
-# Without O_NONBLOCK, opening a FIFO waits for its writer; O_NOCTTY keeps a terminal from becoming ours.
-_OPENING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_UNAVAILABLE = Reason.SOURCE_UNAVAILABLE
-FOLDERS_KEPT = 1_024  # whose paths without links are remembered
-
-
-class LocalFile(OpenFile):
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-
-    def facts(self) -> FileFacts:
-        """Return size and version of the open file, even if its name now leads to another."""
-        try:
-            return _facts_of(os.fstat(self._descriptor))
-        except OSError as error:
-            raise _unreadable(error) from error
-
-    def read_at(self, offset: int, most_bytes: int) -> bytes:
-        try:
-            return os.pread(self._descriptor, most_bytes, offset)
-        except OSError as error:
-            raise _unreadable(error) from error
-
-    def close(self) -> None:
-        os.close(self._descriptor)
-
-
-class LocalFiles:
-    """A source of plain paths.
-
-    With a `root`, a folder without links in its own path, it gives only what lies in it: anything else raises
-    SourceError with the reason `outside_catalog`.
-    """
-
-    def __init__(self, root: str | None = None, rule: ListingRule = USUAL_RULE) -> None:
-        self._root = root
-        self.rule = rule
-        self._real_folder = lru_cache(FOLDERS_KEPT)(os.path.realpath)
-
-    def facts(self, location: str) -> FileFacts | None:
-        try:
-            return _facts_of(self._stat(location))
-        except (OSError, ValueError) as error:
-            _raise_unless_missing(error)
-            return None
-
-    def open(self, location: str, *, is_whole: bool = False) -> LocalFile | None:  # noqa: ARG002 - makes no difference
-        try:
-            if self._root is None:
-                descriptor = os.open(location, _OPENING)
-            else:
-                descriptor = open_inside(location, self._root, _OPENING)
-        except (OSError, ValueError) as error:
-            _raise_unless_missing(error)
-            return None
-        file = LocalFile(descriptor)
-        try:
-            file.facts()
-        except SourceError:
-            file.close()
-            raise
-        return file
-
-    def walk(self, location: str) -> Iterator[Folder]:
-        """Return a folder and those below it; links to other folders come last, and each folder once."""
-        return LocalFolders(self._root, self.rule).walk(location)
-
-    def names(self, folder: str) -> list[str]:
-        try:
-            return os.listdir(folder if self._root is None else path_inside(folder, self._root))  # noqa: PTH208 -- of text
-        except (OSError, ValueError, SourceError):
-            return []
-
-    def _stat(self, location: str) -> os.stat_result:
-        """Look at what a path leads to. Folders on the way are resolved once, since a million files lie in few."""
-        if self._root is None:
-            return os.stat(location)  # noqa: PTH116 -- called a million times, and a Path costs more than the call
-        folder, name = posixpath.split(location)
-        path = posixpath.join(self._real_folder(folder), name)
-        status = os.lstat(path) if name not in {"", ".", ".."} and is_within(path, self._root) else None
-        if status is None or stat.S_ISLNK(status.st_mode):
-            return os.stat(path_inside(location, self._root))  # noqa: PTH116 -- as above
-        return status
-
-
-def _facts_of(status: os.stat_result) -> FileFacts:
-    if not stat.S_ISREG(status.st_mode):
-        raise SourceError("This is no regular file.", reason=Reason.UNREADABLE_FILE)
-    return FileFacts(status.st_size, f"{status.st_size}-{status.st_mtime_ns}", status.st_mtime)
-
-
-def _raise_unless_missing(error: OSError | ValueError) -> None:
-    if isinstance(error, OSError) and error.errno not in _NOTHING_THERE:
-        raise _unreadable(error) from error
-
-
-def _unreadable(error: OSError) -> SourceError:
-    if error.errno in _SHORTAGES:
-        return ResourceShortage(f"This process cannot read more files now: {error.strerror}.", reason=_UNAVAILABLE)
-    reason = _UNAVAILABLE if error.errno in _AWAY else Reason.UNREADABLE_FILE
-    return SourceError(f"The file cannot be read: {error.strerror}.", reason=reason)
-
-
-class LocalFolders:
-    """One walk: the folder and the folders in it, then the folders that links lead to.
-
-    A folder that was walked already is not walked again, so folders that link to each other end. The real folders come
-    first, so that a file has the same name whether a link leads to its folder or not.
-    """
-
-    def __init__(self, root: str | None = None, rule: ListingRule = USUAL_RULE) -> None:
-        """Take the folder that no link may lead out of, without links in its own path; None for anywhere."""
-        self._root = root
-        self._why = rule.why
-        self._unfinished_in = rule.unfinished_in
-        self._tops: set[str] = set()
-        self._links: deque[str] = deque()
-
-    def walk(self, location: str) -> Iterator[Folder]:
-        """Yield each folder before its own subfolders; one that is not walked is given without files."""
-        self._location = location
-        self._links.append(location)
-        while self._links:
-            path = self._links.popleft()
-            real = os.path.realpath(path)
-            if self._root is not None and not is_within(real, self._root):
-                refused = Ineligible(Reason.OUTSIDE_CATALOG, outside_catalog(self._root).message)
-                yield Folder(location=path, files=[], refused=refused)
-            elif self._is_walked(real):
-                yield Folder(location=path, files=[], is_repeated=True)
-            else:
-                yield from self._tree(path, real)
-
-    def _tree(self, top: str, real_top: str) -> Iterator[Folder]:
-        waiting = [(top, real_top)]
-        while waiting:
-            path, real = waiting.pop()
-            if real in self._tops:  # a link led to it before
-                yield Folder(location=path, files=[], is_repeated=True)
-                continue
-            try:
-                folder, below, links = self._look_into(path)
-            except OSError as error:
-                unreadable = f"The folder cannot be read: {error.strerror}."
-                yield Folder(location=path, files=[], refused=Ineligible(Reason.UNREADABLE_FOLDER, unreadable))
-                continue
-            yield folder
-            self._links += [posixpath.join(path, name) for name in links]
-            waiting += [(posixpath.join(path, name), posixpath.join(real, name)) for name in reversed(below)]
-        self._tops.add(real_top)
-
-    def _is_walked(self, real: str) -> bool:
-        above = real
-        while above not in self._tops:
-            above, name = posixpath.split(above)
-            if not name or self._why(name, is_folder=True) is not None:
-                return False
-        return True
-
-    def _look_into(self, path: str) -> tuple[Folder, list[str], list[str]]:
-        files: list[str] = []
-        folders: list[str] = []
-        links: list[str] = []
-        others: list[str] = []
-        linked: set[str] = set()
-        left_out: defaultdict[LeftOut, list[str]] = defaultdict(list)
-        with os.scandir(path) as entries:
-            for entry in entries:
-                is_folder = _is_folder(entry)
-                why = self._why(path_within(entry.path, self._location), is_folder=is_folder)
-                if why is not None:
-                    left_out[why].append(entry.name)
-                    if why is LeftOut.HIDDEN and is_folder and not entry.is_symlink():
-                        left_out[LeftOut.HIDDEN_AUDIO] += _audio_in(entry)
-                elif is_folder:
-                    (links if entry.is_symlink() else folders).append(entry.name)
-                else:
-                    (files if _is_file(entry) else others).append(entry.name)
-                    if entry.is_symlink():
-                        linked.add(entry.name)
-        unfinished = self._unfinished_in(files)
-        left_out[LeftOut.UNFINISHED] = [*{*unfinished.values()}]
-        files = [name for name in files if name not in unfinished]
-        for names in (files, folders, links, others, *left_out.values()):
-            names.sort(key=os.fsencode)
-        found = Folder(
-            location=path,
-            files=files,
-            links=frozenset(linked),
-            left_out={why: names for why, names in left_out.items() if names},
-            unfinished=frozenset(unfinished),
-            unreadable=others,
-        )
-        return found, folders, links
-
-
-def _audio_in(folder: os.DirEntry[str]) -> Iterator[str]:
-    """Yield the audio in a hidden folder, by the names of its files."""
-    for path, _, names in os.walk(folder.path):
-        within = folder.name + path[len(folder.path) :]
-        yield from (f"{within}/{name}" for name in names if is_audio_name(name) and not name.startswith("._"))
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False
-
-
-def _is_file(entry: os.DirEntry[str]) -> bool:
-    """Count a link that leads nowhere as a file, since somebody expects a file there."""
-    try:
-        return entry.is_file() or (entry.is_symlink() and not posixpath.exists(entry.path))
-    except OSError:
-        return entry.is_symlink()
-
-
 class AssetFile(LocalFile):
-    """One such file with its last body; `error` says why that is not whole, unless the connection broke."""
+    """A file without a name, with the last body of a download."""
 
     def __init__(self, descriptor: int, most_bytes: int, note_closed: Callable[[], None]) -> None:
         super().__init__(descriptor)
-        self.error: ProofsweepError | None = None
+        self.error: ProofsweepError | None = None  # why the body is not whole, unless the connection broke
         self._most_bytes = most_bytes
         self._note_closed = note_closed
 

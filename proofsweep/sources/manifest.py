@@ -36,7 +36,7 @@ from proofsweep.sources.catalog import (
     row_with_facts,
 )
 from proofsweep.sources.cell_locations import CellLocations
-from proofsweep.sources.checksums import Checksums, ListsBeside
+from proofsweep.sources.checksums import Checksums
 from proofsweep.sources.columns import Columns
 from proofsweep.sources.completion_report import restored
 from proofsweep.sources.file_lookup import FileLookup
@@ -133,7 +133,6 @@ class Manifests:
         in_several_pairs = self._in_several_pairs()
         with closing(Checksums(self._base, self._files, self.ignored)) as checksums:
             checksums.read_named(checksum_lists_in(self._settings.checksums), self._manifest_files)
-            beside = ListsBeside(checksums, self._files, self._base.root)
             for named in self._named_files(digest.update):
                 if named.is_empty:
                     self.ignored[Cause.EMPTY_ROWS] += 1
@@ -144,8 +143,8 @@ class Manifests:
                 if named.item_id is not None:
                     ids.add(named.item_id, row.named_audio or named.where)
                 if row.audio and row.audio_facts is not None:
-                    beside.read_for(row.audio)
-                    if not beside.unfinished.isdisjoint({row.audio, row.sidecar}):
+                    checksums.read_beside(row.audio)
+                    if not checksums.unfinished.isdisjoint({row.audio, row.sidecar}):
                         row = replace(row, refused=UNFINISHED)
                 yield checksums.with_declared(row)
         if next(numbers) == 0:

@@ -22,120 +22,8 @@ if TYPE_CHECKING:
     from proofsweep.sources.bucket import BucketFiles
 
 
-_ASIDE = ".proofsweep-moving-"  # Begins the name of a hidden folder, into which a file is renamed before it is deleted
+_ASIDE = ".proofsweep-moving-"  # begins the name of a hidden folder, into which a file is renamed before it is deleted
 _DRAFT = ".proofsweep-draft-"
-
-
-class LocalMoves:
-    """Creates and removes files of this machine; what is created survives a power cut."""
-
-    def create(self, location: str, pieces: Iterable[bytes], sha256: str) -> None:
-        """Make a file of exactly these bytes, whole at once; NameTaken, or SourceError if they have another digest."""
-        path = Path(location)
-        with _wrapped_errors():
-            make_folder(path.parent)
-            draft = _draft_of(path)
-            try:
-                if _write(draft, pieces) != sha256:
-                    raise SourceError("The file is not the one that was verified.", reason=Reason.SOURCE_CHANGED)
-                path.hardlink_to(draft)
-                sync_folder(path.parent)
-            except FileExistsError as error:
-                raise NameTaken("There is a file of that name.") from error
-            finally:
-                draft.unlink(missing_ok=True)
-
-    def clear(self, location: str) -> None:
-        """Delete the draft of a killed copy to this name; give the name back to a copy that was being deleted."""
-        path = Path(location)
-        with _wrapped_errors():
-            _draft_of(path).unlink(missing_ok=True)
-            if _aside_of(path).parent.is_dir():
-                _restore(_aside_of(path).parent)
-
-    def remove(self, location: str, facts: FileFacts) -> bool:
-        """Remove a file with these facts; say whether it is gone. A file that was replaced meanwhile stays.
-
-        Between a look at a name and its deletion, a producer may give the name to another file. So the file is renamed
-        first: what is then deleted is what was looked at.
-        """
-        path = Path(location)
-        aside = _aside_of(path)
-        with _wrapped_errors():
-            if path.is_symlink():
-                raise SourceError("It is a link, and links are not moved.", reason=Reason.UNREADABLE_FILE)
-            aside.parent.mkdir(exist_ok=True)
-            try:
-                path.rename(aside)
-            except FileNotFoundError:
-                return True
-            finally:
-                with suppress(OSError):
-                    aside.parent.rmdir()  # if nothing was renamed into it
-            is_same = LocalFiles().facts(str(aside)) == facts
-            if is_same:
-                aside.unlink()
-                sync_folder(path.parent)
-            else:
-                _put_back(aside, path)
-            with suppress(OSError):
-                aside.parent.rmdir()
-        return is_same
-
-    def put_back(self, folder: str) -> None:
-        """Restore the names of files that a killed process had renamed in a folder or below it."""
-        for path, folders, _ in os.walk(folder):
-            for aside in (Path(path, name) for name in folders if name.startswith(_ASIDE)):
-                with _wrapped_errors():
-                    _restore(aside)
-            folders[:] = [name for name in folders if not name.startswith(".")]
-
-
-def _restore(aside: Path) -> None:
-    for each in aside.iterdir():
-        _put_back(each, aside.parent / each.name)
-    aside.rmdir()
-
-
-def _aside_of(path: Path) -> Path:
-    return path.parent / f"{_ASIDE}{_digits_of(path)}" / path.name
-
-
-def _draft_of(path: Path) -> Path:
-    """Name the hidden file in which a copy is written: the same each time, so that none is left behind."""
-    return path.parent / f"{_DRAFT}{_digits_of(path)}"
-
-
-def _digits_of(path: Path) -> str:
-    return hashlib.sha256(os.fsencode(path)).hexdigest()[:24]
-
-
-def _put_back(aside: Path, path: Path) -> None:
-    """Rename a file back, unless its producer has put another one there, as it would have replaced this one."""
-    with suppress(FileExistsError):
-        path.hardlink_to(aside)
-    aside.unlink()
-
-
-def _write(draft: Path, pieces: Iterable[bytes]) -> str:
-    digest = hashlib.sha256()
-    with draft.open("xb") as file:
-        for piece in pieces:
-            digest.update(piece)
-            file.write(piece)
-        sync_file(file)
-    return digest.hexdigest()
-
-
-@contextmanager
-def _wrapped_errors() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        because = error.strerror or "unknown error"
-        if error.errno in {errno.EPERM, errno.ENOTSUP}:
-            because += ", or its file system has no hard links"
-        raise SourceError(f"The file cannot be moved: {because}.", reason=Reason.UNREADABLE_FILE) from error
 
 
 class Moves:
@@ -209,8 +97,21 @@ class Moves:
 
     def digest(self, location: str) -> str | None:
         """Read a whole file; give its hex sha256, or None if there is none."""
+        _, digest = self._read(location)
+        return digest
+
+    def _facts_of(self, location: str, sha256: str) -> FileFacts | None:
+        facts, digest = self._read(location)
+        return facts if digest == sha256 else None
+
+    def _read(self, location: str) -> tuple[FileFacts | None, str | None]:
         with self._files.open(location, is_whole=True) or nullcontext() as file:
-            return None if file is None else _digest(file, file.facts().size_bytes)
+            if file is None:
+                return None, None
+            facts, digest = file.facts(), hashlib.sha256()
+            for piece in _pieces(file, facts.size_bytes):
+                digest.update(piece)
+            return facts, digest.hexdigest()
 
     def _create(self, source: str, target: str, sha256: str) -> FileFacts:
         with self._files.open(source, is_whole=True) or nullcontext() as file:
@@ -220,14 +121,73 @@ class Moves:
             self._files_at(target).create(target, _pieces(file, facts.size_bytes), sha256)
             return facts
 
-    def _facts_of(self, location: str, sha256: str) -> FileFacts | None:
-        with self._files.open(location, is_whole=True) or nullcontext() as file:
-            facts = None if file is None else file.facts()
-            is_it = file is not None and facts is not None and _digest(file, facts.size_bytes) == sha256
-            return facts if is_it else None
-
     def _files_at(self, location: str) -> "LocalMoves | BucketFiles":
         return self._files.buckets if is_bucket(location) else self._local
+
+
+class LocalMoves:
+    """Creates and removes files of this machine; what is created survives a power cut."""
+
+    def create(self, location: str, pieces: Iterable[bytes], sha256: str) -> None:
+        """Make a file of exactly these bytes, whole at once; NameTaken, or SourceError if they have another digest."""
+        path = Path(location)
+        with _wrapped_errors():
+            make_folder(path.parent)
+            draft = _draft_of(path)
+            try:
+                if _write(draft, pieces) != sha256:
+                    raise SourceError("The file is not the one that was verified.", reason=Reason.SOURCE_CHANGED)
+                path.hardlink_to(draft)
+                sync_folder(path.parent)
+            except FileExistsError as error:
+                raise NameTaken("There is a file of that name.") from error
+            finally:
+                draft.unlink(missing_ok=True)
+
+    def clear(self, location: str) -> None:
+        """Delete the draft of a killed copy to this name; give the name back to a copy that was being deleted."""
+        path = Path(location)
+        with _wrapped_errors():
+            _draft_of(path).unlink(missing_ok=True)
+            if _aside_of(path).parent.is_dir():
+                _restore(_aside_of(path).parent)
+
+    def remove(self, location: str, facts: FileFacts) -> bool:
+        """Remove a file with these facts; say whether it is gone. A file that was replaced meanwhile stays.
+
+        Between a look at a name and its deletion, a producer may give the name to another file. So the file is renamed
+        first: what is then deleted is what was looked at.
+        """
+        path = Path(location)
+        aside = _aside_of(path)
+        with _wrapped_errors():
+            if path.is_symlink():
+                raise SourceError("It is a link, and links are not moved.", reason=Reason.UNREADABLE_FILE)
+            aside.parent.mkdir(exist_ok=True)
+            try:
+                path.rename(aside)
+            except FileNotFoundError:
+                return True
+            finally:
+                with suppress(OSError):
+                    aside.parent.rmdir()  # if nothing was renamed into it
+            is_same = LocalFiles().facts(str(aside)) == facts
+            if is_same:
+                aside.unlink()
+                sync_folder(path.parent)
+            else:
+                _put_back(aside, path)
+            with suppress(OSError):
+                aside.parent.rmdir()
+        return is_same
+
+    def put_back(self, folder: str) -> None:
+        """Restore the names of files that a killed process had renamed in a folder or below it."""
+        for path, folders, _ in os.walk(folder):
+            for aside in (Path(path, name) for name in folders if name.startswith(_ASIDE)):
+                with _wrapped_errors():
+                    _restore(aside)
+            folders[:] = [name for name in folders if not name.startswith(".")]
 
 
 def _pieces(file: OpenFile, size_bytes: int) -> Iterator[bytes]:
@@ -237,8 +197,48 @@ def _pieces(file: OpenFile, size_bytes: int) -> Iterator[bytes]:
         yield piece
 
 
-def _digest(file: OpenFile, size_bytes: int) -> str:
+def _restore(aside: Path) -> None:
+    for each in aside.iterdir():
+        _put_back(each, aside.parent / each.name)
+    aside.rmdir()
+
+
+def _aside_of(path: Path) -> Path:
+    return path.parent / f"{_ASIDE}{_digits_of(path)}" / path.name
+
+
+def _draft_of(path: Path) -> Path:
+    """Name the hidden file in which a copy is written: the same each time, so that none is left behind."""
+    return path.parent / f"{_DRAFT}{_digits_of(path)}"
+
+
+def _digits_of(path: Path) -> str:
+    return hashlib.sha256(os.fsencode(path)).hexdigest()[:24]
+
+
+def _put_back(aside: Path, path: Path) -> None:
+    """Rename a file back, unless its producer has put another one there, as it would have replaced this one."""
+    with suppress(FileExistsError):
+        path.hardlink_to(aside)
+    aside.unlink()
+
+
+def _write(draft: Path, pieces: Iterable[bytes]) -> str:
     digest = hashlib.sha256()
-    for piece in _pieces(file, size_bytes):
-        digest.update(piece)
+    with draft.open("xb") as file:
+        for piece in pieces:
+            digest.update(piece)
+            file.write(piece)
+        sync_file(file)
     return digest.hexdigest()
+
+
+@contextmanager
+def _wrapped_errors() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        because = error.strerror or "unknown error"
+        if error.errno in {errno.EPERM, errno.ENOTSUP}:
+            because += ", or its file system has no hard links"
+        raise SourceError(f"The file cannot be moved: {because}.", reason=Reason.UNREADABLE_FILE) from error

@@ -2,8 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import closing
+from collections.abc import Mapping
 from pathlib import Path
 
 import obstore
@@ -17,7 +16,7 @@ from proofsweep.domain.reasons import Reason
 from proofsweep.domain.tags import checksums_of
 from proofsweep.sources.bucket import BucketFiles
 from proofsweep.sources.catalog import Catalog, Cause
-from proofsweep.sources.checksums import DeclaredFile, DeclaredFiles, path_in_bag
+from proofsweep.sources.checksums import path_in_bag
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.names import SidecarNames
 from proofsweep.sources.open_catalog import open_catalog
@@ -367,30 +366,17 @@ def test_a_payload_path_is_in_data_and_has_three_escapes(written: str, path: str
     assert path_in_bag(written) == path
 
 
-@pytest.fixture
-def files() -> Iterator[DeclaredFiles]:
-    """No list yet."""
-    with closing(DeclaredFiles()) as made:
-        yield made
-
-
-def test_two_forms_of_unicode_name_one_file(files: DeclaredFiles) -> None:
+def test_two_forms_of_unicode_name_one_file(tmp_path: Path) -> None:
     """A list that was made on a Mac decomposes its letters; bytes that are no text are kept."""
-    files.add([DeclaredFile("u\u0308.wav", "md5", "1"), DeclaredFile("\udc81.wav", "md5", "2")])
+    (tmp_path / "MD5SUMS").write_bytes(f"{MD5_A}  u\u0308.wav\n".encode() + f"{MD5_B}  ".encode() + b"caf\xe9.wav\n")
+    catalog = opened(written(tmp_path, {"\u00fc.wav": A, "caf\udce9.wav": B}))
 
-    assert files.digests_of("\u00fc.wav") == {"md5": "1"}
-    assert files.digests_of("\udc81.wav") == {"md5": "2"}
+    assert digests(catalog) == {"\u00fc.wav": {"md5": MD5_A}, "caf\udce9.wav": {"md5": MD5_B}}
 
 
-def test_nothing_is_kept_of_a_list_that_breaks_off(files: DeclaredFiles) -> None:
+def test_nothing_is_kept_of_a_list_that_breaks_off(tmp_path: Path) -> None:
     """Its last line may be cut, and its end is not known."""
+    catalog = opened(written(tmp_path, {"a.wav": A, "MD5SUMS": f"{MD5_A}  a.wav\n" * 3_000 + "x" * 10_000}))
 
-    def broken() -> Iterator[DeclaredFile]:
-        for number in range(3_000):
-            yield DeclaredFile(f"{number}.wav", "md5", "1")
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        files.add(broken())
-
-    assert files.digests_of("0.wav") == {}
+    assert digests(catalog) == {"a.wav": {}}
+    assert catalog.ignored[Cause.UNREADABLE_LISTS] == 1

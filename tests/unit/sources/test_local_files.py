@@ -10,7 +10,7 @@ import pytest
 
 from proofsweep.domain.errors import ResourceShortage, SourceError
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.local import LocalFiles, LocalFolders
+from proofsweep.sources.local import LocalFiles
 from proofsweep.sources.source import Folder
 
 
@@ -167,7 +167,7 @@ def make_too_deep(folder: Path) -> None:
 
 def walked(root: Path) -> list[Folder]:
     """Walk a folder to the end."""
-    return list(LocalFolders().walk(str(root)))
+    return list(LocalFiles().walk(str(root)))
 
 
 def test_a_folders_own_files_come_first_and_names_sort_by_their_bytes(tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_a_link_out_of_the_root_is_not_walked(tmp_path: Path) -> None:
     (tmp_path / "drop" / "music").symlink_to(tmp_path / "private")
     root = os.path.realpath(tmp_path / "drop")
 
-    own, music = LocalFolders(root).walk(str(tmp_path / "drop"))
+    own, music = LocalFiles(root).walk(str(tmp_path / "drop"))
 
     assert own.refused is None
     assert music.refused is not None
