@@ -11,8 +11,7 @@ from rich.console import Console
 from proofsweep.config.load import Settings, load_settings
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.text import printable
-from proofsweep.operations.lines import json_of_erasures, lines_of_erasures
-from proofsweep.operations.results import DISPOSABLE, Erasure, ProofList
+from proofsweep.operations.erase import DISPOSABLE, Erasure, ProofList
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.operations import erase_proofs, names_of, read_proof_list
 from proofsweep_cli.exit_codes import ExitCode, code_of_error
@@ -125,11 +124,11 @@ def _erase(out: Console, settings: Settings, wanted: ProofList, *, as_json: bool
 
         report = erase_proofs(settings, wanted, read_block, told)
     if as_json:
-        print_json(json_of_erasures(report.operation_id, report.erasures, report.not_asked, report.recovered))
+        print_json(report.document())
     else:
-        for line in lines_of_erasures(report.erasures, report.not_asked, report.recovered):
+        for line in report.lines():
             out.print(line, soft_wrap=True)
     if report.stopped is not None:
         print_error(report.stopped.message)
         return code_of_error(report.stopped)
-    return ExitCode.FAILED if any(each.reason is not None for each in report.erasures) else ExitCode.ACCEPTED
+    return ExitCode.FAILED if report.failed else ExitCode.ACCEPTED

@@ -10,7 +10,6 @@ from proofsweep.config.load import Settings, load_settings
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.operations import ListedKey
 from proofsweep.domain.text import minute_of
-from proofsweep.operations.lines import json_of_rotation, lines_of_rotation
 from proofsweep.wiring.operations import key_store_for, listed_keys, rotate_key
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.key_block import BLOCKS, read_block
@@ -89,9 +88,9 @@ def _rotate(settings: Settings, new_key_file: Path | None, *, again: bool, as_js
         print_error(_INTERRUPTED)
         return ExitCode.CANCELLED
     if as_json:
-        print_json(json_of_rotation(done.rotation, done.location, was_done=done.was_done))
+        print_json(done.document())
     else:
-        for line in lines_of_rotation(done.rotation, done.location, was_done=done.was_done):
+        for line in done.lines():
             console().print(line, soft_wrap=True)
     return ExitCode.ACCEPTED
 

@@ -11,8 +11,8 @@ from proofsweep.config.load import load_settings
 from proofsweep.domain.errors import CallFailed, UsageError
 from proofsweep.domain.models import ProofSummary
 from proofsweep.domain.runs import Plan
-from proofsweep.operations.lines import line_of_inventory, line_of_notes, line_of_recovery, notes_of_inventory
-from proofsweep.operations.results import Inventory, RecoveryRequest
+from proofsweep.operations.inventory import Inventory
+from proofsweep.operations.recover import RecoveryRequest
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.operations import (
     inventory_proofs,
@@ -103,7 +103,7 @@ def inventory(results: str | None = ResultsUrl, config: str | None = Config, as_
         )
     else:
         _print_inventory(found)
-    return ExitCode.FAILED if found.problem else ExitCode.REJECTED if found.count("differs") else ExitCode.ACCEPTED
+    return ExitCode.FAILED if found.problem else ExitCode.REJECTED if found.states.get("differs") else ExitCode.ACCEPTED
 
 
 group.command()(erase)
@@ -137,7 +137,7 @@ def recover(
     if as_json:
         print_json({"operation_id": done.operation_id, **done.outcomes})
     else:
-        console().print(line_of_recovery(done), soft_wrap=True)
+        console().print(done.line(), soft_wrap=True)
     if done.outcomes.get("failed"):
         return ExitCode.FAILED
     return ExitCode.REJECTED if {"differs", "exists", "gone", "watched"} & done.outcomes.keys() else ExitCode.ACCEPTED
@@ -197,7 +197,7 @@ def notes(
     if as_json:
         print_json({"operation_id": done.operation_id, "wanted": done.wanted, **done.states})
     else:
-        console().print(line_of_notes(done), soft_wrap=True)
+        console().print(done.line(), soft_wrap=True)
     return ExitCode.FAILED if done.states.get("failed") else ExitCode.ACCEPTED
 
 
@@ -217,8 +217,8 @@ def _print_list(found: list[ProofSummary], problem: str | None) -> None:
 
 def _print_inventory(found: Inventory) -> None:
     out = console()
-    out.print(line_of_inventory(found), style="bold", soft_wrap=True)
-    for note in notes_of_inventory(found):
+    out.print(found.line(), style="bold", soft_wrap=True)
+    for note in found.notes():
         out.print(f"  {note}", soft_wrap=True)
     out.print(
         f"  all of them: proofsweep query \"FROM proofs WHERE operation_id = '{found.operation_id}'\"", soft_wrap=True

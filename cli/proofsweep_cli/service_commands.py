@@ -5,12 +5,12 @@ import time
 import typer
 from rich.table import Table
 
+from proofsweep.alerts.monitor import line_of_round
 from proofsweep.config.load import Settings, load_settings
 from proofsweep.domain.errors import ProofsweepError
 from proofsweep.domain.headers import USAGE_DAYS, AnswerHeaders
 from proofsweep.domain.models import PartnerUsageResponse
 from proofsweep.domain.runs import duration_of
-from proofsweep.operations.lines import line_of_round
 from proofsweep.wiring.engines import asked, utc_now
 from proofsweep.wiring.watching import monitor_and_tell
 from proofsweep_cli.exit_codes import ExitCode

@@ -10,7 +10,6 @@ from prefect.states import Completed, Failed
 from proofsweep.config.load import Settings
 from proofsweep.domain.errors import UsageError
 from proofsweep.operations.erase import read_proof_list
-from proofsweep.operations.lines import line_of_erasures
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.operations import erase_proofs as erase
 from proofsweep_flows.ended_flow import ended_flow
@@ -42,8 +41,6 @@ def erase_proofs(
             report = erase(settings, wanted, read_block)
         if report.stopped is not None:
             return state_of_error(report.stopped)
-        line = line_of_erasures(report.erasures, report.not_asked)
-        has_failed = any(erasure.reason is not None for erasure in report.erasures)
-        return Failed(message=line) if has_failed else Completed(message=line)
+        return Failed(message=report.line()) if report.failed else Completed(message=report.line())
 
     return ended_flow(config, results, work)

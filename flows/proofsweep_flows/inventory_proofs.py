@@ -6,7 +6,6 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 
 from proofsweep.config.load import Settings
-from proofsweep.operations.lines import line_of_inventory
 from proofsweep.wiring import operations
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_tasks.end_states import state_of_findings
@@ -24,6 +23,6 @@ def inventory_proofs(config: str | None = None, results: str | None = None) -> S
 
     def work(settings: Settings) -> State[Any]:
         found = operations.inventory_proofs(settings, read_block)
-        return state_of_findings(line_of_inventory(found), differ=found.count("differs") > 0)
+        return state_of_findings(found.line(), differ=found.states.get("differs", 0) > 0)
 
     return ended_flow(config, results, work)

@@ -6,9 +6,9 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
+from proofsweep.alerts.monitor import line_of_round
 from proofsweep.alerts.rules import AlertKind
 from proofsweep.config.load import Settings
-from proofsweep.operations.lines import line_of_round
 from proofsweep.wiring import watching
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_tasks.key_block import read_block

@@ -6,8 +6,7 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 
 from proofsweep.config.load import Settings
-from proofsweep.operations.lines import line_of_recovery
-from proofsweep.operations.results import RecoveryRequest
+from proofsweep.operations.recover import RecoveryRequest
 from proofsweep.wiring import operations
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_tasks.end_states import state_of_findings
@@ -29,6 +28,6 @@ def recover_sidecars(
 
     def work(settings: Settings) -> State[Any]:
         done = operations.recover_sidecars(settings, RecoveryRequest(below=below, prefix=to), read_block)
-        return state_of_findings(line_of_recovery(done), differ="differs" in done.outcomes)
+        return state_of_findings(done.line(), differ="differs" in done.outcomes)
 
     return ended_flow(config, results, work)

@@ -7,7 +7,6 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed
 
 from proofsweep.config.load import Settings
-from proofsweep.operations.lines import line_of_notes
 from proofsweep.wiring import operations
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_tasks.key_block import read_block
@@ -27,6 +26,6 @@ def refresh_interpretations(
 
     def work(settings: Settings) -> State[Any]:
         done = operations.refresh_interpretations(settings, read_block, max_calls)
-        return Completed(message=line_of_notes(done))
+        return Completed(message=done.line())
 
     return ended_flow(config, results, work)

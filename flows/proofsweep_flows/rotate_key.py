@@ -9,7 +9,6 @@ from prefect.states import Completed
 
 from proofsweep.config.load import Settings
 from proofsweep.domain.errors import UsageError
-from proofsweep.operations.lines import lines_of_rotation
 from proofsweep.wiring.operations import rotate_key as rotate
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_tasks.key_block import BLOCKS
@@ -39,6 +38,6 @@ def rotate_key(
             raise UsageError(f"The settings are of {settings.service.environment}; nothing was rotated.")
         path = None if new_key_file is None else Path(new_key_file)
         done = rotate(settings, BLOCKS, new_key_file=path, again=again)
-        return Completed(message=" ".join(lines_of_rotation(done.rotation, done.location, was_done=done.was_done)))
+        return Completed(message=" ".join(done.lines()))
 
     return ended_flow(config, results, work)

@@ -28,6 +28,7 @@ from proofsweep.domain.exchanges import Call, Exchange, Failure
 from proofsweep.domain.headers import USAGE_DAYS, AnswerHeaders
 from proofsweep.domain.items import Row, utf8_text
 from proofsweep.domain.models import HealthResponse, PartnerUsageResponse
+from proofsweep.domain.text import minute_of
 from proofsweep.operations.operation import new_id
 from proofsweep.queries.status import describe_run
 from proofsweep.store.legs import Legs
@@ -155,3 +156,22 @@ class Check:
             return []  # else its process may have been killed
         run = describe_run(results, newest.plan.run_id)
         return alerts_of_run(end_of_run(results, run, self.scope.clock()), run) if run.remaining else []
+
+
+def line_of_round(probes: Sequence[Row]) -> str:
+    return " · ".join(_words_of(probe) for probe in probes)
+
+
+def _words_of(probe: Row) -> str:
+    elapsed = float(str(probe["elapsed_ms"]))
+    state = "well" if probe["trouble"] is None else str(probe["trouble"])
+    return f"{probe['call']} {state}, {elapsed:,.0f} ms{_headroom_of(probe)}"
+
+
+def _headroom_of(probe: Row) -> str:
+    left, limit, reset = probe["rate_remaining"], probe["rate_limit"], probe["rate_reset"]
+    if not isinstance(left, int):
+        return ""
+    of = f" of {limit:,}" if isinstance(limit, int) else ""
+    until = f" until {minute_of(reset)}" if isinstance(reset, datetime) else ""
+    return f", {left:,}{of} calls left{until}"

@@ -1,4 +1,5 @@
-"""The partner's other endpoints, as runs of another kind: keys, proofs, erasure, interpretations.
+"""The partner's other endpoints, as operations: erase proofs, list them, refresh notes, recover sidecars, rotate keys.
 
-Each operation holds a lease and writes a log and a receipt: read `operation` first.
+In: an `OperationContext` and what a person wants. Out: rows in a table of its own, its calls in `exchanges`,
+a receipt, and a few figures with the words for them.
 """

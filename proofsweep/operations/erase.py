@@ -4,9 +4,12 @@ Each answer is in the journal before the next proof is asked for. A repeat of a 
 service says `already_erased` of what is gone.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import csv
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from http import HTTPStatus
 from io import StringIO
@@ -15,17 +18,131 @@ from pathlib import Path
 from proofsweep.client.client import Partner
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, ResultsError, RunMustStop, UsageError
+from proofsweep.domain.items import Row
 from proofsweep.domain.operations import OperationKind
-from proofsweep.domain.text import text_of_file
+from proofsweep.domain.text import printable, text_of_file
 from proofsweep.operations.operation import KilledOperations, OperationContext, OperationLog, operation_begun
-from proofsweep.operations.results import Erasure, ProofList, cells_of, counts_of, proof_list
 from proofsweep.queries.connection import opened
+from proofsweep.sources.completion_report import restored
 from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.parts import Results
 from proofsweep.store.tables import GONE
 
+DISPOSABLE = ("sandbox", "beta")  # their proofs are disposable (contract, Authentication 6); else the name is typed too
+_COLUMN = "proof_id"  # of a CSV file
+_MOST_CHARS = 512  # of an ID
 _MOST_OUTAGES = 3  # proofs in a row for which the service is down
+_MOST_NAMED = 10  # failures that are named
+_BUSY = "Another process erases proofs with this results store; wait until it has ended."
+
+
+@dataclass(frozen=True, slots=True)
+class ProofList:
+    """IDs of proofs, each once, in the order in which they came."""
+
+    proof_ids: tuple[str, ...]
+    repeated: int = 0  # how many more times an ID was named
+    empty: int = 0  # lines and cells without an ID
+
+    @property
+    def sha256(self) -> str:
+        """The hex digest of the sorted IDs, one a line: it tells lists apart."""
+        return hashlib.sha256("\n".join(sorted(self.proof_ids)).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erasure:
+    """What became of one proof: the cells of a row of `erasures`."""
+
+    proof_id: str
+    asked_at: datetime
+    answered_at: datetime
+    outcome: str | None = None
+    erased_at: datetime | None = None
+    request_id: str | None = None
+    http_status: int | None = None
+    reason: str | None = None
+
+    def row(self) -> Row:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErasureReport:
+    operation_id: str
+    erasures: Sequence[Erasure]  # of the proofs that were asked for
+    not_asked: int  # how many were not
+    recovered: int = 0  # answers of killed erasures that are in the table only now
+    stopped: RunMustStop | None = None  # why not all were asked for
+
+    @property
+    def failed(self) -> list[Erasure]:
+        return [each for each in self.erasures if each.reason is not None]
+
+    def lines(self) -> Iterator[str]:
+        """Yield the counts, some failures, and what to do."""
+        if self.recovered:
+            yield f"Recorded {self.recovered:,} answers of an erasure that was killed."
+        yield self._counts_line()
+        for each in self.failed[:_MOST_NAMED]:
+            yield f"  failed: {each.proof_id} · {each.reason} · {each.request_id or 'no request ID'}"
+        if len(self.failed) > _MOST_NAMED:
+            yield f"  and {len(self.failed) - _MOST_NAMED:,} more in the table `erasures`"
+        yield from self._advice()
+
+    def line(self) -> str:
+        """Return the counts on one line without a proof ID, for a flow's state."""
+        return " ".join([self._counts_line(), *self._advice()])
+
+    def document(self) -> Mapping[str, object]:
+        rows = [each.row() for each in self.erasures]
+        counts = {**counts_of(rows), "not_asked": self.not_asked, "recovered": self.recovered}
+        return {"operation_id": self.operation_id, **counts, "proofs": rows}
+
+    def _counts_line(self) -> str:
+        counts = counts_of(each.row() for each in self.erasures)
+        return (
+            f"{counts['erased']:,} erased, {counts['already_erased']:,} already erased or never there, "
+            f"{counts['failed']:,} failed, {self.not_asked:,} not asked for."
+        )
+
+    def _advice(self) -> Iterator[str]:
+        if self.failed or self.not_asked:
+            yield "Run the same command again: the service says `already_erased` of what is gone."
+
+
+def erase_proofs(
+    context: OperationContext, wanted: ProofList, told: Callable[[Erasure], object] = lambda _erasure: None
+) -> ErasureReport:
+    """Erase the proofs of a list for good, one by one, and call `told` with each; RunIsActive if another does."""
+    store = context.results.store.within("_erasing")
+    journals = OperationJournals(store, "erasures")
+    killed = killed_erasures(context.results, journals, context.clock)
+    erasures: list[Erasure] = []
+    stopped, operation_id = None, ""
+    with sole_process(Lease(Results(store), "erasures", context.clock, busy=_BUSY)):
+        recovered = sum(len(killed.end(each)) for each in journals.open())
+        intent = {"proofs": len(wanted.proof_ids), "list_sha256": wanted.sha256}
+        try:
+            with operation_begun(context, OperationKind.ERASURE, intent) as work:
+                operation_id = work.operation_id
+                try:
+                    for erasure in erased_one_by_one(work.partner, work.log, journals, context.clock, wanted):
+                        erasures.append(erasure)
+                        told(erasure)
+                finally:
+                    work.counts.update(counts_of(each.row() for each in erasures))
+        except RunMustStop as stop:
+            stopped = stop
+        journals.delete(operation_id)
+    return ErasureReport(
+        operation_id=operation_id,
+        erasures=erasures,
+        not_asked=len(wanted.proof_ids) - len(erasures),
+        recovered=recovered,
+        stopped=stopped,
+    )
 
 
 def erased_one_by_one(
@@ -62,77 +179,15 @@ def _erased(partner: Partner, proof_id: str, clock: Callable[[], datetime]) -> E
 
 
 def _is_outage(erasure: Erasure) -> bool:
-    if erasure.reason is None or erasure.reason in {"bad_answer", "unknown_outcome"}:
+    if erasure.reason in {None, "bad_answer", "unknown_outcome"}:
         return False
     return erasure.http_status is None or erasure.http_status >= HTTPStatus.INTERNAL_SERVER_ERROR
 
 
-_BUSY = "Another process erases proofs with this results store; wait until it has ended."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErasureReport:
-    operation_id: str
-    erasures: Sequence[Erasure]  # of the proofs that were asked for
-    not_asked: int  # how many were not
-    recovered: int  # answers of killed erasures that are in the table only now
-    stopped: RunMustStop | None = None  # why not all were asked for
-
-
-def read_proof_list(proof_ids: Sequence[str], file: Path | None) -> ProofList:
-    """Read named IDs, and those of a file, one a line or a CSV's `proof_id`; UsageError if one is bad or none there."""
-    named = [(f"ID {number} of the command", proof_id) for number, proof_id in enumerate(proof_ids, start=1)]
-    if file is None:
-        return proof_list(named)
-    try:
-        lines = StringIO(text_of_file(file.read_bytes()), newline="").readlines()
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise UsageError(f"{file} cannot be read ({why}); nothing was erased.") from error
-    return proof_list([*named, *cells_of(lines, str(file))])
-
-
-def names_of(results: Results, environment: str, wanted: ProofList) -> dict[str, str]:
-    query = (
-        "SELECT proof_id, arg_max(coalesce(relative_path, audio), finished_at) FROM verdicts "
-        "SEMI JOIN (SELECT unnest(?) AS proof_id) USING (proof_id) GROUP BY proof_id"
-    )
-    with suppress(ResultsError), opened(results, environment, asked=query) as store:
-        return dict(store.connection.execute(query, [list(wanted.proof_ids)]).fetchall())
-    return {}
-
-
-def erase_proofs(
-    context: OperationContext, wanted: ProofList, told: Callable[[Erasure], object] = lambda _erasure: None
-) -> ErasureReport:
-    """Erase the proofs of a list for good, one by one, and call `told` with each; RunIsActive if another does."""
-    store = context.results.store.within("_erasing")
-    journals = OperationJournals(store, "erasures")
-    killed = killed_erasures(context.results, journals, context.clock)
-    erasures: list[Erasure] = []
-    stopped, operation_id = None, ""
-    with sole_process(Lease(Results(store), "erasures", context.clock, busy=_BUSY)):
-        recovered = sum(len(killed.end(each)) for each in journals.open())
-        intent = {"proofs": len(wanted.proof_ids), "list_sha256": wanted.sha256}
-        try:
-            with operation_begun(context, OperationKind.ERASURE, intent) as work:
-                operation_id = work.operation_id
-                try:
-                    for erasure in erased_one_by_one(work.partner, work.log, journals, context.clock, wanted):
-                        erasures.append(erasure)
-                        told(erasure)
-                finally:
-                    work.counts.update(counts_of(each.row() for each in erasures))
-        except RunMustStop as stop:
-            stopped = stop
-        journals.delete(operation_id)
-    return ErasureReport(
-        operation_id=operation_id,
-        erasures=erasures,
-        not_asked=len(wanted.proof_ids) - len(erasures),
-        recovered=recovered,
-        stopped=stopped,
-    )
+def counts_of(erasures: Iterable[Row]) -> dict[str, object]:
+    """Count the outcomes of rows of `erasures`; what is not known to be erased is `failed`."""
+    words = Counter("failed" if each["reason"] is not None else each["outcome"] for each in erasures)
+    return {word: words[word] for word in (*GONE, "failed")}
 
 
 def killed_erasures(results: Results, journals: OperationJournals, clock: Callable[[], datetime]) -> KilledOperations:
@@ -144,3 +199,54 @@ def killed_erasures(results: Results, journals: OperationJournals, clock: Callab
         key="proof_id",
         counts_of=counts_of,
     )
+
+
+def names_of(results: Results, environment: str, wanted: ProofList) -> dict[str, str]:
+    """Return the file of each proof that the tables know."""
+    query = (
+        "SELECT proof_id, arg_max(coalesce(relative_path, audio), finished_at) FROM verdicts "
+        "SEMI JOIN (SELECT unnest(?) AS proof_id) USING (proof_id) GROUP BY proof_id"
+    )
+    with suppress(ResultsError), opened(results, environment, asked=query) as store:
+        return dict(store.connection.execute(query, [list(wanted.proof_ids)]).fetchall())
+    return {}
+
+
+def read_proof_list(proof_ids: Sequence[str], file: Path | None) -> ProofList:
+    """Read named IDs, and those of a file, one a line or a CSV's `proof_id`; UsageError if one is bad or none there."""
+    given = [(f"ID {number} of the command", proof_id) for number, proof_id in enumerate(proof_ids, start=1)]
+    if file is not None:
+        try:
+            lines = StringIO(text_of_file(file.read_bytes()), newline="").readlines()
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+            raise UsageError(f"{file} cannot be read ({why}); nothing was erased.") from error
+        given += _ids_in(lines, str(file))
+    named = [(where, text.strip()) for where, text in given]
+    found = [_checked(proof_id, where) for where, proof_id in named if proof_id]
+    if not found:
+        raise UsageError("There is no proof ID to erase: give IDs, or --from with a file of them.")
+    once = tuple(dict.fromkeys(found))
+    return ProofList(once, len(found) - len(once), len(named) - len(found))
+
+
+def _ids_in(lines: Sequence[str], name: str) -> Iterator[tuple[str, str]]:
+    """Find the IDs in a file, each after where it stands: the lines, or the column `proof_id` of a CSV file."""
+    columns = [cell.strip() for cell in next(csv.reader(lines[:1]), [])]
+    if _COLUMN not in columns:
+        if len(columns) > 1 or name.lower().endswith(".csv"):
+            raise UsageError(f"{printable(name)} has no column {_COLUMN}; nothing was erased.")
+        yield from ((f"{name}, line {number}", line) for number, line in enumerate(lines, start=1))
+        return
+    index = len(columns) - 1 - columns[::-1].index(_COLUMN)  # of a report the last one: a tag may have the name
+    rows = csv.reader(lines)
+    next(rows)
+    for row in rows:
+        yield f"{name}, line {rows.line_num}", restored(row[index]) if index < len(row) else ""
+
+
+def _checked(proof_id: str, where: str) -> str:
+    is_text = all(letter.isprintable() and not letter.isspace() for letter in proof_id)
+    if is_text and len(proof_id) <= _MOST_CHARS and proof_id not in {".", ".."} and not set(proof_id) & set("\"',;"):
+        return proof_id
+    raise UsageError(f"{printable(where)}: this is no proof ID; nothing was erased.")

@@ -1,8 +1,9 @@
-"""List the proofs, and hold them against the newest answers of the results store."""
+"""List the proofs (contract, Endpoints 5), and hold them against the newest answers of the results store."""
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from http import HTTPStatus
 from itertools import chain, islice
@@ -14,18 +15,114 @@ from proofsweep.domain.errors import CallFailed
 from proofsweep.domain.items import Row
 from proofsweep.domain.models import ListProofsResponse, ProofSummary
 from proofsweep.domain.operations import OperationKind
-from proofsweep.domain.runs import Plan
 from proofsweep.domain.tags import tag_of
-from proofsweep.operations.operation import OperationContext, OperationLog, OutageGuard, operation_begun
-from proofsweep.operations.results import Inventory
+from proofsweep.operations.operation import OperationContext, OutageGuard, operation_begun
 from proofsweep.queries.connection import answering
 from proofsweep.store.parts import Results
 from proofsweep.store.schemas import SCHEMAS
 
-_PAGE = 100  # Proofs of a page: the most that the contract allows
+_PAGE = 100  # proofs of a page: the most that the contract allows
 _MOST_IDLE_PAGES = 20  # pages without a new proof, one after the other
 _MOST_PAGES = 100_000  # bounds a listing that never ends
 _MOST_NAMED = 10  # items that a line names
+_BATCH_ROWS = 5_000  # rows that are in memory at once
+_MASTER_TAG = "sha256"  # the column of the list, in any case, that holds the hex sha256 of a master
+
+_LISTED = pa.schema(
+    [SCHEMAS["proofs"].field(name) for name in ("proof_id", "song", "issued_at", "classification", "has_feedback")]
+)
+_RECONCILED = """
+WITH answers AS (
+    SELECT
+        proof_id, count(*) AS files, bool_or(accepted) AS accepted,
+        max_by({'item_id': item_id, 'audio': audio, 'run_id': run_id, 'classification': classification,
+            'issued_at': issued_at}, finished_at) AS newest
+    FROM latest_answer
+    WHERE proof_id NOT IN ('', '.', '..')
+    GROUP BY proof_id
+), paired AS (
+    SELECT
+        coalesce(listed.proof_id, answers.proof_id) AS proof_id, listed.proof_id IS NOT NULL AS is_listed,
+        answers.proof_id IS NOT NULL AS has_file, listed.song, listed.issued_at, listed.classification,
+        listed.has_feedback, files, accepted, newest,
+        nullif(concat_ws(',',
+            CASE WHEN listed.classification <> newest.classification THEN 'classification' END,
+            CASE WHEN listed.issued_at <> newest.issued_at THEN 'issued_at' END), '') AS differs
+    FROM answers FULL JOIN listed ON listed.proof_id = answers.proof_id
+)
+SELECT
+    proof_id,
+    CASE
+        WHEN NOT is_listed THEN 'not_listed' WHEN NOT has_file THEN 'no_file' WHEN differs IS NOT NULL THEN 'differs'
+        ELSE 'matched'
+    END AS state,
+    song, issued_at, classification, has_feedback, coalesce(files, 0) AS files, newest.item_id AS item_id,
+    newest.audio AS audio, newest.run_id AS run_id, differs, newest.issued_at AS answer_issued_at,
+    newest.classification AS answer_classification
+FROM paired
+WHERE is_listed OR accepted
+"""
+_WORDS = {
+    "matched": "as answered",
+    "differs": "differ from the answer",
+    "no_file": "without a file",
+    "not_listed": "of accepted files are not listed",
+}
+_PENDING = "Proofs that are pending are never listed."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inventory:
+    """The proofs that the service lists, by how they agree with the newest answers."""
+
+    operation_id: str
+    states: Mapping[str, int]  # rows of the table `proofs` by state
+    unnamed: int = 0  # listed items without a proof ID
+    problem: str | None = None  # why the listing may not be whole; None if it is
+
+    @property
+    def listed(self) -> int:
+        return sum(count for state, count in self.states.items() if state != "not_listed")
+
+    def line(self) -> str:
+        counts = [f"{count:,} {words}" for state, words in _WORDS.items() if (count := self.states.get(state))]
+        whole = "" if self.problem is None else f"; the listing may not be whole: {self.problem}"
+        return f"{self.listed:,} proofs listed: {', '.join(counts) or 'none'}{whole}"
+
+    def notes(self) -> Iterator[str]:
+        """Yield what a person should know beside the line."""
+        if self.states.get("not_listed"):
+            yield (
+                f"{_PENDING} So a proof that is not listed is pending, was erased, belongs to another partner, or was "
+                "issued while the list was read."
+            )
+        else:
+            yield _PENDING
+        if self.unnamed:
+            yield f"{self.unnamed:,} listed items had no proof ID, and were left out."
+
+
+def inventory_proofs(context: OperationContext) -> Inventory:
+    """Take an inventory: (1) list all, compactly in memory, (2) compare into the table; no row if (1) fails."""
+    with operation_begun(context, OperationKind.INVENTORY) as work:
+        work.call_budget()
+        listing, states = ProofListing(work.partner), Counter[str]()
+        try:
+            pages = [arrow_of(page) for page in listing.pages() if page]  # (1)
+        except CallFailed as failed:
+            OutageGuard(work.partner, most_failures=1).failed(failed)
+            raise
+        for rows in reconciled(context.results, context.environment, pages):  # (2)
+            work.log.add("proofs", rows)
+            states.update(str(row["state"]) for row in rows)
+        work.counts.update({**states, "unnamed": listing.unnamed, "problem": listing.problem})
+    return Inventory(operation_id=work.operation_id, states=states, unnamed=listing.unnamed, problem=listing.problem)
+
+
+def newest_proofs(partner: Partner, limit: int) -> tuple[list[ProofSummary], str | None]:
+    """Return the first proofs of the listing, and why it may not be whole."""
+    listing = ProofListing(partner)
+    return list(islice(chain.from_iterable(listing.pages()), limit)), listing.problem
 
 
 class ProofListing:
@@ -62,7 +159,7 @@ class ProofListing:
         self.problem = f"there are more than {_MOST_PAGES:,} pages"
 
     def _page(self, cursor: str | None) -> ListProofsResponse | None:
-        """Ask for a page; None if its cursor is refused, which a long listing may outlive."""
+        """Ask for a page; None if its cursor is refused, since a long listing may outlive it."""
         try:
             return self._partner.proofs(limit=_PAGE, cursor=cursor)
         except CallFailed as failed:
@@ -82,103 +179,29 @@ class ProofListing:
         return new
 
 
-_BATCH_ROWS = 5_000  # rows that are in memory at once
-
-_LISTED = pa.schema(
-    [SCHEMAS["proofs"].field(name) for name in ("proof_id", "song", "issued_at", "classification", "has_feedback")]
-)
-_RECONCILED = """
-WITH answers AS (
-    SELECT
-        proof_id, count(*) AS files, bool_or(accepted) AS accepted,
-        max_by({'item_id': item_id, 'audio': audio, 'run_id': run_id, 'classification': classification,
-            'issued_at': issued_at}, finished_at) AS newest
-    FROM latest_answer
-    WHERE proof_id NOT IN ('', '.', '..')
-    GROUP BY proof_id
-), paired AS (
-    SELECT
-        coalesce(listed.proof_id, answers.proof_id) AS proof_id, listed.proof_id IS NOT NULL AS is_listed,
-        answers.proof_id IS NOT NULL AS has_file, listed.song, listed.issued_at, listed.classification,
-        listed.has_feedback, files, accepted, newest,
-        nullif(concat_ws(',',
-            CASE WHEN listed.classification <> newest.classification THEN 'classification' END,
-            CASE WHEN listed.issued_at <> newest.issued_at THEN 'issued_at' END), '') AS differs
-    FROM answers FULL JOIN listed ON listed.proof_id = answers.proof_id
-)
-SELECT
-    proof_id,
-    CASE
-        WHEN NOT is_listed THEN 'not_listed' WHEN NOT has_file THEN 'no_file' WHEN differs IS NOT NULL THEN 'differs'
-        ELSE 'matched'
-    END AS state,
-    song, issued_at, classification, has_feedback, coalesce(files, 0) AS files, newest.item_id AS item_id,
-    newest.audio AS audio, newest.run_id AS run_id, differs, newest.issued_at AS answer_issued_at,
-    newest.classification AS answer_classification
-FROM paired
-WHERE is_listed OR accepted
-"""
-
-
 def arrow_of(proofs: Sequence[ProofSummary]) -> pa.Table:
     return pa.Table.from_pylist([proof.model_dump() for proof in proofs], schema=_LISTED)
 
 
 def reconciled(results: Results, environment: str, pages: Sequence[pa.Table]) -> Iterator[list[Row]]:
-    """Yield the rows of the table `proofs`, in portions; without a run of the environment no proof has a file."""
+    """Yield the rows of the table `proofs`, in batches; without a run of the environment no proof has a file."""
     with answering(results, environment, "latest_answer") as connection:
         connection.register("listed", pa.concat_tables([_LISTED.empty_table(), *pages]))
         for batch in connection.sql(_RECONCILED).to_arrow_reader(_BATCH_ROWS):
             yield batch.to_pylist()
 
 
-_TAG = "sha256"  # The column of the list, in any case, that holds the hex sha256 of a master
-
-
-def compared_masters(results: Results, plan: Plan) -> Iterator[tuple[str, bool]]:
-    """Yield each item that was sent and whose list gave a digest of its master, and whether the asset has it."""
-    columns = ["item_id", "audio_sha256", "tags"]
-    for table in results.tables(results.parts_of("verdicts", plan), columns):
-        for row in table.to_pylist():
-            master = (tag_of(json.loads(row["tags"] or "{}"), _TAG) or "").strip().lower()
-            if master and row["audio_sha256"] is not None:
-                yield row["item_id"], master == row["audio_sha256"]
-
-
-def take_inventory(partner: Partner, results: Results, log: OperationLog) -> Inventory:
-    """Take the inventory: (1) list all, compactly in memory, (2) compare into the log; no row if (1) fails."""
-    listing, operation = ProofListing(partner), log.operation
-    try:
-        pages = [arrow_of(page) for page in listing.pages() if page]  # (1)
-    except CallFailed as failed:
-        OutageGuard(partner, most_failures=1).failed(failed)
-        raise
-    states: Counter[str] = Counter()
-    for rows in reconciled(results, operation.environment, pages):  # (2)
-        log.add("proofs", rows)
-        states.update(str(row["state"]) for row in rows)
-    return Inventory(
-        operation_id=operation.operation_id, states=states, unnamed=listing.unnamed, problem=listing.problem
-    )
-
-
-def inventory_proofs(context: OperationContext) -> Inventory:
-    with operation_begun(context, OperationKind.INVENTORY) as work:
-        work.call_budget()
-        found = take_inventory(work.partner, context.results, work.log)
-        work.counts.update({**found.states, "unnamed": found.unnamed, "problem": found.problem})
-    return found
-
-
 def masters_of(results: Results, run_id: str) -> tuple[str | None, bool]:
-    """Return how a run's assets agree with their masters, if there are digests of them, and whether one differs."""
-    masters = list(compared_masters(results, results.plan(run_id)))
-    other = [item_id for item_id, is_same in masters if not is_same]
+    """Return how a run's assets agree with their masters, if its list has digests of them, and whether one differs."""
+    agreeing, other = 0, list[str]()
+    columns, parts = ["item_id", "audio_sha256", "tags"], results.parts_of("verdicts", results.plan(run_id))
+    for row in (row for table in results.tables(parts, columns) for row in table.to_pylist()):
+        master = (tag_of(json.loads(row["tags"] or "{}"), _MASTER_TAG) or "").strip().lower()
+        if master and row["audio_sha256"] is not None:
+            if master == row["audio_sha256"]:
+                agreeing += 1
+            else:
+                other.append(row["item_id"])
     named = f": {', '.join(other[:_MOST_NAMED])}" if other else ""
-    line = f"{len(masters) - len(other):,} assets are the masters, {len(other):,} are not{named}"
-    return line if masters else None, bool(other)
-
-
-def newest_proofs(partner: Partner, limit: int) -> tuple[list[ProofSummary], str | None]:
-    listing = ProofListing(partner)
-    return list(islice(chain.from_iterable(listing.pages()), limit)), listing.problem
+    line = f"{agreeing:,} assets are the masters, {len(other):,} are not{named}"
+    return line if agreeing or other else None, bool(other)

@@ -1,7 +1,7 @@
 """Ask for process notes until they are ready (contract, Endpoints 9): polling, within a budget of calls."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from http import HTTPStatus
@@ -22,11 +22,13 @@ from proofsweep.operations.operation import (
     OutageGuard,
     operation_begun,
 )
-from proofsweep.operations.results import NotesRefreshed
 from proofsweep.queries.connection import opened
 from proofsweep.store.parts import Results
 
 _UNAVAILABLE_HOLDS = timedelta(days=7)  # how long an answer `unavailable` is taken for final
+_USUAL_WAIT_SECONDS = 2.0  # contract, Endpoints 9: the wait that is suggested when the answer suggests none
+_MOST_SECONDS = 120.0  # contract, Endpoints 9: a client may stop polling after about two minutes and check later
+_BATCH = 64  # notes that are asked for before those that wait are looked at again
 _WANTED = """
 WITH notes AS (
     SELECT
@@ -46,6 +48,37 @@ WHERE NOT coalesce(is_ready, false)
         OR (status = 'unavailable' AND asked_at < $since))
 ORDER BY asked_at NULLS FIRST, accepted.finished_at DESC
 """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotesRefreshed:
+    operation_id: str | None  # None if no note was wanted, so that nothing was asked
+    wanted: int  # accepted proofs without a ready note
+    states: Mapping[str, int]  # rows of the table `interpretations` by status
+
+    def line(self) -> str:
+        if not self.wanted:
+            return "Every accepted proof has its note, or has none to come."
+        states = ", ".join(f"{count:,} {status}" for status, count in sorted(self.states.items()))
+        return f"{self.wanted:,} proofs without a note: {states}"
+
+
+def refresh_notes(context: OperationContext, max_calls: int | None = None) -> NotesRefreshed:
+    wanted = wanted_notes(context.results, context.environment, context.clock())
+    if not wanted:
+        return NotesRefreshed(operation_id=None, wanted=0, states={})
+    with operation_begun(context, OperationKind.INTERPRETATIONS) as work:
+        states: Counter[str] = Counter()
+        work.counts.update({"wanted": len(wanted), "states": states})
+        NoteRefresh(
+            partner=work.partner,
+            log=work.log,
+            budget=work.call_budget(max_calls),
+            outage=OutageGuard(work.partner),
+            clock=context.clock,
+            states=states,
+        ).run(wanted)
+    return NotesRefreshed(operation_id=work.operation_id, wanted=len(wanted), states=states)
 
 
 @dataclass(slots=True)
@@ -68,11 +101,6 @@ def wanted_notes(results: Results, environment: str, now: datetime) -> list[Note
     return [Note(proof_id, item_id) for proof_id, item_id in rows]
 
 
-_USUAL_WAIT_SECONDS = 2.0  # contract, Endpoints 9: the wait that is suggested when the answer suggests none
-_MOST_SECONDS = 120.0  # contract, Endpoints 9: a client may stop polling after about two minutes and check later
-_WAVE = 64  # notes that are asked for before those that wait are looked at again
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteRefresh:
     """Asks for notes, some at once; each ends in one row of `interpretations`."""
@@ -81,7 +109,7 @@ class NoteRefresh:
     log: OperationLog
     budget: CallBudget
     outage: OutageGuard
-    clock: Callable[[], datetime]  # gives the time in UTC
+    clock: Callable[[], datetime]
     states: Counter[str] = field(default_factory=Counter)  # how many notes ended how
     _pending: dict[str, Note] = field(default_factory=dict)
 
@@ -89,7 +117,7 @@ class NoteRefresh:
         """Ask for all notes, two minutes each at most; RunMustStop keeps the rows of those that were asked for."""
         new = iter(wanted)
         try:
-            while notes := self._due() or list(islice(new, _WAVE)) or self._awaited():
+            while notes := self._due() or list(islice(new, _BATCH)) or self._awaited():
                 for _ in some_at_once(notes, self._ask, CALLS_AT_ONCE):
                     pass
         finally:
@@ -151,21 +179,3 @@ class NoteRefresh:
 
     def _now(self) -> float:
         return self.partner.session.context.dispatcher.clock()
-
-
-def refresh_notes(context: OperationContext, max_calls: int | None = None) -> NotesRefreshed:
-    wanted = wanted_notes(context.results, context.environment, context.clock())
-    if not wanted:
-        return NotesRefreshed(operation_id=None, wanted=0, states={})
-    with operation_begun(context, OperationKind.INTERPRETATIONS) as work:
-        states: Counter[str] = Counter()
-        work.counts.update({"wanted": len(wanted), "states": states})
-        NoteRefresh(
-            partner=work.partner,
-            log=work.log,
-            budget=work.call_budget(max_calls),
-            outage=OutageGuard(work.partner),
-            clock=context.clock,
-            states=states,
-        ).run(wanted)
-    return NotesRefreshed(operation_id=work.operation_id, wanted=len(wanted), states=states)

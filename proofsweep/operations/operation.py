@@ -10,11 +10,12 @@ from datetime import datetime, timedelta
 
 from proofsweep import __version__
 from proofsweep.client.client import Partner
+from proofsweep.config.sections import BoundsSettings
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import CallFailed, NameTaken, ProofsweepError, RunIsActive, RunMustStop, SourceError
+from proofsweep.domain.errors import CallFailed, ProofsweepError, RunIsActive, RunMustStop, SourceError
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.items import Row
-from proofsweep.domain.operations import CallCounts, Operation, OperationKind, RotationIntent
+from proofsweep.domain.operations import CallCounts, Operation, OperationKind
 from proofsweep.domain.runs import new_run_id
 from proofsweep.sources.files import Files
 from proofsweep.store.lease import sole_process
@@ -23,13 +24,39 @@ from proofsweep.store.parts import Part, Results
 from proofsweep.store.rows import exchange_row
 from proofsweep.verify.service import ServiceStatus
 
+CALLS_AT_ONCE = 8  # calls that wait for an answer at once
 _MOST_ROWS, _LONGEST_HOLD = 5_000, timedelta(seconds=60)  # in memory: what a killed process may lose
-_TAIL_BYTES = 3  # random bytes of an ID
+_MOST_FAILURES = 10  # in a row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationContext:
+    """What operations of one store and one key are given."""
+
+    results: Results
+    environment: str
+    bounds: BoundsSettings
+    partner: Partner
+    key_fingerprint: Callable[[], str]
+    unattributed: list[Exchange]  # on behalf of all sessions, such as checks of the headroom
+    usable_service: Callable[[int], ServiceStatus]  # whose quota leaves calls above a reserve; else it raises
+    files: Files
+    clock: Callable[[], datetime]
+
+    def new_operation(self, kind: OperationKind) -> Operation:
+        now = self.clock()
+        return Operation(
+            operation_id=new_id(now),
+            kind=kind,
+            environment=self.environment,
+            base_url=self.partner.base_url,
+            started_at=now,
+        )
 
 
 def new_id(now: datetime) -> str:
     """Name an operation, or a pass of monitoring; names sort by time."""
-    return new_run_id(now, secrets.token_hex(_TAIL_BYTES))
+    return new_run_id(now, secrets.token_hex(3))
 
 
 class OperationLog:
@@ -48,12 +75,11 @@ class OperationLog:
 
     def continue_after_kill(self) -> None:
         """Take over the parts and the calls of an attempt at this operation that was killed."""
-        names = self._operations.parts_of(self.operation)
-        self._parts = [self._operations.results.part(name) for name in names]
-        columns = ["call", "status", "bytes_sent", "started_at"]
-        for name in (name for name in names if name.startswith("exchanges/")):
-            for row in self._operations.results.table("exchanges", [name], columns).to_pylist():
-                self.counts.add(Call(row["call"]), row["status"], row["bytes_sent"], row["started_at"])
+        names, results = self._operations.parts_of(self.operation), self._operations.results
+        self._parts = [results.part(name) for name in names]
+        calls = [name for name in names if name.startswith("exchanges/")]
+        for row in results.table("exchanges", calls, ["call", "status", "bytes_sent", "started_at"]).to_pylist():
+            self.counts.add(Call(row["call"]), row["status"], row["bytes_sent"], row["started_at"])
 
     def note(self, exchange: Exchange) -> None:
         """Take one HTTP exchange; give this to `Partner.in_new_session`."""
@@ -94,6 +120,120 @@ class OperationLog:
             self.flush()
 
 
+class CallBudget:
+    """Keyed calls left to an operation, of `most` in all (None: any number), earlier ones included. Thread-safe."""
+
+    def __init__(self, log: OperationLog, most: int | None, ended_by: EndedBy = EndedBy.WINDOW) -> None:
+        """Begin; `ended_by` says what it means that none is left: a bound that was given, or the quota."""
+        self._most = most
+        self._log = log
+        self._ended_by = ended_by
+        self._promised = 0
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def promised(self) -> Iterator[None]:
+        """Promise a call to the work inside, at whose end the log has counted it; RunMustStop if none is left."""
+        with self._lock:
+            if self._most is not None and self._log.counts.calls + self._promised >= self._most:
+                what = "that the quota leaves" if self._ended_by is EndedBy.QUOTA else "that it was given"
+                raise RunMustStop(f"Of the {self._most:,} calls {what}, none are left.", ended_by=self._ended_by)
+            self._promised += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._promised -= 1
+
+
+class OutageGuard:
+    """Stops an operation after too many failed calls in a row. Thread-safe."""
+
+    def __init__(self, partner: Partner, most_failures: int = _MOST_FAILURES) -> None:
+        self._stop = partner.session.stop
+        self._most_failures = most_failures
+        self._in_a_row = 0
+        self._lock = threading.Lock()
+
+    def answered(self) -> None:
+        """Take note of an answer; a refusal of one item is one too."""
+        with self._lock:
+            self._in_a_row = 0
+
+    def failed(self, error: CallFailed) -> None:
+        """Take note of a call that failed for good; RunMustStop if the service fails for all."""
+        if error.reason.startswith("http_4"):
+            self.answered()
+            return
+        with self._lock:
+            self._in_a_row += 1
+            is_outage = self._in_a_row >= self._most_failures
+        if is_outage:
+            self._stop.pull(RunMustStop(f"The service fails for everything: {error.message}", ended_by=EndedBy.BREAKER))
+            self._stop.check()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationWork:
+    context: OperationContext
+    partner: Partner  # every call of it is written down as a row of `exchanges`
+    log: OperationLog
+    counts: dict[str, object] = field(default_factory=dict)  # what the receipt says of the work, beside its calls
+
+    @property
+    def operation_id(self) -> str:
+        return self.log.operation.operation_id
+
+    def call_budget(self, max_calls: int | None = None) -> CallBudget:
+        """See that the service can be worked with, and return how many calls a bound or the quota allows."""
+        bounds = self.context.bounds
+        headroom = self.context.usable_service(bounds.reserve).headroom
+        self.write_unattributed()
+        given = max_calls or bounds.max_calls
+        left = None if headroom is None else headroom - bounds.reserve + self.log.counts.calls
+        if left is not None and (given is None or left < given):
+            return CallBudget(self.log, left, EndedBy.QUOTA)
+        return CallBudget(self.log, given)
+
+    def write_unattributed(self) -> None:
+        while self.context.unattributed:
+            self.log.note(self.context.unattributed.pop(0))
+
+
+@contextmanager
+def operation_begun(
+    context: OperationContext, kind: OperationKind, intent: Mapping[str, object] | None = None
+) -> Iterator[OperationWork]:
+    """Begin an operation, and write its receipt however the work inside ends.
+
+    Under the lease of the operation: (1) the intent is written before the first call, (2) the work, (3) the receipt.
+    `intent` adds facts to the first, never a secret. ConfigError or ResultsError if it cannot begin; nothing was
+    called.
+    """
+    operations, facts = Operations(context.results), {"key_fingerprint": context.key_fingerprint()}
+    operation = context.new_operation(kind)
+    log = OperationLog(operation, operations, context.clock)
+    work = OperationWork(context=context, partner=context.partner.in_new_session(log.note), log=log)
+    ended_by, why = EndedBy.ERROR, None
+    with sole_process(operations.lease(operation.operation_id)):
+        operations.write_intent(operation, {**(intent or {}), **facts})  # (1)
+        try:
+            yield work  # (2)
+            ended_by = EndedBy.COMPLETE
+        except RunMustStop as stop:
+            ended_by, why = stop.ended_by, stop.message
+            raise
+        except ProofsweepError as error:
+            why = error.message
+            raise
+        except KeyboardInterrupt:
+            ended_by = EndedBy.CANCELLED
+            raise
+        finally:
+            work.write_unattributed()
+            log.end(ended_by, {**facts, "proofsweep_version": __version__, "counts": work.counts}, why)  # (3)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KilledOperations:
     """Ends the operations of one kind that have a journal, but no receipt."""
@@ -129,191 +269,3 @@ class KilledOperations:
             log.end(EndedBy.KILLED, {"counts": self.counts_of(rows)}, "The process was killed.")
         self.journals.delete(operation_id)
         return rows
-
-
-class RotationLog:
-    """Keeps the calls of one command in memory until they can be written."""
-
-    def __init__(
-        self, operations: Operations, new_operation: Callable[[], Operation], clock: Callable[[], datetime]
-    ) -> None:
-        self._operations = operations
-        self._new_operation = new_operation
-        self._clock = clock
-        self._calls: list[Exchange] = []
-
-    def note(self, exchange: Exchange) -> None:
-        self._calls.append(exchange)
-
-    def is_closed(self, intent: RotationIntent) -> bool:
-        return self._operations.receipt(intent.operation_id) is not None
-
-    def close(self, intent: RotationIntent) -> None:
-        """Write the calls and the receipt, unless another command has closed the rotation."""
-        if not self.is_closed(intent):
-            log = OperationLog(intent.operation, self._operations, self._clock)
-            log.continue_after_kill()
-            self._end(log, intent)
-
-    def flush(self, intent: RotationIntent | None) -> None:
-        """Write the calls of a command that does not finish its rotation, or that came after another one had."""
-        if self._calls and (intent is None or self.is_closed(intent)):
-            self._end(OperationLog(self._new_operation(), self._operations, self._clock), intent)
-        elif self._calls and intent is not None:
-            self._handed_over(OperationLog(intent.operation, self._operations, self._clock)).flush()
-
-    def _end(self, log: OperationLog, intent: RotationIntent | None) -> None:
-        facts = {} if intent is None else {"key_fingerprint": intent.key_fingerprint}
-        with suppress(NameTaken):
-            self._handed_over(log).end(EndedBy.COMPLETE, facts)
-
-    def _handed_over(self, log: OperationLog) -> OperationLog:
-        while self._calls:
-            log.note(self._calls.pop(0))
-        return log
-
-
-class CallBudget:
-    """Keyed calls left to an operation, of `most` in all (None: any number), earlier ones included. Thread-safe."""
-
-    def __init__(self, log: OperationLog, most: int | None, ended_by: EndedBy = EndedBy.WINDOW) -> None:
-        """Begin; `ended_by` says what it means that none is left: a bound that was given, or the quota."""
-        self.most = most
-        self._log = log
-        self._ended_by = ended_by
-        self._promised = 0
-        self._lock = threading.Lock()
-
-    @contextmanager
-    def promised(self) -> Iterator[None]:
-        """Promise a call to the work inside, at whose end the log has counted it; RunMustStop if none is left."""
-        with self._lock:
-            if self.most is not None and self._log.counts.calls + self._promised >= self.most:
-                what = "that the quota leaves" if self._ended_by is EndedBy.QUOTA else "that it was given"
-                raise RunMustStop(f"Of the {self.most:,} calls {what}, none are left.", ended_by=self._ended_by)
-            self._promised += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._promised -= 1
-
-
-_MOST_FAILURES = 10
-CALLS_AT_ONCE = 8  # calls that wait for an answer at once
-
-
-class OutageGuard:
-    """Stops an operation after too many failed calls in a row. Thread-safe."""
-
-    def __init__(self, partner: Partner, most_failures: int = _MOST_FAILURES) -> None:
-        self._stop = partner.session.stop
-        self._most_failures = most_failures
-        self._in_a_row = 0
-        self._lock = threading.Lock()
-
-    def answered(self) -> None:
-        """Take note of an answer; a refusal of one item is one too."""
-        with self._lock:
-            self._in_a_row = 0
-
-    def failed(self, error: CallFailed) -> None:
-        """Take note of a call that failed for good; RunMustStop if the service fails for all."""
-        if error.reason.startswith("http_4"):
-            self.answered()
-            return
-        with self._lock:
-            self._in_a_row += 1
-            is_outage = self._in_a_row >= self._most_failures
-        if is_outage:
-            self._stop.pull(RunMustStop(f"The service fails for everything: {error.message}", ended_by=EndedBy.BREAKER))
-            self._stop.check()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperationContext:
-    """What operations of one store and one key are given."""
-
-    results: Results
-    environment: str
-    base_url: str
-    partner: Partner
-    key_fingerprint: Callable[[], str]
-    unattributed: list[Exchange]  # on behalf of all sessions, such as checks of the headroom
-    usable_service: Callable[[int], ServiceStatus]  # whose quota leaves calls above a reserve; else it raises
-    files: Files
-    reserve: int
-    max_calls: int | None
-    clock: Callable[[], datetime]
-
-    def new_operation(self, kind: OperationKind) -> Operation:
-        now = self.clock()
-        return Operation(
-            operation_id=new_id(now), kind=kind, environment=self.environment, base_url=self.base_url, started_at=now
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperationWork:
-    context: OperationContext
-    partner: Partner  # every call of it is written down as a row of `exchanges`
-    log: OperationLog
-    counts: dict[str, object] = field(default_factory=dict)  # what the receipt says of the work, beside its calls
-
-    @property
-    def operation_id(self) -> str:
-        return self.log.operation.operation_id
-
-    def call_budget(self, max_calls: int | None = None) -> CallBudget:
-        """See that the service can be worked with, and return how many calls a bound or the quota allows."""
-        headroom = self.context.usable_service(self.context.reserve).headroom
-        self.write_unattributed()
-        given = max_calls or self.context.max_calls
-        left = None if headroom is None else headroom - self.context.reserve + self.log.counts.calls
-        if left is not None and (given is None or left < given):
-            return CallBudget(self.log, left, EndedBy.QUOTA)
-        return CallBudget(self.log, given)
-
-    def write_unattributed(self) -> None:
-        while self.context.unattributed:
-            self.log.note(self.context.unattributed.pop(0))
-
-
-@contextmanager
-def operation_begun(
-    context: OperationContext, kind: OperationKind, intent: Mapping[str, object] | None = None
-) -> Iterator[OperationWork]:
-    """Begin an operation, and write its receipt however the work inside ends.
-
-    Under the lease of the operation: (1) the intent is written before the first call, (2) the work, (3) the receipt.
-    `intent` adds facts to the first, never a secret. ConfigError or ResultsError if it cannot begin; nothing was
-    called.
-    """
-    operations, fingerprint = Operations(context.results), context.key_fingerprint()
-    operation = context.new_operation(kind)
-    log = OperationLog(operation, operations, context.clock)
-    work = OperationWork(context=context, partner=context.partner.in_new_session(log.note), log=log)
-    with sole_process(operations.lease(operation.operation_id)):
-        operations.write_intent(operation, {**(intent or {}), "key_fingerprint": fingerprint})  # (1)
-        with _receipt_written(work, {"key_fingerprint": fingerprint, "proofsweep_version": __version__}):  # (3)
-            yield work  # (2)
-
-
-@contextmanager
-def _receipt_written(work: OperationWork, facts: Mapping[str, object]) -> Iterator[None]:
-    ended_by, why = EndedBy.ERROR, None
-    try:
-        yield
-        ended_by = EndedBy.COMPLETE
-    except RunMustStop as stop:
-        ended_by, why = stop.ended_by, stop.message
-        raise
-    except ProofsweepError as error:
-        why = error.message
-        raise
-    except KeyboardInterrupt:
-        ended_by = EndedBy.CANCELLED
-        raise
-    finally:
-        work.write_unattributed()
-        work.log.end(ended_by, {**facts, "counts": work.counts}, why)

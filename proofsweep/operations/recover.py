@@ -4,9 +4,9 @@ import base64
 import binascii
 import posixpath
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from hashlib import sha256
@@ -30,11 +30,11 @@ from proofsweep.operations.operation import (
     OutageGuard,
     operation_begun,
 )
-from proofsweep.operations.results import Recovered, RecoveryRequest
 from proofsweep.queries.connection import opened
 from proofsweep.sources.audio import read_sidecar
 from proofsweep.sources.files import Files
 from proofsweep.sources.moves import Moves
+from proofsweep.sources.preflight import SIDECAR_BYTES
 from proofsweep.store.objects import open_store
 from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.parts import Results
@@ -65,7 +65,91 @@ FROM located
 WHERE $below IN (audio, current_audio) OR starts_with(audio, $folder) OR starts_with(current_audio, $folder)
 ORDER BY audio
 """
-_BATCH_ROWS = 5_000  # rows that are in memory at once
+_ROWS_IN_MEMORY = 5_000
+_BATCH = 64  # items whose sealed sidecars are in memory at once, and whose rows are written together
+_WORDS = {
+    "recovered": "recovered",
+    "differs": "differ from the sealed one, which was put beside",
+    "same": "are the sealed ones",
+    "intact": "as they were accepted",
+    "exists": "not written, since another file has the name",
+    "gone": "have no proof any more",
+    "failed": "could not be had",
+    "absent": "skipped, since their audio is gone",
+    "watched": "skipped, since ingest watches their folder (--to writes elsewhere)",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoveryRequest:
+    below: str = ""  # only items whose audio is or was this file, or in this folder; ingest may have moved it
+    prefix: str | None = None  # a folder or a bucket's prefix to write below; None for beside the audio
+    compares_all: bool = False  # ask also for sidecars that are as they were when the service accepted them
+    with_one_files: bool = False  # also for items that were verified without a sidecar; they need a prefix
+    max_calls: int | None = None  # keyed calls at most
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovered:
+    operation_id: str
+    outcomes: Mapping[str, int]  # items; `intact`, `absent` and `watched` ones cost no call, and have no row
+
+    def line(self) -> str:
+        counts = [
+            f"{self.outcomes[outcome]:,} {said}" for outcome, said in _WORDS.items() if self.outcomes.get(outcome)
+        ]
+        return f"{sum(self.outcomes.values()):,} sidecars: {', '.join(counts) or 'none'}"
+
+
+def recover_sidecars(context: OperationContext, wanted: RecoveryRequest) -> Recovered:
+    """Write the missing sidecars of items with a proof; UsageError for a target that would make deliveries or pairs."""
+    is_watched_here = _watched_locations(context)
+    wanted = replace(wanted, below=_below(wanted), prefix=_target_of(wanted, is_watched_here))
+    outcomes: Counter[str] = Counter()
+    with operation_begun(context, OperationKind.RECOVERY, {"to": wanted.prefix}) as work:
+        killed = killed_recoveries(context.results, context.files, context.clock)
+        killed.end_all()
+        work.counts["outcomes"] = outcomes
+        SidecarRecovery(
+            partner=work.partner,
+            log=work.log,
+            journals=killed.journals,
+            budget=work.call_budget(wanted.max_calls),
+            outage=OutageGuard(work.partner),
+            files=context.files,
+            is_watched=is_watched_here,
+            clock=context.clock,
+            wanted=wanted,
+            outcomes=outcomes,
+        ).run(proven_items(context.results, context.environment, wanted))
+    return Recovered(operation_id=work.operation_id, outcomes=outcomes)
+
+
+def _below(wanted: RecoveryRequest) -> str:
+    if not wanted.below:
+        return ""
+    location = path_of(wanted.below, str(Path.cwd()))
+    return f"{location}/" if wanted.below.endswith("/") and not location.endswith("/") else location
+
+
+def _watched_locations(context: OperationContext) -> Callable[[str], bool]:
+    """Return what says whether ingest watches the folder of a location, in any environment of the store."""
+    environments = {context.environment}
+    if ids := frozenset(watched_ids(ingest_store(context.results.store.url))):
+        with opened(context.results, "all", asked="verdicts") as store:
+            environments.update(store.environments)
+    return partial(is_watched, ids=ids, environments=environments)
+
+
+def _target_of(wanted: RecoveryRequest, is_watched_here: Callable[[str], bool]) -> str | None:
+    if wanted.with_one_files and wanted.prefix is None:
+        raise UsageError("A sidecar beside a one-file WAV would make it a pair; give a place of its own with --to.")
+    target = None if wanted.prefix is None else path_of(wanted.prefix, str(Path.cwd()))
+    if target is not None and is_watched_here(target.rstrip("/")):
+        raise UsageError(
+            f"{one_line(target)} lies in a folder that ingest watches: its files are taken for deliveries."
+        )
+    return target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,19 +168,17 @@ class ProvenItem:
     current_sidecar: str | None
 
 
-def proven_items(results: Results, environment: str, below: str = "", *, with_one_files: bool) -> Iterator[ProvenItem]:
+def proven_items(results: Results, environment: str, wanted: RecoveryRequest) -> Iterator[ProvenItem]:
     """Yield the items with a proof by location: in all folders, or below one then or now; ResultsError if no run."""
     with opened(results, environment, asked=_ITEMS) as store:
-        folder = f"{below.removesuffix('/')}/" if below else ""
-        wanted = {"below": below, "folder": folder, "with_one_files": with_one_files}
-        answer = store.connection.execute(_ITEMS, wanted)
+        folder = f"{wanted.below.removesuffix('/')}/" if wanted.below else ""
+        values = {"below": wanted.below, "folder": folder, "with_one_files": wanted.with_one_files}
+        answer = store.connection.execute(_ITEMS, values)
         columns = [name for name, *_ in answer.description or ()]
-        while rows := answer.fetchmany(_BATCH_ROWS):
+        while rows := answer.fetchmany(_ROWS_IN_MEMORY):
             for row in rows:
                 yield ProvenItem(**dict(zip(columns, row, strict=True)))
 
-
-_WAVE = 64  # items whose sealed sidecars are in memory at once, and whose rows are written together
 
 _Asked = tuple[Row, bytes]  # the row of an item, which names the file to write, and what is to be written there, if any
 
@@ -110,23 +192,21 @@ class SidecarRecovery:
     journals: OperationJournals  # take the rows of what is about to be written, so that no file is without a row
     budget: CallBudget
     outage: OutageGuard
-    files: Files  # where local sidecars are read
+    files: Files
     is_watched: Callable[[str], bool]  # whether others deliver to the folder of a location; nothing is written there
     clock: Callable[[], datetime]
-    prefix: str | None = None  # the folder or bucket prefix to write below; None writes beside the audio
-    most_bytes: int  # the largest sidecar that is read
-    compares_all: bool = False  # ask also for sidecars that are as they were when the service accepted them
-    outcomes: Counter[str] = field(default_factory=Counter)  # intact, absent and watched ones cost no call, have no row
+    wanted: RecoveryRequest
+    outcomes: Counter[str] = field(default_factory=Counter)
 
     def run(self, items: Iterable[ProvenItem]) -> None:
         """Recover what is missing; RunMustStop if calls, quota or service end. Each that was asked for has its row."""
         waiting = iter(items)
         for number in count():
-            if not (wave := list(islice(waiting, _WAVE))):
+            if not (batch := list(islice(waiting, _BATCH))):
                 return
             asked: list[_Asked] = []
             try:
-                self.outcomes.update(filter(None, some_at_once(wave, partial(self._ask, asked), CALLS_AT_ONCE)))
+                self.outcomes.update(filter(None, some_at_once(batch, partial(self._ask, asked), CALLS_AT_ONCE)))
             finally:
                 self._end(number, asked)
 
@@ -134,7 +214,7 @@ class SidecarRecovery:
         local = self._local(item)
         local_sha256 = None if local is None else sha256(local).hexdigest()
         is_as_accepted = item.accepted and local_sha256 is not None and local_sha256 == item.sidecar_sha256
-        if is_as_accepted and not self.compares_all:
+        if is_as_accepted and not self.wanted.compares_all:
             return "intact"
         if (skipped := self._skipped(item)) is not None:
             return skipped
@@ -175,12 +255,12 @@ class SidecarRecovery:
     def _local(self, item: ProvenItem) -> bytes | None:
         with suppress(SourceError):
             if item.current_sidecar is not None:
-                return read_sidecar(item.current_sidecar, self.most_bytes, self.files)
+                return read_sidecar(item.current_sidecar, SIDECAR_BYTES, self.files)
         return None
 
     def _skipped(self, item: ProvenItem) -> str | None:
         """Return why nothing may be written beside an audio: its sidecar would be taken for that of another file."""
-        if self.prefix is not None:
+        if self.wanted.prefix is not None:
             return None
         with suppress(SourceError):
             facts = self.files.facts(item.current_audio)
@@ -251,41 +331,12 @@ class SidecarRecovery:
             return True
 
     def _target(self, item: ProvenItem, *, is_there: bool) -> str:
-        if self.prefix is None:
+        if self.wanted.prefix is None:
             return f"{item.current_sidecar}.recovered" if is_there else str(item.current_sidecar)
         audio = item.relative_path or posixpath.basename(item.audio)
         safe = [part for part in audio.split("/") if part not in {"", ".", ".."}]
         name = posixpath.basename(item.sidecar) if item.sidecar else f"{safe[-1]}.sidecar"
-        return "/".join([self.prefix.rstrip("/"), *safe[:-1], name])
-
-
-def recover_sidecars(context: OperationContext, wanted: RecoveryRequest, most_bytes: int) -> Recovered:
-    """Write the missing sidecars of items with a proof; `most_bytes` is the size of the largest one that is read."""
-    lies_in_watched = _lies_in_watched(context)
-    target = _target_of(wanted, lies_in_watched)
-    outcomes: Counter[str] = Counter()
-    intent = {"to": target}
-    with operation_begun(context, OperationKind.RECOVERY, intent) as work:
-        killed = killed_recoveries(context.results, context.files, context.clock)
-        killed.end_all()
-        work.counts["outcomes"] = outcomes
-        recovery = SidecarRecovery(
-            partner=work.partner,
-            log=work.log,
-            journals=killed.journals,
-            budget=work.call_budget(wanted.max_calls),
-            outage=OutageGuard(work.partner),
-            files=context.files,
-            is_watched=lies_in_watched,
-            clock=context.clock,
-            prefix=target,
-            most_bytes=most_bytes,
-            compares_all=wanted.compares_all,
-            outcomes=outcomes,
-        )
-        below, with_one_files = _below(wanted), wanted.with_one_files
-        recovery.run(proven_items(context.results, context.environment, below, with_one_files=with_one_files))
-    return Recovered(operation_id=work.operation_id, outcomes=outcomes)
+        return "/".join([self.wanted.prefix.rstrip("/"), *safe[:-1], name])
 
 
 def killed_recoveries(results: Results, files: Files, clock: Callable[[], datetime]) -> KilledOperations:
@@ -299,29 +350,3 @@ def killed_recoveries(results: Results, files: Files, clock: Callable[[], dateti
         counts_of=lambda rows: {"outcomes": Counter(str(row["outcome"]) for row in rows)},
         is_done=lambda row: moves.digest(str(row["recovered_to"])) == row["sidecar_sha256"],
     )
-
-
-def _below(wanted: RecoveryRequest) -> str:
-    if not wanted.below:
-        return ""
-    location = path_of(wanted.below, str(Path.cwd()))
-    return f"{location}/" if wanted.below.endswith("/") and not location.endswith("/") else location
-
-
-def _lies_in_watched(context: OperationContext) -> Callable[[str], bool]:
-    results, environments = context.results, {context.environment}
-    if ids := frozenset(watched_ids(ingest_store(results.store.url))):
-        with opened(results, "all", asked="verdicts") as store:
-            environments.update(store.environments)
-    return partial(is_watched, ids=ids, environments=environments)
-
-
-def _target_of(wanted: RecoveryRequest, lies_in_watched: Callable[[str], bool]) -> str | None:
-    if wanted.with_one_files and wanted.prefix is None:
-        raise UsageError("A sidecar beside a one-file WAV would make it a pair; give a place of its own with --to.")
-    target = None if wanted.prefix is None else path_of(wanted.prefix, str(Path.cwd()))
-    if target is not None and lies_in_watched(target.rstrip("/")):
-        raise UsageError(
-            f"{one_line(target)} lies in a folder that ingest watches: its files are taken for deliveries."
-        )
-    return target

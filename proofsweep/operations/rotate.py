@@ -17,7 +17,7 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from http import HTTPStatus
 
 from pydantic import SecretStr
@@ -28,21 +28,33 @@ from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import (
     CallFailed,
     ConfigError,
+    NameTaken,
     ProofsweepError,
     ResultsError,
     RotationUnfinished,
     RunMustStop,
 )
+from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.headers import AnswerHeaders
 from proofsweep.domain.models import KeyRecord, RotatedKeyResponse
-from proofsweep.domain.operations import REPLAY_WINDOW, ListedKey, Rotation, RotationIntent, is_recent, why_conflict
+from proofsweep.domain.operations import (
+    REPLAY_WINDOW,
+    ListedKey,
+    Operation,
+    Rotation,
+    RotationIntent,
+    is_recent,
+    why_conflict,
+)
+from proofsweep.domain.text import minute_of
 from proofsweep.operations.key_store import KeyStore
-from proofsweep.operations.operation import RotationLog
+from proofsweep.operations.operation import OperationLog
 from proofsweep.store.key_bindings import bind_key
-from proofsweep.store.objects import Store
+from proofsweep.store.operations import Operations
+from proofsweep.store.parts import Results
 from proofsweep.store.rotations import Rotations
 
-_TRIAL_WAITS = (1.0, 2.0, 4.0, 8.0)  # before a refused new key is tried again: a service may need time to know it
+_TRIAL_WAITS = (1.0, 2.0, 4.0, 8.0)  # seconds before a refused new key is tried again: a service may need time
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +63,40 @@ class Rotated:
     location: str
     was_done: bool = False  # whether an earlier command had finished it; then nothing was asked
 
+    def lines(self) -> Iterator[str]:
+        """Yield where the new key is, and when the old one ends; never what they are."""
+        rotation = self.rotation
+        named = "the new key" if rotation.new_key_id is None else f"the new key {rotation.new_key_id}"
+        if self.was_done:
+            yield f"The key was rotated at {minute_of(rotation.answered_at.astimezone(UTC))}, and nothing was done now."
+            yield f"{named.capitalize()} is in {self.location}. --again rotates the key in use once more."
+        else:
+            yield f"Rotated: {named} is tested, and is in {self.location}."
+        at = minute_of(rotation.old_key_ends_at.astimezone(UTC))
+        guess = f"about {at}: the service did not say when, and the contract gives it 72 hours"
+        ends = guess if rotation.previous_key_expires_at is None else f"at {at}"
+        yield f"The old key ends {ends}. A run at work uses it until it is refused, then the new one."
+        yield "Put the new key wherever else the old one is used; an alert reminds you a day before the old one ends."
+
+    def document(self) -> dict[str, object]:
+        return self.rotation.row() | {"place": self.location, "was_done": self.was_done}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RotateKey:
-    store: Store
-    rotations: Rotations
+    results: Results
     partner: Partner  # calls with the old key
     key: SecretStr  # the old key
     key_store: KeyStore  # where the new one goes
     try_key: Callable[[SecretStr], object]  # makes one call with a key; raises CallFailed or RunMustStop
-    new_intent: Callable[[str], RotationIntent]  # makes the intent of a rotation that nobody has begun
-    log: RotationLog  # is told of every call
+    new_operation: Callable[[], Operation]
+    log: "RotationLog"  # is told of every call
     clock: Callable[[], datetime]
     rest: Callable[[float], object]  # waits for so many seconds
+
+    @property
+    def rotations(self) -> Rotations:
+        return Rotations(self.results)
 
     def rotate(self, *, again: bool = False) -> Rotated:
         """Rotate the key, or go on with a rotation that was begun; `again` rotates a key of a recent rotation, too.
@@ -119,7 +152,8 @@ class RotateKey:
         if current is not None and current != self.key:
             raise ConfigError(f"{self.key_store.name} holds another key already; nothing was rotated.")
         self.key_store.discard()
-        drawn = self.new_intent(self.key_store.name)
+        idempotency_key = secrets.token_hex(16)  # contract, Limits: 16 to 128 characters
+        drawn = RotationIntent.of(self.new_operation(), idempotency_key, fingerprint(self.key), self.key_store.name)
         intent = self.rotations.begin(drawn)
         return intent, intent == drawn
 
@@ -236,13 +270,50 @@ class RotateKey:
                 f"{self.key_store.name} holds a third key by now, which was not replaced. The new key of this rotation "
                 f"is tested, and is in {self.key_store.waiting_name}."
             )
-        bind_key(self.store, fingerprint(new_key), self.partner.base_url)
+        bind_key(self.results.store, fingerprint(new_key), self.partner.base_url)
         self.key_store.promote()
 
 
-def new_idempotency_key() -> str:
-    """Draw a key of 32 characters (contract, Limits: 16 to 128)."""
-    return secrets.token_hex(16)
+class RotationLog:
+    """Keeps the calls of one command in memory until they can be written."""
+
+    def __init__(
+        self, operations: Operations, new_operation: Callable[[], Operation], clock: Callable[[], datetime]
+    ) -> None:
+        self._operations = operations
+        self._new_operation = new_operation
+        self._clock = clock
+        self._calls: list[Exchange] = []
+
+    def note(self, exchange: Exchange) -> None:
+        self._calls.append(exchange)
+
+    def is_closed(self, intent: RotationIntent) -> bool:
+        return self._operations.receipt(intent.operation_id) is not None
+
+    def close(self, intent: RotationIntent) -> None:
+        """Write the calls and the receipt, unless another command has closed the rotation."""
+        if not self.is_closed(intent):
+            log = OperationLog(intent.operation, self._operations, self._clock)
+            log.continue_after_kill()
+            self._end(log, intent)
+
+    def flush(self, intent: RotationIntent | None) -> None:
+        """Write the calls of a command that does not finish its rotation, or that came after another one had."""
+        if self._calls and (intent is None or self.is_closed(intent)):
+            self._end(OperationLog(self._new_operation(), self._operations, self._clock), intent)
+        elif self._calls and intent is not None:
+            self._handed_over(OperationLog(intent.operation, self._operations, self._clock)).flush()
+
+    def _end(self, log: OperationLog, intent: RotationIntent | None) -> None:
+        facts = {} if intent is None else {"key_fingerprint": intent.key_fingerprint}
+        with suppress(NameTaken):
+            self._handed_over(log).end(EndedBy.COMPLETE, facts)
+
+    def _handed_over(self, log: OperationLog) -> OperationLog:
+        while self._calls:
+            log.note(self._calls.pop(0))
+        return log
 
 
 def list_keys(partner: Partner, rotations: Iterable[Rotation], key_fingerprint: str) -> list[ListedKey]:

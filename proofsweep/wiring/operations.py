@@ -11,20 +11,21 @@ from proofsweep.audit import prune as pruning
 from proofsweep.audit.findings import Audit
 from proofsweep.audit.receipts import checked_head
 from proofsweep.audit.store import audit_store
-from proofsweep.client.keys import fingerprint
 from proofsweep.config.load import Settings
 from proofsweep.domain.errors import ConfigError
 from proofsweep.domain.models import ProofSummary
-from proofsweep.domain.operations import ListedKey, OperationKind, RotationIntent, SecretBlocks
+from proofsweep.domain.operations import ListedKey, OperationKind, SecretBlocks
 from proofsweep.operations import erase as erasing
 from proofsweep.operations import inventory, notes, recover
+from proofsweep.operations.erase import Erasure, ProofList
 from proofsweep.operations.erase import read_proof_list as read_proof_list  # noqa: PLC0414 - commands name it
+from proofsweep.operations.inventory import Inventory
 from proofsweep.operations.key_store import BlockKeyStore, FileKeyStore, KeyStore
-from proofsweep.operations.operation import OperationContext, RotationLog
-from proofsweep.operations.results import Erasure, Inventory, NotesRefreshed, ProofList, Recovered, RecoveryRequest
-from proofsweep.operations.rotate import Rotated, RotateKey, list_keys, new_idempotency_key
+from proofsweep.operations.notes import NotesRefreshed
+from proofsweep.operations.operation import OperationContext
+from proofsweep.operations.recover import Recovered, RecoveryRequest
+from proofsweep.operations.rotate import Rotated, RotateKey, RotationLog, list_keys
 from proofsweep.queries.selected_rows import SelectedRows
-from proofsweep.sources.preflight import SIDECAR_BYTES
 from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
 from proofsweep.store.prunings import Keep, Prunable, Pruning
@@ -39,14 +40,12 @@ def operation_context(settings: Settings, read_block: ReadBlock | None = None) -
     return OperationContext(
         results=results_for(settings),
         environment=settings.service.environment,
-        base_url=settings.service.base_url,
+        bounds=settings.bounds,
         partner=engine.partner,
         key_fingerprint=lambda: engine.key_fingerprint,
         unattributed=engine.unattributed,
         usable_service=engine.usable_service,
         files=engine.files,
-        reserve=settings.bounds.reserve,
-        max_calls=settings.bounds.max_calls,
         clock=utc_now,
     )
 
@@ -59,7 +58,7 @@ def recover_sidecars(settings: Settings, wanted: RecoveryRequest, read_block: Re
     if settings.service.sidecar_field is None:
         raise ConfigError("The sidecar's wire name is not set: ask the partner for it and set service.sidecar_field.")
     context = operation_context(settings, read_block)
-    return recover.recover_sidecars(context, wanted, SIDECAR_BYTES)
+    return recover.recover_sidecars(context, wanted)
 
 
 def refresh_interpretations(
@@ -115,13 +114,12 @@ def rotate_key(
     new_operation = partial(operation_context(settings, blocks.read).new_operation, OperationKind.ROTATION)
     log, old_key = RotationLog(Operations(results), new_operation, utc_now), engine.key.current
     rotated = RotateKey(
-        store=results.store,
-        rotations=Rotations(results),
+        results=results,
         partner=engine.partner.in_new_session(log.note),
         key=old_key,
         key_store=key_store,
         try_key=partial(_try_key, settings, log),
-        new_intent=lambda name: RotationIntent.of(new_operation(), new_idempotency_key(), fingerprint(old_key), name),
+        new_operation=new_operation,
         log=log,
         clock=utc_now,
         rest=engine.stop.rest,

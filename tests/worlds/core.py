@@ -33,7 +33,8 @@ from proofsweep.domain.items import WorkItem
 from proofsweep.domain.operations import Operation
 from proofsweep.domain.runs import Bounds, Plan
 from proofsweep.ingest import moves, rules, state
-from proofsweep.operations import recover, results
+from proofsweep.operations import recover
+from proofsweep.operations.inventory import Inventory
 from proofsweep.operations.operation import OperationLog
 from proofsweep.queries.status import describe_run
 from proofsweep.sources import open_catalog, preflight, selection
@@ -153,7 +154,7 @@ def setting(name: str) -> object:
 
 def let_inventories_find(patch: pytest.MonkeyPatch, *states: dict[str, int]) -> None:
     """Let the next inventories find so many proofs of each state, without a call."""
-    found = (results.Inventory(operation_id="x", states=each) for each in states)
+    found = (Inventory(operation_id="x", states=each) for each in states)
     patch.setattr(wired_operations, "inventory_proofs", lambda *_: next(found))
 
 

@@ -1,5 +1,35 @@
-"""Settings that lead to a service in this very process, and an empty store."""
+"""A store, a scripted service, and what operations are given; a service in this process takes the calls."""
 
-from ..wired import catalog, change, config, service, settings
+import pytest
 
-__all__ = ["catalog", "change", "config", "service", "settings"]
+from proofsweep.client.client import Partner
+from proofsweep.config.sections import BoundsSettings
+from proofsweep.operations.operation import OperationContext
+from proofsweep.sources.files import Files
+from proofsweep.store.operations import Operations
+from proofsweep.store.parts import Results
+from proofsweep.verify.service import ServiceStatus
+
+from ..scripted_service import NOW
+
+
+@pytest.fixture
+def operations(results: Results) -> Operations:
+    """Those of the store."""
+    return Operations(results)
+
+
+@pytest.fixture
+def context(results: Results, partner: Partner) -> OperationContext:
+    """Of a service that can be worked with."""
+    return OperationContext(
+        results=results,
+        environment="beta",
+        bounds=BoundsSettings(),
+        partner=partner,
+        key_fingerprint=lambda: "0" * 12,
+        unattributed=[],
+        usable_service=lambda _reserve: ServiceStatus(),
+        files=Files(),
+        clock=lambda: NOW,
+    )

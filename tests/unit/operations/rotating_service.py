@@ -8,21 +8,19 @@ from pydantic import SecretStr
 
 from proofsweep.client.call_queue import CallQueue, ServiceHealth
 from proofsweep.client.client import Partner
-from proofsweep.client.keys import CurrentKey, fingerprint, key_file
+from proofsweep.client.keys import CurrentKey, key_file
 from proofsweep.client.pacer import Pacer
 from proofsweep.client.scheduler import Dispatcher
 from proofsweep.client.stop import StopSwitch
 from proofsweep.client.transport import Reply, Request
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.headers import AnswerHeaders
-from proofsweep.domain.operations import Operation, RotationIntent
+from proofsweep.domain.operations import Operation, OperationKind
 from proofsweep.operations.key_store import FileKeyStore
-from proofsweep.operations.operation import RotationLog
-from proofsweep.operations.rotate import Rotated, RotateKey
+from proofsweep.operations.rotate import Rotated, RotateKey, RotationLog
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
-from proofsweep.store.rotations import Rotations
 
 from ..scripted_service import NOW, Scripted, ScriptedService
 
@@ -129,13 +127,12 @@ class Installation:
         key_store = FileKeyStore.of(self.new_key_file or self.key_file, is_new=self.new_key_file is not None)
         log = RotationLog(Operations(results), self._later_operation, lambda: self.now)
         return RotateKey(
-            store=results.store,
-            rotations=Rotations(results),
+            results=results,
             partner=self._with(key, log),
             key=key,
             key_store=key_store,
             try_key=lambda new_key: self._with(new_key, log).usage(days=1),
-            new_intent=lambda name: self._intent(key, name),
+            new_operation=self._new_operation,
             log=log,
             clock=lambda: self.now,
             rest=self.waits.append,
@@ -153,16 +150,14 @@ class Installation:
         return replace(self.partner, session=replace(self.partner.session, context=context, record=log.note))
 
     def _later_operation(self) -> Operation:
-        return replace(self._intent(SecretStr("pk_none"), "").operation, operation_id="20261121T120000Z_000aa")
+        return replace(self._new_operation(), operation_id="20261121T120000Z_000aa")
 
-    def _intent(self, key: SecretStr, location: str) -> RotationIntent:
-        drawn = len(list((self.folder / "results").glob("_keys/*-rotation.json")))
-        return RotationIntent(
-            operation_id=f"20261120T12000{drawn}Z_000aa",
-            idempotency_key=f"rotation-number-{drawn}",
+    def _new_operation(self) -> Operation:
+        number = len(list((self.folder / "results").glob("_keys/*-rotation.json")))
+        return Operation(
+            operation_id=f"20261120T12000{number}Z_000aa",
+            kind=OperationKind.ROTATION,
             environment="sandbox",
             base_url=self.partner.base_url,
-            key_fingerprint=fingerprint(key),
-            location=location,
-            created_at=self.now.isoformat(),
+            started_at=self.now,
         )

@@ -9,7 +9,7 @@ from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
 from proofsweep.domain.operations import Operation
-from proofsweep.operations.results import Erasure
+from proofsweep.operations.erase import Erasure
 from proofsweep.queries.search import Occurrence, searching
 from proofsweep.store import schemas
 from proofsweep.store.layout import exchanges_name

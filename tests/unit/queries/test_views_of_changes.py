@@ -9,7 +9,7 @@ import pytest
 
 from proofsweep.audit.prune import find_prunable, prune
 from proofsweep.domain.items import Row
-from proofsweep.operations.results import Erasure
+from proofsweep.operations.erase import Erasure
 from proofsweep.queries.connection import opened
 from proofsweep.queries.script import script_of
 from proofsweep.queries.views import views

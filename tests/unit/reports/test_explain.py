@@ -7,7 +7,7 @@ import pytest
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import new_run_id
-from proofsweep.operations.results import Erasure
+from proofsweep.operations.erase import Erasure
 from proofsweep.queries.search import Occurrence, searching
 from proofsweep.reports.explain import (
     explain_call,

@@ -10,7 +10,7 @@ from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.items import ManifestRow, WorkItem
 from proofsweep.domain.runs import Plan
-from proofsweep.operations.results import cells_of
+from proofsweep.operations.erase import read_proof_list
 from proofsweep.queries.selected_rows import SelectedRows
 from proofsweep.reports.export import export, file_name_of
 from proofsweep.reports.letters import letter_texts
@@ -160,8 +160,7 @@ def test_the_proofs_of_a_report_can_be_erased(tmp_path: Path) -> None:
 
     export(SelectedRows(results=results, environment="beta", plan=plan), tmp_path / "a.csv")
 
-    lines = (tmp_path / "a.csv").read_text(encoding="utf-8-sig").splitlines(keepends=True)
-    assert [text for _, text in cells_of(lines, "a.csv")] == ["p1"]
+    assert read_proof_list([], tmp_path / "a.csv").proof_ids == ("p1",)
     assert [dict(row.tags) for row in rows_of(tmp_path / "a.csv")] == [{"proof_id": "theirs"}]
 
 

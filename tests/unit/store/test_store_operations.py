@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from proofsweep.domain.errors import NameTaken, ResultsError
-from proofsweep.operations.results import Erasure
+from proofsweep.operations.erase import Erasure
 from proofsweep.store.objects import FolderStore, open_store
 from proofsweep.store.operations import OperationJournals, Operations, recovered_sidecars
 from proofsweep.store.parts import Results

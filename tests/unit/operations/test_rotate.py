@@ -1,6 +1,7 @@
 """A rotation is finished by the same command, whatever happened to an earlier one; there is never a second one."""
 
 import os
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -9,8 +10,12 @@ import pytest
 from proofsweep.client.client import Partner
 from proofsweep.domain.errors import CallFailed, ConfigError, ResultsError, RotationUnfinished, RunMustStop
 from proofsweep.domain.exchanges import Call
+from proofsweep.domain.operations import Rotation, RotationIntent
+from proofsweep.operations.rotate import Rotated, RotationLog, list_keys
+from proofsweep.store.operations import Operations
 
 from ...worlds.killed_lines import is_whole_after
+from ..ended_operations import call_of, operation_named
 from ..scripted_service import NOW, Scripted, ScriptedService
 from .rotating_service import OLD, Installation, RotatingService
 
@@ -346,3 +351,140 @@ def test_a_clock_that_jumps_loses_nothing(here: Installation, hours: int) -> Non
     here.rotate()
 
     assert here.key_file.read_text() == "pk_new_1\n"
+
+
+LATER = operation_named("20261121T120000Z_000bb", "rotation")
+INTENT = RotationIntent(
+    operation_id="20261120T120000Z_000aa",
+    idempotency_key="rotation-number-1",
+    environment="beta",
+    base_url="https://partner.example/v1",
+    key_fingerprint="0" * 12,
+    location="/key",
+    created_at=NOW.isoformat(),
+)
+
+
+def logged(operations: Operations, *request_ids: str) -> RotationLog:
+    """Begin a log that has noted calls."""
+    log = RotationLog(operations, lambda: LATER, lambda: NOW)
+    for request_id in request_ids:
+        log.note(call_of(INTENT.operation, request_id, Call.ROTATE))
+    return log
+
+
+def recorded(operations: Operations) -> list[tuple[str, str]]:
+    """Return the run ID and the request ID of each recorded call."""
+    results = operations.results
+    rows = results.table("exchanges", results.all_parts("exchanges")).to_pylist()
+    return sorted((str(row["run_id"]), str(row["request_id"])) for row in rows)
+
+
+def test_an_interrupted_command_leaves_its_calls_and_the_next_one_the_receipt(operations: Operations) -> None:
+    """The receipt names the parts of both, and counts the calls of both."""
+    logged(operations, "r-1").flush(INTENT)
+    log = logged(operations, "r-2")
+
+    log.close(INTENT)
+    log.flush(INTENT)
+
+    receipt = operations.receipt(INTENT.operation_id) or {}
+    assert recorded(operations) == [(INTENT.operation_id, "r-1"), (INTENT.operation_id, "r-2")]
+    assert (receipt["calls"], len(receipt["parts"])) == (2, 2)  # type: ignore[arg-type]  # a list, as just written
+
+
+def test_calls_after_the_end_of_their_rotation_are_an_operation_of_their_own(operations: Operations) -> None:
+    """Two commands were at work at once; a receipt is never changed."""
+    late = logged(operations, "r-2")
+    logged(operations, "r-1").close(INTENT)
+
+    late.close(INTENT)
+    late.flush(INTENT)
+
+    assert recorded(operations) == [(INTENT.operation_id, "r-1"), (LATER.operation_id, "r-2")]
+    assert operations.receipt(LATER.operation_id) is not None
+
+
+def test_without_a_call_nothing_is_written(operations: Operations) -> None:
+    """A command that only found everything done leaves no trace."""
+    logged(operations).flush(INTENT)
+    logged(operations).flush(None)
+
+    assert operations.ids() == []
+
+
+def page(*key_ids: str, cursor: str | None = None) -> Scripted:
+    """Make a page of keys."""
+    keys = [{"keyId": key_id, "name": "n", "status": "quantum"} for key_id in key_ids]
+    return Scripted(document={"keys": keys} | ({} if cursor is None else {"nextCursor": cursor}))
+
+
+def rotation(old: str | None, new: str, fingerprint: str) -> Rotation:
+    """Make a recorded rotation; `fingerprint` is of the new key."""
+    return Rotation(
+        operation_id="20261120T120000Z_000aa",
+        environment="beta",
+        key_fingerprint="0" * 12,
+        new_key_fingerprint=fingerprint,
+        requested_at=NOW,
+        answered_at=NOW + timedelta(seconds=1),
+        key_id=old,
+        new_key_id=new,
+    )
+
+
+def test_all_pages_are_read_and_a_status_stays_as_received(partner: Partner, service: ScriptedService) -> None:
+    """A whole inventory may still have a cursor; an empty page is not the last one."""
+    service.script[Call.KEYS] = [page("k1", cursor="a"), page(cursor="b"), page("k2")]
+
+    found = list_keys(partner, [], "f" * 12)
+
+    assert [(each.record.key_id, each.record.status, each.is_in_use) for each in found] == [
+        ("k1", "quantum", None),
+        ("k2", "quantum", None),
+    ]
+
+
+def test_a_cursor_that_comes_twice_ends_the_list(partner: Partner, service: ScriptedService) -> None:
+    """A service that turns in circles would take the whole quota."""
+    service.script[Call.KEYS] = [page("k1", cursor="a"), page("k2", cursor="a")]
+
+    with pytest.raises(CallFailed, match="does not end"):
+        list_keys(partner, [], "f" * 12)
+
+
+def test_recorded_rotations_say_which_key_is_in_use_and_which_ends(partner: Partner, service: ScriptedService) -> None:
+    """The contract lets nobody ask for it."""
+    service.script[Call.KEYS] = [page("k1", "k2", "k3")]
+    rotations = [rotation(None, "k2", "a" * 12), rotation("k2", "k3", "b" * 12)]
+
+    found = list_keys(partner, rotations, "b" * 12)
+
+    assert [each.is_in_use for each in found] == [False, False, True]
+    assert [each.replaced_by for each in found] == [None, rotations[1], None]
+    assert [each.rotation for each in found] == [None, *rotations]
+
+
+KNOWN = replace(rotation("k1", "k2", "b" * 12), previous_key_expires_at=NOW + timedelta(hours=71))
+
+
+def test_a_rotation_is_three_lines_and_a_row_with_the_place() -> None:
+    """What was done, what ends when, and what is to do."""
+    done = Rotated(KNOWN, "/etc/key")
+    first, second, third = done.lines()
+
+    assert first == "Rotated: the new key k2 is tested, and is in /etc/key."
+    assert second.startswith("The old key ends at 2026-11-23 11:00 UTC.")
+    assert third.startswith("Put the new key wherever else")
+    document = done.document()
+    assert (document["new_key_id"], document["place"], document["was_done"]) == ("k2", "/etc/key", False)
+
+
+def test_a_repeat_says_that_nothing_was_done() -> None:
+    """And how to rotate once more; an end that the service did not say is the contract's."""
+    said = " ".join(Rotated(replace(KNOWN, previous_key_expires_at=None), "/etc/key", was_done=True).lines())
+
+    assert (
+        "was rotated at 2026-11-20 12:00 UTC, and nothing was done now. The new key k2 is in /etc/key. --again" in said
+    )
+    assert "about 2026-11-23 12:00 UTC: the service did not say when" in said

@@ -11,15 +11,14 @@ from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
 from proofsweep.domain.models import ProofSummary
 from proofsweep.operations import inventory
-from proofsweep.operations.inventory import ProofListing, arrow_of, compared_masters, reconciled, take_inventory
-from proofsweep.operations.operation import OperationLog
+from proofsweep.operations.inventory import Inventory, ProofListing, arrow_of, inventory_proofs, masters_of, reconciled
+from proofsweep.operations.operation import OperationContext
 from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
 from proofsweep.store.tables import PROOFS
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
-from ..ended_operations import operation_named
-from ..scripted_service import NOW, Scripted, ScriptedService
+from ..scripted_service import Scripted, ScriptedService
 
 ISSUED = datetime(2026, 11, 1, tzinfo=UTC)
 
@@ -95,27 +94,44 @@ def test_only_assets_with_a_digest_are_compared(results: Results) -> None:
     ]
     end_leg(results, plan, rows)
 
-    found = dict(compared_masters(results, plan))
-    assert found == {"same": True, "other": False}
+    assert masters_of(results, plan.run_id) == ("1 assets are the masters, 1 are not: other", True)
 
 
-OPERATION = operation_named("20261120T010000Z_000aa")
+def test_an_inventory_is_recorded(context: OperationContext, operations: Operations, service: ScriptedService) -> None:
+    """The receipt counts the states and the calls."""
+    service.script[Call.PROOFS] = [page("a", None)]
+
+    found = inventory_proofs(context)
+
+    receipt = operations.receipt(found.operation_id) or {}
+    assert (receipt["kind"], receipt["calls"]) == ("inventory", 1)
+    assert receipt["counts"] == {"no_file": 1, "unnamed": 1, "problem": None}
 
 
 def test_a_service_that_is_down_leaves_no_half_inventory(
-    partner: Partner, service: ScriptedService, results: Results
+    context: OperationContext, service: ScriptedService, results: Results
 ) -> None:
     """Half a list would name proofs as missing."""
-    log = OperationLog(OPERATION, Operations(results), lambda: NOW)
-    first = {"items": [{"proofId": "a"}], "nextCursor": "1"}
-    service.script[Call.PROOFS] = [Scripted(document=first), Scripted(status=503), Scripted(status=503)]
+    service.script[Call.PROOFS] = [page("a", cursor="1"), Scripted(status=503), Scripted(status=503)]
 
     with pytest.raises(RunMustStop) as stopped:
-        take_inventory(partner, results, log)
+        inventory_proofs(context)
 
-    log.flush()
     assert stopped.value.ended_by == "breaker"
     assert not list(results.all_parts("proofs"))
+
+
+def test_an_inventory_is_one_line() -> None:
+    """With a note that pending proofs are not listed; a listing that may not be whole says so on the line."""
+    found = Inventory(operation_id="o", states={"matched": 1_200, "not_listed": 2}, unnamed=1)
+    doubtful = Inventory(operation_id="o", states={}, problem="no page was new")
+
+    assert found.line() == "1,200 proofs listed: 1,200 as answered, 2 of accepted files are not listed"
+    pending, unnamed = found.notes()
+    assert "is pending, was erased, belongs to another partner" in pending
+    assert unnamed == "1 listed items had no proof ID, and were left out."
+    assert doubtful.line() == "0 proofs listed: none; the listing may not be whole: no page was new"
+    assert list(doubtful.notes()) == ["Proofs that are pending are never listed."]
 
 
 def page(*proof_ids: str | None, cursor: str | None = None) -> Scripted:
@@ -181,14 +197,6 @@ def test_the_pages_are_bounded(partner: Partner, service: ScriptedService, monke
     listing = ProofListing(partner)
 
     assert (ids_of(listing), listing.problem) == (["0", "1", "2"], "there are more than 3 pages")
-
-
-def test_items_without_an_id_are_counted(partner: Partner, service: ScriptedService) -> None:
-    """They cannot be told apart."""
-    service.script[Call.PROOFS] = [page(None, "", "a")]
-    listing = ProofListing(partner)
-
-    assert (ids_of(listing), listing.unnamed) == (["a"], 2)
 
 
 def test_a_first_page_that_is_refused_is_an_error(partner: Partner, service: ScriptedService) -> None:

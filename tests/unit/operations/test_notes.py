@@ -2,23 +2,18 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
 from proofsweep.client.client import Partner
-from proofsweep.config.load import Settings
 from proofsweep.domain.errors import RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
 from proofsweep.operations import notes as refresh
-from proofsweep.operations.notes import Note, NoteRefresh, wanted_notes
-from proofsweep.operations.operation import CallBudget, OperationLog, OutageGuard
-from proofsweep.store.objects import FolderStore
+from proofsweep.operations.notes import Note, NoteRefresh, NotesRefreshed, refresh_notes, wanted_notes
+from proofsweep.operations.operation import CallBudget, OperationContext, OperationLog, OutageGuard
 from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
-from proofsweep.wiring.operations import refresh_interpretations
-from proofsweep.wiring.stores import results_for
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ..ended_operations import leave_operation, operation_named
@@ -32,9 +27,8 @@ SOON = Scripted(document={"status": "pending", "retryAfterSeconds": 0.01})
 class Refreshed:
     """A refresh of some notes, and the rows that it writes."""
 
-    def __init__(self, partner: Partner, folder: Path) -> None:
-        """Begin in an empty store."""
-        self.results = Results(FolderStore(folder))
+    def __init__(self, partner: Partner, results: Results) -> None:
+        self.results = results
         self.log = OperationLog(OPERATION, Operations(self.results), lambda: NOW)
         self.partner = partner
 
@@ -57,9 +51,9 @@ class Refreshed:
 
 
 @pytest.fixture
-def refreshed(partner: Partner, tmp_path: Path) -> Refreshed:
+def refreshed(partner: Partner, results: Results) -> Refreshed:
     """Notes of a test."""
-    return Refreshed(partner, tmp_path)
+    return Refreshed(partner, results)
 
 
 def test_a_pending_note_is_asked_for_again_until_it_is_ready(refreshed: Refreshed, service: ScriptedService) -> None:
@@ -145,26 +139,28 @@ def test_a_service_that_is_down_ends_the_refresh(refreshed: Refreshed, service: 
     assert len(service.calls) < 60
 
 
-def test_a_refresh_asks_once_for_each_note(settings: Settings, service: ScriptedService) -> None:
+def test_a_refresh_asks_once_for_each_note(
+    context: OperationContext, operations: Operations, service: ScriptedService
+) -> None:
     """When all are ready, nothing is asked, and no operation begins."""
-    results, plan = results_for(settings), plan_of_run("20261120T010000Z_000aa", items=2)
-    end_leg(results, plan, [answered(plan, number, str(number), proof_id=f"p{number}") for number in range(2)])
-    service.usual[Call.INTERPRETATION] = Scripted(document={"status": "ready", "text": "t"})
+    plan = plan_of_run("20261120T010000Z_000aa", items=2)
+    end_leg(context.results, plan, [answered(plan, number, str(number), proof_id=f"p{number}") for number in range(2)])
+    service.usual[Call.INTERPRETATION] = READY
 
-    first, second = (refresh_interpretations(settings) for _ in range(2))
+    first, second = (refresh_notes(context) for _ in range(2))
 
-    (operation_id,) = Operations(results).ids()
-    receipt = Operations(results).receipt(operation_id) or {}
-    assert (first.wanted, first.states, second.wanted, second.operation_id) == (2, {"ready": 2}, 0, None)
-    assert (receipt["calls"], receipt["counts"]) == (3, {"wanted": 2, "states": {"ready": 2}})
+    receipt = operations.receipt(*operations.ids()) or {}
+    assert first.line() == "2 proofs without a note: 2 ready"
+    assert second == NotesRefreshed(operation_id=None, wanted=0, states={})
+    assert second.line().startswith("Every accepted proof has")
+    assert (receipt["calls"], receipt["counts"]) == (2, {"wanted": 2, "states": {"ready": 2}})
 
 
 ASKED = OPERATION.started_at
 
 
-def test_ready_and_gone_notes_are_not_asked_for_again(tmp_path: Path) -> None:
+def test_ready_and_gone_notes_are_not_asked_for_again(results: Results) -> None:
     """Never asked comes first; what is unavailable waits for a week; a rejected file's proof has no part in it."""
-    results = Results(FolderStore(tmp_path))
     states = ["ready", "gone", "unavailable", "pending", "failed"]
     plan = plan_of_run("20261120T010000Z_000aa", items=10)
     rows = [answered(plan, number, state, proof_id=state) for number, state in enumerate(states)]
@@ -185,9 +181,8 @@ def test_ready_and_gone_notes_are_not_asked_for_again(tmp_path: Path) -> None:
     assert {each.proof_id for each in later} == {"new", "failed", "pending", "unavailable"}
 
 
-def test_a_proof_that_is_accepted_again_is_not_gone(tmp_path: Path) -> None:
+def test_a_proof_that_is_accepted_again_is_not_gone(results: Results) -> None:
     """The newest answer knows better."""
-    results = Results(FolderStore(tmp_path))
     plan = plan_of_run("20261122T010000Z_000aa")
     end_leg(results, plan, [answered(plan, 0, "a", proof_id="p")])
     note = {"proof_id": "p", "status": "gone", "asks": 1, "asked_at": ASKED}

@@ -1,0 +1,329 @@
+"""Each proof is asked for once, each answer is recorded before the next one, and a list is read as it is meant."""
+
+import os
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from proofsweep.client.client import Partner
+from proofsweep.client.stop import StopSwitch
+from proofsweep.client.transport import Reply, Request
+from proofsweep.domain.errors import ResultsError, RunMustStop, UsageError
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.items import Row
+from proofsweep.operations.erase import (
+    Erasure,
+    ErasureReport,
+    ProofList,
+    counts_of,
+    erase_proofs,
+    erased_one_by_one,
+    killed_erasures,
+    names_of,
+    read_proof_list,
+)
+from proofsweep.operations.operation import OperationContext, OperationLog
+from proofsweep.store.objects import FolderStore
+from proofsweep.store.operations import OperationJournals, Operations
+from proofsweep.store.parts import Results
+
+from ...worlds.killed_lines import is_whole_after
+from ..ended_operations import operation_named
+from ..scripted_service import NOW, Scripted, ScriptedService
+
+OF_ERASURES = ("operations/erase.py", "operations/operation.py", "store/operations.py")
+ERASED = Scripted(document={"outcome": "erased"})
+
+
+class ErasingService(ScriptedService):
+    """Answers `erased` for a proof that it has, else `already_erased`; what a test scripts goes before."""
+
+    def __init__(self, *proof_ids: str) -> None:
+        super().__init__()
+        self.proofs = set(proof_ids)
+
+    def send(self, request: Request, *, attempt: int, key: SecretStr | None) -> Reply:
+        """Erase one proof."""
+        proof_id = request.url.rpartition("/")[2]
+        if request.call is Call.ERASE and not self.script[Call.ERASE]:
+            outcome = "erased" if proof_id in self.proofs else "already_erased"
+            self.proofs.discard(proof_id)
+            document = {"proofId": proof_id, "outcome": outcome, "erasedAt": int(NOW.timestamp())}
+            self.script[Call.ERASE] = [Scripted(document=document)]
+        return super().send(request, attempt=attempt, key=key)
+
+
+@dataclass(slots=True)
+class Eraser:
+    """The command; each run is a process of its own, but for the claim."""
+
+    folder: Path
+    partner: Partner
+    told: list[Erasure] = field(default_factory=list)
+
+    @property
+    def operations(self) -> Operations:
+        """Those of the results store."""
+        return Operations(Results(FolderStore(self.folder)))
+
+    @property
+    def journals(self) -> OperationJournals:
+        """Those of the results store."""
+        return OperationJournals(self.operations.results.store.within("_erasing"), "erasures")
+
+    def erase(self, *proof_ids: str) -> list[Row]:
+        """Run the command; give what it put into the table for killed ones before."""
+        killed = killed_erasures(self.operations.results, self.journals, lambda: NOW)
+        recovered = [row for operation_id in self.journals.open() for row in killed.end(operation_id)]
+        operation = operation_named(f"20261120T12{len(self.operations.ids()):02}00Z_000aa", "erasure")
+        self.operations.write_intent(operation, {})
+        log = OperationLog(operation, self.operations, lambda: NOW)
+        partner = self.partner.in_new_session(log.note)
+        for erasure in erased_one_by_one(partner, log, self.journals, lambda: NOW, ProofList(proof_ids)):
+            self.told.append(erasure)
+        log.end("complete", {})
+        self.journals.delete(operation.operation_id)
+        return recovered
+
+    def rows(self) -> list[Row]:
+        """Read the table."""
+        results = self.operations.results
+        rows = results.table("erasures", results.all_parts("erasures")).to_pylist()
+        return sorted(rows, key=lambda row: (str(row["operation_id"]), str(row["proof_id"])))
+
+
+@pytest.fixture
+def service() -> ScriptedService:
+    """A service with three proofs."""
+    return ErasingService("p1", "p2", "p3")
+
+
+@pytest.fixture
+def eraser(tmp_path: Path, partner: Partner) -> Eraser:
+    """The command over an empty store."""
+    return Eraser(tmp_path, partner)
+
+
+def test_an_erasure_that_is_killed_after_any_line_loses_no_answer(
+    tmp_path: Path, partner: Partner, service: ErasingService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of what was answered, at most the one answer that was not on disk yet; the repeat says `already_erased` of it."""
+    monkeypatch.setattr(os, "fsync", lambda _file: None)  # a process that is killed loses nothing that was written
+    line, was_whole = 0, False
+    while not was_whole:
+        service.proofs, service.script[Call.ERASE] = {"p1", "p2"}, []
+        eraser = Eraser(tmp_path / str(line), partner)
+        was_whole = is_whole_after(line, OF_ERASURES, partial(eraser.erase, "p1", "p2"))
+        known = [each.proof_id for each in eraser.told]
+
+        eraser.erase("p1", "p2")
+
+        rows = eraser.rows()
+        erased = [str(row["proof_id"]) for row in rows if row["outcome"] == "erased"]
+        assert set(known) <= set(erased), line
+        assert len(erased) >= 1, line
+        assert len({(row["operation_id"], row["proof_id"]) for row in rows}) == len(rows), line
+        assert {row["proof_id"] for row in rows} == {"p1", "p2"}, line
+        assert eraser.journals.open() == [], line
+        line += 1
+    assert line > 30  # the whole of it was tried
+
+
+@pytest.mark.parametrize(
+    ("document", "outcome", "reason"),
+    [
+        ({"proofId": "p7", "outcome": "erased"}, "erased", "bad_answer"),
+        ({"proofId": "p1", "outcome": "queued"}, "queued", "unknown_outcome"),
+        ({"outcome": "erased"}, "erased", None),
+        ({"proofId": "p1"}, None, "bad_answer"),
+    ],
+)
+def test_an_answer_that_is_no_receipt_is_kept_and_fails(
+    eraser: Eraser, service: ErasingService, document: object, outcome: str | None, reason: str | None
+) -> None:
+    """About another proof, or with a word that the contract does not have; a missing proofId is no contradiction."""
+    service.script[Call.ERASE] = [Scripted(document=document)]
+
+    eraser.erase("p1")
+
+    (row,) = eraser.rows()
+    assert (row["outcome"], row["reason"]) == (outcome, reason)
+
+
+def test_a_service_that_is_down_is_not_asked_for_each_proof(eraser: Eraser, service: ErasingService) -> None:
+    """After three proofs in a row; a 404 between them is an answer."""
+    down = [Scripted(status=503)] * 2
+    service.script[Call.ERASE] = [*down, Scripted(status=404), *down, *down, *down]
+
+    with pytest.raises(RunMustStop, match="3 proofs in a row") as stopped:
+        eraser.erase(*map(str, range(9)))
+
+    assert stopped.value.ended_by == "breaker"
+    assert [each.proof_id for each in eraser.told] == ["0", "1", "2", "3", "4"]
+
+
+def test_answers_of_a_killed_erasure_come_into_the_table(
+    eraser: Eraser, service: ErasingService, stop: StopSwitch
+) -> None:
+    """With a receipt that says that it was killed; the next command does it before anything else."""
+    service.on_call = lambda _call: stop.pull(RunMustStop("killed", ended_by="cancelled"))
+    with pytest.raises(RunMustStop):
+        eraser.erase("p1", "p2")
+    assert eraser.rows() == []
+
+    with pytest.raises(RunMustStop):
+        eraser.erase("p2")
+
+    (row,) = eraser.rows()
+    receipt = eraser.operations.receipt(str(row["operation_id"])) or {}
+    assert (row["proof_id"], row["outcome"]) == ("p1", "erased")
+    assert (receipt["ended_by"], receipt["counts"]) == ("killed", {"erased": 1, "already_erased": 0, "failed": 0})
+    assert eraser.journals.open() == []
+
+
+def test_a_full_disk_ends_it_before_the_next_proof(
+    eraser: Eraser, service: ErasingService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What could not be written is not repeated for others."""
+
+    def fails(_file: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    service.on_call = lambda _call: monkeypatch.setattr(os, "fsync", fails)
+
+    with pytest.raises(ResultsError, match="No space left"):
+        eraser.erase("p1", "p2")
+
+    assert service.calls == [Call.ERASE]
+
+
+def test_a_list_is_erased(context: OperationContext, operations: Operations) -> None:
+    """The receipt has the counts, the intent no ID."""
+    report = erase_proofs(context, ProofList(("p1", "p2")))
+
+    receipt = operations.receipt(report.operation_id) or {}
+    assert (len(report.erasures), report.not_asked, report.stopped) == (2, 0, None)
+    assert (receipt["ended_by"], receipt["counts"]) == ("complete", {"erased": 2, "already_erased": 0, "failed": 0})
+    assert receipt["calls"] == 2
+    assert "p1" not in str(operations.intent(report.operation_id))
+
+
+def test_a_used_up_quota_leaves_a_report_of_what_was_done(context: OperationContext, service: ErasingService) -> None:
+    """The rest was not asked for."""
+    service.script[Call.ERASE] = [ERASED, Scripted(status=429, remaining=0, retry_after=9_000.0)]
+    service.script[Call.USAGE] = [Scripted(remaining=0)]
+
+    report = erase_proofs(context, ProofList(("p1", "p2", "p3")))
+
+    assert report.stopped is not None
+    assert (report.stopped.ended_by, len(report.erasures), report.not_asked) == ("quota", 1, 2)
+
+
+def test_without_a_run_no_file_is_known(results: Results) -> None:
+    """That is no error: proofs may come from elsewhere."""
+    assert names_of(results, "beta", ProofList(("p1",))) == {}
+
+
+def read(tmp_path: Path, content: bytes, name: str = "list.txt") -> ProofList:
+    """Read a list from a file."""
+    (tmp_path / name).write_bytes(content)
+    return read_proof_list([], tmp_path / name)
+
+
+def test_ids_of_the_command_and_of_a_file_are_one_list(tmp_path: Path) -> None:
+    """In its order, each once, and empty cells are counted; a byte order mark and line ends are no part of an ID."""
+    (tmp_path / "list.csv").write_bytes(b"\xef\xbb\xbfproof_id,song\r\np2,x\r\n p1 ,y\r\n,z\r\np2,z\r\n")
+
+    wanted = read_proof_list(["p1"], tmp_path / "list.csv")
+
+    assert (wanted.proof_ids, wanted.repeated, wanted.empty) == (("p1", "p2"), 2, 1)
+    assert wanted.sha256 == read_proof_list(["p2", "p1"], None).sha256 != read_proof_list(["p1"], None).sha256
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("a\n\nb", ["a", "b"]),
+        ("proof_id\na\n", ["a"]),
+        ('song,proof_id\r\n"x, y",a\r\nz,\r\nz\r\n', ["a"]),
+        ("proof_id , song\n'-a,x\n", ["-a"]),
+        ("audio,proof_id,proof_id,proofsweep_run\nx,a tag,a,r\n", ["a"]),
+        ('song,proof_id\n"two\nlines",a\n', ["a"]),
+    ],
+)
+def test_ids_are_found_in_lines_and_in_csv(tmp_path: Path, content: str, expected: list[str]) -> None:
+    """A report of `proofsweep export` has an apostrophe before what a spreadsheet would run."""
+    assert list(read(tmp_path, content.encode()).proof_ids) == expected
+
+
+@pytest.mark.parametrize("text", [".", "..", "a b", "a\tb", "a\u202eb", "a,b", '"a"', "x" * 513, "'=a"])
+def test_what_cannot_be_an_id_is_refused_with_its_place(tmp_path: Path, text: str) -> None:
+    """By the line in the file. The message does not repeat it: it may be a real ID that was written badly."""
+    with pytest.raises(UsageError, match="line 2: this is no proof ID; nothing was erased") as refused:
+        read(tmp_path, f"good\n{text}\n".encode())
+
+    assert text in {".", ".."} or text not in refused.value.message
+    assert "good" not in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("list.txt", b"", "no proof ID to erase"),
+        ("list.txt", b"  \n", "no proof ID to erase"),
+        ("list.txt", b"song,proof\na,b\n", "has no column proof_id"),
+        ("list.CSV", b"a\n", "has no column proof_id"),
+        ("list.txt", b"\xff\xfa", "not UTF-8"),
+    ],
+)
+def test_a_list_that_is_none_is_refused(tmp_path: Path, name: str, content: bytes, why: str) -> None:
+    """What lost its content is no success, and songs are not asked for as proofs."""
+    with pytest.raises(UsageError, match=why):
+        read(tmp_path, content, name)
+
+
+def test_a_list_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    """Nothing was erased."""
+    with pytest.raises(UsageError, match="No such file"):
+        read_proof_list(["p1"], tmp_path / "none")
+
+
+def report_of(*outcomes: tuple[str | None, str | None], not_asked: int = 0, recovered: int = 0) -> ErasureReport:
+    """Make a report of proofs with these outcomes and reasons."""
+    done = [
+        Erasure(proof_id=f"p{each}", asked_at=NOW, answered_at=NOW, outcome=outcome, reason=reason, request_id="r-1")
+        for each, (outcome, reason) in enumerate(outcomes)
+    ]
+    return ErasureReport(operation_id="o", erasures=done, not_asked=not_asked, recovered=recovered)
+
+
+def test_all_is_well_on_one_line() -> None:
+    """The service answers alike for what is gone and for what never was."""
+    report = report_of(("erased", None), ("already_erased", None))
+
+    assert list(report.lines()) == ["1 erased, 1 already erased or never there, 0 failed, 0 not asked for."]
+
+
+def test_failures_are_named_with_what_to_do_but_not_in_a_flow_s_state() -> None:
+    """Ten of them; the table has all. Prefect keeps a state in clear text."""
+    report = report_of(*[(None, "http_500")] * 12, not_asked=3, recovered=2)
+
+    lines = list(report.lines())
+
+    assert lines[0] == "Recorded 2 answers of an erasure that was killed."
+    assert "12 failed, 3 not asked for" in lines[1]
+    assert lines[2] == "  failed: p0 · http_500 · r-1"
+    assert len([line for line in lines if "failed: " in line]) == 10
+    assert "2 more" in lines[-2]
+    assert lines[-1].startswith("Run the same command again")
+    assert "p0" not in report.line()
+
+
+def test_what_is_not_known_to_be_erased_counts_as_failed() -> None:
+    """Also an answer with another word."""
+    report = report_of(("erased", None), ("queued", "unknown_outcome"), (None, "http_500"))
+
+    assert counts_of(each.row() for each in report.erasures) == {"erased": 1, "already_erased": 0, "failed": 2}

@@ -1,0 +1,204 @@
+"""What an operation did is written down while it works, its receipt says how it ended, and its calls are bounded."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from proofsweep.client.client import Partner
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import CallFailed, ConfigError, RunMustStop
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.operations import OperationKind
+from proofsweep.operations.operation import CallBudget, OperationContext, OperationLog, OutageGuard, operation_begun
+from proofsweep.store.operations import Operations
+
+from ..ended_operations import call_of, leave_operation, operation_named
+from ..scripted_service import Scripted, ScriptedService
+
+OPERATION = operation_named("20261120T010000Z_000aa")
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    now = OPERATION.started_at
+
+    def __call__(self) -> datetime:
+        """Return the time."""
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """A clock that stands at the begin of the operation."""
+    return Clock()
+
+
+def receipt_of(operations: Operations) -> dict[str, Any]:
+    """Read the receipt."""
+    return operations.receipt(OPERATION.operation_id) or {}
+
+
+def test_calls_and_rows_end_in_parts_that_the_receipt_names(operations: Operations, clock: Clock) -> None:
+    """The operation's name stands in each row; a call belongs to no row of a catalog."""
+    log = OperationLog(OPERATION, operations, clock)
+    log.note(call_of(OPERATION, "r-1"))
+    log.add("proofs", [{"proof_id": "p", "state": "no_file"}])
+
+    log.end("complete", {"counts": {"days": 1}})
+
+    receipt = receipt_of(operations)
+    names = [part["name"] for part in receipt["parts"]]
+    (call,) = operations.results.table("exchanges", names[:1]).to_pylist()
+    (row,) = operations.results.table("proofs", names[1:]).to_pylist()
+    assert [name.partition("/")[0] for name in names] == ["exchanges", "proofs"]
+    assert (receipt["ended_by"], receipt["calls"], receipt["counts"]) == ("complete", 1, {"days": 1})
+    assert (call["run_id"], call["leg"], call["manifest_row"]) == (OPERATION.operation_id, 1, None)
+    assert (call["environment"], call["request_id"]) == ("beta", "r-1")
+    assert (row["operation_id"], row["environment"], row["proof_id"]) == (OPERATION.operation_id, "beta", "p")
+
+
+def test_a_killed_process_loses_a_minute_at_most(operations: Operations, clock: Clock) -> None:
+    """What is older is in a part already."""
+    log = OperationLog(OPERATION, operations, clock)
+    log.note(call_of(OPERATION, "r-1"))
+    assert operations.parts_of(OPERATION) == []
+
+    clock.now += timedelta(seconds=61)
+    log.note(call_of(OPERATION, "r-2"))
+
+    assert len(operations.parts_of(OPERATION)) == 1
+
+
+def test_a_long_operation_keeps_few_rows_in_memory(operations: Operations, clock: Clock) -> None:
+    """A part is written for each five thousand."""
+    log = OperationLog(OPERATION, operations, clock)
+
+    log.add("proofs", ({"proof_id": "p", "state": "no_file"} for _ in range(12_000)))
+
+    assert len(operations.parts_of(OPERATION)) == 2
+
+
+def test_an_operation_that_goes_on_counts_what_the_killed_attempt_did(operations: Operations, clock: Clock) -> None:
+    """Its receipt names the parts of both, so that an audit knows them."""
+    leave_operation(operations.results, OPERATION, [call_of(OPERATION, "r-1")], is_killed=True)
+    log = OperationLog(OPERATION, operations, clock)
+
+    log.continue_after_kill()
+    log.note(call_of(OPERATION, "r-2"))
+    log.end("complete", {})
+
+    receipt = receipt_of(operations)
+    assert (receipt["calls"], [part["rows"] for part in receipt["parts"]]) == (2, [1, 1])
+
+
+KIND = OperationKind.INVENTORY
+PAGE = Scripted(document={"items": []})
+
+
+def test_an_operation_is_whole(context: OperationContext, operations: Operations, service: ScriptedService) -> None:
+    """Its one call is a row of `exchanges`; the receipt says what it cost."""
+    service.script[Call.PROOFS] = [PAGE]
+
+    with operation_begun(context, KIND, intent={"prefix": "x"}) as work:
+        operation = work.log.operation
+        assert (operations.intent(operation.operation_id) or {})["prefix"] == "x"
+        work.partner.proofs()
+        work.counts["proofs"] = 0
+
+    receipt = operations.receipt(operation.operation_id) or {}
+    (name,) = operations.parts_of(operation)
+    assert (receipt["ended_by"], receipt["calls"], receipt["counts"]) == ("complete", 1, {"proofs": 0})
+    assert context.results.table("exchanges", [name])["call"].to_pylist() == ["proofs"]
+
+
+@pytest.mark.parametrize(
+    ("answers", "error", "ended_by"),
+    [([Scripted(status=403)], RunMustStop, "key_refused"), ([Scripted(status=500)] * 2, CallFailed, "error")],
+)
+def test_an_operation_that_fails_has_a_receipt_too(
+    context: OperationContext,
+    service: ScriptedService,
+    answers: list[Scripted],
+    error: type[Exception],
+    ended_by: str,
+) -> None:
+    """Its calls were made, whatever became of them."""
+    service.script[Call.PROOFS] = [*answers]
+
+    with pytest.raises(error), operation_begun(context, KIND) as work:
+        work.partner.proofs()
+
+    operations = Operations(context.results)
+    receipt = operations.receipt(*operations.ids()) or {}
+    assert (receipt["ended_by"], receipt["calls"], receipt["why"] is not None) == (ended_by, len(answers), True)
+
+
+def test_without_a_key_nothing_is_written(context: OperationContext, operations: Operations) -> None:
+    """The line says what is missing."""
+
+    def no_key() -> str:
+        raise ConfigError("There is no key.")
+
+    with pytest.raises(ConfigError), operation_begun(replace(context, key_fingerprint=no_key), KIND):
+        raise AssertionError
+
+    assert operations.ids() == []
+
+
+@pytest.fixture
+def log(operations: Operations) -> OperationLog:
+    """A log without calls."""
+    return OperationLog(OPERATION, operations, lambda: OPERATION.started_at)
+
+
+def test_what_others_were_promised_is_not_given_twice(log: OperationLog) -> None:
+    """A promise ends when its calls are made, which the log has counted then."""
+    budget = CallBudget(log, 2)
+
+    with budget.promised():
+        with (
+            budget.promised(),
+            pytest.raises(RunMustStop, match="Of the 2 calls that it was given, none are left") as stopped,
+            budget.promised(),
+        ):
+            raise AssertionError
+        with budget.promised():
+            log.note(call_of(OPERATION, "r-1"))
+        with pytest.raises(RunMustStop), budget.promised():
+            raise AssertionError
+
+    assert stopped.value.ended_by == "window"
+
+
+def test_a_used_up_quota_is_called_that(log: OperationLog) -> None:
+    """Its exit code is another one."""
+    with (
+        pytest.raises(RunMustStop, match="that the quota leaves") as stopped,
+        CallBudget(log, 0, EndedBy.QUOTA).promised(),
+    ):
+        raise AssertionError
+
+    assert stopped.value.ended_by == "quota"
+
+
+def failure(reason: str) -> CallFailed:
+    """Make a failed call."""
+    return CallFailed("It failed.", stage="proof", reason=reason)
+
+
+def test_failures_in_a_row_end_the_operation(partner: Partner) -> None:
+    """A refusal of one item is an answer: it ends the row."""
+    guard = OutageGuard(partner, most_failures=3)
+    for reason in ("http_500", "timeout", "http_404", "connection", "bad_answer"):
+        guard.failed(failure(reason))
+    guard.answered()
+    guard.failed(failure("http_503"))
+    guard.failed(failure("http_503"))
+
+    with pytest.raises(RunMustStop, match="The service fails for everything: It failed") as stopped:
+        guard.failed(failure("http_503"))
+
+    assert stopped.value.ended_by == "breaker"

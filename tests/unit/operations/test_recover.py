@@ -1,0 +1,481 @@
+"""Lost sidecars come back byte for byte, and no file is ever overwritten."""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from proofsweep.client.client import Partner
+from proofsweep.domain.errors import NameTaken, RunMustStop, UsageError
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.items import Row
+from proofsweep.operations.operation import CallBudget, OperationContext, OperationLog, OutageGuard
+from proofsweep.operations.recover import (
+    ProvenItem,
+    Recovered,
+    RecoveryRequest,
+    SidecarRecovery,
+    killed_recoveries,
+    proven_items,
+    recover_sidecars,
+)
+from proofsweep.sources.files import Files
+from proofsweep.sources.preflight import SIDECAR_BYTES
+from proofsweep.store import layout
+from proofsweep.store.lease import Lease, sole_process
+from proofsweep.store.objects import FolderStore
+from proofsweep.store.operations import OperationJournals, Operations
+from proofsweep.store.parts import Results
+from proofsweep.store.watched import ingest_store, watch_id
+
+from ...worlds.ended_runs import answered, end_leg, plan_of_run
+from ..ended_operations import leave_operation, operation_named
+from ..scripted_service import NOW, Scripted, ScriptedService
+
+OPERATION = operation_named("20261121T120000Z_000aa", "recovery")
+SEALED = b"the sealed bytes \x00\xff"
+ANSWER = Scripted(document={"song": "s", "sidecar": base64.b64encode(SEALED).decode()})
+
+
+class Recovery:
+    """A folder of sidecars, and the recovery of one of them."""
+
+    def __init__(self, partner: Partner, folder: Path) -> None:
+        self.results = Results(FolderStore(folder / "results"))
+        self.log = OperationLog(OPERATION, Operations(self.results), lambda: NOW)
+        self.journals = OperationJournals(FolderStore(folder / "recovering"), "recoveries")
+        self.partner = partner
+        self.music = folder / "music"
+        self.music.mkdir()
+        (self.music / "a.wav").write_bytes(b"audio")
+        self.watched: str | None = None
+        self.sidecar = self.music / "a.wav.sidecar"
+
+    def item(self, accepted_bytes: bytes = SEALED, *, accepted: bool = True, has_sidecar: bool = True) -> ProvenItem:
+        """Make the item, whose sidecar was accepted with these bytes."""
+        return ProvenItem(
+            proof_id="p",
+            item_id="item",
+            audio=str(self.music / "a.wav"),
+            sidecar=str(self.sidecar) if has_sidecar else None,
+            sidecar_sha256=sha256(accepted_bytes).hexdigest() if has_sidecar else None,
+            relative_path="disc 1/a.wav",
+            accepted=accepted,
+            audio_bytes=5,
+            current_audio=str(self.music / "a.wav"),
+            current_sidecar=str(self.sidecar) if has_sidecar else None,
+        )
+
+    def run(
+        self, *items: ProvenItem, prefix: str | None = None, compares_all: bool = False, most_calls: int | None = None
+    ) -> Sequence[Row]:
+        """Recover, and give the rows."""
+        SidecarRecovery(
+            partner=self.partner,
+            log=self.log,
+            journals=self.journals,
+            budget=CallBudget(self.log, most_calls),
+            outage=OutageGuard(self.partner, 3),
+            files=Files(),
+            is_watched=lambda location: self.watched is not None and location.startswith(self.watched),
+            clock=lambda: NOW,
+            wanted=RecoveryRequest(prefix=prefix, compares_all=compares_all),
+        ).run(items or [self.item()])
+        return self.rows
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """The rows of the table."""
+        found: list[Row] = self.results.table("recoveries", self.results.all_parts("recoveries")).to_pylist()
+        return found
+
+
+@pytest.fixture
+def recovery(partner: Partner, service: ScriptedService, tmp_path: Path) -> Recovery:
+    """A service that has the sealed sidecar."""
+    service.usual[Call.PROOF] = ANSWER
+    return Recovery(partner, tmp_path)
+
+
+def test_a_sidecar_that_another_process_writes_meanwhile_is_the_same(
+    recovery: Recovery, service: ScriptedService
+) -> None:
+    """It was missing when it was read first, and the sealed one when the service had answered."""
+    service.on_call = lambda _call: recovery.sidecar.write_bytes(SEALED)
+
+    (row,) = recovery.run()
+
+    assert (row["outcome"], row["recovered_to"]) == ("same", None)
+    assert sorted(path.name for path in recovery.music.iterdir()) == ["a.wav", "a.wav.sidecar"]
+
+
+def test_an_intact_sidecar_costs_no_call(recovery: Recovery, service: ScriptedService) -> None:
+    """Unless all are compared: then it is told that it is the sealed one."""
+    recovery.sidecar.write_bytes(SEALED)
+    assert (recovery.run(), service.calls) == ([], [])
+
+    (row,) = recovery.run(compares_all=True)
+
+    assert (row["outcome"], row["recovered_to"]) == ("same", None)
+
+
+@pytest.mark.parametrize("damaged", [b"", b"damaged", bytes(SIDECAR_BYTES + 1)])
+def test_a_damaged_sidecar_stays_and_the_sealed_one_is_put_beside_it(recovery: Recovery, damaged: bytes) -> None:
+    """Its name is no sidecar's name, so no scan pairs it; a second time it is not written again."""
+    recovery.sidecar.write_bytes(damaged)
+
+    first = recovery.run()
+    both = recovery.run()
+
+    beside = recovery.music / "a.wav.sidecar.recovered"
+    assert [(row["outcome"], row["recovered_to"]) for row in both] == [("differs", str(beside)), ("differs", None)]
+    assert (first[0]["recovered_to"], beside.read_bytes()) == (str(beside), SEALED)
+    assert recovery.sidecar.read_bytes() == damaged
+
+
+def test_a_rejected_pair_is_compared(recovery: Recovery) -> None:
+    """What was sent may be what is damaged."""
+    recovery.sidecar.write_bytes(b"as sent")
+
+    (row,) = recovery.run(recovery.item(b"as sent", accepted=False))
+
+    assert (row["outcome"], row["local_sha256"]) == ("differs", sha256(b"as sent").hexdigest())
+
+
+@pytest.mark.parametrize("audio", [None, b"another file of that name"])
+def test_where_the_audio_is_gone_nothing_is_written(
+    recovery: Recovery, service: ScriptedService, tmp_path: Path, audio: bytes | None
+) -> None:
+    """The next file of its name would be taken for the other half of a pair; a place of its own is none of these."""
+    (recovery.music / "a.wav").unlink() if audio is None else (recovery.music / "a.wav").write_bytes(audio)
+
+    assert (recovery.run(), service.calls, recovery.sidecar.exists()) == ([], [], False)
+    assert len(recovery.run(prefix=str(tmp_path / "to"))) == 1
+
+
+def test_nothing_is_written_into_a_watched_folder(recovery: Recovery, service: ScriptedService) -> None:
+    """What appears there is taken for a delivery."""
+    recovery.watched = str(recovery.music)
+
+    assert (recovery.run(), service.calls, recovery.sidecar.exists()) == ([], [], False)
+
+
+def test_a_place_of_their_own_keeps_the_folders(recovery: Recovery, tmp_path: Path) -> None:
+    """As the catalog names the audio; a one-file item's sidecar is named after it."""
+    one_file = recovery.item(has_sidecar=False)
+
+    recovery.run(recovery.item(), prefix=str(tmp_path / "to"))
+    rows = recovery.run(one_file, prefix=str(tmp_path / "other"))
+
+    assert (tmp_path / "to/disc 1/a.wav.sidecar").read_bytes() == SEALED
+    assert rows[1]["recovered_to"] == str(tmp_path / "other/disc 1/a.wav.sidecar")
+    assert not recovery.sidecar.exists()
+
+
+def test_a_name_that_is_taken_is_told_from_the_sealed_sidecar_itself(recovery: Recovery, tmp_path: Path) -> None:
+    """What an earlier recovery has put there is the sealed one; anything else has the name for itself."""
+    first = recovery.run(prefix=str(tmp_path / "to"))[0]
+    again = recovery.run(prefix=str(tmp_path / "to"))[1]
+    Path(str(first["recovered_to"])).write_bytes(b"another file")
+    taken = recovery.run(prefix=str(tmp_path / "to"))[2]
+
+    assert (again["outcome"], again["recovered_to"]) == ("same", None)
+    assert (taken["outcome"], taken["recovered_to"]) == ("exists", None)
+    assert Path(str(first["recovered_to"])).read_bytes() == b"another file"
+
+
+def test_what_is_about_to_be_written_is_in_the_journal(recovery: Recovery, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So a process that is killed in that moment leaves no file without a row."""
+    journalled: list[Row] = []
+
+    def create(store: FolderStore, name: str, content: bytes) -> None:
+        if not name.endswith(".sidecar"):
+            usual(store, name, content)
+            return
+        journalled.extend(recovery.journals.read(OPERATION.operation_id))
+        (recovery.music / name).write_bytes(b"appears in that moment")
+        raise NameTaken(name)
+
+    usual = FolderStore.create
+    monkeypatch.setattr(FolderStore, "create", create)
+    (row,) = recovery.run()
+
+    (intended,) = journalled
+    assert (intended["outcome"], intended["recovered_to"]) == ("recovered", str(recovery.sidecar))
+    assert (row["outcome"], recovery.sidecar.read_bytes()) == ("exists", b"appears in that moment")
+    assert recovery.journals.open() == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        (Scripted(status=404), "gone"),
+        (Scripted(status=418), "failed"),
+        (Scripted(document={"song": "s"}), "failed"),
+        (Scripted(document={"sidecar": ""}), "failed"),
+        (Scripted(document={"sidecar": "no base64!"}), "failed"),
+        (Scripted(document={"sidecar": "data:x;base64,AAAA"}), "failed"),
+        (Scripted(document={"sidecar": {"no": "text"}}), "failed"),
+    ],
+)
+def test_without_sealed_bytes_nothing_is_written(
+    recovery: Recovery, service: ScriptedService, answer: Scripted, outcome: str
+) -> None:
+    """The row says why."""
+    service.usual[Call.PROOF] = answer
+
+    (row,) = recovery.run()
+
+    assert (row["outcome"], row["recovered_to"], row["detail"] is None) == (outcome, None, False)
+    assert [path.name for path in recovery.music.iterdir()] == ["a.wav"]
+
+
+def test_a_place_that_cannot_be_written_is_told(recovery: Recovery, tmp_path: Path) -> None:
+    """The others go on."""
+    (tmp_path / "to").write_text("a file, and no folder")
+
+    (row,) = recovery.run(prefix=str(tmp_path / "to"))
+
+    assert (row["outcome"], row["recovered_to"]) == ("failed", None)
+
+
+def test_the_calls_are_never_more_than_given(recovery: Recovery, service: ScriptedService) -> None:
+    """What was asked for has its row."""
+    with pytest.raises(RunMustStop):
+        recovery.run(
+            *(replace(recovery.item(), current_sidecar=f"{recovery.sidecar}-{each}") for each in range(9)), most_calls=4
+        )
+
+    assert (len(service.calls), len(recovery.rows)) == (4, 4)
+
+
+def test_a_lost_sidecar_is_recovered(
+    context: OperationContext, service: ScriptedService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The receipt counts the outcomes; a folder may be named as it is seen from here."""
+    plan, lost, audio = plan_of_run("20261120T010000Z_000aa"), tmp_path / "a.sidecar", tmp_path / "a.wav"
+    audio.write_bytes(b"audio")
+    end_leg(context.results, plan, [answered(plan, 0, "a", proof_id="p", audio=str(audio), sidecar=str(lost))])
+    service.usual[Call.PROOF] = ANSWER
+
+    monkeypatch.chdir(tmp_path)
+    none = recover_sidecars(context, RecoveryRequest(below="a.wav/"))
+    done = recover_sidecars(context, RecoveryRequest(below="a.wav"))
+
+    receipt = Operations(context.results).receipt(done.operation_id) or {}
+    assert (none.line(), done.line()) == ("0 sidecars: none", "1 sidecars: 1 recovered")
+    assert (lost.read_bytes(), receipt["counts"]) == (SEALED, {"outcomes": {"recovered": 1}})
+
+
+@pytest.mark.parametrize("environment", ["beta", "production"])
+def test_nothing_is_written_below_a_watched_folder(
+    context: OperationContext, service: ScriptedService, tmp_path: Path, environment: str
+) -> None:
+    """Neither beside the audio, nor in a place that leads there; whichever environment it is watched for."""
+    results, watched, linked = context.results, tmp_path / "in", tmp_path / "link"
+    watched.mkdir()
+    linked.symlink_to(watched)
+    (watched / "a.wav").write_bytes(b"audio")
+    plan = plan_of_run("20261120T010000Z_000aa")
+    files = {"audio": str(watched / "a.wav"), "sidecar": str(watched / "a.sidecar")}
+    end_leg(results, plan, [answered(plan, 0, "a", proof_id="p", **files)])
+    other = plan_of_run("20261120T020000Z_000bb", environment="production")
+    end_leg(results, other, [answered(other, 0, "b")])
+    with sole_process(Lease(Results(ingest_store(results.store.url)), watch_id(environment, str(watched)))):
+        pass
+
+    done = recover_sidecars(context, RecoveryRequest())
+    for place in (watched, watched / "sub", linked):
+        with pytest.raises(UsageError, match="ingest watches"):
+            recover_sidecars(context, RecoveryRequest(prefix=str(place)))
+
+    assert (done.outcomes, service.calls) == ({"watched": 1}, [])
+    assert [path.name for path in watched.iterdir()] == ["a.wav"]
+
+
+def test_a_sidecar_that_would_change_what_is_verified_is_refused(
+    context: OperationContext, service: ScriptedService
+) -> None:
+    """Before any call."""
+    with pytest.raises(UsageError, match="--to"):
+        recover_sidecars(context, RecoveryRequest(with_one_files=True))
+
+    assert service.calls == []
+
+
+def test_a_recovery_is_one_line() -> None:
+    """What was written comes first."""
+    done = Recovered(operation_id="o", outcomes={"intact": 7, "recovered": 2, "failed": 1})
+
+    assert done.line() == "10 sidecars: 2 recovered, 7 as they were accepted, 1 could not be had"
+
+
+class Killed:
+    """A store with a killed recovery that was about to write three files, and had written the row of one."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.results = Results(FolderStore(folder / "results"))
+        self.journals = OperationJournals(self.results.store.within("_recovering"), "recoveries")
+        rows = [self.row(name) for name in ("a", "b", "c")]
+        leave_operation(self.results, OPERATION, rows={"recoveries": rows[:1]}, is_killed=True)
+        self.journals.add(OPERATION.operation_id, 0, rows)
+
+    def row(self, name: str) -> Row:
+        """Make the row of a sidecar that holds its name."""
+        place, digest = str(self.folder / name), sha256(name.encode()).hexdigest()
+        return {
+            **dict.fromkeys(("proof_id", "item_id", "audio", "sidecar"), name),
+            "outcome": "recovered",
+            "recovered_to": place,
+            "sidecar_sha256": digest,
+            "acted_at": NOW,
+        }
+
+    def end(self) -> list[str]:
+        """End what was killed; give the items of the table."""
+        killed_recoveries(self.results, Files(), lambda: NOW).end_all()
+        table = self.results.table("recoveries", self.results.all_parts("recoveries"))
+        return sorted(str(row["item_id"]) for row in table.to_pylist())
+
+
+@pytest.fixture
+def killed(tmp_path: Path) -> Killed:
+    """A recovery that was killed."""
+    return Killed(tmp_path)
+
+
+def test_only_what_was_written_gets_a_row(killed: Killed, tmp_path: Path) -> None:
+    """A file of that name with other bytes is somebody else's; a second look adds nothing."""
+    for name, content in {"a": b"a", "b": b"b", "c": b"other bytes"}.items():
+        (tmp_path / name).write_bytes(content)
+
+    found = [killed.end() for _ in range(2)]
+
+    receipt = Operations(killed.results).receipt(OPERATION.operation_id) or {}
+    assert found == [["a", "b"], ["a", "b"]]
+    assert (receipt["ended_by"], receipt["counts"]) == ("killed", {"outcomes": {"recovered": 2}})
+    assert (len(receipt["parts"]), killed.journals.open()) == (2, [])
+
+
+def test_a_recovery_that_is_at_work_is_left_alone(killed: Killed, tmp_path: Path) -> None:
+    """Its own process writes the rows."""
+    (tmp_path / "b").write_bytes(b"b")
+
+    with sole_process(Operations(killed.results).lease(OPERATION.operation_id)):
+        assert killed.end() == ["a"]
+    assert killed.journals.open() == [OPERATION.operation_id]
+
+
+def test_files_that_cannot_be_read_now_are_looked_at_later(killed: Killed, tmp_path: Path) -> None:
+    """The journal stays."""
+    (tmp_path / "b").mkdir()
+    assert killed.end() == ["a"]
+
+    (tmp_path / "b").rmdir()
+    (tmp_path / "b").write_bytes(b"b")
+    assert killed.end() == ["a", "b"]
+
+
+def test_rows_of_a_recovery_that_has_ended_are_in_its_table(killed: Killed, tmp_path: Path) -> None:
+    """It was killed after its receipt."""
+    (tmp_path / "b").write_bytes(b"b")
+    Operations(killed.results).write_receipt(OPERATION, {"ended_by": "complete", "parts": []})
+
+    assert (killed.end(), killed.journals.open()) == (["a"], [])
+
+
+def test_only_items_with_a_proof_are_given(results: Results) -> None:
+    """Pairs, also rejected ones; one-file items if they are wanted; of one folder if one is named."""
+    plan = plan_of_run("20261120T010000Z_000aa", items=8)
+    rows = [
+        answered(plan, 0, "pair", proof_id="p0", audio="/m/a.wav", sidecar="/m/a.sidecar", sidecar_sha256="aa"),
+        answered(plan, 1, "bad", "rejected", proof_id="p1", audio="/n/b.wav", sidecar="/n/b.sidecar"),
+        answered(plan, 2, "one", proof_id="p2", audio="/m/c.wav"),
+        answered(plan, 3, "none", "rejected", audio="/m/d.wav", sidecar="/m/d.sidecar"),
+        *(
+            answered(plan, 5 + each, f"odd {each}", "rejected", proof_id="." * each, sidecar="/m/s")
+            for each in range(3)
+        ),
+        answered(plan, 4, "by proof", proof_id="p4", audio="proof:p4"),
+    ]
+    end_leg(results, plan, rows)
+
+    def found(below: str = "", *, with_one_files: bool = False) -> list[str]:
+        wanted = RecoveryRequest(below=below, with_one_files=with_one_files)
+        return [item.item_id for item in proven_items(results, "beta", wanted)]
+
+    assert (found(), found("/m/"), found(with_one_files=True)) == (["pair", "bad"], ["pair"], ["pair", "one", "bad"])
+    assert [found(below) for below in ("/m", "/m/a.wav", "/m/a", "/m/a.wav/")] == [["pair"], ["pair"], [], []]
+    (pair,) = proven_items(results, "beta", RecoveryRequest(below="/m/"))
+    assert (pair.proof_id, pair.sidecar, pair.sidecar_sha256, pair.accepted) == ("p0", "/m/a.sidecar", "aa", True)
+
+
+PLAN = plan_of_run("20261120T010000Z_000aa", items=5)
+
+
+def moved(item_id: str, name: str, to: str | None, minute: int = 0, **cells: object) -> Row:
+    """Make a row of `ingest`: a pair that was delivered as `/in/<name>.wav`."""
+    facts: Row = {"run_id": PLAN.run_id, "leg": 1, "environment": "beta", "watched": "/in", "item_id": item_id}
+    facts |= {"audio": f"/in/{name}.wav", "sidecar": f"/in/{name}.sidecar", "outcome": "accepted", "tries": 1}
+    facts |= {
+        "audio_sha256": item_id,
+        "sidecar_sha256": item_id,
+        "acted_at": datetime(2026, 11, 20, 2, minute, tzinfo=UTC),
+    }
+    facts["disposition"] = "left" if to is None else "accepted"
+    if to is not None:
+        facts |= {"audio_moved_to": f"{to}.wav", "sidecar_moved_to": f"{to}.sidecar"}
+    return facts | cells
+
+
+def places(results: Results, below: str = "") -> list[tuple[str, str, str | None]]:
+    """Return the items with the places of their files."""
+    found = proven_items(results, "beta", RecoveryRequest(below=below, with_one_files=True))
+    return sorted((item.item_id, item.current_audio, item.current_sidecar) for item in found)
+
+
+def delivered(row: int, item_id: str, name: str, digest: str | None = None) -> Row:
+    """Make the answer for a delivered pair."""
+    facts = {"audio": f"/in/{name}.wav", "sidecar": f"/in/{name}.sidecar", "proof_id": f"p-{digest or item_id}"}
+    return answered(PLAN, row, item_id, audio_sha256=digest or item_id, sidecar_sha256=digest or item_id, **facts)
+
+
+def test_items_are_where_ingest_has_moved_them(results: Results) -> None:
+    """The last move counts, one by another name too; what another file has replaced at its place is not there."""
+    names = {"once": "a", "twice": "b", "stays": "c", "renamed": "d", "replaced": "e"}
+    end_leg(results, PLAN, [delivered(row, item, name) for row, (item, name) in enumerate(names.items())])
+    rows = [
+        moved("once", "a", None),
+        moved("once", "a", "/ok/a", 1),
+        moved("twice", "b", "/ok/b"),
+        moved("twice", "b", "/ok/x/b", 1),
+        moved("new name", "dd", "/ok/dd", audio_sha256="renamed", sidecar_sha256="renamed"),
+        moved("replaced", "e", "/ok/e"),
+        moved("of another run", "e", "/ok/e", 1, run_id="20261121T010000Z_000bb"),
+    ]
+    results.create_part(layout.ingest_name(PLAN.run_id, PLAN.run_date, 1), "ingest", rows)
+
+    assert places(results) == [
+        ("once", "/ok/a.wav", "/ok/a.sidecar"),
+        ("renamed", "/ok/dd.wav", "/ok/dd.sidecar"),
+        ("replaced", "/in/e.wav", "/in/e.sidecar"),
+        ("stays", "/in/c.wav", "/in/c.sidecar"),
+        ("twice", "/ok/x/b.wav", "/ok/x/b.sidecar"),
+    ]
+    assert [item for item, *_ in places(results, "/ok/x")] == ["twice"]
+    assert [item for item, *_ in places(results, "/in/a.wav")] == ["once"]
+
+
+def test_copies_of_one_file_are_each_at_their_own_place(results: Results) -> None:
+    """They have the same bytes, and the same answer."""
+    end_leg(results, PLAN, [delivered(0, "one", "a", "same"), delivered(1, "two", "b", "same")])
+    same = {"audio_sha256": "same", "sidecar_sha256": "same"}
+    rows = [moved("one", "a", "/ok/a", **same), moved("two", "b", "/ok/b", **same)]
+    results.create_part(layout.ingest_name(PLAN.run_id, PLAN.run_date, 1), "ingest", rows)
+
+    assert places(results) == [("one", "/ok/a.wav", "/ok/a.sidecar"), ("two", "/ok/b.wav", "/ok/b.sidecar")]
