@@ -25,7 +25,7 @@ from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.queries.status import describe_run, newest_run, newest_runs, unfinished_runs
 from proofsweep.store import layout, objects
 from proofsweep.store.bucket_store import BucketStore
-from proofsweep.store.key_bindings import bind_key
+from proofsweep.store.keys import bind_key
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore, probe
 from proofsweep.store.parts import Results

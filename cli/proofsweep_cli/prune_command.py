@@ -9,9 +9,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from proofsweep.audit.prune import Keep, Prunable, days_of
 from proofsweep.config.load import load_settings
 from proofsweep.domain.errors import UsageError
-from proofsweep.store.prunings import TABLES, Keep, Prunable, Pruning, days_of
+from proofsweep.store.prunings import Pruning
+from proofsweep.store.tables import RECEIPTED
 from proofsweep.wiring.engines import utc_now
 from proofsweep.wiring.operations import find_prunable
 from proofsweep.wiring.operations import prune as prune_store
@@ -71,10 +73,10 @@ def _print_table(out: Console, prunings: Sequence[Pruning]) -> None:
         return
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("run", no_wrap=True)
-    for name in ("ended", *TABLES, "bytes", "parts kept"):
+    for name in ("ended", *RECEIPTED, "bytes", "parts kept"):
         table.add_column(name, justify="right", no_wrap=True)
     for pruning in prunings[:_SHOWN_RUNS]:
-        rows = (f"{pruning.rows_of(name):,}" for name in TABLES)
+        rows = (f"{pruning.rows_of(name):,}" for name in RECEIPTED)
         cells = (pruning.run_ended_at[:10], *rows, size_text(pruning.size_bytes), f"{len(pruning.kept):,}")
         table.add_row(pruning.run_id, *cells)
     out.print(table)
@@ -84,7 +86,7 @@ def _print_table(out: Console, prunings: Sequence[Pruning]) -> None:
 
 
 def _sums(prunings: list[Pruning]) -> str:
-    rows = [f"{counted(sum(each.rows_of(table) for each in prunings), 'row')} of {table}" for table in TABLES]
+    rows = [f"{counted(sum(each.rows_of(table) for each in prunings), 'row')} of {table}" for table in RECEIPTED]
     size = size_text(sum(each.size_bytes for each in prunings))
     return f"{', '.join(rows)}, {size}, in {counted(len(prunings), 'run')}"
 
@@ -93,7 +95,7 @@ def _json_of(pruning: Pruning) -> dict[str, object]:
     return {
         "run_id": pruning.run_id,
         "ended_at": pruning.run_ended_at,
-        **{f"{table}_rows": pruning.rows_of(table) for table in TABLES},
+        **{f"{table}_rows": pruning.rows_of(table) for table in RECEIPTED},
         "bytes": pruning.size_bytes,
         "objects": len(pruning.deleted),
         "parts_kept": len(pruning.kept),

@@ -38,15 +38,14 @@ from proofsweep.domain.text import minute_of
 from proofsweep.ingest.rules import PassReport
 from proofsweep.queries.run_status import RunStatus
 from proofsweep.reports.run import advice_for, ending_of, label_of
+from proofsweep.store import layout
+from proofsweep.store.keys import Rotations
 from proofsweep.store.lease import Lease
 from proofsweep.store.legs import Legs
 from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
 from proofsweep.store.probes import read_probes
-from proofsweep.store.rotations import Rotations
-from proofsweep.store.run_records import LegRecord, RunRecord
-from proofsweep.store.runs import RunIndex
-from proofsweep.store.watched import ingest_store, watched_ids
+from proofsweep.store.runs import LegRecord, RunIndex, RunRecord
 
 LOOK_BACK = timedelta(days=35)  # a month's quota is spent over at most 31 nights
 
@@ -108,8 +107,8 @@ def killed_work(results: Results, environment: str, since: datetime) -> Iterator
             about = About(machine=_host(lease.holder(lease.last())), results_url=url)
             began = f"The {each.kind} of {minute_of(each.started_at)} has no end."
             yield FlowEnd(environment, FLOW_OF_OPERATION[each.kind], CRASHED, about, [began])
-    leases = Results(ingest_store(url))
-    for lease in (Lease(leases, watch) for watch in watched_ids(leases.store)):
+    leases = Results(results.store.within(layout.INGEST_FOLDER))
+    for lease in (Lease(leases, watch) for watch in leases.store.folders("_runs")):
         claim = lease.holder(lease.last())
         if claim is not None and claim.facts.get("environment") == environment and _was_killed(lease):
             about = About(catalog=str(claim.facts.get("folder")), machine=claim.host, results_url=url)
@@ -248,7 +247,7 @@ def _here(scope: AlertScope) -> About:
 
 
 def alerts_of_key(scope: AlertScope, key_in_use: str | None, now: datetime) -> list[Alert]:
-    own = (each for each in Rotations(scope.results).answered() if each.environment == scope.environment)
+    own = (each for each in Rotations(Operations(scope.results)).answered() if each.environment == scope.environment)
     found = [rotated_key_ends(rotation, key_in_use, now) for rotation in own]
     found.append(key_expires(scope.environment, scope.key_expires_at, now))
     return [alert for alert in found if alert is not None]

@@ -22,10 +22,11 @@ from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import OUTCOMES, Plan, rows_of_shard
 from proofsweep.store import layout
 from proofsweep.store.objects import Store, sha256_hex
-from proofsweep.store.parts import RECEIPTED, Part, Results, has_claim, plan_of
+from proofsweep.store.parts import Part, Results, has_claim, plan_of
 from proofsweep.store.prunings import PrunedObject
 from proofsweep.store.rows import with_instants
 from proofsweep.store.schemas import SCHEMAS, conformed
+from proofsweep.store.tables import RECEIPTED
 from proofsweep.verify.commit import EXCHANGE_IDENTITY, exchange_counts, exchange_identities
 
 UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError, IndexError)  # for bytes that are no part of a table

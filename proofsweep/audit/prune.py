@@ -4,15 +4,17 @@
 of each run says that they are, (5) the index forgets the runs that keep no row.
 """
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from enum import StrEnum
 from functools import cache
 
 from proofsweep import __version__
-from proofsweep.domain.errors import NameTaken, ResultsError
+from proofsweep.domain.errors import NameTaken, ResultsError, UsageError
 from proofsweep.domain.runs import Plan, shard_of
 from proofsweep.store import layout
 from proofsweep.store.legs import Legs
@@ -20,23 +22,50 @@ from proofsweep.store.listings import newest_listings
 from proofsweep.store.objects import REQUESTS_AT_ONCE
 from proofsweep.store.parts import Results, ended_parts, seal_prunings
 from proofsweep.store.prunings import (
-    Keep,
-    Prunable,
     PrunedObject,
     Pruning,
     completed_at,
-    ended_at,
-    old_runs,
     pruned_names,
     prunings_of,
     wholly_pruned,
     write_intent,
     write_receipt,
 )
-from proofsweep.store.run_records import RunRecord
-from proofsweep.store.runs import IndexedRuns, RunIndex
+from proofsweep.store.runs import IndexedRuns, RunIndex, RunRecord
 from proofsweep.store.snapshot import Entry, Snapshot, legs_in
+from proofsweep.store.tables import RECEIPTED
 from proofsweep.verify.history import complete_snapshot
+
+_DAYS = re.compile(r"(\d{1,5})d")
+
+
+class Keep(StrEnum):
+    """Which rows of old runs are kept.
+
+    LATEST: of each item and environment the newest answer, and the newest row without one. Each part that holds such a
+    row is kept whole.
+    """
+
+    LATEST = "latest"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prunable:
+    old_runs: int  # how many runs are old enough, those included of which nothing can go
+    begun: Sequence[Pruning]  # prunings that were decided before, and did not come to their end
+    new: Sequence[Pruning]  # prunings that are not decided yet; nothing of them is written
+
+    @property
+    def all(self) -> list[Pruning]:
+        return [*self.begun, *self.new]
+
+
+def days_of(text: str) -> int:
+    """Read an age in whole days, at least one: `400d`; UsageError if it cannot be read."""
+    found = _DAYS.fullmatch(text.strip())
+    if found is None or int(found[1]) < 1:
+        raise UsageError(f"{text!r} is not an age in days; write it like 400d, and at least 1d.")
+    return int(found[1])
 
 
 def find_prunable(results: Results, days: int, keep: Keep, now: datetime) -> Prunable:
@@ -50,7 +79,8 @@ def find_prunable(results: Results, days: int, keep: Keep, now: datetime) -> Pru
     complete_snapshot(results)  # else the newest answers are not known
     index, entries = RunIndex(results).refreshed(), Snapshot(results.store).entries()
     begun = _begun(results, index)
-    old = old_runs(index.newest_first(), days, now)
+    limit = now - timedelta(days=days)
+    old = [run for run in index.newest_first() if run.legs and run.is_over and _ended_at(run) <= limit]
     decision = _Decision(
         results=results,
         legs=legs_in(entries),
@@ -125,7 +155,7 @@ class _Decision:
             run_id=run_id,
             number=len(before) + 1,
             decided_at=self.now.isoformat(timespec="seconds"),
-            run_ended_at=ended_at(record).isoformat(timespec="seconds"),
+            run_ended_at=_ended_at(record).isoformat(timespec="seconds"),
             older_than_days=self.days,
             keep=self.keep,
             kept=kept,
@@ -141,7 +171,7 @@ class _Decision:
     def _objects_of(self, plan: Plan) -> Iterator[PrunedObject]:
         named = {part.name: part for parts in ended_parts(self.results.store, plan.run_id).values() for part in parts}
         gone = pruned_names(self.results.store, plan.run_id)
-        for table in ("verdicts", "exchanges"):
+        for table in RECEIPTED:
             folder = layout.table_folder(table, plan.run_date)
             listed = {name: size for name, size in self.sizes(folder).items() if layout.run_of(name) == plan.run_id}
             receipted = {name for name in named if name.startswith(f"{folder}/")} - gone
@@ -167,3 +197,9 @@ def _parts_with_newest_rows(snapshot: Snapshot, entries: Sequence[Entry], plans:
         for run_id, leg, row in zip(*cells, strict=True):
             if (plan := by_run.get(run_id)) is not None:
                 yield layout.verdicts_name(run_id, plan.run_date, shard_of(plan, row), leg)
+
+
+def _ended_at(record: RunRecord) -> datetime:
+    """Return when the last leg of a run ended; when the run was planned, if no leg says it."""
+    told = [str(leg.counts["finished_at"]) for leg in record.legs if leg.counts.get("finished_at")]
+    return max(map(datetime.fromisoformat, [*told, record.plan.created_at]))

@@ -41,9 +41,9 @@ from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.preflight import judge_content
 from proofsweep.store.known_rows import newest_answers
 from proofsweep.store.parts import Results
-from proofsweep.store.runs import RunIndex
+from proofsweep.store.runs import RunIndex, missing_legs
 from proofsweep.store.schemas import SNAPSHOT
-from proofsweep.store.snapshot import Snapshot, missing_legs, newest_rows
+from proofsweep.store.snapshot import Snapshot, newest_rows
 from proofsweep.store.tables import ANSWERED
 from proofsweep.verify.history import LegRows
 

@@ -31,7 +31,6 @@ from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import Store
 from proofsweep.store.parts import Results
-from proofsweep.store.watched import watch_id, watched_ids
 from proofsweep.verify.attempt import settle_last_leg
 from proofsweep.verify.item import Clock
 from proofsweep.verify.plan import ignored_entries
@@ -303,7 +302,7 @@ def watched_folder(context: IngestContext, location: str) -> Iterator[WatchedFol
         raise CatalogError(f"{shown(location, path)}: there is no such folder", catalog=utf8_text(path))
     disposal = _disposal(context, path)
     context.choice("")
-    lease = Lease(Results(context.store), watch_id(context.environment, path), context.clock, busy=_BUSY)
+    lease = Lease(Results(context.store), layout.watch_id(context.environment, path), context.clock, busy=_BUSY)
     _refuse_unmounted(path, lease)
     facts: Row = {"environment": context.environment, "folder": path, "is_mount": posixpath.ismount(path)}
     with sole_process(lease, facts) as term:
@@ -312,7 +311,7 @@ def watched_folder(context: IngestContext, location: str) -> Iterator[WatchedFol
 
 def given_up_items(store: Store, rules: IngestRules) -> set[str]:
     """Return the items of all watched folders that no pass tries again; ResultsError if the store cannot be read."""
-    return {item for name in watched_ids(store) for item in rules.given_up(Watch(store, name).sightings())}
+    return {item for name in store.folders("_runs") for item in rules.given_up(Watch(store, name).sightings())}
 
 
 def _refuse_unmounted(path: str, lease: Lease) -> None:

@@ -2,9 +2,10 @@
 
 import base64
 import binascii
+import os
 import posixpath
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -15,7 +16,7 @@ from itertools import count, islice
 from pathlib import Path
 
 from proofsweep.client.client import Partner
-from proofsweep.config.locations import one_line, path_of
+from proofsweep.config.locations import is_bucket, one_line, path_of
 from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import CallFailed, NameTaken, ResultsError, SourceError, UsageError
 from proofsweep.domain.exchanges import Exchange
@@ -35,10 +36,10 @@ from proofsweep.sources.audio import read_sidecar
 from proofsweep.sources.files import Files
 from proofsweep.sources.moves import Moves
 from proofsweep.sources.preflight import SIDECAR_BYTES
+from proofsweep.store import layout
 from proofsweep.store.objects import open_store
 from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.parts import Results
-from proofsweep.store.watched import ingest_store, is_watched, watched_ids
 
 _ITEMS = """
 WITH moves AS (  -- the last one of a file; of those that went to one name, only the last one is still there
@@ -135,10 +136,19 @@ def _below(wanted: RecoveryRequest) -> str:
 def _watched_locations(context: OperationContext) -> Callable[[str], bool]:
     """Return what says whether ingest watches the folder of a location, in any environment of the store."""
     environments = {context.environment}
-    if ids := frozenset(watched_ids(ingest_store(context.results.store.url))):
+    if ids := frozenset(context.results.store.within(layout.INGEST_FOLDER).folders("_runs")):
         with opened(context.results, "all", asked="verdicts") as store:
             environments.update(store.environments)
     return partial(is_watched, ids=ids, environments=environments)
+
+
+def is_watched(location: str, ids: Collection[str], environments: Collection[str]) -> bool:
+    """Whether a location is or lies in a watched folder, by its name or by where links lead; `ids` name the folders."""
+    locations = {location, location if is_bucket(location) else os.path.realpath(location)}
+    above = {
+        "/".join(parts[: depth + 1]) for parts in (each.split("/") for each in locations) for depth in range(len(parts))
+    }
+    return any(layout.watch_id(environment, folder) in ids for environment in environments for folder in above)
 
 
 def _target_of(wanted: RecoveryRequest, is_watched_here: Callable[[str], bool]) -> str | None:

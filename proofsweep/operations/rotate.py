@@ -49,10 +49,9 @@ from proofsweep.domain.operations import (
 from proofsweep.domain.text import minute_of
 from proofsweep.operations.key_store import KeyStore
 from proofsweep.operations.operation import OperationLog
-from proofsweep.store.key_bindings import bind_key
+from proofsweep.store.keys import Rotations, bind_key
 from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
-from proofsweep.store.rotations import Rotations
 
 _TRIAL_WAITS = (1.0, 2.0, 4.0, 8.0)  # seconds before a refused new key is tried again: a service may need time
 
@@ -96,7 +95,7 @@ class RotateKey:
 
     @property
     def rotations(self) -> Rotations:
-        return Rotations(self.results)
+        return Rotations(Operations(self.results))
 
     def rotate(self, *, again: bool = False) -> Rotated:
         """Rotate the key, or go on with a rotation that was begun; `again` rotates a key of a recent rotation, too.

@@ -21,8 +21,7 @@ from proofsweep.store.objects import REQUESTS_AT_ONCE
 from proofsweep.store.parts import Results, has_claim
 from proofsweep.store.progress import OpenLeg
 from proofsweep.store.prunings import completed_at, prunings_of
-from proofsweep.store.run_records import RunRecord
-from proofsweep.store.runs import IndexedRuns, RunIndex
+from proofsweep.store.runs import IndexedRuns, RunIndex, RunRecord
 from proofsweep.verify.commit import exchange_counts
 
 _KINDS = ["outcome", "verdict", "reason"]

@@ -12,8 +12,7 @@ from proofsweep.queries.status import open_legs
 from proofsweep.store.parts import Results
 from proofsweep.store.probes import newest_quota
 from proofsweep.store.progress import OpenLeg
-from proofsweep.store.run_records import LegRecord, RunRecord
-from proofsweep.store.runs import RunIndex
+from proofsweep.store.runs import LegRecord, RunIndex, RunRecord
 
 _COUNTS = "files, covered, accepted, rejected, failed, ineligible, files - covered AS remaining, oldest_open_reject"
 _KEY_DAYS = timedelta(days=35)  # a quota is monthly: keys that were used before are of the past

@@ -23,10 +23,9 @@ from proofsweep.store import layout, schemas
 from proofsweep.store.listings import GONE, listing_objects, newest_listings
 from proofsweep.store.objects import REQUESTS_AT_ONCE, FolderStore, Store
 from proofsweep.store.parts import Results
-from proofsweep.store.run_records import RunRecord
-from proofsweep.store.runs import IndexedRuns, RunIndex
+from proofsweep.store.runs import IndexedRuns, RunIndex, RunRecord, missing_legs
 from proofsweep.store.schemas import SCHEMAS
-from proofsweep.store.snapshot import Entry, Snapshot, files_of, missing_legs
+from proofsweep.store.snapshot import Entry, Snapshot, files_of
 from proofsweep.store.tables import TABLES
 
 if TYPE_CHECKING:

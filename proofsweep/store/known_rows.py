@@ -1,28 +1,46 @@
-"""Every row that some leg has finished: those of the snapshot, and those that it does not have yet."""
+"""Every row that some leg has finished, those of the snapshot and those that it does not have yet; what they tell.
+
+When an item was answered, its newest answer, which bytes were accepted, and what can be sent again as a control.
+"""
 
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import chain, islice
+from threading import Lock
 from typing import Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from proofsweep.domain.errors import ResultsError
-from proofsweep.domain.items import Row, sidecar_key
+from proofsweep.domain.items import PROOF_PREFIX, Mode, Row, sidecar_key
 from proofsweep.domain.runs import Plan, shard_of
 from proofsweep.store import layout
 from proofsweep.store.journal import Segments
 from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
-from proofsweep.store.run_records import RunRecord
-from proofsweep.store.runs import RunIndex
+from proofsweep.store.runs import RunIndex, RunRecord
+from proofsweep.store.schemas import SCHEMAS
 from proofsweep.store.snapshot import COLUMNS, Snapshot, SnapshotFile, files_of, legs_in, merged
 from proofsweep.store.tables import ANSWERED
+
+_OF_ANSWER = (
+    *("item_id", "audio_version", "sidecar", "sidecar_version", "epoch", "finished_at", "outcome"),
+    *("audio_bytes", "audio_sha256"),
+)
+_OF_SIZE = ("item_id", "audio_bytes", "sidecar")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# So many item IDs are kept as text, to read only the files of the snapshot that may hold one.
+_FEW_ITEMS = 5_000
+# Accepted files that are kept of each mode: so many of the smallest and of the largest.
+_KEPT = 32
+_OF_ACCEPTED = ["audio_bytes", "audio", "sidecar", "audio_sha256", "sidecar_sha256"]
+_OF_ACCEPTANCE = [*_OF_ACCEPTED, "mode", "proof_id"]
 
 
 def known_rows(results: Results, environment: str, columns: Sequence[str]) -> Iterator[pa.Table]:
@@ -58,14 +76,6 @@ def _late_rows(results: Results, run: RunRecord, held: Sequence[int], columns: l
         yield from (table for table in tables if table is not None)
 
 
-_COLUMNS = (
-    *("item_id", "audio_version", "sidecar", "sidecar_version", "epoch", "finished_at", "outcome"),
-    *("audio_bytes", "audio_sha256"),
-)
-_OF_SIZE = ("item_id", "audio_bytes", "sidecar")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
 def version_of_size(size_bytes: int, *, is_pair: bool) -> tuple[str, str | None]:
     """Return what stands for the versions of an answered item of which only the size is known."""
     return f"{size_bytes} bytes", "pair" if is_pair else None
@@ -98,7 +108,7 @@ class AnswerTimes:
     def _read(self) -> tuple[memoryview, memoryview]:
         hashes, epochs, times = array("q"), array("i"), array("q")
         is_wanted = pc.field("outcome").isin(self.outcomes) & pc.field("finished_at").is_valid()
-        for table in known_rows(self._results, self._environment, _COLUMNS):
+        for table in known_rows(self._results, self._environment, _OF_ANSWER):
             rows = table.filter(is_wanted)
             sidecars = map(sidecar_key, rows["sidecar"].to_pylist(), rows["sidecar_version"].to_pylist())
             names = (rows[name].to_pylist() for name in ("item_id", "audio_version"))
@@ -117,9 +127,6 @@ class AnswerTimes:
 
 def _numbers(column: pa.Int64Array) -> memoryview:
     return memoryview(column.buffers()[1] or b"").cast("q")
-
-
-_FEW_ITEMS = 5_000
 
 
 class HashedItems:
@@ -194,3 +201,105 @@ def earlier_rows(results: Results, environment: str, item_ids: Iterable[str]) ->
                 chosen = part.filter(pc.field("manifest_row").isin([row for _, row in rows]))
                 found |= {str(row["item_id"]): row for row in chosen.to_pylist() if row["outcome"] in ANSWERED}
     return found
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class AcceptedItem:
+    """An item that the service accepted, ordered by its size in bytes; the digests are of the bytes that were sent."""
+
+    audio_bytes: int
+    audio: str
+    sidecar: str | None
+    audio_sha256: str
+    sidecar_sha256: str | None
+
+    @property
+    def mode(self) -> Mode:
+        return Mode.ONE_FILE if self.sidecar is None else Mode.LEGACY_PAIR
+
+
+class PastAnswers:
+    """Reads the store once, with the first question; safe to use from several threads.
+
+    The acceptances of all runs in this environment count, those of earlier legs of this one too.
+    """
+
+    def __init__(self, results: Results, plan: Plan) -> None:
+        self._results = results
+        self._plan = plan
+        self._digests: HashedItems | None = None
+        self._reading = Lock()
+        self._failures: list[str] = []
+        self._kept = pa.table({})
+
+    def was_accepted(self, mode: Mode, audio_sha256: str, sidecar_sha256: str | None) -> bool:
+        """Whether these bytes were accepted in this mode; ResultsError if the store cannot be read."""
+        self._read_once()
+        return self._digests is not None and f"{mode} {audio_sha256} {sidecar_sha256 or ''}" in self._digests
+
+    def accepted(self) -> list[AcceptedItem]:
+        """Return the smallest and the largest accepted files of each mode, without those whose proofs were erased."""
+        self._read_once()
+        return [AcceptedItem(**row) for row in self._kept.select(_OF_ACCEPTED).to_pylist()]
+
+    def files_read(self, most: int) -> list[str]:
+        """Name audio files that earlier legs of this run read to their end, the last ones first."""
+        found: list[str] = []
+        for name in reversed(self._results.parts_of("verdicts", self._plan)):
+            part = self._results.table("verdicts", [name], ["audio", "audio_sha256"])
+            found += map(str, part["audio"].filter(pc.is_valid(part["audio_sha256"])).to_pylist()[::-1])
+            if len(found) >= most:
+                break
+        return found[:most]
+
+    def _read_once(self) -> None:
+        """Read unless it is done; what failed while a thread waited to read fails for it too.
+
+        A store that is away fails after many seconds, and each of a hundred threads would wait for all before it.
+        """
+        failures = len(self._failures)
+        with self._reading:
+            if len(self._failures) > failures:
+                raise ResultsError(self._failures[-1])
+            if self._digests is None:
+                self._read()
+
+    def _read(self) -> None:
+        self._kept = pa.Table.from_batches([], schema=pa.schema(map(SCHEMAS["verdicts"].field, _OF_ACCEPTANCE)))
+        try:
+            self._digests = HashedItems(self._noted())
+        except ResultsError as error:
+            self._failures.append(error.message)
+            raise
+
+    def _noted(self) -> Iterator[str]:
+        erased = pa.array(self._erased(), pa.string())
+        is_wanted = pc.field("accepted") & pc.field("audio_sha256").is_valid()
+        for rows in self._tables([*_OF_ACCEPTANCE, "accepted"]):
+            table = rows.filter(is_wanted).select(_OF_ACCEPTANCE)
+            columns = [table[name] for name in ("mode", "audio_sha256", "sidecar_sha256")]
+            joined = pc.binary_join_element_wise(*columns, pa.scalar(" "), null_handling="replace")  # type: ignore[call-overload]  # the stubs want no scalar
+            yield from joined.to_pylist()
+            is_lost = pc.or_(pc.is_in(table["proof_id"], erased), pc.starts_with(table["audio"], PROOF_PREFIX))
+            self._kept = _smallest_and_largest(pa.concat_tables([self._kept, table.filter(pc.invert(is_lost))]))
+
+    def _tables(self, columns: list[str]) -> Iterator[pa.Table]:
+        """Read all rows; only those of this run where what is derived is damaged."""
+        self._results.store.read(layout.plan_name(self._plan.run_id))  # raises if the store itself is away
+        try:
+            yield from known_rows(self._results, self._plan.environment, columns)
+        except ResultsError:
+            yield from self._results.tables(self._results.parts_of("verdicts", self._plan), columns)
+
+    def _erased(self) -> list[str]:
+        """Return the proofs that were erased on our demand: their items are refused since then."""
+        parts = self._results.tables(self._results.all_parts("erasures"), ["proof_id"])
+        return [str(proof_id) for part in parts for proof_id in part["proof_id"].to_pylist()]
+
+
+def _smallest_and_largest(accepted: pa.Table) -> pa.Table:
+    kept = []
+    for mode in Mode:
+        rows = accepted.filter(pc.field("mode") == str(mode)).sort_by("audio_bytes")
+        kept += [rows] if len(rows) <= 2 * _KEPT else [rows.slice(0, _KEPT), rows.slice(len(rows) - _KEPT)]
+    return pa.concat_tables(kept)

@@ -4,6 +4,8 @@ import hashlib
 import re
 from datetime import UTC, date, datetime
 
+from proofsweep.domain.items import raw_bytes
+
 _RUN_ID = re.compile(r"[0-9A-Za-z_]{1,64}")
 
 
@@ -210,8 +212,15 @@ def lane_name(folder: str, number: int) -> str:
     return f"{folder}/{number:012}.json"
 
 
+def watch_id(environment: str, watched: str) -> str:
+    """Name a watched folder in `INGEST_FOLDER`."""
+    return hashlib.sha256(f"{environment}\0".encode() + raw_bytes(watched)).hexdigest()[:16]
+
+
 PRUNED_FOLDER = "_pruned"
 OPERATIONS_FOLDER = "_operations"
+# A results store of its own inside this one: the leases and documents of watched folders.
+INGEST_FOLDER = "_ingest"
 # Derived from the other objects: each may be deleted at any time, and is made anew.
 INDEX_FOLDER = "_index"
 SNAPSHOT_FOLDER = "_snapshot"

@@ -16,8 +16,7 @@ from proofsweep.store import layout, schemas
 from proofsweep.store.known_rows import HashedItems
 from proofsweep.store.parts import Results, parquet_of
 from proofsweep.store.rows import planned_row
-from proofsweep.store.run_records import RunRecord
-from proofsweep.store.runs import RunIndex
+from proofsweep.store.runs import RunIndex, RunRecord
 
 # Items in one object.
 _OBJECT_ROWS = 100_000

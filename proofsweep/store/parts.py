@@ -123,8 +123,6 @@ def _first(store: Store, names: Iterable[str]) -> ReceiptLink | None:
     return None
 
 
-RECEIPTED = ("verdicts", "exchanges")  # The tables whose parts the receipts of legs name
-
 # Planned items that are made of a shard at once, some 3 KB each while they are made.
 _ITEMS_AT_ONCE = 500
 

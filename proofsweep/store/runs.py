@@ -1,32 +1,104 @@
-"""The index of runs: what a list of runs needs, so that no reader has to open each run. Derived.
+"""Runs as a list of them knows each: its plan and its ended legs; and the index that spares a reader to open each run.
 
-Each record is that of a whole run. Of two records of a run the one that knows more ended legs counts, so the order in
-which processes write them does not matter.
+The index is derived. Each record is that of a whole run. Of two records of a run the one that knows more ended legs
+counts, so the order in which processes write them does not matter.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from proofsweep.config.locations import resolved_location
+from proofsweep.domain.endings import ending_of
 from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.store.layout import INDEX_FOLDER
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import REQUESTS_AT_ONCE
 from proofsweep.store.parts import Results, has_claim, plan_of
 from proofsweep.store.prunings import wholly_pruned
-from proofsweep.store.run_records import RECEIPT_MEMBERS, LegRecord, RunRecord, epoch_at
-from proofsweep.store.snapshot import DerivedLog, Entry
+from proofsweep.store.snapshot import DerivedLog, Entry, legs_in
+
+# What readers need of a receipt; its parts and digests stay in the receipt alone.
+_RECEIPT_MEMBERS = ("ended_by", "counts", "why", "quota_reset", "cpu_seconds", "duplicates")
 
 # Entries of the index before they become one.
 _MOST_ENTRIES = 4
 _SETTLING = timedelta(days=1)
+# Unfinished runs of which a reader looks whether a further leg has begun.
 _WATCHED = 10
 _NONE: Mapping[str, Sequence[str]] = {}
+
+
+class LegPace(NamedTuple):
+    call_seconds: float | None = None  # of all calls of a row together; None if not measured
+    upload_seconds: float | None = None  # of these, of its form posts
+    let_through: float | None = None  # calls per second between two refusals, at most; None if there were none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegRecord:
+    leg: int
+    receipt: Mapping[str, object]  # of its receipt, the `_RECEIPT_MEMBERS`
+    # its rows by outcome, verdict and reason, each with `rows` and an `example`; None if nobody counted.
+    groups: Sequence[Row] | None = None
+    pace: Sequence[Any] | None = None  # the members of its `LegPace`; None if it was not measured
+
+    @property
+    def counts(self) -> Mapping[str, object]:
+        """The leg's row of `runs`; empty if its receipt has none."""
+        counts = self.receipt.get("counts")
+        return counts if isinstance(counts, dict) else {}
+
+    @property
+    def epoch(self) -> int:
+        """Its epoch: of two legs of different ones, the later one's rows are newer."""
+        found = self.counts.get("epoch")
+        return found if isinstance(found, int) else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord:
+    """A run and its ended legs, the oldest first."""
+
+    plan: Plan
+    legs: Sequence[LegRecord] = ()
+
+    @property
+    def remaining(self) -> int:
+        found = self.legs[-1].counts.get("remaining") if self.legs else None
+        return found if isinstance(found, int) else self.plan.items
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody needs to go on with it: no row remains, or it was superseded."""
+        return not self.remaining or self.is_superseded
+
+    @property
+    def is_superseded(self) -> bool:
+        endings = (ending_of(leg.receipt.get("ended_by")) for leg in self.legs)
+        return any(ending is not None and not ending.goes_on for ending in endings)
+
+    def is_newer_than(self, other: "RunRecord | None") -> bool:
+        """Return whether this record knows more: legs only end, they never come back."""
+        return other is None or self._knowledge() > other._knowledge()  # noqa: SLF001 - the same class
+
+    def document(self) -> dict[str, object]:
+        return {"plan": asdict(self.plan), "legs": [asdict(leg) for leg in self.legs]}
+
+    def clock_readings(self) -> Iterator[tuple[int, datetime]]:
+        """Return when it was planned and when its legs ended, each with the epoch in which a clock said so."""
+        yield 0, datetime.fromisoformat(self.plan.created_at)
+        for leg in self.legs:
+            if leg.counts.get("finished_at") is not None:
+                yield leg.epoch, datetime.fromisoformat(str(leg.counts["finished_at"]))
+
+    def _knowledge(self) -> tuple[int, int]:
+        return len(self.legs), sum(leg.groups is not None for leg in self.legs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +185,12 @@ class RunIndex:
         self._log.add(body, replaced=folded, also=damaged)
 
     def epoch(self) -> int:
-        return epoch_at(self.refreshed().records.values(), self._clock())
+        """Return the epoch of a leg that begins now: later than that of each leg which has ended later by its clock.
+
+        So of two legs that were not at work at the same time the later one's rows are newer, whatever the clocks said.
+        """
+        now, runs = self._clock(), self.refreshed().records.values()
+        return max((epoch + (at > now) for run in runs for epoch, at in run.clock_readings()), default=0)
 
     def record_of(self, run_id: str) -> RunRecord | None:
         """Read a run from its plan and receipts; None if it has no plan."""
@@ -123,7 +200,7 @@ class RunIndex:
             return None
         legs = Legs(self._results, run_id)
         ended = [
-            LegRecord(leg=number, receipt={name: receipt.get(name) for name in RECEIPT_MEMBERS})
+            LegRecord(leg=number, receipt={name: receipt.get(name) for name in _RECEIPT_MEMBERS})
             for number in legs.numbers()
             if (receipt := legs.receipt(number)) is not None
         ]
@@ -174,3 +251,12 @@ def _merged_with(
 
 def _record(document: dict[str, Any]) -> RunRecord:
     return RunRecord(plan=plan_of(document["plan"]), legs=[LegRecord(**leg) for leg in document["legs"]])
+
+
+def missing_legs(entries: Iterable[Entry], runs: Iterable[RunRecord]) -> Iterator[tuple[Plan, list[int]]]:
+    """Yield the ended legs of some runs that no entry holds the rows of."""
+    held = legs_in(entries)
+    for run in runs:
+        legs = [leg.leg for leg in run.legs if leg.leg not in held.get(run.plan.run_id, [])]
+        if legs:
+            yield run.plan, legs

@@ -18,12 +18,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from proofsweep.domain.errors import ResultsError
-from proofsweep.domain.runs import Plan
 from proofsweep.store import schemas
 from proofsweep.store.layout import SNAPSHOT_FOLDER
 from proofsweep.store.objects import Store
 from proofsweep.store.parts import parquet_of
-from proofsweep.store.run_records import RunRecord
 from proofsweep.store.tables import ANSWERED
 
 _GRACE = timedelta(minutes=10)
@@ -383,15 +381,6 @@ def legs_in(entries: Iterable[Entry]) -> dict[str, list[int]]:
         for run_id, legs in body["legs"].items():
             found.setdefault(run_id, set()).update(legs)
     return {run_id: sorted(legs) for run_id, legs in found.items()}
-
-
-def missing_legs(entries: Iterable[Entry], runs: Iterable[RunRecord]) -> Iterator[tuple[Plan, list[int]]]:
-    """Yield the ended legs of some runs that no entry holds the rows of."""
-    held = legs_in(entries)
-    for run in runs:
-        legs = [leg.leg for leg in run.legs if leg.leg not in held.get(run.plan.run_id, [])]
-        if legs:
-            yield run.plan, legs
 
 
 def _small_ones(entries: Sequence[Entry]) -> list[Entry]:

@@ -421,6 +421,9 @@ TABLES = {
     )
 }
 
+RECEIPTED = ("verdicts", "exchanges")
+"""The tables whose parts the receipts of legs name, and whose old parts a pruning deletes."""
+
 ANSWERED = ("accepted", "rejected")
 """The outcomes that are an answer of the service."""
 

@@ -16,7 +16,7 @@ from proofsweep.domain.runs import INGEST, Bounds, Plan
 from proofsweep.domain.text import printable
 from proofsweep.store import layout
 from proofsweep.store.journal import Segments
-from proofsweep.store.key_bindings import bind_key
+from proofsweep.store.keys import bind_key
 from proofsweep.store.legs import CatalogClaims, Legs, stop_asked_on
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex

@@ -20,9 +20,8 @@ from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import with_instants
-from proofsweep.store.run_records import LegPace, LegRecord, RunRecord
-from proofsweep.store.runs import RunIndex
-from proofsweep.store.snapshot import COLUMNS, Snapshot, missing_legs, reduced
+from proofsweep.store.runs import LegPace, LegRecord, RunIndex, RunRecord, missing_legs
+from proofsweep.store.snapshot import COLUMNS, Snapshot, reduced
 from proofsweep.verify.forecast import Measurement
 
 _LATE_RUNS = 100  # whose legs a leg that ends adds to the snapshot, where earlier ones could not

@@ -25,7 +25,7 @@ from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.audio import open_audio, read_sidecar
 from proofsweep.sources.files import Files
 from proofsweep.sources.source import OpenFile
-from proofsweep.store.past_answers import AcceptedItem, PastAnswers
+from proofsweep.store.known_rows import AcceptedItem, PastAnswers
 from proofsweep.verify.audit_trail import AuditTrail
 from proofsweep.verify.fault import FAILURES_ALONE, ControlFinding, Doubt, Subject
 from proofsweep.verify.item import VerifyContext, verify_item

@@ -11,7 +11,7 @@ from proofsweep.client.keys import KeySource, fingerprint, key_block, key_file, 
 from proofsweep.config.load import Settings, environment
 from proofsweep.config.sections import ServiceSettings, is_loopback
 from proofsweep.domain.errors import ConfigError, ResultsError
-from proofsweep.store.key_bindings import bind_key, check_key
+from proofsweep.store.keys import bind_key, check_key
 from proofsweep.store.objects import Store, open_store
 
 ReadBlock = Callable[[str], str]

@@ -17,10 +17,10 @@ from proofsweep.domain.items import Mode
 from proofsweep.domain.runs import INGEST, Bounds, Plan
 from proofsweep.queries.status import run_worked_on_by
 from proofsweep.store.journal import Journal
+from proofsweep.store.known_rows import PastAnswers
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import open_store
 from proofsweep.store.operations import recovered_sidecars
-from proofsweep.store.past_answers import PastAnswers
 from proofsweep.store.rows import RowContext
 from proofsweep.verify.attempt import BOUNDS, LegRequest, claimed_leg, leg_session, plan_to_work_on, settle_last_leg
 from proofsweep.verify.attribution import Control

@@ -9,6 +9,7 @@ from pydantic import SecretStr
 
 from proofsweep.audit import prune as pruning
 from proofsweep.audit.findings import Audit
+from proofsweep.audit.prune import Keep, Prunable
 from proofsweep.audit.receipts import checked_head
 from proofsweep.audit.store import audit_store
 from proofsweep.config.load import Settings
@@ -26,10 +27,10 @@ from proofsweep.operations.operation import OperationContext
 from proofsweep.operations.recover import Recovered, RecoveryRequest
 from proofsweep.operations.rotate import Rotated, RotateKey, RotationLog, list_keys
 from proofsweep.queries.selected_rows import SelectedRows
+from proofsweep.store.keys import Rotations
 from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
-from proofsweep.store.prunings import Keep, Prunable, Pruning
-from proofsweep.store.rotations import Rotations
+from proofsweep.store.prunings import Pruning
 from proofsweep.wiring.engines import build_engine, engine_for, utc_now
 from proofsweep.wiring.key_sources import ReadBlock
 from proofsweep.wiring.stores import results_for
@@ -85,7 +86,7 @@ def masters_of(settings: Settings, run_id: str) -> tuple[str | None, bool]:
 
 
 def listed_keys(settings: Settings, read_block: ReadBlock | None) -> list[ListedKey]:
-    engine, rotations = engine_for(settings, read_block), Rotations(results_for(settings))
+    engine, rotations = engine_for(settings, read_block), Rotations(Operations(results_for(settings)))
     return list_keys(engine.partner, rotations.answered(), engine.key_fingerprint)
 
 
@@ -130,7 +131,7 @@ def rotate_key(
 
 def unfinished_rotation(settings: Settings, blocks: SecretBlocks) -> str | None:
     """Return which rotation of the key in use was not finished, and where its new key is; None if there is none."""
-    begun = Rotations(results_for(settings)).unfinished(engine_for(settings, blocks.read).key_fingerprint)
+    begun = Rotations(Operations(results_for(settings))).unfinished(engine_for(settings, blocks.read).key_fingerprint)
     named = Path(begun.location) if begun is not None and begun.location.startswith("/") else None
     left: list[str] = []
     with suppress(ConfigError):  # the key is in a variable, and nobody has named a file

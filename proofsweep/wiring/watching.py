@@ -16,7 +16,7 @@ from proofsweep.ingest.one_pass import IngestContext
 from proofsweep.ingest.one_pass import WatchedFolder as WatchedFolder  # noqa: PLC0414 - a command names it
 from proofsweep.ingest.rules import IngestRules, PassReport
 from proofsweep.sources.selection import ALL_ROWS, Selection
-from proofsweep.store.watched import ingest_store
+from proofsweep.store import layout
 from proofsweep.wiring.catalogs import catalog_for
 from proofsweep.wiring.engines import build_engine, engine_for, limits_for, utc_now
 from proofsweep.wiring.key_sources import ReadBlock
@@ -139,7 +139,7 @@ def watched_folder(
     ingest = settings.ingest
     context = IngestContext(
         results=results_for(settings),
-        store=ingest_store(settings.results.url),
+        store=results_for(settings).store.within(layout.INGEST_FOLDER),
         environment=settings.service.environment,
         rules=_rules(settings),
         selection=selection,
@@ -156,7 +156,7 @@ def watched_folder(
 
 
 def given_up_items(settings: Settings) -> set[str]:
-    return folders.given_up_items(ingest_store(settings.results.url), _rules(settings))
+    return folders.given_up_items(results_for(settings).store.within(layout.INGEST_FOLDER), _rules(settings))
 
 
 def _rules(settings: Settings) -> IngestRules:

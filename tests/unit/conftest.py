@@ -22,10 +22,10 @@ from proofsweep.sources.files import Files
 from proofsweep.sources.preflight import SizeLimits
 from proofsweep.store import schemas
 from proofsweep.store.journal import Journal
+from proofsweep.store.known_rows import PastAnswers
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
-from proofsweep.store.past_answers import PastAnswers
 from proofsweep.store.rows import RowContext, planned_row
 from proofsweep.verify import attribution
 from proofsweep.verify.attribution import Control

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pytest
 
 from proofsweep.alerts.rules import ALERTED_STATES
-from proofsweep.audit.prune import find_prunable, prune
+from proofsweep.audit.prune import Keep, find_prunable, prune
 from proofsweep.client import lane_model
 from proofsweep.config.load import load_settings
 from proofsweep.config.logs import set_up_logs
@@ -41,7 +41,7 @@ from proofsweep.sources import open_catalog, preflight, selection
 from proofsweep.sources.audio import AudioFile, open_audio
 from proofsweep.sources.files import Files
 from proofsweep.sources.moves import Moves
-from proofsweep.store import journal, layout, legs, listings, objects, operations, progress, prunings, schemas
+from proofsweep.store import journal, layout, legs, listings, objects, operations, progress, schemas
 from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.objects import Store, open_store
 from proofsweep.store.parts import Results
@@ -299,5 +299,5 @@ def leave_operation(results: Results, operation_id: str, kind: str, environment:
 
 def prune_old(results: Results, days: int, now: datetime) -> list[str]:
     """Prune what is so old, but the newest answers; name the runs of which something went."""
-    found = find_prunable(results, days, prunings.Keep.LATEST, now)
+    found = find_prunable(results, days, Keep.LATEST, now)
     return [pruned.run_id for pruned in prune(results, found, lambda: now)]

@@ -15,13 +15,13 @@ from proofsweep.domain.operations import OperationKind
 from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.queries.status import describe_run
 from proofsweep.store import layout
+from proofsweep.store.layout import INGEST_FOLDER
 from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
-from proofsweep.store.watched import ingest_store
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ..ended_operations import call_of, leave_operation, operation_named
@@ -218,7 +218,7 @@ def test_operations_of_elsewhere_or_long_ago_are_not_looked_at(results: Results)
 
 def test_a_pass_is_found_when_its_process_is_gone(results: Results) -> None:
     """By its folder, until the next pass; one that ended is none."""
-    lease = Lease(Results(ingest_store(results.store.url)), "0123456789abcdef")
+    lease = Lease(Results(results.store.within(INGEST_FOLDER)), "0123456789abcdef")
     with sole_process(lease, facts={"environment": "beta", "folder": "/deliveries"}):
         pass
     ended = found(results)

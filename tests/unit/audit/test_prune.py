@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.audit.prune import find_prunable, prune
-from proofsweep.domain.errors import ResultsError
+from proofsweep.audit.prune import Keep, Prunable, days_of, find_prunable, prune
+from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.items import Row
 from proofsweep.queries.status import describe_run, newest_runs, unfinished_runs
 from proofsweep.results import open_results
@@ -15,7 +15,6 @@ from proofsweep.store.layout import exchanges_name, listed_name
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
-from proofsweep.store.prunings import Keep, Prunable
 from proofsweep.store.runs import RunIndex
 from proofsweep.store.snapshot import Snapshot
 from proofsweep.verify.history import complete_snapshot
@@ -193,3 +192,16 @@ def test_a_kill_at_each_step_is_healed_by_pruning_again(results: Results, tmp_pa
             break
     assert not was_killed
     assert steps > 12
+
+
+@pytest.mark.parametrize(("text", "days"), [("400d", 400), (" 1d ", 1), ("00030d", 30)])
+def test_an_age_is_in_whole_days(text: str, days: int) -> None:
+    """At least one."""
+    assert days_of(text) == days
+
+
+@pytest.mark.parametrize("text", ["", "400", "0d", "-3d", "1y", "12h", "1.5d", "999999d", "d"])
+def test_any_other_age_is_refused(text: str) -> None:
+    """With an example of one that is understood."""
+    with pytest.raises(UsageError, match="write it like 400d"):
+        days_of(text)

@@ -19,7 +19,7 @@ from proofsweep.ingest.rules import (
     sighted,
     supplier_of,
 )
-from proofsweep.store.watched import watch_id
+from proofsweep.store.layout import watch_id
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 RULES = IngestRules(

@@ -10,7 +10,9 @@ from proofsweep.domain.items import WorkItem
 from proofsweep.ingest.moves import FileMove, Move, MovedItem
 from proofsweep.ingest.rules import Disposition, KnownBatches, PastAnswer, Sighting
 from proofsweep.ingest.state import MOST_ANSWERS, Watch
-from proofsweep.store.watched import ingest_store, is_watched, watch_id
+from proofsweep.operations.recover import is_watched
+from proofsweep.store.layout import INGEST_FOLDER, watch_id
+from proofsweep.store.objects import open_store
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
@@ -18,7 +20,7 @@ NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 @pytest.fixture
 def watch(tmp_path: Path) -> Watch:
     """A folder that no pass has seen."""
-    return Watch(ingest_store(str(tmp_path / "results")), "0123456789abcdef")
+    return Watch(open_store(str(tmp_path / "results" / INGEST_FOLDER)), "0123456789abcdef")
 
 
 def answer(item_id: str) -> PastAnswer:

@@ -26,11 +26,11 @@ from proofsweep.operations.recover import (
 from proofsweep.sources.files import Files
 from proofsweep.sources.preflight import SIDECAR_BYTES
 from proofsweep.store import layout
+from proofsweep.store.layout import INGEST_FOLDER, watch_id
 from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.parts import Results
-from proofsweep.store.watched import ingest_store, watch_id
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ..ended_operations import leave_operation, operation_named
@@ -285,7 +285,7 @@ def test_nothing_is_written_below_a_watched_folder(
     end_leg(results, plan, [answered(plan, 0, "a", proof_id="p", **files)])
     other = plan_of_run("20261120T020000Z_000bb", environment="production")
     end_leg(results, other, [answered(other, 0, "b")])
-    with sole_process(Lease(Results(ingest_store(results.store.url)), watch_id(environment, str(watched)))):
+    with sole_process(Lease(Results(results.store.within(INGEST_FOLDER)), watch_id(environment, str(watched)))):
         pass
 
     done = recover_sidecars(context, RecoveryRequest())

@@ -19,7 +19,7 @@ from ..ended_operations import call_of, operation_named
 from ..scripted_service import NOW, Scripted, ScriptedService
 from .rotating_service import OLD, Installation, RotatingService
 
-OF_ROTATIONS = ("operations/rotate.py", "operations/key_store.py", "client/keys.py", "store/rotations.py")
+OF_ROTATIONS = ("operations/rotate.py", "operations/key_store.py", "client/keys.py", "store/keys.py")
 
 
 @pytest.fixture

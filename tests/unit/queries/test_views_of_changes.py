@@ -7,14 +7,13 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from proofsweep.audit.prune import find_prunable, prune
+from proofsweep.audit.prune import Keep, find_prunable, prune
 from proofsweep.domain.items import Row
 from proofsweep.operations.erase import Erasure
 from proofsweep.queries.connection import opened
 from proofsweep.queries.script import script_of
 from proofsweep.queries.views import views
 from proofsweep.store.parts import Results
-from proofsweep.store.prunings import Keep
 
 from ...worlds.ended_nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, THURSDAY, TUESDAY, WEDNESDAY, night
 from ..ended_operations import leave_operation, operation_named

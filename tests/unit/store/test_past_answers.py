@@ -13,9 +13,9 @@ from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import PROOF_PREFIX, Mode, Row
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
+from proofsweep.store.known_rows import AcceptedItem, PastAnswers
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
-from proofsweep.store.past_answers import AcceptedItem, PastAnswers
 from proofsweep.store.schemas import SCHEMAS
 from proofsweep.verify.history import note_leg
 

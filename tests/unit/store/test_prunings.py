@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.domain.errors import NameTaken, ResultsError
+from proofsweep.domain.errors import ResultsError
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.prunings import (
     PrunedObject,
     Pruning,
-    completed_at,
     pruned_names,
     prunings_of,
     wholly_pruned,
@@ -50,24 +49,6 @@ def test_an_intent_is_read_as_it_was_written(store: FolderStore) -> None:
     assert prunings_of(store, "r") == [pruning(1, "k"), pruning(2)]
     assert pruned_names(store, "r") == {"verdicts/d/r-00001-001.parquet", "verdicts/d/r-00002-001.parquet"}
     assert prunings_of(store, "other") == []
-
-
-def test_an_intent_is_written_once(store: FolderStore) -> None:
-    """A second process leaves the run to the first."""
-    write_intent(store, pruning())
-
-    with pytest.raises(NameTaken):
-        write_intent(store, pruning())
-
-
-def test_a_receipt_completes_a_pruning(store: FolderStore) -> None:
-    """The first one counts."""
-    write_intent(store, pruning())
-    before = completed_at(store, pruning())
-    write_receipt(store, pruning(), NOW)
-    write_receipt(store, pruning(), NOW.replace(year=2027))
-
-    assert (before, completed_at(store, pruning())) == (None, "2026-11-20T12:00:00+00:00")
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from proofsweep.domain.items import Row
 from proofsweep.store import schemas
 from proofsweep.store import snapshot as module
 from proofsweep.store.objects import FolderStore
-from proofsweep.store.run_records import LegRecord, RunRecord
-from proofsweep.store.snapshot import Snapshot, files_of, legs_in, missing_legs, reduced
+from proofsweep.store.runs import LegRecord, RunRecord, missing_legs
+from proofsweep.store.snapshot import Snapshot, files_of, legs_in, reduced
 
 from ...worlds.ended_runs import answered, plan_of_run
 

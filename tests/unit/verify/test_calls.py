@@ -22,7 +22,7 @@ from proofsweep.domain.reasons import Reason
 from proofsweep.domain.runs import Bounds
 from proofsweep.sources.audio import open_audio
 from proofsweep.sources.files import Files
-from proofsweep.store.past_answers import AcceptedItem, PastAnswers
+from proofsweep.store.known_rows import AcceptedItem, PastAnswers
 from proofsweep.verify.fault import ControlFinding, Doubt, Subject
 from proofsweep.verify.item import VerifyContext, verify_item
 from proofsweep.verify.probes import ControlCalls, ProbeFiles, probe_item

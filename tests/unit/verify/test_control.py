@@ -18,7 +18,7 @@ from proofsweep.domain.items import Mode, Row, WorkItem
 from proofsweep.domain.models import VerifyResponse
 from proofsweep.domain.outcomes import Accepted, Answer, AudioRead, Failed, Finished, Outcome, outcome_of
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.store.past_answers import PastAnswers
+from proofsweep.store.known_rows import PastAnswers
 from proofsweep.verify.attribution import Control
 from proofsweep.verify.fault import REFUSALS_IN_A_ROW, TRIES_IN_A_ROW, ControlFinding, Doubt, Subject
 from proofsweep.verify.probes import ControlCalls, KnownFiles, Result

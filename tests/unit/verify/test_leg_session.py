@@ -13,7 +13,7 @@ from proofsweep.domain.errors import ConfigError, ResultsError, RunIsActive, Run
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import Bounds, Plan, Slice
 from proofsweep.store import layout
-from proofsweep.store.key_bindings import bind_key
+from proofsweep.store.keys import bind_key
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.verify.attempt import LegRequest, claimed_leg, leg_session, open_leg, settle_legs_before

@@ -16,7 +16,7 @@ from proofsweep.domain.items import WorkItem
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.bucket import BucketFiles
 from proofsweep.sources.files import Files
-from proofsweep.store.past_answers import AcceptedItem, PastAnswers
+from proofsweep.store.known_rows import AcceptedItem, PastAnswers
 from proofsweep.verify.probes import KnownFiles, can_be_read, gives_known_bytes
 
 from ..conftest import WAV

@@ -10,7 +10,7 @@ from proofsweep.config.load import Settings
 from proofsweep.config.logs import Event
 from proofsweep.domain.errors import ConfigError, RunMustStop
 from proofsweep.domain.exchanges import Call
-from proofsweep.store.key_bindings import bind_key
+from proofsweep.store.keys import bind_key
 from proofsweep.store.objects import open_store
 from proofsweep.wiring.engines import engine_for
 

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from proofsweep.domain.errors import NameTaken, ResultsError
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.operations import CallCounts
 from proofsweep.operations.erase import Erasure
 from proofsweep.store.objects import FolderStore, open_store
 from proofsweep.store.operations import OperationJournals, Operations, recovered_sidecars
@@ -121,3 +123,25 @@ def test_only_what_was_written_counts(tmp_path: Path) -> None:
 
     assert before == frozenset()
     assert recovered_sidecars(results) == {("/m/a", "cc"), ("/m/b.recovered", "cc")}
+
+
+def test_keyed_calls_are_counted_by_day() -> None:
+    """A call without a connection costs nothing; health is not keyed, and a 429 is charged."""
+    counts, late = CallCounts(), datetime(2026, 11, 20, 23, 59, 59, tzinfo=UTC)
+
+    for call, status, sent in (
+        (Call.PROOF, 200, 0),
+        (Call.PROOF, 429, 0),
+        (Call.PROOF, None, None),
+        (Call.HEALTH, 200, 0),
+        (Call.SLOT, 429, 7),
+    ):
+        counts.add(call, status, sent, late)
+    counts.add(Call.USAGE, 200, 0, late.replace(day=21))
+
+    assert counts.document() == {
+        "calls": 3,
+        "calls_by_day": {"2026-11-20": 2, "2026-11-21": 1},
+        "throttled": 1,
+        "bytes_sent": 7,
+    }

@@ -1,24 +1,52 @@
-"""The rotations of keys: one intent for each key that is rotated, and one row for each that was answered."""
+"""Keys, by their fingerprints: which service each belongs to, and its rotation.
+
+A key's service is one small object, created at its first use. A rotation is one intent for each key that is rotated,
+and one row for each that was answered.
+"""
 
 import json
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import date
+from typing import TYPE_CHECKING
 
 from proofsweep.domain.errors import NameTaken, ResultsError
 from proofsweep.domain.items import Row
 from proofsweep.domain.operations import Rotation, RotationIntent
 from proofsweep.store import layout
-from proofsweep.store.objects import json_bytes
-from proofsweep.store.operations import Operations
-from proofsweep.store.parts import Results
+from proofsweep.store.objects import Store, json_bytes
+
+if TYPE_CHECKING:  # `proofsweep check` asks for a key's service, and loads no Arrow
+    from proofsweep.store.operations import Operations
 
 _TABLE = "rotations"
 
 
+def bind_key(store: Store, fingerprint: str, base_url: str) -> None:
+    """Record a key's service; ResultsError if it had another (contract, Authentication 6)."""
+    check_key(store, fingerprint, base_url)
+    try:
+        store.create(layout.key_name(fingerprint), json.dumps({"base_url": base_url}).encode())
+    except NameTaken:
+        check_key(store, fingerprint, base_url)
+
+
+def check_key(store: Store, fingerprint: str, base_url: str) -> None:
+    """Raise ResultsError if this key was used with another service."""
+    content = store.read(layout.key_name(fingerprint))
+    bound = json.loads(content)["base_url"] if content else base_url
+    if bound != base_url:
+        raise ResultsError(
+            f"This key was used with {bound} before; it is not sent to {base_url}. Keys belong to one environment: "
+            "check the base URL and the key's source. If the partner has moved, delete what says so: "
+            f"{store.url}/{layout.key_name(fingerprint)}."
+        )
+
+
 class Rotations:
-    def __init__(self, results: Results) -> None:
-        self._results = results
+    def __init__(self, operations: "Operations") -> None:
+        self._operations = operations
+        self._results = operations.results
 
     def begin(self, intent: RotationIntent) -> RotationIntent:
         """Write the intent for a key, durably; return the one that counts, which another process may have written."""
@@ -27,7 +55,7 @@ class Rotations:
         except NameTaken:
             intent = self.begun(intent.key_fingerprint) or intent
         with suppress(NameTaken):
-            Operations(self._results).write_intent(intent.operation, {"key_fingerprint": intent.key_fingerprint})
+            self._operations.write_intent(intent.operation, {"key_fingerprint": intent.key_fingerprint})
         return intent
 
     def begun(self, key_fingerprint: str) -> RotationIntent | None:
@@ -45,7 +73,7 @@ class Rotations:
     def unfinished(self, key_fingerprint: str) -> RotationIntent | None:
         """Read the intent for a key whose rotation has no receipt; None if there is none."""
         intent = self.begun(key_fingerprint)
-        is_open = intent is not None and Operations(self._results).receipt(intent.operation_id) is None
+        is_open = intent is not None and self._operations.receipt(intent.operation_id) is None
         return intent if is_open else None
 
     def record(self, rotation: Rotation, run_date: date) -> Rotation:

@@ -10,8 +10,7 @@ from proofsweep.domain.errors import ResultsError
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
-from proofsweep.store.run_records import RunRecord
-from proofsweep.store.runs import IndexedRuns, RunIndex
+from proofsweep.store.runs import IndexedRuns, LegRecord, RunIndex, RunRecord
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
@@ -148,3 +147,58 @@ def test_an_index_that_a_clock_ahead_began_hides_no_run(results: Results) -> Non
     end_leg(results, plan_of_run(RUNS[0]))
 
     assert set(index_of(results).refreshed().records) == {ahead.run_id, RUNS[0]}
+
+
+PLAN = plan_of_run("20261120T120000Z_000aa", items=9)
+ENDED = LegRecord(leg=1, receipt={"counts": {"remaining": 4}})
+
+
+def test_what_remains_is_what_the_last_leg_left() -> None:
+    """Without a leg, or with a receipt that does not say, all rows count as remaining."""
+    assert RunRecord(plan=PLAN).remaining == 9
+    assert RunRecord(plan=PLAN, legs=[ENDED]).remaining == 4
+    assert RunRecord(plan=PLAN, legs=[LegRecord(leg=1, receipt={"counts": None})]).remaining == 9
+
+
+def test_the_record_with_more_legs_or_more_counts_is_newer() -> None:
+    """The same record again is not."""
+    planned, ended = RunRecord(plan=PLAN), RunRecord(plan=PLAN, legs=[ENDED])
+    counted = RunRecord(plan=PLAN, legs=[LegRecord(leg=1, receipt=ENDED.receipt, groups=[])])
+
+    assert ended.is_newer_than(planned)
+    assert counted.is_newer_than(ended)
+    assert planned.is_newer_than(None)
+    assert not ended.is_newer_than(ended)
+    assert not planned.is_newer_than(counted)
+
+
+@pytest.mark.parametrize(
+    ("legs", "epoch"),
+    [
+        ([], 0),
+        ([(0, "2026-11-20T13:00:00+00:00")], 0),
+        ([(0, "2030-01-01T00:00:00+00:00")], 1),  # its clock was ahead, or this one is behind
+        ([(0, "2030-01-01T00:00:00+00:00"), (1, "2026-11-20T13:00:00+00:00")], 1),  # that was seen before
+        ([(1, "2030-01-01T00:00:00+00:00"), (1, None)], 2),
+        ([(3, "2026-11-20 13:00:00+00:00"), (0, "2030-01-01T00:00:00+00:00")], 3),
+    ],
+)
+def test_a_leg_after_one_that_ended_later_is_of_a_later_epoch(
+    results: Results, legs: list[tuple[int, str | None]], epoch: int
+) -> None:
+    """So the clocks decide only while none of them contradicts the order of the legs."""
+    receipts = [{"counts": {"epoch": number, "finished_at": at}} for number, at in legs]
+    run = RunRecord(plan=PLAN, legs=[LegRecord(leg=number, receipt=each) for number, each in enumerate(receipts, 1)])
+
+    index = RunIndex(results, lambda: datetime(2026, 11, 21, tzinfo=UTC))
+    assert index.epoch() == 0
+    index.add([run])
+    assert index.epoch() == epoch
+
+
+def test_a_leg_after_a_run_that_was_planned_later_is_of_a_later_epoch(results: Results) -> None:
+    """The first leg of that run may have been killed: it has no receipt that says when it ended."""
+    index = RunIndex(results, lambda: datetime(2026, 11, 19, tzinfo=UTC))
+    index.add([RunRecord(plan=PLAN)])
+
+    assert index.epoch() == 1
