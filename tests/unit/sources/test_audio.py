@@ -1,13 +1,10 @@
 """Audio is read whole, once, and the same to its last byte."""
 
 import hashlib
-import io
 import os
 from pathlib import Path
 
 import pytest
-import soundfile
-import tinytag
 
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.reasons import Reason
@@ -84,13 +81,6 @@ def test_missing_audio_is_told_from_unreadable(tmp_path: Path) -> None:
     assert (missing.value.reason, unreadable.value.reason) == (Reason.MISSING_AUDIO, Reason.UNREADABLE_FILE)
 
 
-def test_a_sidecar_is_read_up_to_its_bound(tmp_path: Path) -> None:
-    """The bound itself still passes."""
-    (tmp_path / "a.sidecar").write_bytes(b"proof")
-
-    assert read_sidecar(str(tmp_path / "a.sidecar"), most_bytes=5) == b"proof"
-
-
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
@@ -101,8 +91,9 @@ def test_a_sidecar_is_read_up_to_its_bound(tmp_path: Path) -> None:
     ],
 )
 def test_a_sidecar_that_cannot_be_sent_says_why(tmp_path: Path, name: str, reason: Reason) -> None:
-    """Nothing there, nothing in it, too much in it, or no file at all."""
+    """Nothing there, nothing in it, too much in it, or no file at all; the bound itself still passes."""
     (tmp_path / "empty").touch()
+    (tmp_path / "full").write_bytes(bytes(5))
     (tmp_path / "large").write_bytes(bytes(6))
     (tmp_path / "folder").mkdir()
 
@@ -110,6 +101,7 @@ def test_a_sidecar_that_cannot_be_sent_says_why(tmp_path: Path, name: str, reaso
         read_sidecar(str(tmp_path / name), most_bytes=5)
 
     assert refused.value.reason == reason
+    assert read_sidecar(str(tmp_path / "full"), most_bytes=5) == bytes(5)
 
 
 @pytest.mark.parametrize(
@@ -161,71 +153,6 @@ def test_a_file_with_another_digest_gives_no_last_piece(tmp_path: Path, declared
     assert hashlib.new(declared[0], b"RIFF").hexdigest() in raised.value.message
 
 
-OF_SOUNDFILE = {
-    "WAV": AudioFormat.WAV,
-    "WAVEX": AudioFormat.WAV,
-    "RF64": AudioFormat.RF64,
-    "AIFF": AudioFormat.AIFF,
-    "CAF": AudioFormat.CAF,
-    "FLAC": AudioFormat.FLAC,
-    "OGG": AudioFormat.OGG,
-}
-OF_TINYTAG = {
-    "Wave": AudioFormat.WAV,
-    "Aiff": AudioFormat.AIFF,
-    "MP4": AudioFormat.M4A,
-    "Flac": AudioFormat.FLAC,
-    "Ogg": AudioFormat.OGG,
-    "ID3": AudioFormat.MP3,
-    "MPEG": AudioFormat.MP3,
-}
-WE_KNOW_BETTER = {
-    "magic_bytes_only_id3.x": "three letters of a tag's mark, and no tag",
-    "magic_bytes_only_mp3.x": "a frame's sync, and no frame",
-}
-
-
-@pytest.fixture
-def corpus() -> Path:
-    """The folder of real files, where the environment names one."""
-    if "PROOFSWEEP_CORPUS" not in os.environ:
-        pytest.skip("needs real audio files: set PROOFSWEEP_CORPUS to a folder of them")
-    return Path(os.environ["PROOFSWEEP_CORPUS"])
-
-
-def seen_by_others(file: Path) -> AudioFormat | None:
-    """Ask libsndfile, and where it cannot read the file, tinytag; None where neither can."""
-    try:
-        info = soundfile.info(str(file))
-    except soundfile.LibsndfileError:
-        return seen_by_tinytag(file)
-    if info.format == "MP3":  # its word for all layers of MPEG, of which only the third is MP3
-        return AudioFormat.MP3 if info.subtype == "MPEG_LAYER_III" else AudioFormat.UNKNOWN
-    return OF_SOUNDFILE.get(info.format, AudioFormat.UNKNOWN)
-
-
-def seen_by_tinytag(file: Path) -> AudioFormat | None:
-    """Ask tinytag for the content alone; it goes by the name when it knows one."""
-    try:
-        tag = tinytag.TinyTag.get(file_obj=io.BytesIO(file.read_bytes()))
-    except tinytag.TinyTagException:
-        return None
-    return OF_TINYTAG.get(type(tag).__name__.strip("_"), AudioFormat.UNKNOWN)
-
-
-def test_other_programs_see_the_same_formats(corpus: Path) -> None:
-    """Where libsndfile or tinytag can read a file, its format is the one that we tell, but for what we looked into."""
-    differing = {}
-
-    for file in filter(Path.is_file, corpus.rglob("*")):
-        with open_audio(str(file)) as audio:
-            other = seen_by_others(file)
-            if other not in (None, audio.audio_format):
-                differing[file.name] = (audio.audio_format, other)
-
-    assert differing.keys() == WE_KNOW_BETTER.keys(), differing
-
-
 def test_every_file_can_be_sent_as_it_is(corpus: Path) -> None:
     """Broken, empty or strange: the bytes that are given are the file's."""
     rows = list(FolderScan(str(corpus), LocalFiles(), SidecarNames([])).rows())
@@ -237,12 +164,3 @@ def test_every_file_can_be_sent_as_it_is(corpus: Path) -> None:
             sent = hashlib.sha256(b"".join(audio.chunks())).hexdigest()
             assert sent == audio.sha256 == hashlib.sha256(Path(row.audio).read_bytes()).hexdigest()
             assert audio.facts == row.audio_facts
-
-
-def test_credentials_are_found_in_real_files(corpus: Path) -> None:
-    """Signed by the C2PA libraries, and the same sound without a signature."""
-    signed = next(corpus.rglob("sample1_signed.wav"))
-    unsigned = next(corpus.rglob("sample1.wav"))
-
-    with open_audio(str(signed)) as first, open_audio(str(unsigned)) as second:
-        assert (first.has_credential(), second.has_credential()) == (True, False)

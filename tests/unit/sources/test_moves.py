@@ -1,13 +1,15 @@
-"""Copying one file to a free name, reading it back, and removing it."""
+"""A file is copied to a free name and read back, and only what was looked at is removed."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 from proofsweep.domain.errors import NameTaken, SourceError
+from proofsweep.domain.items import FileFacts
 from proofsweep.sources.files import Files
+from proofsweep.sources.local import LocalFiles
 from proofsweep.sources.moves import LocalMoves, Moves
 
 SHA256 = hashlib.sha256(b"audio").hexdigest()
@@ -28,15 +30,33 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_copied_file_can_be_removed(moves: Moves, source: Path, tmp_path: Path) -> None:
-    """The copy has the bytes, and the facts are those of the source."""
-    target = tmp_path / "ok" / "a.wav"
+@pytest.fixture
+def killed() -> Iterator[pytest.MonkeyPatch]:
+    """A process that is killed before it deletes what it has done with."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "unlink", lambda _path, **_options: None)
+        yield patch
 
-    facts = moves.copy(str(source), str(target), SHA256)
+
+def facts_of(path: Path) -> FileFacts:
+    """Look at a file."""
+    facts = LocalFiles().facts(str(path))
+    assert facts is not None
+    return facts
+
+
+def below(folder: Path) -> dict[str, bytes]:
+    """Return all files below a folder, hidden ones too."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_copied_file_can_be_removed(moves: Moves, source: Path, tmp_path: Path) -> None:
+    """The copy has the bytes, in folders that are made, with nothing beside it; the facts are those of the source."""
+    facts = moves.copy(str(source), str(tmp_path / "ok" / "new" / "a.wav"), SHA256)
 
     assert facts is not None
     assert moves.remove(str(source), facts)
-    assert (source.exists(), target.read_bytes()) == (False, b"audio")
+    assert below(tmp_path) == {"ok/new/a.wav": b"audio"}
 
 
 def test_a_copy_that_is_there_counts(moves: Moves, source: Path, tmp_path: Path) -> None:
@@ -52,14 +72,16 @@ def test_a_copy_that_is_there_counts(moves: Moves, source: Path, tmp_path: Path)
 
 
 def test_another_file_of_that_name_is_told(moves: Moves, source: Path, tmp_path: Path) -> None:
-    """It is not touched."""
+    """It is not touched, whether it was there before or came meanwhile."""
     target = tmp_path / "a.wav"
     target.write_bytes(b"other")
 
     with pytest.raises(NameTaken):
         moves.copy(str(source), str(target), SHA256)
+    with pytest.raises(NameTaken):
+        LocalMoves().create(str(target), [b"audio"], SHA256)
 
-    assert target.read_bytes() == b"other"
+    assert below(tmp_path) == {"in/a.wav": b"audio", "a.wav": b"other"}
 
 
 def test_a_source_that_is_not_what_was_verified_is_not_copied(moves: Moves, source: Path, tmp_path: Path) -> None:
@@ -72,7 +94,13 @@ def test_a_source_that_is_not_what_was_verified_is_not_copied(moves: Moves, sour
     with pytest.raises(SourceError, match="no longer there"):
         moves.copy(str(source), str(tmp_path / "a.wav"), SHA256)
 
-    assert not (tmp_path / "a.wav").exists()
+    assert below(tmp_path) == {}
+
+
+def test_a_folder_that_cannot_be_written_is_a_sentence(moves: Moves, source: Path) -> None:
+    """The file in the folder's place is named by the system's reason."""
+    with pytest.raises(SourceError, match=r"cannot be (moved|read): (Not a directory|File exists)"):
+        moves.copy(str(source), str(source / "a.wav"), SHA256)
 
 
 def test_only_a_copy_is_discarded(moves: Moves, source: Path) -> None:
@@ -95,15 +123,35 @@ class EagerConsumer(LocalMoves):
         Path(location).unlink()
 
 
-def test_a_copy_that_is_taken_at_once_counts(source: Path, tmp_path: Path) -> None:
+def test_a_copy_that_is_taken_at_once_counts(moves: Moves, source: Path, tmp_path: Path) -> None:
     """A consumer has it, so it must not be copied a second time under another name."""
-    moves = Moves(Files())
     moves._local = EagerConsumer()
 
     facts = moves.copy(str(source), str(tmp_path / "ok" / "a.wav"), SHA256)
 
     assert facts is not None
     assert moves.remove(str(source), facts)
+
+
+def test_only_the_file_that_was_looked_at_is_removed(moves: Moves, source: Path) -> None:
+    """One that was replaced meanwhile keeps its name and its bytes; one that is gone is gone."""
+    before = facts_of(source)
+    source.write_bytes(b"newer one")
+    newer = facts_of(source)
+
+    assert not moves.remove(str(source), before)
+    assert below(source.parent) == {"a.wav": b"newer one"}
+    assert moves.remove(str(source), newer)
+    assert list(source.parent.iterdir()) == []
+    assert moves.remove(str(source), newer)
+
+
+def test_a_link_is_not_removed(moves: Moves, source: Path, tmp_path: Path) -> None:
+    """What it leads to is somebody else's."""
+    (tmp_path / "link.wav").symlink_to(source)
+
+    with pytest.raises(SourceError, match="links are not moved"):
+        moves.remove(str(tmp_path / "link.wav"), facts_of(source))
 
 
 def test_all_files_of_a_folder_are_named_but_hidden_ones(moves: Moves, source: Path, tmp_path: Path) -> None:
@@ -132,3 +180,41 @@ def test_only_empty_folders_are_removed(moves: Moves, source: Path, tmp_path: Pa
     source.unlink()
     moves.remove_empty(str(source.parent))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_a_killed_process_renamed_gets_its_name_back(moves: Moves, tmp_path: Path) -> None:
+    """If its producer has put another one there, that one stays."""
+    for name in ("a.wav", "b.wav"):
+        aside = tmp_path / "acme" / f".proofsweep-moving-{name}"
+        aside.mkdir(parents=True)
+        (aside / name).write_bytes(b"aside")
+    (tmp_path / "acme" / "b.wav").write_bytes(b"newer")
+
+    moves.put_back(str(tmp_path))
+
+    assert below(tmp_path) == {"acme/a.wav": b"aside", "acme/b.wav": b"newer"}
+
+
+def test_what_a_killed_copy_left_is_deleted(moves: Moves, tmp_path: Path, killed: pytest.MonkeyPatch) -> None:
+    """The draft of a name is always the same, so that the next try finds it."""
+    target = str(tmp_path / "a.wav")
+    LocalMoves().create(target, [b"au", b"dio"], SHA256)
+    killed.undo()
+    assert len(below(tmp_path)) == 2
+
+    moves.clear(target)
+
+    assert below(tmp_path) == {"a.wav": b"audio"}
+
+
+def test_a_copy_whose_deletion_was_killed_gets_its_name_back(
+    moves: Moves, source: Path, killed: pytest.MonkeyPatch
+) -> None:
+    """So that the next try finds it."""
+    moves.remove(str(source), facts_of(source))
+    killed.undo()
+    assert not source.exists()
+
+    moves.clear(str(source))
+
+    assert below(source.parent) == {"a.wav": b"audio"}

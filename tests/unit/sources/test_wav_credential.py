@@ -1,6 +1,5 @@
 """Where there is any doubt, a WAV may carry a credential; the C2PA library is asked about real files."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -104,14 +103,6 @@ def test_where_there_is_doubt_it_may_carry_one(tmp_path: Path, content: bytes) -
 def test_a_manifest_is_found(tmp_path: Path, content: bytes) -> None:
     """In the chunk of its own, or in another one; the file need not be whole."""
     assert seen(tmp_path / "a.wav", content) is Credential.FOUND
-
-
-@pytest.fixture(scope="module")
-def corpus() -> Path:
-    """The folder of real files, where the environment names one."""
-    if "PROOFSWEEP_CORPUS" not in os.environ:
-        pytest.skip("needs real audio files: set PROOFSWEEP_CORPUS to a folder of them")
-    return Path(os.environ["PROOFSWEEP_CORPUS"])
 
 
 def has_no_manifest(file: Path) -> bool:

@@ -1,11 +1,17 @@
-"""Lines of checksum lists as tools write them."""
+"""Checksum lists are read as tools write them, in any encoding, with bounds."""
 
 import hashlib
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from proofsweep.domain.items import ALGORITHMS
-from proofsweep.sources.checksums import ChecksumLine, algorithm_of_list, is_list_name, line_of
+from proofsweep.domain.errors import CatalogError
+from proofsweep.domain.items import ALGORITHMS, FileFacts
+from proofsweep.sources import checksums
+from proofsweep.sources.checksums import ChecksumLine, algorithm_of_list, is_list_name, line_of, lines_of_list
+from proofsweep.sources.files import Files
+from proofsweep.sources.local import LocalFile
 
 MD5 = "9e107d9d372bb6826bd81d3542a419d6"
 SHA256 = "d7a8fbb307d7809469ca9abcb0082e4f8d5651e46d3cdb762d02d0bf37c9e592"
@@ -78,14 +84,7 @@ def test_a_tagged_line_says_its_own_algorithm(name: str) -> None:
 def test_a_line_that_cannot_be_compared_is_none(line: str) -> None:
     """It is a finding of its list, and never damage of a file; the longest line takes no time."""
     assert line_of(line, "md5") is None
-
-
-def test_a_list_of_another_algorithm_is_compared_with_nothing() -> None:
-    """A digest of BLAKE2 has the length of one of SHA-512."""
-    digest = hashlib.sha512(b"").hexdigest()
-
-    assert algorithm_of_list("/x/B2SUMS") == ""
-    assert line_of(f"{digest}  a.wav", "") is None
+    assert line_of(f"{hashlib.sha512().hexdigest()}  a.wav", "") is None
 
 
 @pytest.mark.parametrize(
@@ -102,12 +101,13 @@ def test_a_list_of_another_algorithm_is_compared_with_nothing() -> None:
         ("song.wav.sha256", "sha256"),
         ("checksum.txt", None),
         ("CHECKSUMS", None),
+        ("B2SUMS", ""),  # a digest of BLAKE2 has the length of one of SHA-512
         ("manifest-sha512.txt", "sha512"),
     ],
 )
 def test_the_name_of_a_list_says_its_algorithm(name: str, algorithm: str | None) -> None:
     """If it says one."""
-    assert is_list_name(name) or name == "sha-512-sums"
+    assert is_list_name(name) or name in {"sha-512-sums", "B2SUMS"}
     assert algorithm_of_list(f"/x/{name}") == algorithm
 
 
@@ -121,3 +121,51 @@ def test_the_name_of_a_list_says_its_algorithm(name: str, algorithm: str | None)
 def test_other_names_are_no_lists(name: str) -> None:
     """They are looked into as any file of a folder is; digests of samples (`.ffp`, `.st5`) are not of the file."""
     assert not is_list_name(name)
+
+
+def read(path: Path, content: bytes) -> list[str]:
+    """Write a list and read it to its end."""
+    path.write_bytes(content)
+    return list(lines_of_list(str(path), Files()))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "aä\nb\n".encode(),
+        "aä\r\nb\r\n".encode(),
+        "\ufeffaä\nb".encode(),
+        "aä\r\nb\r\n".encode("utf-16"),
+        "aä\nb\n".encode("cp1252"),
+    ],
+)
+def test_a_list_is_read_in_its_encoding(tmp_path: Path, content: bytes) -> None:
+    """PowerShell writes UTF-16; a byte order mark and the line ends of Windows belong to no line."""
+    assert read(tmp_path / "MD5SUMS", content) == ["aä", "b"]
+
+
+@pytest.mark.parametrize(
+    ("bound", "most", "words"),
+    [("MOST_BYTES", 5, "5 bytes"), ("MOST_LINES", 2, "2 lines"), ("MOST_LINE_LETTERS", 3, "3 letters in line 3")],
+)
+def test_a_list_beyond_a_bound_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, most: int, words: str
+) -> None:
+    """Whoever wrote it cannot make us read for hours."""
+    monkeypatch.setattr(checksums, bound, most)
+
+    with pytest.raises(CatalogError) as raised:
+        read(tmp_path / "MD5SUMS", b"a\nb\ncdefg\n")
+
+    assert raised.value.message.endswith(f"It has more than {words}.")
+
+
+def test_a_list_that_changes_meanwhile_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half a list would be believed otherwise."""
+    facts: Iterator[FileFacts] = iter([FileFacts(4, str(number)) for number in range(9)])
+    monkeypatch.setattr(LocalFile, "facts", lambda _self: next(facts))
+
+    with pytest.raises(CatalogError) as raised:
+        read(tmp_path / "MD5SUMS", b"a\nb\n")
+
+    assert "It changed while it was read" in raised.value.message
