@@ -19,7 +19,7 @@ from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
 from proofsweep.sources import bucket
 from proofsweep.sources.audio import open_audio, read_sidecar
-from proofsweep.sources.bucket import LOOK_BYTES, PIECE_BYTES, BucketFile, BucketFiles, facts_of, folders_below
+from proofsweep.sources.bucket import PIECE_BYTES, BucketFiles, facts_of, folders_below
 from proofsweep.sources.source import Folder
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
@@ -126,13 +126,14 @@ def server() -> Iterator[ObjectServer]:
         thread.join()
 
 
-def test_an_object_that_is_sent_costs_one_request(server: ObjectServer) -> None:
-    """The request serves the look at its first bytes too, and nothing is asked at the end."""
+def test_what_is_sent_costs_one_request(server: ObjectServer) -> None:
+    """The request serves the look at its first bytes too, and nothing is asked at the end; a sidecar is read whole."""
     with open_audio("s3://bucket/a.wav", server.files, is_sent=True) as audio:
         sent = b"".join(audio.chunks())
 
     assert sent == server.content
-    assert server.requests == [("GET", None, None)]
+    assert read_sidecar("s3://bucket/a.sidecar", 8 * PIECE_BYTES, server.files) == server.content
+    assert server.requests == [("GET", None, None)] * 2
 
 
 def test_an_answer_that_breaks_off_is_continued_from_there(server: ObjectServer) -> None:
@@ -161,21 +162,14 @@ def test_an_answer_that_breaks_off_is_not_continued_with_another_version(server:
 
 
 @pytest.mark.parametrize("is_whole", [True, False])
-def test_an_empty_object_opens_and_gives_nothing(store: MemoryStore, files: BucketFiles, *, is_whole: bool) -> None:
-    """Also where a range of nothing is an error."""
-    obstore.put(store, "a.wav", b"")
-
-    file = files.open("s3://bucket/a.wav", is_whole=is_whole)
-
-    assert isinstance(file, BucketFile)
-    assert (file.facts().size_bytes, file.read_at(0, 10)) == (0, b"")
-
-
-@pytest.mark.parametrize("is_whole", [True, False])
 def test_any_place_of_an_object_can_be_read(store: MemoryStore, files: BucketFiles, *, is_whole: bool) -> None:
-    """Parquet is read from its end, and tags are stepped over."""
+    """Parquet is read from its end, and tags are stepped over; a range of nothing may be an error."""
     content = os.urandom(4 * PIECE_BYTES)
     obstore.put(store, "a.parquet", content)
+    obstore.put(store, "empty", b"")
+    empty = files.open("s3://bucket/empty", is_whole=is_whole)
+    assert empty is not None
+    assert (empty.facts().size_bytes, empty.read_at(0, 10)) == (0, b"")
     file = files.open("s3://bucket/a.parquet", is_whole=is_whole)
     assert file is not None
 
@@ -205,14 +199,6 @@ def test_a_look_for_a_credential_does_not_read_the_audio(
     with open_audio("s3://bucket/a.wav", files) as opened:
         assert opened.is_bare()
     assert len(asked) == requests
-
-
-def test_a_sidecar_costs_one_request(server: ObjectServer) -> None:
-    """It is read as a whole."""
-    server.content = server.content[: 3 * LOOK_BYTES]
-
-    assert read_sidecar("s3://bucket/a.sidecar", 1024 * 1024, server.files) == server.content
-    assert server.requests == [("GET", None, None)]
 
 
 @pytest.mark.parametrize("name", ["nothing", "folder", "", "folder/", "caf\udce9.wav"])

@@ -225,22 +225,6 @@ def test_a_folder_above_one_that_was_walked_gives_only_the_rest(tmp_path: Path) 
     assert [name for name, each in found.items() if each.is_repeated] == ["2/deep"]
 
 
-def test_a_link_out_of_the_root_is_not_walked(tmp_path: Path) -> None:
-    """The folder is named with its reason, and what is in it is not."""
-    (tmp_path / "private").mkdir()
-    (tmp_path / "private" / "key").touch()
-    (tmp_path / "drop").mkdir()
-    (tmp_path / "drop" / "music").symlink_to(tmp_path / "private")
-    root = os.path.realpath(tmp_path / "drop")
-
-    own, music = LocalFiles(root).walk(str(tmp_path / "drop"))
-
-    assert own.refused is None
-    assert music.refused is not None
-    assert (music.files, music.refused.reason) == ([], Reason.OUTSIDE_CATALOG)
-    assert "private" not in music.refused.detail
-
-
 def test_a_folder_that_cannot_be_read_is_refused_and_the_walk_goes_on(tmp_path: Path) -> None:
     """Here its path is longer than the system allows; a folder without permission, or on a failing disk, is alike."""
     make_too_deep(tmp_path / "deep")
@@ -250,19 +234,6 @@ def test_a_folder_that_cannot_be_read_is_refused_and_the_walk_goes_on(tmp_path: 
 
     assert too_deep.refused == Ineligible(Reason.UNREADABLE_FOLDER, "The folder cannot be read: File name too long.")
     assert last == Folder(location=f"{tmp_path}/next", files=[])
-
-
-def test_links_that_lead_nowhere_are_files_and_devices_are_unreadable(tmp_path: Path) -> None:
-    """Somebody meant a file to be where a dangling link points; a FIFO is never one."""
-    (tmp_path / "dangling.wav").symlink_to("gone.wav")
-    (tmp_path / "self.wav").symlink_to("self.wav")
-    (tmp_path / "null.wav").symlink_to(os.devnull)
-    os.mkfifo(tmp_path / "fifo.wav")
-
-    (folder,) = walked(tmp_path)
-
-    assert folder.files == ["dangling.wav", "self.wav"]
-    assert folder.unreadable == ["fifo.wav", "null.wav"]
 
 
 def test_hidden_folders_are_named_and_not_walked(tmp_path: Path) -> None:

@@ -23,31 +23,20 @@ def file(tmp_path: Path) -> LocalFile:
     return opened
 
 
-def test_a_stream_gives_the_whole_file(file: LocalFile) -> None:
-    """It is larger than the stream's buffer."""
-    with buffered(file) as stream:
-        assert stream.read() == CONTENT
-
-
 @pytest.mark.parametrize(
     ("offset", "whence", "position"),
     [(100, os.SEEK_SET, 100), (-8, os.SEEK_END, len(CONTENT) - 8), (3, os.SEEK_CUR, 13)],
 )
 def test_a_stream_can_be_sought_from_each_place(file: LocalFile, offset: int, whence: int, position: int) -> None:
-    """Parquet is read from its end."""
+    """Parquet is read from its end; leaving the stream closes the file, so no descriptor of many manifests stays."""
     with buffered(file) as stream:
+        assert stream.read() == CONTENT
+        stream.seek(0)
         stream.read(10)
 
         assert stream.seek(offset, whence) == position
         assert stream.read(8) == CONTENT[position : position + 8]
         assert stream.tell() == min(position + 8, len(CONTENT))
-
-
-def test_leaving_the_stream_closes_the_file(file: LocalFile) -> None:
-    """No descriptor stays open after each of many manifests."""
-    with buffered(file):
-        pass
-
     with pytest.raises(SourceError):
         file.read_at(0, 1)
 
