@@ -2,5 +2,5 @@
 
 Read `catalog` (what every kind is, and how rows are made) and `open_catalog` (which kind lies at a location), then
 `manifest`, `folder` and `ddex_delivery`; `preflight` judges a row before any call. `source` is the port to the files
-themselves, `local` and `bucket` are its two kinds.
+themselves, `local` and `bucket` are its two kinds; `names` and `formats` say what names and first bytes mean.
 """
