@@ -12,6 +12,7 @@ from pydantic import SecretStr, ValidationError
 
 from proofsweep.client.session import Session
 from proofsweep.client.transport import Reply, Request, TakeBody
+from proofsweep.config.sections import ServiceSettings
 from proofsweep.domain.errors import CallFailed, UsageError
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.headers import IDEMPOTENCY_KEY_LENGTH, AnswerHeaders
@@ -48,45 +49,44 @@ class AudioBody(Protocol):
         """Read from the start; raises SourceError when the source has changed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Partner:
     """The service at one base URL.
 
     Every method raises CallFailed when the call failed for good, and RunMustStop when no more calls can be made.
     """
 
-    sidecar_field: str | None  # the wire name of the sidecar; None until it is known (contract, Naming note)
     session: Session  # the one that this partner's calls belong to
-    # the member of an asset's answer that holds its URL; None takes the only https URL among them.
-    asset_field: str | None = None
 
     def in_new_session(self, record: Callable[[Exchange], None]) -> "Partner":
         """Return the same partner with attempts counted anew, and its exchanges recorded elsewhere."""
-        return replace(self, session=replace(self.session, record=record))
+        return Partner(replace(self.session, record=record))
 
     def with_control(self, control: Callable[[], bool]) -> "Partner":
         """Return the same partner for a leg's items; `control` is asked when calls fail for many of them."""
-        return replace(self, session=replace(self.session, control=control))
+        return Partner(replace(self.session, control=control))
 
     def for_control(self) -> "Partner":
         """Return the same partner for a control: its calls go before all others, also while those are held."""
-        policy = replace(self.session.policy, attempts=_CONTROL_ATTEMPTS)
-        return replace(self, session=replace(self.session, policy=policy, control=lambda: True, is_control=True))
+        few = self.with_attempts(_CONTROL_ATTEMPTS).session
+        return Partner(replace(few, control=lambda: True, is_control=True))
 
     def with_attempts(self, attempts: int) -> "Partner":
         """Return the same partner, which gives a call up after so many attempts."""
-        return replace(self, session=replace(self.session, policy=replace(self.session.policy, attempts=attempts)))
+        retry = self.session.retry.model_copy(update={"attempts": attempts})
+        return Partner(replace(self.session, retry=retry))
 
     def asking_once(self) -> "Partner":
         """Return the same partner, which repeats nothing, not even a throttled call for the usage."""
-        return replace(
-            self, session=replace(self.session, policy=replace(self.session.policy, attempts=1, repeats_usage=False))
-        )
+        return Partner(replace(self.with_attempts(1).session, usage_attempts=1))
 
     @property
     def base_url(self) -> str:
-        """Where the service is; ends in `/v1`."""
-        return self.session.context.base_url
+        return self.service.base_url
+
+    @property
+    def service(self) -> ServiceSettings:
+        return self.session.context.service
 
     def health(self) -> HealthResponse:
         """GET /health, the one public endpoint: no key is sent."""
@@ -120,7 +120,8 @@ class Partner:
         """GET /proofs/{proofId}: the sidecar stays base64, as received."""
         reply = self.session.ask(self.session.request(Call.PROOF, _proof_path(proof_id)))
         members = object_of(reply.document)
-        sidecar = None if self.sidecar_field is None else text_of(members.get(self.sidecar_field))
+        name = self.service.sidecar_field
+        sidecar = None if name is None else text_of(members.get(name))
         return _read(GetProofResponse, replace(reply, document=members | {"sidecar": sidecar}))
 
     def erase(self, proof_id: str) -> tuple[EraseProofResponse, AnswerHeaders]:
@@ -138,12 +139,12 @@ class Partner:
 
         Raises CallFailed: as any call; 404 if the proof has no asset, `bad_answer` if the answer has no URL.
         """
-        members = self.asset(proof_id).members
-        named = members if self.asset_field is None else {self.asset_field: members.get(self.asset_field)}
+        members, name = self.asset(proof_id).members, self.service.asset_field
+        named = members if name is None else {name: members.get(name)}
         urls = [text for text in named.values() if isinstance(text, str) and self._may_lead_to(text)]
         if len(urls) == 1:
             return SecretStr(urls[0])
-        which = "no single URL" if self.asset_field is None else "no URL under the name of service.asset_field"
+        which = "no single URL" if name is None else "no URL under the name of service.asset_field"
         what = f"The answer of the call asset has {which}: ask the partner for the name, and set service.asset_field."
         raise CallFailed(what, stage=str(Call.ASSET), reason="bad_answer")
 
@@ -175,9 +176,9 @@ class Partner:
         """
         body = {"uploadId": slot.upload_id}
         if sidecar is not None:
-            if self.sidecar_field is None:
+            if self.service.sidecar_field is None:
                 raise UsageError(_NO_SIDECAR_FIELD)
-            body[self.sidecar_field] = base64.b64encode(sidecar).decode()
+            body[self.service.sidecar_field] = base64.b64encode(sidecar).decode()
         content = json.dumps(body).encode()
         request = replace(
             self.session.request(Call.VERIFY, "/verify", "POST"),

@@ -4,27 +4,10 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TypeVar
 
+from proofsweep.config.sections import RetrySettings
 from proofsweep.domain.errors import ServiceError
 from proofsweep.domain.exchanges import Call, Exchange, is_spent_slot, is_transient
 from proofsweep.domain.verdicts import meaning_of
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryPolicy:
-    """How often a call is repeated. The backoff doubles from `first_wait_seconds` up to `longest_wait_seconds`.
-
-    A 429 does not count against `attempts`: it is a wait, and no failure.
-    """
-
-    attempts: int = 5
-    first_wait_seconds: float = 0.5
-    longest_wait_seconds: float = 30.0
-    repeats_usage: bool = True  # False for a monitor, whose probe looks for the 429 itself
-
-    def backoff(self, attempt: int, jitter: float) -> float:
-        """Return the wait after this attempt, from 1; `jitter` in 0..1 spreads it over its upper half."""
-        wait = min(self.longest_wait_seconds, self.first_wait_seconds * 2.0 ** min(attempt - 1, 30))
-        return wait * (0.5 + jitter / 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +43,7 @@ class GiveUp:
     reason: str
 
 
-_USAGE_ATTEMPTS = 5  # attempts of a throttled GET /partner/usage
+USAGE_ATTEMPTS = 5  # attempts of a throttled GET /partner/usage
 _ROTATION_WAIT_SECONDS = 300.0  # the longest wait for the lane of rotations
 # Calls that may have a lane of their own: what they are told holds no other call back (contract, Endpoints 3).
 _OWN_LANES = frozenset({Call.ROTATE, Call.USAGE})
@@ -72,23 +55,37 @@ _UPLOAD_GONE_STATUSES = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND,
 Decision = Retry | PauseAll | RenewKey | FreshSlot | GiveUp
 
 
-def decide(exchange: Exchange, policy: RetryPolicy, *, failures: int, fresh_slots: int, jitter: float) -> Decision:
+def decide(
+    exchange: Exchange,
+    retry: RetrySettings,
+    *,
+    failures: int,
+    fresh_slots: int,
+    jitter: float,
+    usage_attempts: int = USAGE_ATTEMPTS,
+) -> Decision:
     """Return what follows an exchange without success.
 
-    `failures` of this call are counted since its last success, this one included; a 429 is none. `fresh_slots` were
-    requested because this call had spent the one before. `jitter` is a random number in 0..1.
+    `failures` of this call are counted since its last success, this one included; a 429 is a wait, and none.
+    `fresh_slots` were requested because this call had spent the one before. `jitter` is a random number in 0..1.
     """
     if exchange.call is Call.SLOT:
-        return _after_slot(exchange, policy, failures, jitter)
+        return _after_slot(exchange, retry, failures, jitter)
     if exchange.is_throttled:
-        return _after_throttle(exchange, policy, jitter)
+        return _after_throttle(exchange, retry, jitter, usage_attempts)
     if exchange.call.is_keyed and exchange.status == HTTPStatus.FORBIDDEN:
         return RenewKey()
     if is_transient(exchange):
-        return _after_outage(exchange, policy, failures, jitter)
+        return _after_outage(exchange, retry, failures, jitter)
     if exchange.call is Call.VERIFY and exchange.status in _UPLOAD_GONE_STATUSES and fresh_slots == 0:
         return FreshSlot(0.0)
     return GiveUp(reason_of(exchange))
+
+
+def backoff(retry: RetrySettings, attempt: int, jitter: float) -> float:
+    """Return the wait after this attempt, from 1: it doubles up to the longest; `jitter` spreads its upper half."""
+    wait = min(retry.longest_wait_seconds, retry.first_wait_seconds * 2.0 ** min(attempt - 1, 30))
+    return wait * (0.5 + jitter / 2)
 
 
 def reason_of(exchange: Exchange) -> str:
@@ -98,46 +95,45 @@ def reason_of(exchange: Exchange) -> str:
     return "slot_refused" if exchange.call is Call.SLOT else f"http_{exchange.status}"
 
 
-def _after_throttle(exchange: Exchange, policy: RetryPolicy, jitter: float) -> Decision:
+def _after_throttle(exchange: Exchange, retry: RetrySettings, jitter: float, usage_attempts: int) -> Decision:
     """Wait as told; only a 429 of the shared lane holds all calls back.
 
     Nothing waits long for usage: a leg can go on without an answer. A rotation that must wait long is given up: the
     person repeats it later, with the same Idempotency-Key.
     """
-    wait = exchange.headers.retry_after_seconds or policy.backoff(exchange.attempt, jitter)
+    wait = exchange.headers.retry_after_seconds or backoff(retry, exchange.attempt, jitter)
     match exchange.call:
         case Call.ROTATE:
-            is_given_up = exchange.attempt >= policy.attempts or wait > _ROTATION_WAIT_SECONDS
+            is_given_up = exchange.attempt >= retry.attempts or wait > _ROTATION_WAIT_SECONDS
         case Call.USAGE:
-            most = _USAGE_ATTEMPTS if policy.repeats_usage else 1
-            is_given_up = exchange.attempt >= most or wait > policy.longest_wait_seconds
+            is_given_up = exchange.attempt >= usage_attempts or wait > retry.longest_wait_seconds
         case _:
             return PauseAll(wait)
     return GiveUp(reason_of(exchange)) if is_given_up else Retry(wait)
 
 
-def _after_outage(exchange: Exchange, policy: RetryPolicy, failures: int, jitter: float) -> Decision:
+def _after_outage(exchange: Exchange, retry: RetrySettings, failures: int, jitter: float) -> Decision:
     """Back off; a service that asks for a longer wait than ours is closed to all calls for so long."""
-    if failures >= policy.attempts:
+    if failures >= retry.attempts:
         return GiveUp(reason_of(exchange))
     told = exchange.headers.retry_after_seconds or 0.0
-    if told > policy.longest_wait_seconds and exchange.call.is_keyed and exchange.call not in _OWN_LANES:
+    if told > retry.longest_wait_seconds and exchange.call.is_keyed and exchange.call not in _OWN_LANES:
         return PauseAll(told)
-    return Retry(_wait(exchange, policy, failures, jitter))
+    return Retry(_wait(exchange, retry, failures, jitter))
 
 
-def _after_slot(exchange: Exchange, policy: RetryPolicy, failures: int, jitter: float) -> Decision:
+def _after_slot(exchange: Exchange, retry: RetrySettings, failures: int, jitter: float) -> Decision:
     """Read the storage target's answer: an expired slot says nothing about the audio or the key."""
     expired = is_spent_slot(exchange)
-    if not (expired or is_transient(exchange)) or failures >= policy.attempts:
+    if not (expired or is_transient(exchange)) or failures >= retry.attempts:
         return GiveUp(reason_of(exchange))
-    return FreshSlot(0.0 if expired and failures == 1 else _wait(exchange, policy, failures, jitter))
+    return FreshSlot(0.0 if expired and failures == 1 else _wait(exchange, retry, failures, jitter))
 
 
-def _wait(exchange: Exchange, policy: RetryPolicy, failures: int, jitter: float) -> float:
-    """Wait as told if that is longer than our own wait, but never longer than the policy's longest."""
+def _wait(exchange: Exchange, retry: RetrySettings, failures: int, jitter: float) -> float:
+    """Wait as told if that is longer than our own wait, but never longer than the longest of the settings."""
     told = exchange.headers.retry_after_seconds or 0.0
-    return max(policy.backoff(failures, jitter), min(told, policy.longest_wait_seconds))
+    return max(backoff(retry, failures, jitter), min(told, retry.longest_wait_seconds))
 
 
 _Error = TypeVar("_Error", bound=ServiceError)

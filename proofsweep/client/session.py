@@ -12,12 +12,12 @@ from pydantic import SecretStr
 from proofsweep.client.call_queue import Ticket
 from proofsweep.client.keys import CurrentKey
 from proofsweep.client.retry import (
+    USAGE_ATTEMPTS,
     FreshSlot,
     GiveUp,
     PauseAll,
     RenewKey,
     Retry,
-    RetryPolicy,
     call_error,
     decide,
     reason_of,
@@ -26,6 +26,7 @@ from proofsweep.client.scheduler import Dispatcher
 from proofsweep.client.stop import StopSwitch
 from proofsweep.client.transport import Reply, Request, Transport
 from proofsweep.config.logs import Event, log
+from proofsweep.config.sections import RetrySettings, ServiceSettings
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, RunMustStop, SlotRefused, SlotSpent, UsageError
 from proofsweep.domain.exchanges import Call, Exchange
@@ -54,7 +55,7 @@ class SingleFlight(Generic[_Result]):
 class ClientContext:
     """What all sessions of a leg share."""
 
-    base_url: str  # ends in `/v1`, without a slash after it
+    service: ServiceSettings
     transport: Transport
     dispatcher: Dispatcher
     key: CurrentKey
@@ -84,11 +85,12 @@ class Session:
 
     context: ClientContext
     record: Callable[[Exchange], None]
-    policy: RetryPolicy
+    retry: RetrySettings
     # asked when calls fail for many items. It returns when the service works, and says whether the item may go on with
     # its tries. None where there is only one purpose, so that a refused key ends everything.
     control: Callable[[], bool] | None = None
     is_control: bool = False  # its calls go before all others, and also while those are held
+    usage_attempts: int = USAGE_ATTEMPTS  # of a throttled GET /partner/usage; 1 for who looks for the 429 itself
     _history: defaultdict[Call, _History] = field(init=False, default_factory=lambda: defaultdict(_History))
     _holder: object = field(init=False, default_factory=object)
     # Of the last attempt: its ticket, the key in use when it was sent, and when it ended in monotonic seconds.
@@ -101,7 +103,7 @@ class Session:
         return self.context.dispatcher.stop
 
     def request(self, call: Call, path: str, method: str = "GET", /, **params: str | int) -> Request:
-        url = self.context.base_url + path  # not urljoin: that would drop the path of the base URL
+        url = self.context.service.base_url + path  # not urljoin: that would drop the path of the base URL
         return Request(call=call, method=method, url=url, params=params)
 
     def ask(self, request: Request) -> Reply:
@@ -175,10 +177,11 @@ class Session:
                 _give_up(exchange)
         decision = decide(
             exchange,
-            self.policy,
+            self.retry,
             failures=history.failures,
             fresh_slots=history.fresh_slots,
             jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
+            usage_attempts=self.usage_attempts,
         )
         match decision:
             case Retry(wait_seconds):

@@ -24,6 +24,7 @@ from proofsweep.client.connections import (
     proxy_for,
     stream_of,
 )
+from proofsweep.config.sections import TimeoutSettings
 from proofsweep.domain import models
 from proofsweep.domain.exchanges import Call, Exchange, Failure
 from proofsweep.domain.headers import AnswerHeaders
@@ -110,6 +111,7 @@ def _short(name: str) -> str:
 
 
 _MOST_BODY_BYTES = 2 * 1024 * 1024  # the largest body kept in memory
+_CONNECT_SECONDS = 10.0
 _IDLE_SECONDS = 5.0  # how long an idle connection is kept
 _CACHED_ADDRESSES = 256  # addresses that are parsed once
 _UNUSABLE_URL = (httpx.InvalidURL, UnicodeError)  # the second one: for impossible host names
@@ -119,16 +121,6 @@ _SCHEMES = ("http", "https")
 _HIGHEST_PORT = 65_535
 _SUCCESSES = range(200, 300)
 _STORAGE_ID_HEADERS = ("x-amz-request-id", "x-ms-request-id", "x-guploader-uploadid", "x-request-id")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timeouts:
-    """Limits of the parts of a call; `total_seconds` runs from the last byte sent, and longer for a large body."""
-
-    connect_seconds: float = 10.0
-    read_seconds: float = 60.0
-    write_seconds: float = 60.0
-    total_seconds: float = 120.0
 
 
 class _ThreadConnections(threading.local):
@@ -144,12 +136,13 @@ class Transport:
     connection never carries the key: slot and asset URLs lead to other hosts.
     """
 
-    def __init__(self, *, user_agent: str, timeouts: Timeouts, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, timeouts: TimeoutSettings, *, user_agent: str, tls: ssl.SSLContext | None = None) -> None:
+        """Take the time limit of a read and of a write; an answer has twice as long, from the last byte sent."""
+        seconds = timeouts.read_seconds
         common = {"User-Agent": user_agent, "Accept": "application/json", "Accept-Encoding": "identity"}
         self._headers = _encoded(common)
-        connect, read, write = timeouts.connect_seconds, timeouts.read_seconds, timeouts.write_seconds
-        self._extensions = {"timeout": {"connect": connect, "read": read, "write": write}}
-        self._backend = DeadlineBackend(timeouts.total_seconds)
+        self._extensions = {"timeout": {"connect": _CONNECT_SECONDS, "read": seconds, "write": seconds}}
+        self._backend = DeadlineBackend(2 * seconds)
         self._tls = tls or httpx.create_ssl_context()
         self._own = _ThreadConnections()
         self._connections: set[httpcore.ConnectionInterface] = set()

@@ -8,6 +8,7 @@ from http import HTTPStatus
 from typing import TypeVar
 
 from proofsweep.client.client import Partner
+from proofsweep.client.retry import backoff
 from proofsweep.config.logs import Event, log
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, ConfigError, RunMustStop
@@ -62,7 +63,7 @@ def await_service(
         ConfigError: another service answers.
         RunMustStop: the service is still down, refuses the key, or the run was asked to stop.
     """
-    stop, policy = partner.session.stop, partner.session.policy
+    stop, retry = partner.session.stop, partner.session.retry
     due_at, examinations = clock() + outage_seconds, 0
     while True:
         try:
@@ -74,7 +75,7 @@ def await_service(
         if examinations == 0:
             log(Event.SERVICE_AWAITED, most_seconds=outage_seconds)
         examinations += 1
-        stop.rest(min(left_seconds, policy.backoff(examinations, 1.0)))
+        stop.rest(min(left_seconds, backoff(retry, examinations, 1.0)))
 
 
 def _quota_headers(partner: Partner) -> AnswerHeaders:

@@ -14,11 +14,10 @@ from proofsweep.client.client import Partner
 from proofsweep.client.in_flight import ConcurrencyLimit
 from proofsweep.client.keys import CurrentKey, KeySource, fingerprint
 from proofsweep.client.pacer import Pacer
-from proofsweep.client.retry import RetryPolicy
 from proofsweep.client.scheduler import Dispatcher, LaneStatus
 from proofsweep.client.session import ClientContext, Session
 from proofsweep.client.stop import StopSwitch
-from proofsweep.client.transport import Timeouts, Transport
+from proofsweep.client.transport import Transport
 from proofsweep.config.load import Settings
 from proofsweep.config.logs import Event, log
 from proofsweep.domain.errors import ConfigError, ResultsError, RunMustStop
@@ -186,32 +185,21 @@ def build_engine(settings: Settings, read_block: ReadBlock | None, *, key: KeySo
     """Make an engine that nothing else shares; `key` is used instead of the one of the settings."""
     stop = StopSwitch()
     unattributed: list[Exchange] = []
-    retry, read_seconds = settings.retry, settings.timeouts.read_seconds
-    timeouts = Timeouts(read_seconds=read_seconds, write_seconds=read_seconds, total_seconds=2 * read_seconds)
-    transport = Transport(user_agent=f"proofsweep/{__version__}", timeouts=timeouts)
+    transport = Transport(settings.timeouts, user_agent=f"proofsweep/{__version__}")
     most = workers_that_fit(settings.pace.workers, most_open_files())
     workers = Workers(most, release=transport.close_thread_connections)
     dispatcher = _dispatcher(settings, stop, workers)
     current_key = CurrentKey(key or key_source(settings, read_block))
     context = ClientContext(
-        base_url=settings.service.base_url,
+        service=settings.service,
         transport=transport,
         dispatcher=dispatcher,
         key=current_key,
         record_unattributed=unattributed.append,
     )
-    policy = RetryPolicy(
-        attempts=retry.attempts,
-        first_wait_seconds=retry.first_wait_seconds,
-        longest_wait_seconds=retry.longest_wait_seconds,
-    )
     return Engine(
         settings=settings,
-        partner=Partner(
-            sidecar_field=settings.service.sidecar_field,
-            session=Session(context, unattributed.append, policy),
-            asset_field=settings.service.asset_field,
-        ),
+        partner=Partner(Session(context, unattributed.append, settings.retry)),
         dispatcher=dispatcher,
         transport=transport,
         key=current_key,

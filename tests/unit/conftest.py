@@ -11,10 +11,10 @@ from proofsweep.client.call_queue import CallQueue, ServiceHealth
 from proofsweep.client.client import Partner
 from proofsweep.client.keys import CurrentKey
 from proofsweep.client.pacer import Pacer
-from proofsweep.client.retry import RetryPolicy
 from proofsweep.client.scheduler import Dispatcher
 from proofsweep.client.session import ClientContext, Session
 from proofsweep.client.stop import StopSwitch
+from proofsweep.config.sections import RetrySettings, ServiceSettings
 from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.items import Mode, WorkItem
 from proofsweep.domain.runs import Bounds, Plan
@@ -59,14 +59,14 @@ def partner(service: ScriptedService, stop: StopSwitch) -> Partner:
     """A partner that is fast, and retries within milliseconds."""
     health = ServiceHealth(longest_pause_seconds=1.0)
     context = ClientContext(
-        base_url="https://partner.example/v1",
+        service=ServiceSettings(base_url="https://partner.example/v1", environment="test", sidecar_field="sidecar"),
         transport=service,
         dispatcher=Dispatcher(CallQueue(Pacer(first_rate=10_000.0), None), health, stop),
         key=CurrentKey(lambda: SecretStr("pk_test")),
         record_unattributed=lambda _exchange: None,
     )
-    policy = RetryPolicy(attempts=2, first_wait_seconds=0.001, longest_wait_seconds=0.002)
-    return Partner(sidecar_field="sidecar", session=Session(context, lambda _exchange: None, policy))
+    retry = RetrySettings(attempts=2, first_wait_seconds=0.001, longest_wait_seconds=0.002)
+    return Partner(Session(context, lambda _exchange: None, retry))
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ class LegBuilder:
             run_id=RUN,
             created_at=NOW.isoformat(),
             environment="beta",
-            base_url="https://partner.example/v1",
+            service=ServiceSettings(base_url="https://partner.example/v1", environment="test", sidecar_field="sidecar"),
             catalog=str(self.folder),
             catalog_kind="folder",
             catalog_digest="d",

@@ -13,7 +13,8 @@ from itertools import islice
 from pydantic import SecretStr
 
 from proofsweep.client.connections import BROKEN_EXCHANGE
-from proofsweep.client.transport import Reply, Request, Timeouts, Transport
+from proofsweep.client.transport import Reply, Request, Transport
+from proofsweep.config.sections import TimeoutSettings
 from proofsweep.domain.exchanges import Call, Exchange, Failure
 from proofsweep.domain.headers import AnswerHeaders
 
@@ -58,7 +59,7 @@ class ScriptedService(Transport):
 
     def __init__(self) -> None:
         """Begin with an empty script."""
-        super().__init__(user_agent="test", timeouts=Timeouts(), tls=_NO_SOCKET)
+        super().__init__(TimeoutSettings(), user_agent="test", tls=_NO_SOCKET)
         self.script: defaultdict[Call, list[Scripted]] = defaultdict(list)
         self.usual = {
             Call.UPLOADS: SLOT,

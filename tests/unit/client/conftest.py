@@ -21,11 +21,11 @@ from proofsweep.client.call_queue import CallQueue, ServiceHealth
 from proofsweep.client.client import Partner
 from proofsweep.client.keys import CurrentKey, key_file
 from proofsweep.client.pacer import Pacer
-from proofsweep.client.retry import RetryPolicy
 from proofsweep.client.scheduler import Dispatcher
 from proofsweep.client.session import ClientContext, Session
 from proofsweep.client.stop import StopSwitch
-from proofsweep.client.transport import Timeouts, Transport
+from proofsweep.client.transport import Transport
+from proofsweep.config.sections import RetrySettings, ServiceSettings, TimeoutSettings
 from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.models import UploadResponse
@@ -195,7 +195,7 @@ def tls() -> ssl.SSLContext:
 @pytest.fixture
 def transport(tls: ssl.SSLContext) -> Iterator[Transport]:
     """Yield a transport, and close its connections at the end."""
-    transport = Transport(user_agent="proofsweep/0.0", timeouts=Timeouts(read_seconds=5.0), tls=tls)
+    transport = Transport(TimeoutSettings(read_seconds=5.0), user_agent="proofsweep/0.0", tls=tls)
     yield transport
     transport.close()
 
@@ -214,14 +214,16 @@ def new_client(api: ScriptedServer, key_path: Path, transport: Transport) -> New
         stop, exchanges, unattributed = StopSwitch(), list[Exchange](), list[Exchange]()
         dispatcher = Dispatcher(CallQueue(Pacer(first_rate=1e4)), health or ServiceHealth(), stop)
         context = ClientContext(
-            base_url=base_url or f"{api.url}/v1",
+            service=ServiceSettings(
+                base_url=base_url or f"{api.url}/v1", environment="test", sidecar_field=sidecar_field
+            ),
             transport=transport,
             dispatcher=dispatcher,
             key=CurrentKey(key_file(key_path)),
             record_unattributed=unattributed.append,
         )
-        policy = RetryPolicy(attempts=attempts, first_wait_seconds=0.001, longest_wait_seconds=0.002)
-        partner = Partner(sidecar_field=sidecar_field, session=Session(context, exchanges.append, policy))
+        retry = RetrySettings(attempts=attempts, first_wait_seconds=0.001, longest_wait_seconds=0.002)
+        partner = Partner(Session(context, exchanges.append, retry))
         return Client(partner, stop, dispatcher, exchanges, unattributed)
 
     return make

@@ -16,14 +16,15 @@ import httpcore
 import pytest
 
 from proofsweep.client.connections import DeadlineBackend, DeadlineStream
-from proofsweep.client.transport import Reply, Request, Timeouts, Transport
+from proofsweep.client.transport import Reply, Request, Transport
+from proofsweep.config.sections import TimeoutSettings
 from proofsweep.domain.exchanges import Call, Exchange
 
 if TYPE_CHECKING:
     from .conftest import ScriptedServer
 
 Send = Callable[[], Reply]
-ANSWER_SECONDS = 0.3
+ANSWER_SECONDS = 0.6
 LARGE_BYTES = 64 * 1024 * 1024
 OPENING = b"HTTP/1.1 200 OK\r\nx-request-id: rid-1\r\n"
 CHUNKED = OPENING + b"transfer-encoding: chunked\r\n\r\n"
@@ -38,9 +39,8 @@ def request_for(server: ScriptedServer) -> Request:
 
 @pytest.fixture
 def impatient(tls: ssl.SSLContext) -> Iterator[Transport]:
-    """Yield a transport that waits long for each read, and briefly for the whole answer."""
-    timeouts = Timeouts(read_seconds=30.0, total_seconds=ANSWER_SECONDS)
-    transport = Transport(user_agent="proofsweep/0.0", timeouts=timeouts, tls=tls)
+    """Yield a transport that waits briefly for the whole answer, and half as long for each read."""
+    transport = Transport(TimeoutSettings(read_seconds=ANSWER_SECONDS / 2), user_agent="proofsweep/0.0", tls=tls)
     yield transport
     transport.close()
 
@@ -237,8 +237,7 @@ def test_an_aborted_exchange_ends_at_once(mute: tuple[MuteServer, str], size_byt
     """Whether it waits for an answer, or for the server to read; a later one fails before it is sent."""
     unchecked = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     unchecked.check_hostname, unchecked.verify_mode = False, ssl.CERT_NONE
-    timeouts = Timeouts(read_seconds=600.0, write_seconds=600.0, total_seconds=600.0)
-    transport = Transport(user_agent="proofsweep/0.0", timeouts=timeouts, tls=unchecked)
+    transport = Transport(TimeoutSettings(read_seconds=600.0), user_agent="proofsweep/0.0", tls=unchecked)
     content = (bytes(1024 * 1024) for _ in range(size_bytes // (1024 * 1024)))
     request = Request(call=Call.SLOT, method="POST", url=mute[1], content=content, content_bytes=size_bytes)
     ended: list[Exchange] = []

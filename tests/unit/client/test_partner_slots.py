@@ -17,7 +17,8 @@ from pydantic import SecretStr
 from python_multipart import parse_form
 
 from proofsweep.client.client import slot_request
-from proofsweep.client.transport import Timeouts, Transport
+from proofsweep.client.transport import Transport
+from proofsweep.config.sections import TimeoutSettings
 from proofsweep.domain.errors import CallFailed, SlotRefused, SlotSpent, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.models import UploadResponse
@@ -184,7 +185,7 @@ def safe_client(safe_api: ScriptedServer, new_client: NewClient) -> Iterator[Cli
     unchecked = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     unchecked.check_hostname, unchecked.verify_mode = False, ssl.CERT_NONE
     client = new_client(base_url=f"{safe_api.url}/v1", attempts=2)
-    transport = Transport(user_agent="proofsweep/0.0", timeouts=Timeouts(), tls=unchecked)
+    transport = Transport(TimeoutSettings(), user_agent="proofsweep/0.0", tls=unchecked)
     context = replace(client.partner.session.context, transport=transport)
     yield replace(client, partner=replace(client.partner, session=replace(client.partner.session, context=context)))
     transport.close()

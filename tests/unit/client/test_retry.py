@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proofsweep.client.retry import Decision, FreshSlot, GiveUp, PauseAll, RenewKey, Retry, RetryPolicy, decide
+from proofsweep.client.retry import Decision, FreshSlot, GiveUp, PauseAll, RenewKey, Retry, backoff, decide
+from proofsweep.config.sections import RetrySettings
 from proofsweep.domain.exchanges import Call, Exchange, Failure
 from proofsweep.domain.headers import AnswerHeaders
 
-POLICY = RetryPolicy(attempts=3, first_wait_seconds=1.0, longest_wait_seconds=8.0)
+SETTINGS = RetrySettings(attempts=3, first_wait_seconds=1.0, longest_wait_seconds=8.0)
 SHORT = 4.0
 LONG = 900.0
 
@@ -121,13 +122,13 @@ TABLE = [
 @pytest.mark.parametrize(("failed", "failures", "fresh_slots", "decision"), TABLE)
 def test_what_follows_a_failed_exchange(failed: Exchange, failures: int, fresh_slots: int, decision: object) -> None:
     """One row, one rule; the comments in the table say which."""
-    assert decide(failed, POLICY, failures=failures, fresh_slots=fresh_slots, jitter=1.0) == decision
+    assert decide(failed, SETTINGS, failures=failures, fresh_slots=fresh_slots, jitter=1.0) == decision
 
 
 @pytest.mark.parametrize("attempt", [1, 2, 3, 4, 5, 60, 10_000])
 def test_backoff_doubles_within_bounds(attempt: int) -> None:
     """Jitter spreads a wait over its upper half, and no wait is longer than the longest."""
-    shortest, longest = POLICY.backoff(attempt, 0.0), POLICY.backoff(attempt, 1.0)
+    shortest, longest = backoff(SETTINGS, attempt, 0.0), backoff(SETTINGS, attempt, 1.0)
 
     assert longest == min(8.0, 2.0 ** min(attempt - 1, 3))
     assert shortest == longest / 2
@@ -147,24 +148,24 @@ ANY_EXCHANGE = st.builds(
 @given(ANY_EXCHANGE, st.integers(0, 100), st.integers(0, 100), st.floats(0, 1))
 def test_something_follows_every_exchange(failed: Exchange, failures: int, fresh_slots: int, jitter: float) -> None:
     """No wait is negative or endless, and only a 429 or a closed service causes a long one."""
-    decision = decide(failed, POLICY, failures=failures, fresh_slots=fresh_slots, jitter=jitter)
+    decision = decide(failed, SETTINGS, failures=failures, fresh_slots=fresh_slots, jitter=jitter)
 
     assert isinstance(decision, get_args(Decision))
     if isinstance(decision, PauseAll):
-        assert 0 <= decision.wait_seconds <= max(failed.headers.retry_after_seconds or 0, POLICY.longest_wait_seconds)
+        assert 0 <= decision.wait_seconds <= max(failed.headers.retry_after_seconds or 0, SETTINGS.longest_wait_seconds)
         assert failed.call.is_keyed
     if isinstance(decision, Retry | FreshSlot):
         is_lane_of_its_own = failed.call is Call.ROTATE and failed.status == 429
         assert decision.wait_seconds >= 0
-        assert decision.wait_seconds <= POLICY.longest_wait_seconds or is_lane_of_its_own
+        assert decision.wait_seconds <= SETTINGS.longest_wait_seconds or is_lane_of_its_own
 
 
 @settings(deadline=None)
 @given(ANY_EXCHANGE)
 def test_nothing_is_tried_for_ever(failed: Exchange) -> None:
     """After the last attempt only a 429 or another key allows a repeat."""
-    decision = decide(failed, POLICY, failures=POLICY.attempts, fresh_slots=POLICY.attempts, jitter=0.5)
+    decision = decide(failed, SETTINGS, failures=SETTINGS.attempts, fresh_slots=SETTINGS.attempts, jitter=0.5)
 
-    most = {Call.ROTATE: POLICY.attempts, Call.USAGE: 5}.get(failed.call, math.inf)
+    most = {Call.ROTATE: SETTINGS.attempts, Call.USAGE: 5}.get(failed.call, math.inf)
     patient = failed.is_throttled and failed.attempt < most
     assert isinstance(decision, PauseAll | Retry | GiveUp if patient else RenewKey | GiveUp)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from proofsweep.client.transport import Reply, Request, Timeouts, Transport
+from proofsweep.client.transport import Reply, Request, Transport
+from proofsweep.config.sections import TimeoutSettings
 from proofsweep.domain.errors import CallFailed
 from proofsweep.domain.exchanges import Call
 
@@ -93,7 +94,7 @@ def test_the_proxy_of_the_environment_is_used(
     proxy.script, direct.script = [answer(200, OK)], [answer(200, OK)]
     monkeypatch.setenv("http_proxy", proxy.url.removeprefix("http://"))
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    transport = Transport(user_agent="test", timeouts=Timeouts(), tls=tls)
+    transport = Transport(TimeoutSettings(), user_agent="test", tls=tls)
 
     replies = [
         transport.send(Request(call=Call.HEALTH, method="GET", url=url), attempt=1, key=None)
@@ -154,7 +155,7 @@ def test_a_refused_connection_differs_from_a_lost_answer(transport: Transport) -
 
 def test_no_answer_in_time_is_a_timeout(api: ScriptedServer, tls: ssl.SSLContext) -> None:
     """A partner that accepts and never answers does not block a worker."""
-    impatient = Transport(user_agent="proofsweep/0.0", timeouts=Timeouts(read_seconds=0.1), tls=tls)
+    impatient = Transport(TimeoutSettings(read_seconds=0.1), user_agent="proofsweep/0.0", tls=tls)
     request = Request(call=Call.HEALTH, method="GET", url=f"{api.url}/v1/health")
     api.stalls = True
 

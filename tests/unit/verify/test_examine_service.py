@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from proofsweep.client.client import Partner
-from proofsweep.client.retry import RetryPolicy
 from proofsweep.client.stop import StopSwitch
+from proofsweep.config.sections import RetrySettings
 from proofsweep.domain.errors import ConfigError, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.verify.service import ServiceStatus, await_service, examine_service, refuse_without_quota
@@ -149,8 +149,8 @@ def test_a_run_asks_a_service_that_stays_down_with_longer_and_longer_waits(
     partner: Partner, service: ScriptedService, uptime: list[float]
 ) -> None:
     """Until its patience is at an end; then it ends as in an outage, and no keyed call was made."""
-    policy = RetryPolicy(attempts=2, first_wait_seconds=0.5, longest_wait_seconds=30.0)
-    patient = replace(partner, session=replace(partner.session, policy=policy))
+    retry = RetrySettings(attempts=2, first_wait_seconds=0.5, longest_wait_seconds=30.0)
+    patient = replace(partner, session=replace(partner.session, retry=retry))
     service.usual[Call.HEALTH] = Scripted(status=503)
 
     with pytest.raises(RunMustStop) as stopped:
