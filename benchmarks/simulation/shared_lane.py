@@ -13,9 +13,8 @@ from benchmarks.simulation.simulated_partner import Answered, SimulatedPartner
 from benchmarks.simulation.trial import Figures
 from proofsweep.client.call_queue import CallQueue
 from proofsweep.client.in_flight import ConcurrencyLimit
-from proofsweep.client.lane_model import Lane, LanePriority
 from proofsweep.client.pacer import Pacer
-from proofsweep.client.rate_share import LOOK_SECONDS, LaneMember
+from proofsweep.client.rate_share import LOOK_SECONDS, Lane, LaneMember, LanePriority
 
 _REFUSED = 429
 # Chosen: how long a request to the store takes, and how soon a 429 is told, as in the product.

@@ -17,9 +17,8 @@ from proofsweep.client.pacer import Pacer
 from proofsweep.client.rate_share import KeptPace, LaneReport, LaneShare, LaneUse
 from proofsweep.domain.exchanges import Call, Exchange, may_be_outage
 
-# All chosen, and checked together in benchmarks/simulation: goodput and the age of slots.
-# Slots beyond what the rate needs.
-_SPARE_SLOTS = 8
+# Measured together: python -m benchmarks.simulation
+_SPARE_SLOTS = 8  # slots beyond what the rate needs
 _SLOTS_PER_CALL = 0.75  # slots per call that the pace makes while a slot lives
 _LOST_SLOT_SECONDS = 900.0  # when a slot whose item never reported is forgotten
 _OLDEST_SLOT_SECONDS = 120.0  # the highest age that counts for the average
@@ -216,12 +215,9 @@ FAILURES_IN_A_ROW = 10  # so many failures of a call in a row ask for a control
 _CALLS_FOR_ITEMS = frozenset({Call.ASSET, Call.UPLOADS, Call.SLOT, Call.VERIFY})
 
 
-# All chosen, and checked together in benchmarks/simulation.
 _LEAST_IN_FLIGHT = 4  # calls in flight from which silence counts
 _FIRST_GAP_SECONDS = 1.0  # the silence before any gap is known
-# How often and how much the usual gap grows or shrinks: only one gap in 45 is longer. More often: stalls are usual.
-_GROWTH = 1.25
-_SHRINKING = 0.995
+_GROWTH, _SHRINKING = 1.25, 0.995  # of the usual gap: so only one gap in 45 is longer
 _GAPS, _LEAST_SECONDS = 1.5, 0.1  # a stall is so many times the usual gap, and so many seconds, at least
 _LONGEST_SECONDS = 10.0  # a longer silence is no stall: calls may hang, and must not hold back others
 

@@ -9,12 +9,10 @@ from collections import defaultdict
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-# All chosen, and checked together in benchmarks/simulation.
 _LEAST_BURSTS = 3  # bursts of 429s that show a limit
 _BURST_SECONDS = 0.5  # 429s that come closer than this are one burst
 _LEAST_LIMIT = 2  # with so few in flight a rate refuses calls too
-# What each 429 leaves of the older counts. Closer to 1: a change is noticed late. Closer to 0: nothing adds up.
-_FADING_SHARE = 0.9
+_FADING_SHARE = 0.9  # what each 429 leaves of the older counts
 _FADED_COUNT = 0.3  # faded counts of 429s below this are dropped
 _FEW = 6  # fewer bursts show a limit where so few calls are refused
 _REFUSED_SHARE = 0.2  # the share of calls beyond a limit that is refused
@@ -35,7 +33,7 @@ class ConcurrencyLimit:
     _counted_from: float = math.inf
 
     def allowed(self, now: float) -> float:
-        """Return the most calls that may be in flight: every few minutes one more than the limit, to test it."""
+        """Return the most calls in flight: every few minutes one more than the limit, to test it."""
         return self.most + (self.most < math.inf and now - self._refused_at > _PROBE_AFTER_SECONDS)
 
     def was_admitted(self, in_flight: int) -> None:
@@ -87,19 +85,15 @@ class ConcurrencyLimit:
 
 
 _FEWEST = 8.0  # uploads at the start, and at least
-_STEP = 1.5  # smaller: chance hides what it brings; larger: slots get old while it is tried
-# Until more first bring nothing, each step, and the uploads that show its speed. Less: a fast lane waits at its start.
-_RAMP_STEP = 2.0
-_RAMP_SAMPLES = 4
+_STEP = 1.5
+_RAMP_STEP, _RAMP_SAMPLES = 2.0, 4  # until more first bring nothing: each step, and the uploads that show its speed
 _LEAST_GAIN = 1.2  # more are kept if they bring so much
-# Fewer are kept if they are at least so fast. Lower: the link is used less. Higher: chance brings back the old number.
-_LEAST_SHARE = 0.92
+_LEAST_SHARE = 0.92  # fewer are kept if they are at least so fast
 _SAMPLE_SHARE = 0.5  # uploads that show the speed, as a share of their number
 _LEAST_SAMPLES = 8  # and at least
 _FIRST_TRIAL_SECONDS = 10.0  # when the number is first tried again
 _TRIAL_EVERY_SECONDS = 320.0  # and later
-# The number is a limit if so many are there, as a share of it. Lower: a slow lane looks like a full link.
-_BINDING_SHARE = 0.8
+_BINDING_SHARE = 0.8  # the number is a limit if so many are there, as a share of it
 
 
 @dataclass(slots=True)
@@ -128,7 +122,6 @@ class UploadLimit:
         return len(self._began) >= int(self.most)
 
     def began(self, holder: Hashable) -> None:
-        """Take note that an item requests a slot, to upload at once."""
         self._began[holder] = len(self._began) + 1, self.most
 
     def ended(self, holder: Hashable, size_bytes: float, seconds: float, now: float) -> None:

@@ -1,17 +1,22 @@
-"""What is known of a lane: the token bucket that explains its 429s, and who shares it. Pure."""
+"""What is known of a lane: the token bucket that explains its 429s, and what else may explain them. Pure.
+
+A single 429 is a hint. Several that came after about the same number of calls are proof of an empty bucket, because
+chance spreads. Other users of the lane, and refusals at random, look alike to one client. So a small share of 429s is
+accepted without a slower pace, and a larger one is answered with a slower pace, but never with one that is a small part
+of the rate.
+"""
 
 import math
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 from itertools import pairwise
 
-# The part of a class's rate that is kept for the less urgent ones, so that none of them stands still.
-_KEPT_SHARE = 0.15
-# Within which time the slots that a less urgent process has in hand should be used. The contract states no
-# lifetime of a slot.
-_SLOT_SECONDS = 15.0
+_BISECTIONS = 15  # steps of the search for a rate, which halve its error
+_INSTANT_SECONDS = 0.01  # the shortest stretch, so that calls at one instant have a finite rate
+_PACE_STEP = 0.04
+_MOST_MARKS = 96  # bounds the memory of a cycle; beyond it every second mark goes
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,82 +25,6 @@ class TokenBucket:
 
     rate: float
     burst: float
-
-
-class LanePriority(IntEnum):
-    """Which processes go first in a lane, the most urgent first."""
-
-    INGEST = 0
-    VERIFY = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
-    """One active process, as it was when it wrote last."""
-
-    priority: int
-    rate: float  # calls per second that it keeps to
-    let_in: float = 0.0  # calls per second that the service has let in for it lately
-    need: float | None = None  # calls per second that it can use; None for as many as it gets
-    beat: int = 0  # counts what it wrote; it is alive while this grows
-    seconds: float = 0.0  # for how long it has been one
-    pause_seconds: float = 0.0  # what was left then of a pause that the service has asked it for
-    refused: int = 0  # calls answered with 429 since it began
-    slots: int = 0  # that it has in hand
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lane:
-    """What the processes with one key have told each other."""
-
-    bucket: TokenBucket | None = None  # what the lane is taken for; None while nobody has an idea
-    learned_at: float = 0.0  # when the rate was last learned, in epoch seconds of the machine that did
-    keeper: str = ""  # the token of the process that finds the rate for all
-    members: Mapping[str, Member] = field(default_factory=dict)
-
-
-def fair_rates(rate: float, members: Mapping[str, Member], floor_rate: float) -> dict[str, float]:
-    """Divide a rate by need: the more urgent first, those alike evenly.
-
-    Each less urgent one keeps the floor rate, and what its slots in hand need, which are short-lived; all of them
-    together as far as that is a small part.
-    """
-    rates: dict[str, float] = {}
-    for priority in sorted({member.priority for member in members.values()}):
-        later = [member for member in members.values() if member.priority > priority]
-        wanted = sum(max(floor_rate, member.slots / _SLOT_SECONDS) for member in later)
-        kept = min(wanted, _KEPT_SHARE * rate)
-        needs = {token: member.need for token, member in members.items() if member.priority == priority}
-        given = _divided(rate - kept, needs)
-        rates |= given
-        rate -= sum(given.values())
-    return rates
-
-
-def _divided(rate: float, needs: Mapping[str, float | None]) -> dict[str, float]:
-    given: dict[str, float] = {}
-    by_need = sorted(needs, key=lambda token: (_endless(needs[token]), token))
-    for count, token in enumerate(by_need):
-        given[token] = min(_endless(needs[token]), rate / (len(by_need) - count))
-        rate -= given[token]
-    return given
-
-
-def _endless(need: float | None) -> float:
-    return float("inf") if need is None else need
-
-
-def keeper_of(present: str, members: Mapping[str, Member], *, is_known: bool) -> str:
-    """Name the process that finds the rate for all: the present one, but to search for it one that has much to do."""
-    if present in members and (is_known or members[present].need is None):
-        return present
-    return max(members, key=lambda token: (members[token].need is None, members[token].rate, token), default="")
-
-
-_BISECTIONS = 15  # steps of the search for a rate, which halve its error
-_INSTANT_SECONDS = 0.01  # the shortest stretch, so that calls at one instant have a finite rate
-_PACE_STEP = 0.04
-_MOST_MARKS = 96  # bounds the memory of a cycle; beyond it every second mark goes
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +141,6 @@ def _agreed(cycles: Sequence[Cycle], burst: float, likely_burst: float) -> tuple
     return disagreement + _LIKELY_BURST_WEIGHT * unlikely, TokenBucket(math.exp(mean), burst)
 
 
-# All chosen, and checked together in benchmarks/simulation.
 _LEAST_CALLS_PER_SECOND = 0.01  # the lowest rate learned
 _MOST_LOG_EXCESS = 0.007  # how far above the rate the pace stays after 429s that came late, as a share
 _CYCLES = 5  # cycles that the fit remembers
@@ -298,3 +226,218 @@ def _surplus(cycle: Cycle, seen: Circumstances) -> float:
     A larger bucket would explain cycles of one kind as well, and then the rate would never be found.
     """
     return 1.0 if seen.is_first else 1 + 2 * min(0.05, max(0.0, -seen.level - 3.0) / cycle.calls)
+
+
+_FEWEST_AGREEING = 3  # 429s that can agree
+_CALLS_DIFFER, _CALLS_DIFFER_SHARE = 6.0, 0.2  # how far their calls may differ, as calls and as a share
+_CYCLES_PROOF = 300.0  # how many times likelier than chance is proof
+_USUAL_CALLS = 300.0  # calls between two 429s, before any were counted
+_LEAST_USUAL_CALLS = 5.0  # and at least
+_CHANCE_CALLS, _RARE_CALLS = 25.0, 150.0  # chance may refuse one of so many calls, unless 429s are rarer
+_CYCLE_WEIGHT = 0.2  # the weight of one cycle in what is usual
+_MOST_CYCLES = 64  # cycles that are remembered
+
+
+@dataclass(slots=True)
+class Refusals:
+    """The cycles since something was last learned; each ended with a 429 that may be a mere hint."""
+
+    _usual: float = _USUAL_CALLS
+    _calm: int = 0
+    _cycles: deque[Cycle] = field(default_factory=lambda: deque(maxlen=_MOST_CYCLES))
+
+    def add(self, cycle: Cycle) -> None:
+        self._cycles.append(cycle)
+
+    @property
+    def usual_calls(self) -> float:
+        """Calls from one 429 to the next, while the pace does not grow."""
+        return max(_LEAST_USUAL_CALLS, self._usual, self._calm)
+
+    def sent(self) -> None:
+        self._calm += 1
+
+    def count(self) -> None:
+        self._usual += _CYCLE_WEIGHT * (self._calm - self._usual)
+        self._calm = 0
+
+    def forget(self) -> None:
+        self._cycles.clear()
+
+    def whole(self) -> Cycle:
+        return joined(self._cycles)
+
+    def agreeing(self) -> Sequence[Cycle]:
+        """Return the last cycles, if they are so alike that chance does not explain them; else none.
+
+        By chance, numbers of calls spread as far as their mean. An empty bucket gives nearly the same number each time.
+        """
+        cycles, usual = list(self._cycles), self.usual_calls
+        if usual < _RARE_CALLS:
+            usual = min(_CHANCE_CALLS, usual)
+        for number in range(_FEWEST_AGREEING, len(cycles) + 1):
+            calls = [cycle.calls for cycle in cycles[-number:]]
+            width = _CALLS_DIFFER + _CALLS_DIFFER_SHARE * sum(calls) / number
+            if max(calls) - min(calls) > width:
+                break
+            chance = (width / usual) ** (number - 1) * math.exp(-sum(calls) / usual)
+            if any(calls) and chance * _CYCLES_PROOF < 1.0:
+                return cycles[-number:]
+        return ()
+
+
+FIRST_QUIET_SECONDS = 4.0  # the quiet time of a new lane, which doubles with each calm cycle
+# The quiet time of a known lane: the longest of three, up to the fourth.
+_QUIET_SECONDS, _QUIET_CALLS, _QUIET_PAUSES, _MOST_QUIET_SECONDS = 45.0, 400, 25, 240.0
+_QUIET_CYCLES, _LEAST_QUIET_SECONDS = 2, 8.0  # where 429s are frequent anyway: in usual cycles, and at least
+_NARROW_PART, _LEAST_NARROW_SECONDS = 6, 9.0  # in a lane that is narrower than before: as a part, and at least
+
+
+def quiet_seconds(
+    rate: float, pause_seconds: float, usual_calls: float | None, *, is_narrow: bool, calm_cycles: int
+) -> float:
+    """Return the quiet time: short while the lane is new, and while it is narrower than before.
+
+    `usual_calls` are the calls from one 429 to the next; None where others use the lane too, who would be disturbed.
+    """
+    full = min(_MOST_QUIET_SECONDS, max(_QUIET_SECONDS, _QUIET_PAUSES * pause_seconds, _QUIET_CALLS / rate))
+    if usual_calls is not None:
+        if is_narrow:
+            full = max(_LEAST_NARROW_SECONDS, full / _NARROW_PART)
+        full = min(full, max(_LEAST_QUIET_SECONDS, _QUIET_CYCLES * usual_calls / rate))
+    return min(full, FIRST_QUIET_SECONDS * math.exp2(min(calm_cycles, 10)))
+
+
+_STEP = 0.03  # how much one 429 lowers the pace, as its logarithm
+_CALLS_PER_REFUSAL = 80  # calls that raise it again by as much: the accepted share of 429s is one of so many
+_FREE_REFUSALS = 6  # 429s without effect on the pace at first, and again after so many calls
+_SHORT_CALLS, _SHORT_FACTOR = 8, 6  # two cycles of so few calls together lower the pace more, up to so many times
+# A 429 to the first call after a pause counts so many times, until so many calls went through in a row: others took the
+# token that the service has announced.
+_NONE_FACTOR, _CALM_CALLS = 8, 40
+_MOST = 1.0  # the most that it lowers the pace: to about a third
+_SHARED = 0.1  # from here on other users of the lane are assumed
+
+
+@dataclass(slots=True)
+class Contention:
+    """A balance: each 429 adds, each call takes away; `margin` is the logarithm of the rate over the pace."""
+
+    _balance: float = -_FREE_REFUSALS * _STEP
+    _calls_before: float = _SHORT_CALLS
+    _is_new: bool = True
+    _accepted_share: float | None = None
+
+    @property
+    def margin(self) -> float:
+        return max(0.0, self._balance)
+
+    @property
+    def is_shared(self) -> bool:
+        return self._balance > _SHARED and not self.is_chance
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether a share of 429s is accepted because chance refuses them."""
+        return self._accepted_share is not None
+
+    def accept(self, share: float | None) -> None:
+        """Accept another share of 429s without a slower pace, since chance refuses them; None for the usual share."""
+        self._accepted_share = share
+        if share is not None:
+            self._balance = min(0.0, self._balance)
+
+    def sent(self) -> None:
+        share = self._accepted_share or 1 / _CALLS_PER_REFUSAL
+        self._balance = max(-_FREE_REFUSALS * _STEP, self._balance - _STEP * share)
+
+    def refused(self, calls: float) -> None:
+        """Take note of a 429 after so many calls; infinite if a faster pace has provoked it."""
+        shortness = max(0.0, 1.0 - (calls + self._calls_before) / _SHORT_CALLS)
+        self._is_new = self._is_new and calls < _CALM_CALLS
+        step = _STEP
+        if not self.is_chance:
+            step *= 1.0 + _SHORT_FACTOR * shortness + _NONE_FACTOR * (self._is_new and not calls)
+        self._calls_before = calls
+        self._balance = min(_MOST, self._balance + step)
+
+
+# The time between two calls of a group is a part of the time until a 429 comes, so that it stops none of them.
+_GAPS, _MOST_GAP_SECONDS = 4, 0.008
+_LONGEST_SECONDS = 0.05  # a group that took longer shows nothing
+_FEWEST_CALLS, _MOST_CALLS = 2, 4  # of a group: those of a second, within these
+# How often each next call goes through after a 429: by chance, and if others use the lane.
+_THROUGH_BY_CHANCE, _THROUGH_IF_SHARED = 0.96, 0.6
+_PROOF, _DISPROOF = 4.0, -2.5  # evidence, as logarithms of how much likelier chance is
+_REST = 20  # 429s until groups are sent again
+_MOST_GROUPS = 16  # groups whose answers may still come
+
+
+@dataclass(slots=True)
+class ChanceTest:
+    """Are calls refused by chance, at any pace? It sends groups of calls and weighs what they show.
+
+    An empty bucket that others use too refuses the next calls of a group as well. Chance refuses one, and the next ones
+    go through. Several groups decide, by a sequential probability ratio test (Wald).
+    """
+
+    _evidence: float = 0.0
+    _resting: int = 0
+    _calls: int = 0
+    _refusals: int = 0
+    _size: int = 0
+    _gap: float = _MOST_GAP_SECONDS
+    _sent: list[float] = field(default_factory=list)
+    _groups: deque[list[float]] = field(default_factory=lambda: deque(maxlen=_MOST_GROUPS))
+    _next_ones: list[float] = field(default_factory=list)
+
+    @property
+    def has_begun(self) -> bool:
+        return bool(self._groups)
+
+    @property
+    def is_proven(self) -> bool:
+        return self._evidence > _PROOF
+
+    @property
+    def share(self) -> float:
+        return self._refusals / max(1, self._calls)
+
+    def gap_seconds(self, now: float, usual: float) -> float:
+        """Take note that a call goes, and give the time until the next one may; on average it is the usual one."""
+        if self._resting > 0:
+            return usual
+        self._calls += 1
+        if not self._sent:
+            self._size = max(_FEWEST_CALLS, min(_MOST_CALLS, int(1.0 / usual)))
+        self._sent.append(now)
+        if len(self._sent) < self._size:
+            return self._gap
+        if now - self._sent[0] < _LONGEST_SECONDS:
+            self._groups.append(self._sent)
+        self._sent = []
+        return max(0.0, self._size * usual - (self._size - 1) * self._gap)
+
+    def refused(self, sent_at: float, now: float) -> None:
+        self._weigh(is_through=True)
+        self._gap = min(_MOST_GAP_SECONDS, (now - sent_at) / _GAPS)
+        group = next((group for group in self._groups if sent_at in group), [])
+        self._next_ones = [other for other in group if other > sent_at]
+        self._resting -= 1
+        self._refusals += 1
+
+    def refused_too(self, sent_at: float) -> None:
+        if sent_at in self._next_ones:
+            self._weigh(is_through=False)
+
+    def reject(self) -> None:
+        """Begin again after some time: it is no chance."""
+        self._evidence, self._resting, self._calls, self._refusals = 0.0, _REST, 0, 0
+
+    def _weigh(self, *, is_through: bool) -> None:
+        number, self._next_ones = len(self._next_ones), []
+        if number:
+            chance, shared = _THROUGH_BY_CHANCE**number, _THROUGH_IF_SHARED**number
+            self._evidence += math.log(chance / shared if is_through else (1 - chance) / (1 - shared))
+        if self._evidence < _DISPROOF:
+            self.reject()

@@ -14,26 +14,28 @@ import math
 from dataclasses import replace
 
 from proofsweep.client.lane_model import (
+    FIRST_QUIET_SECONDS,
+    ChanceTest,
     Circumstances,
+    Contention,
     Cycle,
     CycleRecorder,
     LaneModel,
     RateChange,
+    Refusals,
     Sent,
     TokenBucket,
     joined,
+    quiet_seconds,
 )
-from proofsweep.client.refusals import FIRST_QUIET_SECONDS, ChanceTest, Contention, Refusals, quiet_seconds
 
-# All chosen, and checked together, not one by one, in benchmarks/simulation: goodput and 429s of many lanes. Where a
-# search begins, per second.
-FIRST_RATE = 6.0
-_LEAST_FIRST_RATE = 1.0  # where a search begins at least
-_REMEMBERED_SHARE = 0.95  # the part of a remembered rate that a run begins with. More: its error is refused
+# Measured together: python -m benchmarks.simulation
+FIRST_RATE = 6.0  # where a search begins, in calls per second
+_LEAST_FIRST_RATE = 1.0  # and at least
+_REMEMBERED_SHARE = 0.95  # the part of a remembered rate that a run begins with
 _BURST_SECONDS = 1.0  # a burst that empties the bucket so soon shows its size and little of its rate
 _DOUBLING_SECONDS = 1.5  # how fast the pace may double
-# How fast growth doubles when a 429 is overdue: the longer of both.
-_REGROWTH_SECONDS, _REGROWTH_CALLS = 1.0, 10
+_REGROWTH_SECONDS, _REGROWTH_CALLS = 1.0, 10  # how fast growth doubles when a 429 is overdue: the longer of both
 _SHARED_REGROWTH = 20.0  # how much slower it grows where others use the lane
 _SHARED_REGROWTH_MARGIN = 0.2  # the largest margin that counts for that
 _FIRST_EXCESS = 0.02  # the excess over the rate with which growth begins, as a share
@@ -42,8 +44,7 @@ _IDLE_SECONDS = 0.4  # how late a call may go before the bucket has filled much
 _BURST_SHARE = 0.2  # how far above the rate the pace is while credit is spent, as a share
 _CATCH_UP_SHARE = 0.1  # how far above the rate the pace may be later, as a share
 _DUE_SHARE = 0.2  # the level at which a 429 is due, as a share of the credit
-# 429s are frequent while one follows on so many calls at a pace that does not grow. Fewer: that is more than chance.
-# More: a clean lane is learned later. Less: chance ends what looks like a cycle, and the rate sinks again and again.
+# 429s are frequent while one follows on so many calls at a pace that does not grow.
 _LEAST_FREQUENT, _MOST_FREQUENT = 14.0, 90.0
 _COUNTED_TIMES_SHUT = 3  # 429s in a row without a call let through that count as of other users, until a rate is known
 _NARROW_SHARE = 0.7  # a lane is narrow below this share of what it was

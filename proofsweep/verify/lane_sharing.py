@@ -10,8 +10,7 @@ from datetime import datetime
 
 from pydantic import TypeAdapter
 
-from proofsweep.client.lane_model import Lane, LanePriority
-from proofsweep.client.rate_share import LEASE_SECONDS, LOOK_SECONDS, LaneMember
+from proofsweep.client.rate_share import LEASE_SECONDS, LOOK_SECONDS, Lane, LaneMember, LanePriority
 from proofsweep.client.scheduler import Dispatcher
 from proofsweep.domain.errors import NameTaken, ResultsError
 from proofsweep.store import layout

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from proofsweep.client.lane_model import LanePriority
+from proofsweep.client.rate_share import LanePriority
 from proofsweep.domain.runs import INGEST, Plan
 from proofsweep.store import layout
 from proofsweep.store.objects import open_store

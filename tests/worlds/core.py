@@ -23,7 +23,7 @@ import pytest
 
 from proofsweep.alerts.rules import ALERTED_STATES
 from proofsweep.audit.prune import Keep, find_prunable, prune
-from proofsweep.client import lane_model
+from proofsweep.client import lane_model, rate_share
 from proofsweep.config.load import load_settings
 from proofsweep.config.logs import set_up_logs
 from proofsweep.config.sections import CatalogSettings
@@ -134,7 +134,7 @@ def use_lane_as_a_pass(over: threading.Event) -> None:
     told = lane_sharing.LaneObject(open_store(settings.results.url), folder)
     while not over.wait(1.0):
         now = told.latest()
-        own = lane_model.Member(priority=lane_model.LanePriority.INGEST, rate=58.0, beat=next(beats))
+        own = rate_share.Member(priority=rate_share.LanePriority.INGEST, rate=58.0, beat=next(beats))
         members = {**now.members, "pass": own}
         told.tell(replace(now, bucket=lane_model.TokenBucket(60.0, 60.0), keeper="pass", members=members))
     now = told.latest()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proofsweep.client.lane_model import LanePriority, Member, fair_rates, keeper_of
+from proofsweep.client.rate_share import LanePriority, Member, fair_rates, keeper_of
 
 INGEST, VERIFY = LanePriority.INGEST, LanePriority.VERIFY
 

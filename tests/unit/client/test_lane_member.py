@@ -4,8 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from proofsweep.client.lane_model import Lane, LanePriority, Member, TokenBucket
-from proofsweep.client.rate_share import GONE_SECONDS, LaneMember, LaneReport, LaneUse, Meeting
+from proofsweep.client.lane_model import TokenBucket
+from proofsweep.client.rate_share import (
+    GONE_SECONDS,
+    Lane,
+    LaneMember,
+    LanePriority,
+    LaneReport,
+    LaneUse,
+    Meeting,
+    Member,
+)
 
 LANE = TokenBucket(20.0, 10.0)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from proofsweep.client.call_queue import CallQueue, ServiceHealth
-from proofsweep.client.lane_model import LanePriority
 from proofsweep.client.pacer import Pacer
+from proofsweep.client.rate_share import LanePriority
 from proofsweep.client.scheduler import Dispatcher
 from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.errors import ResultsError

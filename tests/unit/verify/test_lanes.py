@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.client.lane_model import Lane, Member, TokenBucket
+from proofsweep.client.lane_model import TokenBucket
+from proofsweep.client.rate_share import Lane, Member
 from proofsweep.domain.errors import ResultsError
 from proofsweep.store.objects import FolderStore
 from proofsweep.verify.lane_sharing import LaneObject

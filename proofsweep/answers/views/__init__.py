@@ -1,1 +1,0 @@
-"""The views: one SQL file for each in `sql`, and how a store's parts become their tables in DuckDB."""
