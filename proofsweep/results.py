@@ -160,7 +160,7 @@ class ResultsStore:
             duckdb.Error: the query is wrong.
         """
         from proofsweep.queries.connection import close, opened  # noqa: PLC0415 - a reader of tables needs no DuckDB
-        from proofsweep.queries.views import STORE_SCHEME  # noqa: PLC0415 - the same
+        from proofsweep.queries.tables import STORE_SCHEME  # noqa: PLC0415 - the same
 
         connection = opened(self._results, environment, asked=query).connection
         answer = connection.sql(query)

@@ -18,7 +18,7 @@ from proofsweep.queries.changes import (
     run_changes,
     words_of_cause,
 )
-from proofsweep.wiring.stores import meant_run
+from proofsweep.wiring.stores import meant_run, results_for
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import Config, OfCatalog, ResultsUrl, Run
 from proofsweep_cli.screen import console, counted, print_csv, print_error, print_json, styled
@@ -53,10 +53,11 @@ def diff(
     """
     if form not in _FORMATS:
         raise UsageError(f"There is no format {printable(form)!r}; there are {', '.join(_FORMATS)}.")
-    meant = meant_run(load_settings(config, results), run_id, catalog)
-    if meant.note is not None:
-        print_error(meant.note)
-    comparison = comparison_of(meant.results, meant.plan, against)
+    settings = load_settings(config, results)
+    run, note = meant_run(settings, run_id, catalog)
+    if note is not None:
+        print_error(note)
+    comparison = comparison_of(results_for(settings), run, against)
     with run_changes(comparison) as found:
         counts = found.counts()
         match form:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from proofsweep.domain.exchanges import Call
-from proofsweep.reports.support_packet import ENDPOINTS
+from proofsweep.reports.explain import ENDPOINTS
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from typing import Self
 
 from proofsweep.domain.endings import EndedBy, ending_of
 from proofsweep.domain.errors import ProofsweepError, RunIsActive, RunMustStop, UsageError
-from proofsweep.queries.run_status import RunStatus
+from proofsweep.queries.status import RunStatus
 
 
 class ExitCode(IntEnum):

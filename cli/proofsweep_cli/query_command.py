@@ -12,7 +12,7 @@ from proofsweep.config.load import load_settings
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.text import printable
 from proofsweep.queries.connection import OpenStore, opened
-from proofsweep.queries.script import script_of
+from proofsweep.queries.tables import script_of
 from proofsweep.queries.views import views
 from proofsweep.wiring.stores import results_for
 from proofsweep_cli.exit_codes import ExitCode

@@ -9,9 +9,8 @@ from rich.console import Console
 from rich.padding import Padding
 
 from proofsweep.config.load import load_settings
-from proofsweep.queries.attention import AttentionGroup, attention_groups
-from proofsweep.queries.run_status import NEED_ATTENTION
-from proofsweep.queries.selected_rows import SelectedRows
+from proofsweep.queries.selected_rows import AttentionGroup, SelectedRows, attention_groups
+from proofsweep.queries.status import NEED_ATTENTION
 from proofsweep.wiring.operations import selected_rows
 from proofsweep.wiring.watching import given_up_items
 from proofsweep_cli.exit_codes import ExitCode

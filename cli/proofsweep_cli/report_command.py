@@ -9,7 +9,7 @@ from proofsweep.domain.errors import UsageError
 from proofsweep.domain.text import printable
 from proofsweep.queries.catalog import PageChoice
 from proofsweep.reports.explain import packet_of_failed_calls
-from proofsweep.wiring.stores import meant_run, results_for
+from proofsweep.wiring.stores import results_for
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import Config, ResultsUrl
 from proofsweep_cli.screen import console
@@ -89,11 +89,6 @@ def _catalog_page(settings: Settings, choice: PageChoice) -> str:
 def _night_page(settings: Settings, run_id: str, choice: PageChoice) -> str:
     from proofsweep.reports.pages import night_page  # noqa: PLC0415 - DuckDB and Altair
 
-    meant = meant_run(settings, run_id)
-    return night_page(
-        meant.results,
-        meant.plan.run_id,
-        datetime.now(UTC),
-        choice,
-        packet=packet_of_failed_calls(meant.results, meant.plan),
-    )
+    store = results_for(settings)
+    packet = packet_of_failed_calls(store, store.plan(run_id))
+    return night_page(store, run_id, datetime.now(UTC), choice, packet=packet)

@@ -10,7 +10,7 @@ import httpx
 
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError, RunMustStop
-from proofsweep.queries.run_status import RunStatus
+from proofsweep.queries.status import RunStatus
 from proofsweep_cli.embedded_server import EmbeddedServer
 from proofsweep_cli.progress import progress_shown
 from proofsweep_cli.run_request import RunRequest, report

@@ -8,9 +8,7 @@ from rich.console import Console
 from proofsweep.config.load import Settings, load_settings
 from proofsweep.domain.errors import CatalogError, ResultsError
 from proofsweep.domain.runs import Bounds
-from proofsweep.queries.attention import named_files
-from proofsweep.queries.run_status import RunStatus
-from proofsweep.queries.status import describe_run
+from proofsweep.queries.status import RunStatus, describe_run, named_files
 from proofsweep.reports.run import json_of
 from proofsweep.verify.due_rows import Coverage
 from proofsweep.verify.forecast import Forecast

@@ -18,7 +18,7 @@ from proofsweep.domain.errors import NothingDue
 from proofsweep.domain.text import printable, printable_json
 from proofsweep.domain.verdicts import MEANING_OF_VALID
 from proofsweep.ingest.lines import ignored_words
-from proofsweep.queries.run_status import NEED_ATTENTION, NamedFile, RunStatus
+from proofsweep.queries.status import NEED_ATTENTION, NamedFile, RunStatus
 from proofsweep.reports.run import advice_for, calls_of, ending_of, label_of, notes_of
 from proofsweep.sources.completion_report import defused
 

@@ -9,9 +9,14 @@ from rich.table import Table
 
 from proofsweep.config.load import Settings, load_settings
 from proofsweep.domain.errors import UsageError
-from proofsweep.queries.run_status import RunStatus
-from proofsweep.queries.runs import MeantRun, heartbeats_of, next_leg, only_active_run
-from proofsweep.queries.status import describe_run, newest_runs, state_of
+from proofsweep.queries.status import (
+    RunStatus,
+    describe_run,
+    heartbeats_of,
+    newest_runs,
+    next_leg,
+    only_active_run,
+)
 from proofsweep.reports.run import ending_of, json_of
 from proofsweep.wiring.stores import meant_run, results_for
 from proofsweep_cli.active_leg import active_leg_lines, followed, short_line, where_line
@@ -68,14 +73,14 @@ def status(
     request, settings = RunRequest(config=config, results_url=results, as_json=as_json), load_settings(config, results)
     if follow and run_id is None and catalog is None:
         run_id = only_active_run(results_for(settings))
-    meant = meant_run(settings, run_id, catalog)
-    if meant.note is not None:
-        print_error(meant.note)
-    return _show_run(request, meant, follow=follow)
+    plan, note = meant_run(settings, run_id, catalog)
+    if note is not None:
+        print_error(note)
+    return _show_run(request, plan.run_id, follow=follow)
 
 
-def _show_run(request: RunRequest, meant: MeantRun, *, follow: bool) -> int:
-    store, run_id = meant.results, meant.plan.run_id
+def _show_run(request: RunRequest, run_id: str, *, follow: bool) -> int:
+    store = results_for(request.settings)
     run = describe_run(store, run_id)
     if follow and not run.is_over and (run.open_leg is None or run.open_leg.is_gone):
         print_error(
@@ -154,7 +159,7 @@ def _began(run: RunStatus) -> str:
 
 
 def _state(run: RunStatus) -> str:
-    return state_of(run) if run.active is None else f"active {short_line(run.active)}"
+    return run.state if run.active is None else f"active {short_line(run.active)}"
 
 
 def _outcomes(run: RunStatus) -> str:

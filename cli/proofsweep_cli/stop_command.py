@@ -3,8 +3,7 @@
 import typer
 
 from proofsweep.domain.errors import UsageError
-from proofsweep.queries.runs import StopReport, only_active_run, stop_run
-from proofsweep.queries.status import state_of
+from proofsweep.queries.status import StopReport, only_active_run, stop_run
 from proofsweep.reports.run import json_of
 from proofsweep.wiring.stores import results_for
 from proofsweep_cli.active_leg import where_line
@@ -61,8 +60,8 @@ def _sentence(stopped: StopReport, request: RunRequest) -> str:
     if leg is None and run.open_leg is not None:
         return f"Nothing to stop: {where_line(run.open_leg)}. Its finished rows are kept: {request.resume(run_id)}"
     if leg is None:
-        return f"Nothing to stop: no process works on run {run_id} ({state_of(run)}).{rest}"
+        return f"Nothing to stop: no process works on run {run_id} ({run.state}).{rest}"
     if stopped.has_ended:
-        return f"Run {run_id}: leg {leg.leg} has ended ({state_of(run)}).{rest}"
+        return f"Run {run_id}: leg {leg.leg} has ended ({run.state}).{rest}"
     was = "was asked to stop" if stopped.is_first else "had been asked to stop before"
     return f"Run {run_id}: {where_line(leg)}; it {was}. See: {request.command('status', '--follow', run_id)}"

@@ -12,7 +12,7 @@ from rich.console import Console
 from proofsweep.config.load import Settings
 from proofsweep.domain.errors import NothingDue
 from proofsweep.domain.runs import Bounds, Plan
-from proofsweep.queries.run_status import RunStatus
+from proofsweep.queries.status import RunStatus
 from proofsweep.reports.run import unsent_pairs_note
 from proofsweep.verify.forecast import Need
 from proofsweep.wiring.catalogs import catalog_has_changed

@@ -36,7 +36,7 @@ from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.runs import OUTCOMES, Claim, new_run_id
 from proofsweep.domain.text import minute_of
 from proofsweep.ingest.rules import PassReport
-from proofsweep.queries.run_status import RunStatus
+from proofsweep.queries.status import RunStatus
 from proofsweep.reports.run import advice_for, ending_of, label_of
 from proofsweep.store import layout
 from proofsweep.store.keys import Rotations

@@ -14,7 +14,7 @@ from proofsweep.domain.tags import key_of_tag, known_tag, spellings_by_key, tag_
 from proofsweep.domain.text import printable
 from proofsweep.queries.changes import SINCE, compare_since, words_of_cause
 from proofsweep.queries.connection import answering
-from proofsweep.queries.run_status import NEED_ATTENTION
+from proofsweep.queries.status import NEED_ATTENTION
 from proofsweep.queries.views import key_of, quoted, value_of_tag
 from proofsweep.store.parts import Results
 

@@ -1,64 +1,223 @@
-"""The status of a run as a value, read from its parts and receipts: its rows by kind, over all its legs."""
+"""The status of runs: their rows and legs, which run is meant, and a leg that another process works on."""
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain, islice, takewhile
 
 import pyarrow as pa
 
-from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import ResultsError
-from proofsweep.domain.items import Row
-from proofsweep.domain.runs import OUTCOMES, Plan, new_run_id, shard_of
-from proofsweep.queries.run_status import Group, LegStatus, Pruned, RunStatus
+from proofsweep.config.locations import one_line, path_of, path_within
+from proofsweep.domain.endings import EndedBy, ending_of
+from proofsweep.domain.errors import ResultsError, UsageError
+from proofsweep.domain.items import Row, proof_id_of
+from proofsweep.domain.runs import OUTCOMES, STALE_SECONDS, Plan, new_run_id, seconds_after_reset, shard_of
+from proofsweep.domain.text import printable
 from proofsweep.store.journal import Segments
 from proofsweep.store.layout import pruning_intent_name, shard_and_leg_of
-from proofsweep.store.legs import Legs, open_leg, progress_of
+from proofsweep.store.legs import Legs, ask_to_stop, open_leg, progress_of
 from proofsweep.store.objects import REQUESTS_AT_ONCE
 from proofsweep.store.parts import Results, has_claim
 from proofsweep.store.progress import OpenLeg
 from proofsweep.store.prunings import completed_at, prunings_of
-from proofsweep.store.runs import IndexedRuns, RunIndex, RunRecord
+from proofsweep.store.runs import IndexedRuns, RunIndex, RunRecord, newest_whole
 from proofsweep.verify.commit import exchange_counts
 
+NEED_ATTENTION = ("rejected", "failed", "ineligible")  # the outcomes that somebody must look at
 _KINDS = ["outcome", "verdict", "reason"]
 _OF_GROUP = [*_KINDS, "audio"]
+_FEW_PARTS = 6  # that are read to name a few files of a run
+_MOST_NAMED = 10  # files of a summary
+_LOOK_SECONDS = 2.0  # between two looks for a new heartbeat
+_STORE_SECONDS = 60.0  # for which a store may fail before the following ends
+_START_SECONDS = 60.0  # from the plan to the start of a run: a Prefect server needs some, on a busy machine many
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFile:
+    audio: str
+    outcome: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    outcome: str
+    verdict: str | None
+    reason: str | None
+    rows: int
+    example: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegStatus:
+    """One leg by its receipt. While it runs, `ended_by` is None, and counts lack; a killed one's are by its journal."""
+
+    leg: int
+    ended_by: str | None
+    why: str | None = None
+    quota_reset: datetime | None = None  # when the quota resets, by the leg's last snapshot
+    counts: dict[str, object] = field(default_factory=dict)
+    in_doubt: int = 0  # rows that were tried, and that no control could decide about
+    control_calls: int = 0  # keyed calls of controls, which belong to no row
+
+    def count(self, column: str) -> int | None:
+        found = self.counts.get(column)
+        return found if isinstance(found, int) else None
+
+    @property
+    def seconds(self) -> float:
+        began, ended = self.counts.get("started_at"), self.counts.get("finished_at")
+        if began is None or ended is None:
+            return 0.0
+        return (datetime.fromisoformat(str(ended)) - datetime.fromisoformat(str(began))).total_seconds()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruned:
+    intent: str  # name of the object that says what was deleted
+    completed_at: str | None  # ISO instant in UTC; None if it did not come to its end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStatus:
+    """A run's rows by kind, over all its legs."""
+
+    plan: Plan
+    groups: tuple[Group, ...]
+    legs: tuple[LegStatus, ...]
+    pruned: Pruned | None = None  # None if nothing of it was deleted; else its groups are by outcome alone
+    unpublished: int = 0  # rows of the groups that only the journal of a killed leg has: the next leg publishes them
+    open_leg: OpenLeg | None = None  # its last leg, if that has no receipt: it is worked on, or was killed
+
+    @property
+    def active(self) -> OpenLeg | None:
+        """The leg that a process works on now; its rows are not counted in the groups."""
+        return self.open_leg if self.open_leg is not None and self.open_leg.is_alive else None
+
+    @property
+    def finished(self) -> int:
+        return sum(group.rows for group in self.groups)
+
+    @property
+    def remaining(self) -> int:
+        return self.plan.items - self.finished
+
+    @property
+    def answered(self) -> int:
+        return self.rows("accepted") + self.rows("rejected")
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody needs to go on with it: all rows are published, or other runs took its place."""
+        ending = ending_of(self.ended_by)
+        return not (self.remaining or self.unpublished) or (ending is not None and not ending.goes_on)
+
+    @property
+    def ended_by(self) -> str | None:
+        return self.legs[-1].ended_by if self.legs else None
+
+    @property
+    def state(self) -> str:
+        return "active" if self.active is not None else self.ended_by or "planned only"
+
+    @property
+    def why(self) -> str | None:
+        """What stopped the last leg, in one sentence; None if no row remains."""
+        return self.legs[-1].why if self.legs and self.remaining else None
+
+    def seconds_after_reset(self, now: datetime, chance: float) -> float:
+        """Return how long to wait, by chance from 0 to 1, if the quota that ended the last leg has just reset."""
+        reset = self.legs[-1].quota_reset if self.ended_by == EndedBy.QUOTA else None
+        return seconds_after_reset(reset, now, chance)
+
+    @property
+    def calls_if_done(self) -> int | None:
+        """What its last leg has called; None if somebody must go on with it."""
+        is_in_doubt = bool(self.legs) and 0 < self.remaining <= self.legs[-1].in_doubt
+        return self.legs[-1].count("calls") or 0 if self.is_over or is_in_doubt else None
+
+    @property
+    def sunset(self) -> str | None:
+        return next((str(leg.counts["sunset"]) for leg in reversed(self.legs) if leg.counts.get("sunset")), None)
+
+    @property
+    def remaining_now(self) -> int:
+        """How many rows have no outcome yet, less those that the active leg had finished at its last heartbeat."""
+        told = None if self.active is None else self.active.progress
+        if told is None or told.finished_before is None:
+            return self.remaining
+        return self.plan.items - told.finished
+
+    def rows_now(self, outcome: str) -> int:
+        """Count the rows with one outcome, with those of the active leg as its last heartbeat told them."""
+        told = None if self.active is None else self.active.progress
+        if told is None:
+            return self.rows(outcome)
+        return sum(leg.count(outcome) or 0 for leg in self.legs) + told.counts.get(outcome, 0)
+
+    def rows(self, outcome: str) -> int:
+        return sum(group.rows for group in self.groups if group.outcome == outcome)
+
+    def total(self, column: str) -> int:
+        return sum(leg.count(column) or 0 for leg in self.legs)
+
+    @property
+    def calls_unrecorded(self) -> int | None:
+        """Calls that are in no table: 0; None if a leg was killed, since they are not known then."""
+        return None if any(leg.ended_by in {None, EndedBy.KILLED} for leg in self.legs) else 0
+
+    @property
+    def seconds(self) -> float:
+        return sum(leg.seconds for leg in self.legs)
 
 
 def describe_run(results: Results, run_id: str) -> RunStatus:
-    """Read the status of a run from its store; ResultsError if there is no such run."""
+    """Read the status of a run from its parts and receipts; ResultsError if there is no such run."""
     plan = results.plan(run_id)
     legs = Legs(results, run_id, lambda: datetime.now(UTC))
     receipts = {number: legs.receipt(number) for number in legs.numbers()}
-    opened = _open_leg(legs, receipts)
+    last = max(receipts, default=0)
+    claim = legs.holder(last) if last and receipts[last] is None else None
+    opened = None if claim is None else open_leg(legs, last, claim)
     is_active = opened is not None and opened.is_alive
-    killed = None if opened is None or is_active else opened.leg
     statuses = tuple(
         _status_of(number, receipt)
         if receipt is not None
         else LegStatus(leg=number, ended_by=None)
-        if is_active and number == max(receipts)
-        else LegStatus(leg=number, ended_by=str(EndedBy.KILLED), counts=journalled_calls(results, plan, number))
+        if is_active and number == last
+        else LegStatus(leg=number, ended_by=str(EndedBy.KILLED), counts=_journalled_calls(results, plan, number))
         for number, receipt in receipts.items()
     )
-    pruned = prunings_of(results.store, run_id)[-1:]
-    if pruned:
+    if pruned := prunings_of(results.store, run_id)[-1:]:
         at = completed_at(results.store, pruned[0])
         note = Pruned(intent=pruning_intent_name(run_id, pruned[0].number), completed_at=at)
         return RunStatus(plan=plan, groups=_outcomes_of(statuses), legs=statuses, pruned=note, open_leg=opened)
-    waiting = [] if killed is None else unpublished_rows(results, plan, killed, _OF_GROUP)
+    waiting = [] if opened is None or is_active else _unpublished_rows(results, plan, opened.leg)
     groups = _groups(results, plan, waiting) if statuses else ()
     unpublished = sum(table.num_rows for table in waiting)
     return RunStatus(plan=plan, groups=groups, legs=statuses, open_leg=opened, unpublished=unpublished)
 
 
-def _open_leg(legs: Legs, receipts: Mapping[int, Mapping[str, object] | None]) -> OpenLeg | None:
-    last = max(receipts, default=0)
-    claim = legs.holder(last) if last and receipts[last] is None else None
-    return None if claim is None else open_leg(legs, last, claim)
+def named_files(results: Results, run: RunStatus) -> list[NamedFile]:
+    """Name a few files that need attention, as seen from the catalog's root; never by a proof ID."""
+    plan, found = run.plan, list[NamedFile]()
+    root = "" if plan.catalog_root is None else path_of(plan.catalog_root, "/")
+    names = results.parts_of("verdicts", plan) if any(map(run.rows, NEED_ATTENTION)) else []
+    for name in names[:_FEW_PARTS]:
+        columns = ["audio", "relative_path", "outcome", "reason", "manifest_row", "item_id"]
+        for row in results.table("verdicts", [name], columns).sort_by("manifest_row").to_pylist():
+            if row["outcome"] in NEED_ATTENTION:
+                is_file = proof_id_of(row["audio"]) is None  # Prefect keeps what is named here
+                named = (row["audio"] or row["relative_path"] or "") if is_file else row["item_id"]
+                audio = path_within(named, root) if root else named
+                found.append(NamedFile(audio, row["outcome"], row["reason"] or ""))
+                if len(found) == _MOST_NAMED:
+                    return found
+    return found
 
 
 def newest_runs(results: Results, most: int, which: Callable[[Plan], bool] = lambda _: True) -> list[RunStatus]:
@@ -80,17 +239,13 @@ def open_legs(results: Results, index: IndexedRuns) -> list[OpenLeg]:
         return [leg for leg in begun if leg is not None]
 
 
-def state_of(run: RunStatus) -> str:
-    return "active" if run.active is not None else run.ended_by or "planned only"
-
-
 def newest_run(results: Results) -> str | None:
     runs = RunIndex(results).refreshed().newest_first()
     return next((run.plan.run_id for run in runs if not run.is_superseded), None)
 
 
 def unfinished_runs(results: Results) -> Iterator[Plan]:
-    """Return the runs that somebody must go on with, the newest first: rows remain, and no other run replaced it."""
+    """Yield the runs that somebody must go on with, the newest first: rows remain, and no other run replaced it."""
     for run in RunIndex(results).refreshed().newest_first():
         if not run.is_over and (_is_known(results, run) or not describe_run(results, run.plan.run_id).is_over):
             yield run.plan
@@ -106,6 +261,114 @@ def run_worked_on_by(results: Results, flow_run_id: str, since: datetime) -> str
         if any(holder is not None and holder.facts.get("flow_run_id") == flow_run_id for holder in holders):
             return plan.run_id
     return None
+
+
+def only_active_run(results: Results) -> str | None:
+    """Name the one run that is active; None if none is. UsageError, which names them, if several are."""
+    legs = active_legs(results)
+    if len(legs) > 1:
+        named = "; ".join(f"{leg.run_id} ({leg.where})" for leg in legs)
+        raise UsageError(f"{len(legs)} runs are active in {results.store.url}, so name one of them: {named}")
+    return legs[0].run_id if legs else None
+
+
+def meant_run(
+    results: Results, environment: str, run_id: str | None, catalog: str | None = None
+) -> tuple[Plan, str | None]:
+    """Return a run that is named, else the newest whole one, with a note if that is one of several catalogs.
+
+    ResultsError if there is none, or if the store has several environments and not this one.
+    """
+    if run_id is not None:
+        return results.plan(run_id), None
+    environment = environment_in(results, environment)
+    index = RunIndex(results).refreshed()
+    catalogs = {plan.identity for plan in index.plans(environment)}
+    plan = newest_whole(index.plans(environment, catalog))
+    if plan is None:
+        of_it = "" if catalog is None else f" of the catalog {printable(catalog)}"
+        raise ResultsError(f"There is no run{of_it} in {results.store.url}; begin one with: proofsweep verify CATALOG")
+    if catalog is not None or len(catalogs) == 1:
+        return plan, None
+    of_several = f"of {one_line(plan.identity)}; the store has {len(catalogs)} catalogs (--catalog)."
+    return plan, f"The newest whole run is {plan.run_id}, {of_several}"
+
+
+def environment_in(results: Results, wanted: str) -> str:
+    """Return the environment that is wanted if the store has runs of it, else the only one; ResultsError otherwise."""
+    found = sorted({run.plan.environment for run in RunIndex(results).refreshed().newest_first()})
+    if not found:
+        raise ResultsError(f"There is no run in {results.store.url}; begin one with: proofsweep verify CATALOG")
+    if wanted in found or len(found) == 1:
+        return wanted if wanted in found else found[0]
+    raise ResultsError(
+        f"{results.store.url} holds runs of the environments {', '.join(found)}, and the settings are for {wanted}: "
+        "give the config of one of them, or name a run."
+    )
+
+
+def next_leg(results: Results, run_id: str) -> None:
+    """Return when a process begins the next leg of a run; after a minute if none does."""
+    legs, late_at = Legs(results, run_id), time.monotonic() + _START_SECONDS
+    before = legs.last()
+    while legs.last() == before and time.monotonic() < late_at:
+        time.sleep(_LOOK_SECONDS / 2)
+
+
+def heartbeats_of(results: Results, leg: OpenLeg) -> Iterator[OpenLeg]:
+    """Yield a leg as the store shows it, every two seconds, until it has ended or its process is dead.
+
+    Whether it is dead is judged by this process's own clock: another machine's may be wrong. ResultsError if the store
+    has failed for a minute.
+    """
+    legs = Legs(results, leg.run_id)
+    changed_at = read_at = time.monotonic()
+    while True:
+        yield leg
+        time.sleep(_LOOK_SECONDS)
+        now = time.monotonic()
+        try:
+            newest = _still_open(legs, leg)
+        except ResultsError:
+            if now - read_at >= _STORE_SECONDS:
+                raise
+            continue
+        read_at = now
+        if newest is None:
+            return
+        changed_at = now if newest.beaten_at != leg.beaten_at else changed_at
+        if not newest.is_alive and now - changed_at > STALE_SECONDS:
+            return
+        leg = newest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopReport:
+    run: RunStatus  # how it stands now
+    leg: OpenLeg | None = None  # that was asked; None if there was none to ask
+    is_first: bool = False  # whether nobody had asked it before
+    has_ended: bool = True
+
+
+def stop_run(results: Results, run_id: str, wait_seconds: float) -> StopReport:
+    """Ask a run's process to stop in good order, even one that seems dead (clocks differ), and wait for its end."""
+    run = describe_run(results, run_id)
+    leg = run.open_leg
+    if leg is None or leg.is_gone:
+        return StopReport(run=run)
+    legs, is_first, has_ended = Legs(results, run_id), ask_to_stop(results, leg), False
+    late_at = time.monotonic() + wait_seconds
+    while not has_ended and time.monotonic() < late_at:
+        time.sleep(min(_LOOK_SECONDS / 2, wait_seconds))
+        has_ended = _still_open(legs, leg) is None
+    return StopReport(run=describe_run(results, run_id), leg=leg, is_first=is_first, has_ended=has_ended)
+
+
+def _still_open(legs: Legs, leg: OpenLeg) -> OpenLeg | None:
+    if legs.is_superseded(leg.leg):
+        return None
+    newest = open_leg(legs, leg.leg, leg.claim)
+    return None if newest.is_gone else newest
 
 
 def _is_known(results: Results, record: RunRecord) -> bool:
@@ -126,7 +389,26 @@ def _outcomes_of(legs: Sequence[LegStatus]) -> tuple[Group, ...]:
     )
 
 
-def unpublished_rows(results: Results, plan: Plan, leg: int, columns: list[str]) -> list[pa.Table]:
+def _status_of(number: int, receipt: Mapping[str, object]) -> LegStatus:
+    counts, in_doubt, control_calls = (receipt.get(name) for name in ("counts", "in_doubt", "control_calls"))
+    ended_by, why, reset = receipt.get("ended_by"), receipt.get("why"), receipt.get("quota_reset")
+    return LegStatus(
+        leg=number,
+        ended_by=None if ended_by is None else str(ended_by),
+        why=None if why is None else str(why),
+        quota_reset=None if reset is None else datetime.fromisoformat(str(reset)),
+        counts=counts if isinstance(counts, dict) else {},
+        in_doubt=len(in_doubt) if isinstance(in_doubt, list) else 0,
+        control_calls=control_calls if isinstance(control_calls, int) else 0,
+    )
+
+
+def _journalled_calls(results: Results, plan: Plan, leg: int) -> dict[str, object]:
+    counts = exchange_counts(Segments(results, plan.run_id, leg).tables("exchanges"))
+    return {column: counts[column] for column in ("calls", "throttled", "bytes_sent")}
+
+
+def _unpublished_rows(results: Results, plan: Plan, leg: int) -> list[pa.Table]:
     """Read the rows of a killed leg's journal that are in none of its parts, each once: the next leg publishes them."""
     published = {shard for shard, of in map(shard_and_leg_of, results.parts_of("verdicts", plan)) if of == leg}
     found, seen = [], set[int]()
@@ -134,13 +416,8 @@ def unpublished_rows(results: Results, plan: Plan, leg: int, columns: list[str])
         numbers = [int(number or 0) for number in rows["manifest_row"].to_pylist()]
         wanted = [shard_of(plan, number) not in published and number not in seen for number in numbers]
         seen.update(numbers)
-        found.append(rows.select(columns).filter(pa.array(wanted, pa.bool_())))
+        found.append(rows.select(_OF_GROUP).filter(pa.array(wanted, pa.bool_())))
     return found
-
-
-def journalled_calls(results: Results, plan: Plan, leg: int) -> dict[str, object]:
-    counts = exchange_counts(Segments(results, plan.run_id, leg).tables("exchanges"))
-    return {column: counts[column] for column in ("calls", "throttled", "bytes_sent")}
 
 
 def _groups(results: Results, plan: Plan, waiting: Iterable[pa.Table]) -> tuple[Group, ...]:
@@ -169,23 +446,9 @@ def _added_up(rows: Sequence[Row]) -> tuple[Group, ...]:
     for row in rows:
         group = Group(**row)  # type: ignore[arg-type]  # a row of the index, or of the aggregate above
         kind = (group.outcome, group.verdict, group.reason)
-        before = found.get(kind, group)
-        rows_together = group.rows if before is group else before.rows + group.rows
-        found[kind] = replace(group, rows=rows_together, example=min(before.example, group.example))
+        if (before := found.get(kind)) is not None:
+            group = replace(group, rows=before.rows + group.rows, example=min(before.example, group.example))
+        found[kind] = group
     return tuple(
         sorted(found.values(), key=lambda group: (OUTCOMES.index(group.outcome), -group.rows, group.reason or ""))
-    )
-
-
-def _status_of(number: int, receipt: Mapping[str, object]) -> LegStatus:
-    counts, in_doubt, control_calls = (receipt.get(name) for name in ("counts", "in_doubt", "control_calls"))
-    ended_by, why, reset = receipt.get("ended_by"), receipt.get("why"), receipt.get("quota_reset")
-    return LegStatus(
-        leg=number,
-        ended_by=None if ended_by is None else str(ended_by),
-        why=None if why is None else str(why),
-        quota_reset=None if reset is None else datetime.fromisoformat(str(reset)),
-        counts=counts if isinstance(counts, dict) else {},
-        in_doubt=len(in_doubt) if isinstance(in_doubt, list) else 0,
-        control_calls=control_calls if isinstance(control_calls, int) else 0,
     )

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from proofsweep.domain.errors import missing_extra
 from proofsweep.domain.items import Row
 from proofsweep.domain.text import printable
-from proofsweep.reports.nights import NightResult
+from proofsweep.queries.nights import NightResult
 
 try:
     import altair as alt

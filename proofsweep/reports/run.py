@@ -9,7 +9,7 @@ from proofsweep.domain.reasons import Reason, advice_for_outcome
 from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.text import markdown
 from proofsweep.domain.verdicts import MEANING_OF_VALID
-from proofsweep.queries.run_status import Group, NamedFile, Pruned, RunStatus
+from proofsweep.queries.status import Group, NamedFile, Pruned, RunStatus
 
 ENDINGS = {
     "complete": "every row has its outcome",

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from proofsweep.config.load import Settings
 from proofsweep.config.locations import path_of, resolved_location
-from proofsweep.queries import runs as answers
-from proofsweep.queries.runs import MeantRun
+from proofsweep.domain.runs import Plan
+from proofsweep.queries import status
 from proofsweep.store.objects import open_store, probe
 from proofsweep.store.parts import Results
 
@@ -31,8 +31,8 @@ def resolved_here(written: str) -> str:
     return resolved_location(path_here(written))
 
 
-def meant_run(settings: Settings, run_id: str | None, catalog: str | None = None) -> MeantRun:
-    return answers.meant_run(results_for(settings), settings.service.environment, run_id, catalog)
+def meant_run(settings: Settings, run_id: str | None, catalog: str | None = None) -> tuple[Plan, str | None]:
+    return status.meant_run(results_for(settings), settings.service.environment, run_id, catalog)
 
 
 def cautions_for(settings: Settings, catalog: str) -> list[str]:

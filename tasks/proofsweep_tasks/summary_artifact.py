@@ -2,8 +2,7 @@
 
 from prefect.artifacts import create_markdown_artifact
 
-from proofsweep.queries.attention import named_files
-from proofsweep.queries.run_status import RunStatus
+from proofsweep.queries.status import RunStatus, named_files
 from proofsweep.reports.run import markdown_of
 from proofsweep.store.parts import Results
 

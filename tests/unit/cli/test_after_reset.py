@@ -7,8 +7,7 @@ from threading import Timer, get_ident
 
 import pytest
 
-from proofsweep.queries.run_status import RunStatus
-from proofsweep.queries.status import describe_run
+from proofsweep.queries.status import RunStatus, describe_run
 from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
 from proofsweep_cli.screen import console

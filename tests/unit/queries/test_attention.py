@@ -6,10 +6,8 @@ from pathlib import Path
 import pytest
 
 from proofsweep.domain.errors import UsageError
-from proofsweep.queries.attention import attention_groups, named_files
-from proofsweep.queries.run_status import NEED_ATTENTION, NamedFile
-from proofsweep.queries.selected_rows import SelectedRows
-from proofsweep.queries.status import describe_run
+from proofsweep.queries.selected_rows import SelectedRows, attention_groups
+from proofsweep.queries.status import NEED_ATTENTION, NamedFile, describe_run, named_files
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
 

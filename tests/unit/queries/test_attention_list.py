@@ -4,7 +4,7 @@ import duckdb
 import pytest
 
 from proofsweep.domain.errors import UsageError
-from proofsweep.queries import attention as module
+from proofsweep.queries import catalog
 from proofsweep.queries.catalog import PageChoice, kinds_of, shown_name, spellings_of
 
 COLUMNS = "file VARCHAR, audio VARCHAR, item_id VARCHAR, outcome VARCHAR, reason VARCHAR, verify_request_id VARCHAR, "
@@ -43,7 +43,7 @@ def test_only_the_first_files_of_a_reason_are_shown(
     connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All are counted."""
-    monkeypatch.setattr(module, "MOST_OF_A_REASON", 1)
+    monkeypatch.setattr(catalog, "MOST_OF_A_REASON", 1)
 
     second = kinds_of(connection, "items", {})[1]
 

@@ -11,12 +11,10 @@ from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.queries.status import (
     describe_run,
-    journalled_calls,
     newest_run,
     newest_runs,
     run_worked_on_by,
     unfinished_runs,
-    unpublished_rows,
 )
 from proofsweep.store.layout import verdicts_name
 from proofsweep.store.legs import Legs
@@ -222,34 +220,38 @@ def test_a_run_that_was_superseded_is_not_gone_on_with(no_runs: Results, plan: P
     assert run_worked_on_by(no_runs, "f1", LONG_AGO) is None
 
 
-COLUMNS = ["manifest_row", "outcome"]
-
-
 @pytest.fixture
-def two_shards() -> Plan:
-    """A run of two shards of two rows."""
-    return plan_of_run("20261120T120000Z_000aa", 4, shards=2, shard_items=2)
+def two_shards(no_runs: Results) -> Plan:
+    """A run of two shards of two rows, in the store."""
+    plan = plan_of_run("20261120T120000Z_000aa", 4, shards=2, shard_items=2)
+    no_runs.write_plan(plan)
+    return plan
 
 
-def rows_of(results: Results, plan: Plan, leg: int) -> list[int]:
-    """List the rows that wait."""
-    tables = unpublished_rows(results, plan, leg, COLUMNS)
-    return sorted(number for table in tables for number in table["manifest_row"].to_pylist())
-
-
-def test_a_row_of_two_processes_waits_once(results: Results, two_shards: Plan) -> None:
+def test_a_row_of_two_processes_waits_once(no_runs: Results, two_shards: Plan) -> None:
     """A process that was lost may have written down what another one did again."""
-    write_journal(results, two_shards, 1, [0, 1])
-    write_journal(results, two_shards, 1, [1, 3], writer="other")
+    legs_of(no_runs, two_shards).claim(1)
+    write_journal(no_runs, two_shards, 1, [0, 1])
+    write_journal(no_runs, two_shards, 1, [1, 3], writer="other")
+    let_holder_die(no_runs, two_shards, 1)
 
-    assert rows_of(results, two_shards, 1) == [0, 1, 3]
-    assert journalled_calls(results, two_shards, 1) == {"calls": 4, "throttled": 0, "bytes_sent": 0}
+    run = describe_run(no_runs, two_shards.run_id)
+
+    assert (run.finished, run.unpublished) == (3, 3)
+    assert {column: run.total(column) for column in ("calls", "throttled", "bytes_sent")} == {
+        "calls": 4,
+        "throttled": 0,
+        "bytes_sent": 0,
+    }
 
 
-def test_a_shard_that_the_leg_has_published_does_not_wait(results: Results, two_shards: Plan) -> None:
+def test_a_shard_that_the_leg_has_published_does_not_wait(no_runs: Results, two_shards: Plan) -> None:
     """Its rows stay in the journal until the leg ends; those of an earlier leg are others."""
-    write_part(results, two_shards, 1, 1, [2])
-    write_journal(results, two_shards, 2, [0, 1, 3])
-    write_part(results, two_shards, 2, 0, [0, 1])
+    end_leg(no_runs, two_shards, leg=1)
+    legs_of(no_runs, two_shards).claim(2)
+    write_part(no_runs, two_shards, 1, 1, [2])
+    write_journal(no_runs, two_shards, 2, [0, 1, 3])
+    write_part(no_runs, two_shards, 2, 0, [0, 1])
+    let_holder_die(no_runs, two_shards, 2)
 
-    assert rows_of(results, two_shards, 2) == [3]
+    assert describe_run(no_runs, two_shards.run_id).unpublished == 1

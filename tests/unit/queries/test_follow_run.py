@@ -8,8 +8,7 @@ import pytest
 
 from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.runs import Plan
-from proofsweep.queries.runs import Waiting, heartbeats_of, only_active_run, stop_run
-from proofsweep.queries.status import active_legs, describe_run
+from proofsweep.queries.status import active_legs, describe_run, heartbeats_of, only_active_run, stop_run
 from proofsweep.store import legs as stored
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore, Store
@@ -27,17 +26,22 @@ class Steps:
     seconds: float = 0.0
     steps: int = 0
 
-    @property
-    def waiting(self) -> Waiting:
-        """How the code under test waits."""
-        return Waiting(uptime=lambda: self.seconds, rest=self.rest)
+    def monotonic(self) -> float:
+        return self.seconds
 
-    def rest(self, seconds: float) -> None:
+    def sleep(self, seconds: float) -> None:
         """Let time pass, and do what happens then."""
         self.seconds += seconds
         self.steps += 1
         assert self.steps < 100, "it never ends"
         self.at_step.get(self.steps, lambda: None)()
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> Steps:
+    steps = Steps()
+    monkeypatch.setattr("proofsweep.queries.status.time", steps)
+    return steps
 
 
 class FailingStore(FolderStore):
@@ -81,93 +85,96 @@ def end(legs: Legs) -> None:
     legs.write_receipt(1, {"ended_by": "cancelled", "counts": {"accepted": 1}})
 
 
-def test_a_leg_is_followed_to_its_end(legs: Legs) -> None:
+def test_a_leg_is_followed_to_its_end(steps: Steps, legs: Legs) -> None:
     """Each heartbeat is shown as it was told; nothing is invented between two."""
     told = replace(NOTHING, counts={"accepted": 1})
-    steps = Steps({2: lambda: legs.beat(1, told), 4: lambda: end(legs)})
+    steps.at_step = {2: lambda: legs.beat(1, told), 4: lambda: end(legs)}
 
-    seen = [leg.progress for leg in heartbeats_of(legs.results, opened(legs), steps.waiting)]
+    seen = [leg.progress for leg in heartbeats_of(legs.results, opened(legs))]
 
     assert seen == [NOTHING, NOTHING, told, told]
 
 
-def test_the_following_ends_when_another_leg_has_gone_on(legs: Legs) -> None:
+def test_the_following_ends_when_another_leg_has_gone_on(steps: Steps, legs: Legs) -> None:
     """The one that was followed is dead then."""
-    steps = Steps({1: lambda: legs.claim(2)})
+    steps.at_step = {1: lambda: legs.claim(2)}
 
-    assert len(list(heartbeats_of(legs.results, opened(legs), steps.waiting))) == 1
+    assert len(list(heartbeats_of(legs.results, opened(legs)))) == 1
 
 
-def test_the_following_ends_with_the_process(legs: Legs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_following_ends_with_the_process(steps: Steps, legs: Legs, monkeypatch: pytest.MonkeyPatch) -> None:
     """On its own machine that is known at once."""
-    steps = Steps({1: lambda: monkeypatch.setattr("proofsweep.store.lease.is_gone", lambda _claim: True)})
+    steps.at_step = {1: lambda: monkeypatch.setattr("proofsweep.store.lease.is_gone", lambda _claim: True)}
 
-    assert len(list(heartbeats_of(legs.results, opened(legs), steps.waiting))) == 1
+    assert len(list(heartbeats_of(legs.results, opened(legs)))) == 1
 
 
-def test_a_silent_leg_is_waited_for_by_the_own_clock(legs: Legs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_leg_is_waited_for_by_the_own_clock(steps: Steps, legs: Legs, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another machine's clock may be wrong by hours: only half a minute without a new heartbeat shows a dead leg."""
     monkeypatch.setattr(stored, "_age_seconds", lambda _beaten, _now: 7_200.0)
-    steps = Steps({5: lambda: legs.beat(1, NOTHING)})
+    steps.at_step = {5: lambda: legs.beat(1, NOTHING)}
 
-    seen = list(heartbeats_of(legs.results, opened(legs), steps.waiting))
+    seen = list(heartbeats_of(legs.results, opened(legs)))
 
     assert not any(leg.is_alive for leg in seen)
     assert steps.seconds == 42.0  # 10 to the new heartbeat, and more than 30 after it
 
 
-def test_a_store_that_fails_for_a_while_does_not_end_the_following(legs: Legs, store: FailingStore) -> None:
+def test_a_store_that_fails_for_a_while_does_not_end_it(steps: Steps, legs: Legs, store: FailingStore) -> None:
     """What is shown stays what was told last."""
-    steps = Steps({1: lambda: setattr(store, "fails", True), 4: lambda: setattr(store, "fails", False)})
+    steps.at_step = {1: lambda: setattr(store, "fails", True), 4: lambda: setattr(store, "fails", False)}
     steps.at_step[6] = lambda: end(legs)
 
-    assert len(list(heartbeats_of(legs.results, opened(legs), steps.waiting))) == 6
+    assert len(list(heartbeats_of(legs.results, opened(legs)))) == 6
 
 
-def test_a_store_that_fails_for_a_minute_ends_it(legs: Legs, store: FailingStore) -> None:
+def test_a_store_that_fails_for_a_minute_ends_the_following(steps: Steps, legs: Legs, store: FailingStore) -> None:
     """A person then sees why."""
-    steps = Steps({1: lambda: setattr(store, "fails", True)})
+    steps.at_step = {1: lambda: setattr(store, "fails", True)}
 
     with pytest.raises(ResultsError, match="away"):
-        list(heartbeats_of(legs.results, opened(legs), steps.waiting))
+        list(heartbeats_of(legs.results, opened(legs)))
 
     assert steps.seconds == 60.0
 
 
-def test_a_stop_waits_until_the_leg_has_ended(legs: Legs) -> None:
+def test_a_stop_waits_until_the_leg_has_ended(steps: Steps, legs: Legs) -> None:
     """Then it says how."""
-    steps = Steps({3: lambda: end(legs)})
+    steps.at_step = {3: lambda: end(legs)}
 
-    stopped = stop_run(legs.results, legs.run_id, 60.0, steps.waiting)
+    stopped = stop_run(legs.results, legs.run_id, 60.0)
 
     assert (stopped.is_first, stopped.has_ended, steps.seconds) == (True, True, 3.0)
     assert (stopped.run.ended_by, stopped.run.active) == ("cancelled", None)
 
 
+@pytest.mark.usefixtures("steps")
 def test_a_stop_waits_no_longer_than_it_was_told(legs: Legs) -> None:
     """A second one asks nothing new, and waits again."""
-    first = stop_run(legs.results, legs.run_id, 0.0, Steps().waiting)
-    second = stop_run(legs.results, legs.run_id, 5.0, Steps().waiting)
+    first = stop_run(legs.results, legs.run_id, 0.0)
+    second = stop_run(legs.results, legs.run_id, 5.0)
 
     assert (first.is_first, first.has_ended) == (True, False)
     assert (second.is_first, second.has_ended) == (False, False)
 
 
+@pytest.mark.usefixtures("steps")
 def test_a_run_that_nobody_works_on_needs_no_stop(legs: Legs) -> None:
     """It has ended, or its process was killed; nothing is written."""
     end(legs)
 
-    stopped = stop_run(legs.results, legs.run_id, 60.0, Steps().waiting)
+    stopped = stop_run(legs.results, legs.run_id, 60.0)
 
     assert (stopped.leg, stopped.has_ended) == (None, True)
     assert not [name for name in legs.results.store.names(f"_runs/{legs.run_id}/legs/001") if "stop" in name]
 
 
+@pytest.mark.usefixtures("steps")
 def test_a_killed_leg_cannot_be_stopped(legs: Legs, monkeypatch: pytest.MonkeyPatch) -> None:
     """How the run stands says so."""
     monkeypatch.setattr("proofsweep.store.lease.is_gone", lambda _claim: True)
 
-    stopped = stop_run(legs.results, legs.run_id, 60.0, Steps().waiting)
+    stopped = stop_run(legs.results, legs.run_id, 60.0)
 
     assert (stopped.leg, stopped.run.ended_by) == (None, "killed")
 

@@ -30,14 +30,14 @@ def test_a_part_of_a_catalog_and_another_environment_are_not_the_newest_run(chan
     night(settings, 3, catalog_kind=INGEST)
     night(settings, 4, environment="production")
 
-    assert meant_run(settings, None).plan.run_id == last
-    assert meant_run(settings, None).note is None
+    plan, note = meant_run(settings, None)
+    assert (plan.run_id, note) == (last, None)
 
     night(settings, 5, catalog="/in", catalog_kind=INGEST)
-    meant = meant_run(settings, None)
+    plan, note = meant_run(settings, None)
 
-    assert meant.plan.run_id == last
-    assert meant.note == (f"The newest whole run is {last}, of /c/catalog.csv; the store has 2 catalogs (--catalog).")
+    assert plan.run_id == last
+    assert note == (f"The newest whole run is {last}, of /c/catalog.csv; the store has 2 catalogs (--catalog).")
 
 
 def test_a_catalog_is_named_by_its_place_or_its_name(change: Change, tmp_path: Path) -> None:
@@ -51,8 +51,8 @@ def test_a_catalog_is_named_by_its_place_or_its_name(change: Change, tmp_path: P
     night(settings, 3)
 
     for catalog in ("music", "link", "nowhere/../music"):
-        assert meant_run(settings, None, str(tmp_path / catalog)).plan.run_id == music
-    assert meant_run(settings, None, "Monday").plan.run_id == named
+        assert meant_run(settings, None, str(tmp_path / catalog))[0].run_id == music
+    assert meant_run(settings, None, "Monday")[0].run_id == named
     with pytest.raises(ResultsError, match="There is no run of the catalog Tuesday in"):
         meant_run(settings, None, "Tuesday")
 
@@ -64,9 +64,9 @@ def test_a_store_without_a_run_of_the_settings_needs_a_choice(change: Change) ->
         meant_run(settings, None)
     only = night(settings, 1, environment="production")
 
-    assert meant_run(settings, None).plan.run_id == only
+    assert meant_run(settings, None)[0].run_id == only
 
     night(settings, 2, environment="sandbox")
     with pytest.raises(ResultsError, match="holds runs of the environments production, sandbox"):
         meant_run(settings, None)
-    assert meant_run(settings, only).plan.run_id == only
+    assert meant_run(settings, only)[0].run_id == only

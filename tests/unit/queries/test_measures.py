@@ -2,7 +2,7 @@
 
 import pytest
 
-from proofsweep.queries.measures import measures_of
+from proofsweep.queries.nights import measures_of
 from proofsweep.store.parts import Results
 
 from ...worlds.reported_store import PLAN, fill

@@ -3,7 +3,7 @@
 import pytest
 
 from proofsweep.domain.runs import Plan
-from proofsweep.queries.run_status import Group, LegStatus, RunStatus
+from proofsweep.queries.status import Group, LegStatus, RunStatus
 
 ACCEPTED = Group(outcome="accepted", verdict="valid", reason=None, rows=2, example="/music/1.wav")
 TAMPERED = Group(outcome="rejected", verdict="tampered", reason="tampered", rows=1, example="/music/0.wav")

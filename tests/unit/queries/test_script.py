@@ -3,7 +3,7 @@
 import duckdb
 
 from proofsweep.queries.connection import opened
-from proofsweep.queries.script import script_of
+from proofsweep.queries.tables import script_of
 from proofsweep.queries.views import NAMES, views
 from proofsweep.store.parts import Results
 

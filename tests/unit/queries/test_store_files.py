@@ -3,8 +3,7 @@
 import obstore
 from obstore.store import MemoryStore
 
-from proofsweep.queries.connection import opened
-from proofsweep.queries.views import StoreFiles
+from proofsweep.queries.connection import StoreFiles, opened
 from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.parts import Results
 

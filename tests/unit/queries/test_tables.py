@@ -7,7 +7,7 @@ import duckdb
 import pyarrow as pa
 
 from proofsweep.queries.connection import opened
-from proofsweep.queries.script import script_of
+from proofsweep.queries.tables import script_of
 from proofsweep.queries.views import views
 from proofsweep.store.parts import Results, parquet_of
 from proofsweep.store.schemas import SCHEMAS

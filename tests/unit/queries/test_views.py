@@ -7,7 +7,7 @@ import pytest
 
 from proofsweep.domain.exchanges import Call
 from proofsweep.queries.connection import answering, opened
-from proofsweep.queries.script import script_of
+from proofsweep.queries.tables import script_of
 from proofsweep.queries.views import NAMES, views
 from proofsweep.store import layout
 from proofsweep.store.legs import Legs

@@ -11,7 +11,7 @@ from proofsweep.audit.prune import Keep, find_prunable, prune
 from proofsweep.domain.items import Row
 from proofsweep.operations.erase import Erasure
 from proofsweep.queries.connection import opened
-from proofsweep.queries.script import script_of
+from proofsweep.queries.tables import script_of
 from proofsweep.queries.views import views
 from proofsweep.store.parts import Results
 

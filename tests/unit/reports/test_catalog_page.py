@@ -8,8 +8,8 @@ import pytest
 
 from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.queries.catalog import CatalogCounts, PageChoice
-from proofsweep.reports.nights import nights_of
-from proofsweep.reports.pages import catalog_page, sentence_of, trend_of
+from proofsweep.queries.nights import nights_of
+from proofsweep.reports.pages import _trend_of, catalog_page, sentence_of
 from proofsweep.store.parts import Results
 
 from ...worlds import five_nights
@@ -74,8 +74,8 @@ def test_one_night_has_no_trend(results: Results) -> None:
     """Two have one."""
     nights = [replace(night, answered_percent=50.0) for night in nights_of(fill(results), "beta", None)]
 
-    assert trend_of(nights[:1]) == []
-    assert [chart.title for chart in trend_of(nights)] == [
+    assert _trend_of(nights[:1]) == []
+    assert [chart.title for chart in _trend_of(nights)] == [
         "Files checked in each night",
         "Share of today's files with an answer",
         "Calls to the service in each night",

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+from proofsweep.queries.nights import NightResult
 from proofsweep.reports.charts import bars, histogram, lines, night_bars, night_line
-from proofsweep.reports.nights import NightResult
 
 
 def test_lines_have_a_legend_and_times_in_utc() -> None:
@@ -63,7 +63,6 @@ def nights(*hours: int) -> list[NightResult]:
             run_id=f"r{hour}",
             identity="/c",
             began=began + timedelta(hours=hour),
-            ending="",
             accepted=hour,
             answered_percent=None if hour == 1 else 90.0 + hour,
             **counts,  # type: ignore[arg-type]  # the test's own words

@@ -8,8 +8,9 @@ import pytest
 
 from proofsweep.domain.errors import UsageError
 from proofsweep.queries.catalog import PageChoice
+from proofsweep.queries.nights import standing_of
 from proofsweep.queries.status import describe_run
-from proofsweep.reports.pages import changes_of, night_page, standing_of
+from proofsweep.reports.pages import night_page
 from proofsweep.store.parts import Results
 
 from ...worlds.core import StoredRun
@@ -99,13 +100,6 @@ def test_only_the_newest_run_says_how_its_catalog_stands(results: Results) -> No
 
     assert standing_of(results, describe_run(results, PLAN.run_id)) == (3, 6, 2)
     assert standing_of(results, describe_run(results, BEFORE.run_id)) is None
-
-
-def test_changes_are_counted_with_their_cause_in_words(results: Results) -> None:
-    """Three have a grade for the first time, one broke under another name, and one has no answer now."""
-    counts, as_before = changes_of(fill(results), PLAN)
-
-    assert (sum(files for _, _, files in counts), as_before) == (5, 0)
 
 
 def test_a_night_that_graded_files_draws_its_charts(results: Results) -> None:

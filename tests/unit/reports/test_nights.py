@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from proofsweep.reports.nights import nights_of
+from proofsweep.queries.nights import nights_of
 from proofsweep.store.parts import Results
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run

@@ -7,7 +7,7 @@ import pytest
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.runs import Plan
 from proofsweep.domain.text import markdown
-from proofsweep.queries.run_status import Group, LegStatus, NamedFile, RunStatus
+from proofsweep.queries.status import Group, LegStatus, NamedFile, RunStatus
 from proofsweep.reports.run import ENDINGS, calls_of, ending_of, json_of, line_of, markdown_of, notes_of
 
 ACCEPTED = Group(outcome="accepted", verdict="valid", reason=None, rows=1, example="/music/0.wav")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proofsweep.reports.support_packet import SupportPacket, answer_of
+from proofsweep.reports.explain import SupportPacket, answer_of
 
 from ...worlds.ended_runs import plan_of_run
 from ...worlds.exchange_rows import exchange

@@ -5,12 +5,12 @@ from hashlib import sha256
 
 import pytest
 
-from proofsweep.reports.templates import percent_of, template
+from proofsweep.reports.pages import jinja_environment, percent_of
 
 
 def test_all_pages_have_the_same_styles_and_one_script() -> None:
     """They are text of ours, and need no escapes; the policy names the script by its digest."""
-    environment = template("night.html.jinja").environment
+    environment = jinja_environment()
 
     style, script = str(environment.globals["style"]), str(environment.globals["script"])
     page = environment.from_string("{{ style }}<script>{{ script }}</script>").render()
@@ -22,7 +22,7 @@ def test_all_pages_have_the_same_styles_and_one_script() -> None:
 
 def test_a_value_is_escaped_and_stays_on_its_line() -> None:
     """Markup, and characters that are not seen."""
-    environment = template("night.html.jinja").environment
+    environment = jinja_environment()
 
     assert environment.from_string("{{ value }}").render(value="<b>\u202e\n") == "&lt;b&gt;\\u202e\\n"
 

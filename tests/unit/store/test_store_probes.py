@@ -10,7 +10,7 @@ import pytest
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.queries.connection import opened
-from proofsweep.queries.script import script_of
+from proofsweep.queries.tables import script_of
 from proofsweep.queries.views import views
 from proofsweep.results import open_results
 from proofsweep.store.objects import FolderStore

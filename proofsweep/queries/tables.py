@@ -1,0 +1,338 @@
+# ruff: noqa: S608 - the SQL is made of our own names and of quoted text
+"""The schema `store` below the views: the tables of a results store, in this process's DuckDB or as a script for any.
+
+Both mix environments; the views choose by the variable `environments`.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.resources import files
+from operator import attrgetter
+from typing import TYPE_CHECKING, TypeGuard
+
+import duckdb
+import pyarrow as pa
+
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.reasons import reason_entries, remedy_for
+from proofsweep.domain.runs import INGEST, Plan
+from proofsweep.queries.views import View, quoted
+from proofsweep.store import layout, schemas
+from proofsweep.store.listings import GONE, listing_objects, newest_listings
+from proofsweep.store.objects import FolderStore, Store
+from proofsweep.store.parts import Results
+from proofsweep.store.runs import IndexedRuns, RunIndex, RunRecord, missing_legs
+from proofsweep.store.schemas import SCHEMAS
+from proofsweep.store.snapshot import Entry, Snapshot, files_of
+
+if TYPE_CHECKING:
+    from proofsweep.store.bucket_store import BucketStore
+
+STORE_SCHEME = "proofsweep"
+"""Objects of the store are `proofsweep://<name>` for DuckDB where this process reads them for it."""
+_KINDS = {
+    pa.string(): "VARCHAR",
+    pa.int64(): "BIGINT",
+    pa.int32(): "INTEGER",
+    pa.int16(): "SMALLINT",
+    pa.float64(): "DOUBLE",
+    pa.bool_(): "BOOLEAN",
+    pa.binary(): "BLOB",
+    pa.timestamp("us", tz="UTC"): "TIMESTAMPTZ",
+}
+# Run and day are in the name of a part, so a query for one of them opens only its files. Both are read from its end:
+# above the store, any folder may have such a name.
+_RUN_ID = r"regexp_extract({}, '([^-/\\]+)-[0-9-]+\.parquet$', 1) AS run_id"
+_RUN_DATE = "regexp_extract(filename, 'run_date=([0-9-]{10})/[^/]+$', 1)::DATE AS run_date"
+_NO_ROWS = " WHERE false"
+_PARTS = "{}/*/[!.]*.parquet"  # without hidden files, which a copying tool or a file manager may leave behind
+_LISTINGS = ("run_id", "environment", "identity", "catalog")  # of each catalog the newest run that listed all of it
+_PRUNED = ("run_id", "environment", "identity")
+_OF_PLAN = {
+    **dict.fromkeys(("run_id", "environment", "catalog", "identity", "catalog_kind", "created_at"), "VARCHAR"),
+    **dict.fromkeys(("items", "skipped"), "BIGINT"),
+}
+_PLAN_COLUMNS = _OF_PLAN | {"deployment": "VARCHAR", "is_partial": "BOOLEAN", "remaining": "BIGINT", "failed": "BIGINT"}
+_ITEM = "(item_id, environment)"
+_NEWEST_KEY = "(item_id, environment, outcome IN ('accepted', 'rejected'))"  # as in the snapshot
+_NEWEST_FIRST = "epoch DESC, finished_at DESC, run_id DESC, leg DESC, manifest_row DESC"
+_COMMON_VIEWS = {
+    "answers": "FROM store.newest\n"
+    "WHERE list_contains(getvariable('environments'), environment) AND outcome IN ('accepted', 'rejected')",
+    "comparisons": files(__package__).joinpath("sql", "comparisons.sql").read_text(encoding="utf-8"),
+}
+"""The newest answers of the environments that the views show; and which runs the view `changes` compares each with."""
+
+
+def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> list[Plan]:
+    """Make or remake the schema `store`, and return the plans, the newest first; queries read what is there then."""
+    index = RunIndex(results).refreshed()
+    runs = list(index.newest_first())
+    connection.execute("CREATE SCHEMA IF NOT EXISTS store")
+    for table, schema in SCHEMAS.items():
+        has_parts = next(results.all_parts(table), None) is not None
+        location = _location_of(results, _PARTS.format(table))
+        _create_view(connection, table, _reading_parts(table, schema, location) if has_parts else _empty_table(table))
+    _create_view(connection, "verdicts_files", _files_in(_location_of(results, _PARTS.format("verdicts"))))
+    listings = [(run, names) for run in newest_listings(runs).values() if (names := listing_objects(results, run))]
+    listed = [_location_of(results, name) for _, names in listings for name in names]
+    _create_view(connection, "listing", _items_in(listed, schemas.ITEMS))
+    newest = [{name: getattr(run.plan, name) for name in _LISTINGS} for run, _ in listings]
+    _create_from(connection, "listings", newest, dict.fromkeys(_LISTINGS, "VARCHAR"))
+    folders = [layout.gone_folder(run.plan.run_id) for run in runs if run.plan.skipped]
+    gone = [_location_of(results, name) for folder in folders for name in results.store.names(folder)]
+    _create_view(connection, "gone", _items_in(gone, GONE))
+    _create_from(connection, "plans", map(_plan_row, runs), _PLAN_COLUMNS)
+    _create_from(connection, "pruned", _pruned(results, index), dict.fromkeys(_PRUNED, "VARCHAR"))
+    _create_newest(connection, results, runs)
+    for name, query in {**_advice(), **_COMMON_VIEWS}.items():
+        _create_view(connection, name, query)
+    return [run.plan for run in runs]
+
+
+def read_by_us(store: Store) -> "TypeGuard[BucketStore | FolderStore]":
+    """Whether DuckDB reads a store through this process: it takes a backslash in a folder's name for a slash."""
+    return not isinstance(store, FolderStore) or "\\" in store.url
+
+
+def _create_view(connection: duckdb.DuckDBPyConnection, name: str, query: str) -> None:
+    connection.execute(f"CREATE OR REPLACE VIEW store.{name} AS\n{query}")
+
+
+def _create_from(
+    connection: duckdb.DuckDBPyConnection, name: str, rows: Iterable[Mapping[str, object]], columns: Mapping[str, str]
+) -> None:
+    """Make a table of rows of our own. They go in as JSON: an Arrow table of rows needs pandas, and a second."""
+    form = json.dumps([dict(columns)])
+    query = f"SELECT unnest(from_json($rows, {quoted(form)}), recursive := true)"
+    connection.execute(f"CREATE OR REPLACE TABLE store.{name} AS {query}", {"rows": json.dumps(list(rows))})
+
+
+def _pruned(results: Results, index: IndexedRuns) -> Iterator[Mapping[str, object]]:
+    known = {run_id: (record.plan.environment, record.plan.identity) for run_id, record in index.records.items()}
+    known |= {run_id: (environment, identity) for run_id, (environment, identity) in index.pruned.items()}
+    names = [name for name in results.store.folders(layout.PRUNED_FOLDER) if name in known]
+    return (dict(zip(_PRUNED, (name, *known[name]), strict=True)) for name in names)
+
+
+def _plan_row(run: RunRecord) -> Mapping[str, object]:
+    return {
+        **{name: getattr(run.plan, name) for name in _OF_PLAN},
+        "deployment": " ".join(_deployment(run)) or None,
+        "is_partial": run.plan.catalog_kind == INGEST,
+        "remaining": run.remaining,
+        "failed": sum(rows for leg in run.legs if isinstance(rows := leg.counts.get("failed"), int)),
+    }
+
+
+def _deployment(run: RunRecord) -> Iterator[str]:
+    for column in ("service_version", "service_commit", "service_deployed_at"):
+        yield from sorted({str(leg.counts[column]) for leg in run.legs if leg.counts.get(column) is not None})[-1:]
+
+
+def _create_newest(connection: duckdb.DuckDBPyConnection, results: Results, runs: Sequence[RunRecord]) -> None:
+    """Make `store.newest`: the snapshot, with what its later entries and legs that it lacks have newer.
+
+    The largest entry of the snapshot holds nearly all items, each once. So only keys that are elsewhere too are sorted.
+    """
+    entries = sorted(Snapshot(results.store).entries(), key=attrgetter("rows"))
+    missing = [{"run_id": plan.run_id, "leg": leg} for plan, legs in missing_legs(entries, runs) for leg in legs]
+    missing += [{"run_id": plan.run_id, "leg": leg} for plan, leg in _legs_under_way(results, runs)]
+    _create_from(connection, "unlisted_legs", missing, {"run_id": "VARCHAR", "leg": "INTEGER"})
+    names = ", ".join(schemas.SNAPSHOT.names)
+    unlisted = f" UNION ALL SELECT {names} FROM store.verdicts SEMI JOIN store.unlisted_legs USING (run_id, leg)"
+    _create_view(connection, "settled", _reading_entries(results, entries[-1:]))
+    _create_view(connection, "recent", _reading_entries(results, entries[:-1]) + (unlisted if missing else ""))
+    again = f"{_ITEM} IN (SELECT {_ITEM} FROM store.recent)"
+    newest_again = _newest_per_item(f"FROM store.recent UNION ALL FROM store.settled WHERE {again}")
+    both = f"FROM store.settled WHERE NOT {again} UNION ALL FROM ({newest_again})"
+    _create_view(connection, "newest", "FROM store.settled" if len(entries) == 1 and not missing else both)
+
+
+def _legs_under_way(results: Results, runs: Iterable[RunRecord]) -> Iterator[tuple[Plan, int]]:
+    for run in runs:
+        if not run.is_over:
+            leg = max((each.leg for each in run.legs), default=0) + 1
+            parts = results.store.names(layout.table_folder("verdicts", run.plan.run_date))
+            if any((layout.run_of(name), layout.leg_of(name)) == (run.plan.run_id, leg) for name in parts):
+                yield run.plan, leg
+
+
+def _reading_entries(results: Results, entries: Sequence[Entry]) -> str:
+    locations = [_location_of(results, file.name) for entry in entries for file in files_of(entry)]
+    return f"FROM {_reading(schemas.SNAPSHOT, locations)}" if locations else _empty(schemas.SNAPSHOT)
+
+
+def _reading_parts(table: str, schema: pa.Schema, location: str) -> str:
+    columns = f"* REPLACE ({_RUN_ID.format('filename')})" if "run_id" in schema.names else "*"
+    further = [_RUN_DATE, "filename"] if table == "verdicts" else [_RUN_DATE]
+    return f"SELECT {', '.join([columns, *further])} FROM {_reading(schema, [location])}"
+
+
+def _location_of(results: Results, name: str) -> str:
+    """Return how this process's DuckDB reads an object, or the objects of a glob, of a results store."""
+    return f"{STORE_SCHEME}://{name}" if read_by_us(results.store) else _glob_of(results, name)
+
+
+def _glob_of(results: Results, name: str) -> str:
+    """Return how any DuckDB reads an object or a glob of them; the store's own URL is taken letter by letter."""
+    url = "".join(f"[{letter}]" if letter in "*?[" else letter for letter in results.store.url)
+    return f"{url}/{name}"
+
+
+def _files_in(location: str) -> str:
+    """Return the query that lists the parts of a glob, each with its run. It reads names alone."""
+    return f"SELECT file AS filename, {_RUN_ID.format('file')} FROM glob({quoted(location)})"
+
+
+def _reading(schema: pa.Schema, locations: Sequence[str]) -> str:
+    """Return what reads Parquet files, by paths or globs, by a schema: a column that a file lacks is null."""
+    columns = (
+        f"{quoted(field.name)}: {{name: {quoted(field.name)}, type: {quoted(_KINDS[field.type])}, default_value: NULL}}"
+        for field in schema
+    )
+    listed = ", ".join(map(quoted, locations))
+    return f"read_parquet([{listed}], schema = MAP {{{', '.join(columns)}}})"
+
+
+def _empty_table(table: str) -> str:
+    """Return a query without rows that has the columns of a table; `store.verdicts` has the names of its files too."""
+    further = ", NULL::DATE AS run_date" + (", NULL::VARCHAR AS filename" if table == "verdicts" else "")
+    return f"{_empty(SCHEMAS[table]).removesuffix(_NO_ROWS)}{further}{_NO_ROWS}"
+
+
+def _empty(schema: pa.Schema) -> str:
+    nulls = (f"NULL::{_KINDS[field.type]} AS {field.name}" for field in schema)
+    return f"SELECT {', '.join(nulls)}{_NO_ROWS}"
+
+
+def _items_in(locations: Sequence[str], schema: pa.Schema) -> str:
+    """Return the query for the items in some files, each with its run."""
+    if not locations:
+        return f"SELECT NULL::VARCHAR AS run_id, {_empty(schema).removeprefix('SELECT ')}"
+    run_id = "regexp_extract(filename, '_runs/([^/]+)/[^/]+/[^/]+$', 1)"
+    return f"SELECT {run_id} AS run_id, {', '.join(schema.names)} FROM {_reading(schema, locations)}"
+
+
+def _newest_per_item(rows: str) -> str:
+    """Return the query for the newest of some rows by key; an item has the newest tags that it was given."""
+    return (
+        f"SELECT * REPLACE (first_value(tags IGNORE NULLS) OVER of_item AS tags)\nFROM ({rows})\n"
+        f"WINDOW of_item AS (PARTITION BY {_ITEM} ORDER BY {_NEWEST_FIRST} "
+        "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)\n"
+        f"QUALIFY row_number() OVER (PARTITION BY {_NEWEST_KEY} ORDER BY {_NEWEST_FIRST}) = 1"
+    )
+
+
+def _advice() -> Mapping[str, str]:
+    """Return `store.advice`, by reason, and `store.general_advice`, for any other reason."""
+    entries = reason_entries().items()
+    advice = ",\n    ".join(f"({quoted(reason)}, {quoted(entry.remedy)})" for reason, entry in entries)
+    return {
+        "advice": f"FROM (VALUES\n    {advice}\n) AS advice (reason, what_to_do)",
+        "general_advice": f"SELECT {quoted(remedy_for(''))} AS general_advice",
+    }
+
+
+_SCRIPT_HEAD = """\
+-- The views of proofsweep over one results store. In DuckDB: .read views.sql
+-- A bucket needs DuckDB's httpfs extension and credentials of its own.
+-- The views show these environments; set the variable again to see others.
+"""
+_SCRIPT_PLANS = """\
+SELECT plan.* REPLACE (coalesce(named, plan.identity) AS identity), catalog_kind = {partial} AS is_partial,
+    coalesce(leg.remaining, plan.items) AS remaining,
+    coalesce(leg.failed, 0) AS failed, deployment
+FROM (
+    SELECT
+        run_id, environment, catalog, coalesce(nullif(catalog_identity, ''), catalog) AS identity, catalog_kind,
+        created_at, items, coalesce(skipped, 0) AS skipped
+    FROM read_json({location}, columns = {{run_id: 'VARCHAR', environment: 'VARCHAR', catalog: 'VARCHAR',
+        catalog_identity: 'VARCHAR', catalog_kind: 'VARCHAR', created_at: 'VARCHAR', items: 'BIGINT',
+        skipped: 'BIGINT'}})
+) AS plan
+LEFT JOIN (  -- the named catalog that took the place of a retired one
+    SELECT environment, identity, max(run_id) AS retired_by, arg_max(catalog_identity, run_id) AS named
+    FROM (
+        SELECT run_id, environment, catalog_identity, unnest(retired) AS identity
+        FROM read_json({location}, columns = {{run_id: 'VARCHAR', environment: 'VARCHAR', catalog_identity: 'VARCHAR',
+            retired: 'VARCHAR[]'}})
+    )
+    GROUP BY ALL
+) AS retirement ON (retirement.environment, retirement.identity) = (plan.environment, plan.identity)
+    AND plan.run_id < retired_by
+LEFT JOIN (
+    SELECT
+        run_id, arg_max(remaining, leg) AS remaining, sum(failed) AS failed,
+        nullif(concat_ws(' ', max(service_version), max(service_commit), max(service_deployed_at)), '') AS deployment
+    FROM store.runs
+    GROUP BY ALL
+) AS leg USING (run_id)"""
+_SCRIPT_LISTINGS = """\
+SELECT run_id, environment, identity, catalog, skipped
+FROM store.plans
+WHERE NOT is_partial
+QUALIFY row_number() OVER (PARTITION BY environment, identity ORDER BY run_id DESC) = 1"""
+_SCRIPT_LISTING = """\
+FROM ({planned}) SEMI JOIN (FROM store.listings WHERE skipped = 0) USING (run_id)
+UNION ALL
+FROM ({listed}) SEMI JOIN (FROM store.listings WHERE skipped > 0) USING (run_id)"""
+_SCRIPT_PRUNED = """\
+SELECT run_id, environment, identity
+FROM store.plans
+SEMI JOIN (
+    SELECT regexp_extract(file, '([^/]+)/[^/]+$', 1) AS run_id FROM glob({location})
+) USING (run_id)"""
+
+
+def script_of(results: Results, environments: Sequence[str], views: Sequence[View]) -> str:
+    """Write the schema `store` and the views as a script; ResultsError if DuckDB cannot read the store by itself."""
+    if "\\" in results.store.url:
+        raise ResultsError(
+            f"DuckDB alone cannot read {results.store.url}: it takes the backslash for a slash. `proofsweep query` can."
+        )
+    shown = f"[{', '.join(map(quoted, environments))}]"
+    statements = [f"SET VARIABLE environments = {shown}", "CREATE SCHEMA IF NOT EXISTS store"]
+    tables = _script_tables(results)
+    statements += [f"CREATE OR REPLACE VIEW store.{name} AS\n{query}" for name, query in tables.items()]
+    statements += [f"-- {view.meaning}\n{view.statement()}" for view in views]
+    return _SCRIPT_HEAD + "\n".join(f"{statement};\n" for statement in statements)
+
+
+def _script_tables(results: Results) -> Mapping[str, str]:
+    """Return the tables by queries that any DuckDB answers, which knows neither our index nor our snapshot."""
+    plans = quoted(_glob_of(results, "_runs/*/plan.json"))
+    pruned = quoted(_glob_of(results, "_pruned/*/*-intent.json"))
+    planned, listed = (_script_items(results, folder, schemas.ITEMS) for folder in ("shards", "listed"))
+    every = f"SELECT {', '.join(schemas.SNAPSHOT.names)} FROM store.verdicts"
+    return {
+        **{table: _script_table(results, table) for table in SCHEMAS},
+        "verdicts_files": _files_in(_glob_of(results, _PARTS.format("verdicts"))),
+        "plans": _SCRIPT_PLANS.format(partial=quoted(INGEST), location=plans),
+        "listings": _SCRIPT_LISTINGS,
+        "listing": _SCRIPT_LISTING.format(planned=planned, listed=listed),
+        "gone": _script_items(results, "gone", GONE),
+        "pruned": _SCRIPT_PRUNED.format(location=pruned),
+        **_advice(),
+        "newest": _newest_per_item(every),
+        **_COMMON_VIEWS,
+    }
+
+
+def _script_items(results: Results, folder: str, schema: pa.Schema) -> str:
+    """Read items of all runs; a store may have none, since DuckDB refuses a pattern that nothing matches."""
+    runs = results.store.folders("_runs")
+    has_some = any(results.store.names(f"{layout.run_folder(run_id)}/{folder}") for run_id in runs)
+    return _items_in([_glob_of(results, f"_runs/*/{folder}/[!.]*.parquet")] if has_some else [], schema)
+
+
+def _script_table(results: Results, table: str) -> str:
+    if next(results.all_parts(table), None) is None:
+        return _empty_table(table)
+    location = quoted(_glob_of(results, _PARTS.format(table)))
+    names = "*" if table == "verdicts" else "* EXCLUDE (filename)"
+    return (  # the empty row gives each column its type, also those that all files lack
+        f"{_empty_table(table)}\n"
+        f"UNION ALL BY NAME SELECT {names}, {_RUN_DATE} FROM read_parquet({location}, union_by_name = true, "
+        "hive_partitioning = false, filename = true)"
+    )
