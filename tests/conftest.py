@@ -90,7 +90,7 @@ def _own_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def prefect_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database with Prefect's tables, for servers that are not a command's own: else they take long to make them."""
-    from proofsweep_cli.prefect_tables import SCRIPT, make_database  # noqa: PLC0415 - few tests need it
+    from proofsweep_cli.server_process import SCRIPT, make_database  # noqa: PLC0415 - few tests need it
 
     database = tmp_path_factory.mktemp("prefect-tables") / "prefect.db"
     make_database(database, SCRIPT.read_text("utf-8"))

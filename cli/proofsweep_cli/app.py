@@ -48,6 +48,18 @@ _COMMANDS = {
 _GROUPS = {"alerts", "keys", "proofs", "service", "sandbox"}
 """Commands that have subcommands."""
 
+_MODULES = {
+    "resume": "verify",
+    "stop": "status",
+    "alerts": "service",
+    "report": "export",
+    "rejects": "results",
+    "diff": "results",
+    "prune": "store",
+    "audit": "store",
+}
+"""The modules of commands that have none of their name."""
+
 _HELP = "Verify credentialed audio in bulk through the partner's API, and keep verdicts, grades and request IDs."
 
 
@@ -72,11 +84,11 @@ def whole_app() -> typer.Typer:
 
 
 def _add(app: typer.Typer, name: str) -> None:
+    module = import_module(f"proofsweep_cli.{_MODULES.get(name, name)}")
     if name in _GROUPS:
-        app.add_typer(import_module(f"proofsweep_cli.{name}_commands").group, name=name)
-        return
-    module = "verify" if name == "resume" else name
-    app.command()(getattr(import_module(f"proofsweep_cli.{module}_command"), name))
+        app.add_typer(getattr(module, f"{name}_group"), name=name)
+    else:
+        app.command()(getattr(module, name))
 
 
 def _without_commands() -> typer.Typer:
@@ -117,7 +129,6 @@ def main() -> NoReturn:
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command and give its exit code."""
     try:
         code = app_for(arguments)(args=arguments, prog_name="proofsweep", standalone_mode=False)
     except TyperException as error:

@@ -8,16 +8,20 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 import tomllib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 
 import httpx
 
+from proofsweep.config.threads import background_thread
 from proofsweep.domain.errors import ConfigError
+from proofsweep.wiring.engines import active_leg
 
 _START_SECONDS = 90.0
 _HEALTH_SECONDS = 10.0  # for one health request to a configured server
@@ -67,8 +71,6 @@ _IN_BATCHES = {
 
 
 class EmbeddedServer:
-    """A server that starts or runs."""
-
     def __init__(self, process: subprocess.Popen[bytes], url: str, folder: TemporaryDirectory[str]) -> None:
         self.url = url
         self._process = process
@@ -76,11 +78,9 @@ class EmbeddedServer:
 
     @property
     def pid(self) -> int:
-        """The process id of the server."""
         return self._process.pid
 
     def wait_until_up(self) -> None:
-        """Return when the server answers; ConfigError if it did not start."""
         deadline = time.monotonic() + _START_SECONDS
         with httpx.Client(trust_env=False, timeout=_LOCAL_HEALTH_SECONDS) as client:
             while self._process.poll() is None and time.monotonic() < deadline:
@@ -91,7 +91,6 @@ class EmbeddedServer:
         raise ConfigError(f"The embedded Prefect server did not start: {last[0]}")
 
     def close(self) -> None:
-        """End the server and delete its folder."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         try:
@@ -152,7 +151,6 @@ def configured_url() -> str | None:
 
 
 def _prefect_home() -> Path:
-    """Return the folder in which Prefect keeps its database and its profiles; ConfigError if there can be none."""
     try:
         return Path(os.environ.get("PREFECT_HOME") or "~/.prefect").expanduser()
     except RuntimeError as error:
@@ -160,7 +158,6 @@ def _prefect_home() -> Path:
 
 
 def require_writable_home() -> None:
-    """Raise ConfigError if a server that is started here cannot keep its database."""
     home = _prefect_home()
     try:
         home.mkdir(parents=True, exist_ok=True)
@@ -202,3 +199,30 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+_CHECK_SECONDS = 0.5
+_LOST_SECONDS = 5.0  # of silence, after which a server is lost
+
+
+def prefect_watched(on_lost: Callable[[], object]) -> AbstractContextManager[object]:
+    """Call `on_lost` in another thread if the leg is settled and the work still waits for a server that is lost."""
+    return background_thread("watch-prefect", partial(_watch, on_lost))
+
+
+def _watch(on_lost: Callable[[], object], over: threading.Event) -> None:
+    has_begun, answered_at = False, time.monotonic()
+    while not over.wait(_CHECK_SECONDS):
+        is_active = active_leg() is not None
+        has_begun = has_begun or is_active
+        if not has_begun or is_active or is_there(_api_url()):
+            answered_at = time.monotonic()
+        elif time.monotonic() - answered_at >= _LOST_SECONDS:
+            on_lost()
+            return
+
+
+def _api_url() -> str:
+    from prefect.settings import PREFECT_API_URL  # noqa: PLC0415 - seconds to import
+
+    return str(PREFECT_API_URL.value())

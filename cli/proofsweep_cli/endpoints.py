@@ -8,8 +8,6 @@ from proofsweep.reports.explain import ENDPOINTS
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """The commands, the flow and the tables of an endpoint."""
-
     commands: tuple[str, ...]
     flow: str | None
     tables: tuple[str, ...]
@@ -32,7 +30,6 @@ USES = {
 
 
 def endpoints_table() -> str:
-    """Return the table as Markdown."""
     lines = ["| contract | command | flow | table |", "|---|---|---|---|"]
     for call, use in USES.items():
         commands, tables = (", ".join(f"`{name}`" for name in names) or "none" for names in (use.commands, use.tables))

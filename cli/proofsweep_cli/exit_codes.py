@@ -1,11 +1,13 @@
 """The exit codes of the process."""
 
 from enum import IntEnum
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from proofsweep.domain.endings import EndedBy, ending_of
 from proofsweep.domain.errors import ProofsweepError, RunIsActive, RunMustStop, UsageError
-from proofsweep.queries.status import RunStatus
+
+if TYPE_CHECKING:
+    from proofsweep.queries.status import RunStatus
 
 
 class ExitCode(IntEnum):
@@ -15,7 +17,6 @@ class ExitCode(IntEnum):
     meaning: str
 
     def __new__(cls, code: int, brief: str = "", meaning: str = "") -> Self:
-        """Make a code that says what it means."""
         exit_code = int.__new__(cls, code)
         exit_code._value_ = code
         exit_code.brief, exit_code.meaning = brief, meaning
@@ -72,18 +73,15 @@ class ExitCode(IntEnum):
 
 
 def epilog() -> str:
-    """Return all codes on one line, for the help."""
     return "Exit codes: " + " · ".join(f"{code.value} {code.brief}" for code in ExitCode)
 
 
 def exit_codes_table() -> str:
-    """Return all codes with their meanings, for the docs."""
     lines = [f"| {code.value} | {code.meaning} |" for code in ExitCode]
     return "\n".join(["| code | meaning |", "|---|---|", *lines, ""])
 
 
-def code_of_run(run: RunStatus) -> ExitCode:
-    """Return the code for the present state of a run, over all its legs."""
+def code_of_run(run: "RunStatus") -> ExitCode:
     if run.remaining and run.ended_by == EndedBy.ERROR:
         return ExitCode.BUG
     applying = [ExitCode.ACCEPTED]
@@ -98,7 +96,6 @@ def code_of_run(run: RunStatus) -> ExitCode:
 
 
 def code_of_error(error: ProofsweepError) -> ExitCode:
-    """Return the code for an error that ended a command."""
     match error:
         case UsageError():
             return ExitCode.USAGE

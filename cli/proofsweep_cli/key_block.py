@@ -4,21 +4,18 @@ from proofsweep.domain.operations import SecretBlocks
 
 
 def read_block(name: str) -> str:
-    """Read a Secret block; the import of Prefect takes seconds. ConfigError if there is no such block."""
     from proofsweep_tasks.key_block import read_block as read  # noqa: PLC0415 - see above
 
     return read(name)
 
 
 def write_block(name: str, text: str) -> None:
-    """Write a Secret block; ConfigError if the server does not take it."""
     from proofsweep_tasks.key_block import write_block as write  # noqa: PLC0415 - see above
 
     write(name, text)
 
 
 def delete_block(name: str) -> None:
-    """Delete a Secret block, if there is one; ConfigError if the server does not delete it."""
     from proofsweep_tasks.key_block import delete_block as delete  # noqa: PLC0415 - see above
 
     delete(name)

@@ -7,11 +7,10 @@ import sys
 from contextlib import closing
 from tempfile import TemporaryDirectory
 
-from proofsweep_cli.prefect_tables import heading
+from proofsweep_cli.server_process import heading
 
 
 def main() -> None:
-    """Migrate a database in a new home, and print it."""
     with TemporaryDirectory(prefix="proofsweep-prefect-") as home:
         os.environ["PREFECT_HOME"] = home
         os.environ["PREFECT_SERVER_DATABASE_CONNECTION_URL"] = f"sqlite+aiosqlite:///{home}/prefect.db"

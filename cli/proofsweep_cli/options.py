@@ -1,5 +1,10 @@
 """Options that several commands share."""
 
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
 import typer
 
 Config = typer.Option(
@@ -105,3 +110,30 @@ SkipWithoutCredential = typer.Option(
     help="Look into each WAV that has no sidecar, and plan as ineligible those that carry no manifest of any kind; "
     "they cost no call.",
 )
+
+
+_Result = TypeVar("_Result")
+
+
+def with_options(
+    parameter: str, made: Callable[..., object]
+) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
+    """Return what gives a command the options of `made`, after its own, in the place of one parameter."""
+    shared = inspect.signature(made).parameters
+
+    def given_to(command: Callable[..., _Result]) -> Callable[..., _Result]:
+        own = {name: each for name, each in inspect.signature(command).parameters.items() if name != parameter}
+
+        @wraps(command)
+        def run(**given: Any) -> _Result:  # noqa: ANN401 - what typer has read
+            value = made(**{name: given.pop(name) for name in shared})
+            return command(**given, **{parameter: value})
+
+        parameters = [*own.values(), *shared.values()]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # as inspect and typer read it
+        run.__annotations__ = {each.name: each.annotation for each in parameters} | {
+            "return": inspect.signature(command).return_annotation
+        }
+        return run
+
+    return given_to

@@ -2,33 +2,37 @@
 
 import logging
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import httpx
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
 
+from proofsweep.config.threads import background_thread
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError, RunMustStop
 from proofsweep.queries.status import RunStatus
-from proofsweep_cli.embedded_server import EmbeddedServer
-from proofsweep_cli.progress import progress_shown
+from proofsweep.wiring.engines import leg_progress
+from proofsweep_cli.embedded_server import EmbeddedServer, prefect_watched
 from proofsweep_cli.run_request import RunRequest, report
+from proofsweep_cli.run_screen import line_of, plain_line
 from proofsweep_cli.screen import flush, print_error
-from proofsweep_cli.watch_prefect import prefect_watched
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State
 
 
 def verify_run(run_id: str, request: RunRequest, server: EmbeddedServer | None) -> int:
-    """Run a leg of a planned run through Prefect, print the summary, and give the exit code."""
     run_leg(run_id, request, server)
     return report(request.run_status(run_id), request)
 
 
 def run_leg(run_id: str, request: RunRequest, server: EmbeddedServer | None) -> None:
-    """Run a leg of a planned run through Prefect, unless no row remains."""
     before = request.run_status(run_id)
     if not before.remaining:
         return
@@ -122,3 +126,29 @@ def _terminal_kept_quiet() -> Iterator[None]:
         yield
     finally:
         APILogHandler().flush()
+
+
+_LIVE_SECONDS = 0.25
+_PLAIN_SECONDS = 10.0
+
+
+def progress_shown(out: Console) -> AbstractContextManager[Callable[[], None]]:
+    """Show the progress of this process's leg beside the work; the value ends the display before the work ends."""
+    show = _show_live if out.is_terminal else _show_plainly
+    return background_thread("progress", lambda over: show(out, over))
+
+
+def _show_live(out: Console, over: threading.Event) -> None:
+    with Live(Text("starting"), console=out, transient=True, refresh_per_second=4) as live:
+        out.show_cursor()  # a second Ctrl-C ends the process at once; a hidden cursor would stay hidden
+        while not over.wait(_LIVE_SECONDS):
+            progress = leg_progress()
+            if progress is not None:
+                live.update(line_of(progress, datetime.now().astimezone(), out.width, ", Ctrl-C again ends at once"))
+
+
+def _show_plainly(out: Console, over: threading.Event) -> None:
+    while not over.wait(_PLAIN_SECONDS):
+        progress = leg_progress()
+        if progress is not None:
+            out.print(plain_line(progress, datetime.now().astimezone()), soft_wrap=True)

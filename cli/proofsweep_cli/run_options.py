@@ -1,10 +1,40 @@
 """The options of commands that make or resume a run."""
 
+from datetime import datetime
+
+import typer
+from rich.console import Console
+
 from proofsweep.config.load import load_settings
+from proofsweep.config.sections import CatalogSettings
+from proofsweep.domain.errors import UsageError
+from proofsweep.domain.runs import Bounds
+from proofsweep.domain.tags import checksums_of, columns_of, encoding_named, path_maps_of
+from proofsweep.sources.selection import Selection
 from proofsweep.wiring.runs import bounds_for
-from proofsweep_cli.options import AsJson, Config, MaxCalls, MaxDuration, NoDedupe, Reserve, ResultsUrl, Until
+from proofsweep.wiring.stores import resolved_here
+from proofsweep_cli.options import (
+    AllowOutside,
+    AsJson,
+    Checksums,
+    Config,
+    MaxAge,
+    MaxCalls,
+    MaxDuration,
+    NewerThan,
+    NoDedupe,
+    OldestFirst,
+    Only,
+    Reserve,
+    ResultsUrl,
+    Root,
+    SinceLast,
+    SkipWithoutCredential,
+    Until,
+    Where,
+    with_options,
+)
 from proofsweep_cli.run_request import RunRequest
-from proofsweep_cli.shared_options import with_options
 
 
 def run_request(
@@ -18,7 +48,6 @@ def run_request(
     config: str | None = Config,
     as_json: bool = AsJson,
 ) -> RunRequest:
-    """Make the request that the options of a command line mean."""
     settings = load_settings(config, results)
     bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
     dedupe = False if no_dedupe else None
@@ -26,3 +55,126 @@ def run_request(
 
 
 with_run_options = with_options("request", run_request)
+
+
+_Column = typer.Option(
+    [],
+    "--column",
+    metavar="ROLE=NAME",
+    help="The manifest's column of the audio, the sidecar or the id, if it has another name: audio=Dateipfad. "
+    "Repeatable.",
+)
+_IdColumn = typer.Option(
+    None,
+    "--id-column",
+    metavar="NAME",
+    help="The manifest's column that names each file, or none: then IDs are made of the files' names. Short for "
+    "--column id=NAME.",
+)
+_PathMap = typer.Option(
+    [],
+    "--path-map",
+    metavar="BEGINNING=FOLDER",
+    help="The folder or bucket prefix that a beginning of the manifest's paths stands for: 'D:\\Musik=/mnt/musik'. "
+    "Repeatable.",
+)
+_Encoding = typer.Option(
+    None,
+    "--encoding",
+    metavar="NAME",
+    help="How a manifest of text is encoded, if it is not recognised: windows-1252, mac_roman, utf-16.",
+)
+_Sheet = typer.Option(
+    None, "--sheet", metavar="NAME", help="The sheet of an Excel workbook (.xlsx); by default the first visible one."
+)
+_HeaderRow = typer.Option(
+    None,
+    "--header-row",
+    metavar="N",
+    min=1,
+    help="The line, or the row of a sheet, with the names of the columns; by default the first one that has them.",
+)
+_SupplierFrom = typer.Option(
+    None,
+    "--supplier-from",
+    metavar="N",
+    min=1,
+    help="The N-th folder below the root is the supplier, as a tag; a column of that name goes before it.",
+)
+
+
+def _catalog(
+    *,
+    column: list[str] = _Column,
+    id_column: str | None = _IdColumn,
+    path_map: list[str] = _PathMap,
+    encoding: str | None = _Encoding,
+    sheet: str | None = _Sheet,
+    header_row: int | None = _HeaderRow,
+    supplier_from: int | None = _SupplierFrom,
+    checksums: list[str] = Checksums,
+) -> CatalogSettings:
+    columns = columns_of(column)
+    if id_column is not None and columns.setdefault("id", id_column) != id_column:
+        raise UsageError("Give --id-column or --column id=NAME, not both.")
+    path_maps_of(path_map)
+    return CatalogSettings(
+        columns=columns,
+        path_map=tuple(path_map),
+        encoding=None if encoding is None else encoding_named(encoding),
+        sheet=sheet or None,
+        header_row=header_row,
+        supplier_from=supplier_from,
+        checksums=checksums_of(checksums, resolved_here),
+    )
+
+
+def _selection(
+    *,
+    root: str | None = Root,
+    allow_outside: bool = AllowOutside,
+    since_last: bool = SinceLast,
+    max_age: str | None = MaxAge,
+    oldest_first: bool = OldestFirst,
+    where: str | None = Where,
+    newer_than: str | None = NewerThan,
+    only: list[str] = Only,
+    skip_without_credential: bool = SkipWithoutCredential,
+    catalog: CatalogSettings,
+) -> Selection:
+    return Selection(
+        since_last=since_last,
+        max_age=max_age,
+        oldest_first=oldest_first,
+        where=where,
+        newer_than=newer_than,
+        only=tuple(dict.fromkeys(word.strip() for each in only for word in each.split(","))),
+        skip_without_credential=skip_without_credential,
+        catalog=catalog.model_copy(
+            update={"root": root and resolved_here(root), "outside": "allow" if allow_outside else "deny"}
+        ),
+    )
+
+
+with_selection_options = with_options("selection", with_options("catalog", _catalog)(_selection))
+"""Return a command with the options that say how a catalog is read, and which rows: it takes them as `selection`."""
+
+
+def print_bounds(out: Console, bounds: Bounds, now: datetime) -> None:
+    """Print the bounds, with the closing time in UTC and in local time; UsageError if the window is closed already."""
+    parts = [] if bounds.closes_at is None else [f"at {_instant_text(bounds.closes_at)}"]
+    parts += [] if bounds.max_calls is None else [f"after {bounds.max_calls:,} calls"]
+    parts += [f"with {bounds.reserve:,} calls of the quota left"] if bounds.reserve else []
+    refuse_closed_window(bounds, now)
+    if parts:
+        out.print(f"Stops {' or '.join(parts)}", soft_wrap=True)
+
+
+def refuse_closed_window(bounds: Bounds, now: datetime) -> None:
+    if bounds.closes_at is not None and bounds.closes_at <= now:
+        raise UsageError(f"The window is over: it closed at {_instant_text(bounds.closes_at)}.")
+
+
+def _instant_text(at: datetime) -> str:
+    here = at.astimezone()
+    return f"{at:%Y-%m-%d %H:%M:%S} UTC" + (f" ({here:%H:%M} {here:%Z})" if here.utcoffset() else "")

@@ -14,9 +14,8 @@ from proofsweep.verify.due_rows import Coverage
 from proofsweep.verify.forecast import Forecast
 from proofsweep.wiring.stores import results_for
 from proofsweep_cli.exit_codes import code_of_run
-from proofsweep_cli.forecast_lines import forecast_json
-from proofsweep_cli.next_command import next_command
-from proofsweep_cli.screen import console, print_json, print_summary
+from proofsweep_cli.run_screen import forecast_json, print_summary
+from proofsweep_cli.screen import console, next_command, print_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,19 +43,15 @@ class RunRequest:
 
     @property
     def settings(self) -> Settings:
-        """The settings; options of the command line take precedence."""
         return load_settings(self.config, self.results_url)
 
     def command(self, *words: str) -> str:
-        """Write the command that does something with a run of this store."""
         return next_command(*words, config=self.config, results=self.results_url)
 
     def resume(self, run_id: str) -> str:
-        """Write the command that resumes a run of this store."""
         return self.command("resume", run_id)
 
     def run_status(self, run_id: str) -> RunStatus:
-        """Read how a run stands."""
         return describe_run(results_for(self.settings), run_id)
 
 
@@ -88,7 +83,6 @@ def report(run: RunStatus, request: RunRequest) -> int:
 
 
 def print_coverage(request: RunRequest) -> None:
-    """Say how much of the catalog has a young answer, if an age was given."""
     try:
         coverage = request.coverage()
     except (CatalogError, ResultsError) as error:  # the exit code stays that of the run

@@ -42,7 +42,7 @@ BREAKS = [
     ("pacing", "proofsweep/client/retry.py", "import random"),
     ("pure", "proofsweep/domain/items.py", "import pyarrow"),
     ("flows", "flows/proofsweep_flows/verify_catalog.py", "import httpx"),
-    ("programs", "cli/proofsweep_cli/plan_command.py", "import proofsweep.client.session"),
+    ("programs", "cli/proofsweep_cli/plan.py", "import proofsweep.client.session"),
     ("sandbox", "tasks/proofsweep_tasks/fan_out.py", "import proofsweep_sandbox"),
     ("settings", "proofsweep/verify/plan.py", "import proofsweep.config.load"),
 ]

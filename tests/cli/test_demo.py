@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from proofsweep_cli.app import run
-from proofsweep_cli.demo_folder import DemoFolder
+from proofsweep_cli.demo import DemoFolder
 
 README = Path(__file__).parents[2] / "README.md"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep_cli.prefect_tables import SCRIPT, is_current, make_database
+from proofsweep_cli.server_process import SCRIPT, is_current, make_database
 
 TABLES = SCRIPT.read_text("utf-8")
 

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from proofsweep.domain.runs import Claim
 from proofsweep.store.progress import LegProgress, OpenLeg, WaitsFor
-from proofsweep_cli.active_leg import active_leg_lines, followed, short_line, where_line
+from proofsweep_cli.run_screen import active_leg_lines, followed, short_line, where_line
 
 CLAIM = Claim(host="night-1", boot="b", pid=7, process_started="1", claimed_at="2026-11-20T02:00:00+00:00")
 AT = datetime(2026, 11, 20, 2, 30, tzinfo=UTC)

@@ -11,7 +11,7 @@ from proofsweep.queries.status import RunStatus, describe_run
 from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
 from proofsweep_cli.screen import console
-from proofsweep_cli.work_on_runs import wait_after_reset
+from proofsweep_cli.verify import wait_after_reset
 
 from ...worlds.ended_runs import plan_of_run
 

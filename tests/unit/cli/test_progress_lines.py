@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 
 from proofsweep.store.progress import LegProgress, WaitsFor
-from proofsweep_cli.progress_lines import line_of, plain_line, rate_text
+from proofsweep_cli.run_screen import line_of, plain_line, rate_text
 
 AT = datetime(2026, 11, 20, 14, 3, 5)  # noqa: DTZ001 - a wall clock
 COUNTS = {"accepted": 22_000, "rejected": 1_300, "failed": 12, "ineligible": 88}

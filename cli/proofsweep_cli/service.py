@@ -1,6 +1,7 @@
 """`proofsweep service`: ask how the service is, once or every few minutes."""
 
 import time
+from pathlib import Path
 
 import typer
 from rich.table import Table
@@ -12,7 +13,7 @@ from proofsweep.domain.headers import USAGE_DAYS, AnswerHeaders
 from proofsweep.domain.models import PartnerUsageResponse
 from proofsweep.domain.runs import duration_of
 from proofsweep.wiring.engines import asked, utc_now
-from proofsweep.wiring.watching import monitor_and_tell
+from proofsweep.wiring.watching import check_for, deliver, deliver_test, monitor_and_tell
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.interrupt import interrupted_by_signals
 from proofsweep_cli.key_block import read_block
@@ -25,10 +26,12 @@ _ATTEMPTS = 2  # attempts of a call: a person waits
 _CODES = {"key_refused": ExitCode.KEY_REFUSED, "throttled": ExitCode.REJECTED}
 
 
-group = typer.Typer(help="Ask how the service is, what the key has spent, and watch both.", no_args_is_help=True)
+service_group = typer.Typer(
+    help="Ask how the service is, what the key has spent, and watch both.", no_args_is_help=True
+)
 
 
-@group.command()
+@service_group.command()
 def health(config: str | None = Config, as_json: bool = AsJson) -> int:
     """Ask whether the service is well; no key is sent, and nothing is spent. The exit code is 8 if it is not.
 
@@ -48,7 +51,7 @@ def health(config: str | None = Config, as_json: bool = AsJson) -> int:
     return ExitCode.BREAKER if answer.ok is False else ExitCode.ACCEPTED
 
 
-@group.command()
+@service_group.command()
 def usage(
     days: int = typer.Option(
         _DAYS, "--days", metavar="N", min=USAGE_DAYS.start, max=USAGE_DAYS.stop - 1, help="UTC days to show."
@@ -71,7 +74,7 @@ def usage(
     return ExitCode.ACCEPTED
 
 
-@group.command()
+@service_group.command()
 def monitor(
     *,
     once: bool = typer.Option(False, "--once", help="Make one round: for cron, or to look now."),
@@ -149,3 +152,57 @@ def _print(answer: PartnerUsageResponse, headers: AnswerHeaders) -> None:
         table.add_row(day.date or "?", *counts)
     out.print(table)
     out.print(f"request ID: {headers.request_id or 'none'}", soft_wrap=True)
+
+
+alerts_group = typer.Typer(help="Tell somebody of what needs a person.", no_args_is_help=True)
+
+
+@alerts_group.command()
+def check(
+    catalogs: list[str] | None = typer.Argument(
+        None, metavar="[CATALOG]...", help="Each must have had a successful run lately; by default any catalog will do."
+    ),
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> int:
+    """Look for what must be told, and tell it: no successful run, rows that remain, killed work, the key, the quota.
+
+    Let cron run it every few hours. Each cause is told once. Uses one keyed call. The exit code is 3 if something is
+    found, and 4 if somebody could not be told.
+
+    Example: `proofsweep alerts check catalog.csv --config nightly`
+    """
+    settings = load_settings(config, results)
+    looked = check_for(settings, catalogs or [], str(Path.cwd()), read_block)
+    delivery = deliver(settings, looked.gather, read_block)
+    if as_json:
+        alerts = [
+            {"kind": each.kind, "subject": each.subject, "body": each.body, "sent": each.cause in delivery.sent}
+            for each in delivery.hold
+        ]
+        print_json({"alerts": alerts, "missed": list(delivery.missed), "skipped": looked.skipped})
+    else:
+        out = console()
+        for alert in delivery.hold:
+            out.print(delivery.line_of(alert), soft_wrap=True)
+        if not delivery.hold:
+            out.print("Nothing needs a person.")
+        for line in looked.skipped:
+            out.print(line, soft_wrap=True)
+        if delivery.missed:
+            print_error(delivery.missed_line)
+    return ExitCode.FAILED if delivery.missed else ExitCode.REJECTED if delivery.hold else ExitCode.ACCEPTED
+
+
+@alerts_group.command("test")
+def send_test(config: str | None = Config) -> int:
+    """Send a test message to everybody who is told; the exit code is 4 if somebody did not take it.
+
+    Example: `proofsweep alerts test --config nightly`
+    """
+    delivery, receivers = deliver_test(load_settings(config), read_block)
+    console().print(f"The test message was taken by {receivers - len(delivery.missed)} of {receivers}.")
+    if delivery.missed:
+        print_error(delivery.missed_line)
+    return ExitCode.FAILED if delivery.missed else ExitCode.ACCEPTED

@@ -19,10 +19,10 @@ from proofsweep_cli.screen import console, counted, print_error, print_json
 _INTERRUPTED = "Stopped. Run the same command within 24 hours: it goes on with this rotation, and begins no second one."
 
 
-group = typer.Typer(help="List and rotate the partner's API keys.", no_args_is_help=True)
+keys_group = typer.Typer(help="List and rotate the partner's API keys.", no_args_is_help=True)
 
 
-@group.command("list")
+@keys_group.command("list")
 def list_all(results: str | None = ResultsUrl, config: str | None = Config, as_json: bool = AsJson) -> int:
     """List all keys of the partner, with their status as received; no key itself is ever listed.
 
@@ -46,7 +46,7 @@ def list_all(results: str | None = ResultsUrl, config: str | None = Config, as_j
     return ExitCode.ACCEPTED
 
 
-@group.command()
+@keys_group.command()
 def rotate(
     *,
     new_key_file: Path | None = typer.Option(

@@ -1,40 +1,141 @@
-"""Work on planned runs and show it: plan, forecast, verify, and go on with what is unfinished."""
+"""`proofsweep verify` and `proofsweep resume`."""
 
 import random
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
+import typer
 from rich.console import Console
 
 from proofsweep.config.load import Settings
-from proofsweep.domain.errors import NothingDue
+from proofsweep.domain.errors import NothingDue, ResultsError, RunMustStop, UsageError
 from proofsweep.domain.runs import Bounds, Plan
-from proofsweep.queries.status import RunStatus
+from proofsweep.queries.status import RunStatus, newest_run
 from proofsweep.reports.run import unsent_pairs_note
+from proofsweep.sources.selection import Selection
 from proofsweep.verify.forecast import Need
-from proofsweep.wiring.catalogs import catalog_has_changed
+from proofsweep.wiring.catalogs import away_is_outage, catalog_has_changed
 from proofsweep.wiring.engines import engine_for, utc_now
-from proofsweep.wiring.runs import forecast_for, runs_in_turn
+from proofsweep.wiring.legs import settle_dead_leg
+from proofsweep.wiring.runs import (
+    coverage_for,
+    forecast_for,
+    plan_catalog,
+    refuse_bad_selection,
+    run_to_resume,
+    runs_in_turn,
+    supersede_older,
+)
+from proofsweep.wiring.stores import path_here, resolved_here, results_for
+from proofsweep.wiring.watching import tell_of_return, tell_of_stop
 from proofsweep_cli.embedded_server import EmbeddedServer, prefect_api
 from proofsweep_cli.exit_codes import ExitCode, code_of_run
-from proofsweep_cli.forecast_lines import print_forecast
 from proofsweep_cli.key_block import read_block
+from proofsweep_cli.options import Anew
+from proofsweep_cli.plan import print_cautions
 from proofsweep_cli.run_flow import run_leg
+from proofsweep_cli.run_options import print_bounds, with_run_options, with_selection_options
 from proofsweep_cli.run_request import RunRequest, print_coverage, report
-from proofsweep_cli.screen import counted, print_nothing_due
-from proofsweep_cli.stop_told import stop_told
+from proofsweep_cli.run_screen import print_forecast
+from proofsweep_cli.screen import counted, print_error, print_nothing_due
+
+
+@with_run_options
+@with_selection_options
+def verify(
+    catalog: str = typer.Argument(
+        metavar="CATALOG",
+        help="A manifest (.csv .xlsx .jsonl .parquet, also .gz), a glob of them, a DDEX message (.xml), or a folder.",
+    ),
+    *,
+    anew: bool = Anew,
+    selection: Selection,
+    request: RunRequest,
+) -> int:
+    """Verify every audio file of a catalog, and write verdicts, exchanges and runs as Parquet.
+
+    Each row of the catalog ends in one row of `verdicts`. After Ctrl-C, files in flight are finished, finished rows
+    are published, and the same command or `proofsweep resume` does the rest: an unfinished run of the catalog goes on
+    first, then what was added or is due.
+
+    Example: `proofsweep verify catalog.csv --results /data/proofs --until 06:00`
+    """
+    settings = request.settings
+    request = replace(request, coverage=partial(coverage_for, settings, catalog, selection))
+    with stop_told(settings, path_here(catalog)):
+        refuse_bad_selection(settings, catalog, selection, request.bounds.max_calls)
+        unfinished = None if anew else _unfinished(request, settings, catalog, selection)
+    print_bounds(request.out, request.bounds, utc_now())
+    print_cautions(request.out, settings, path_here(catalog))
+
+    plan = partial(_planned, settings, catalog, selection, after=unfinished, anew=anew)
+    return verify_catalog(request, settings, path_here(catalog), unfinished, plan)
+
+
+def _planned(
+    settings: Settings, catalog: str, selection: Selection, rest: Bounds, *, after: Plan | None, anew: bool
+) -> Plan:
+    plan = plan_catalog(settings, catalog, read_block, selection=selection, bounds=rest, after=after)
+    if anew:
+        supersede_older(settings, plan)
+    return plan
+
+
+@with_run_options
+def resume(
+    run_id: str | None = typer.Argument(
+        None, metavar="RUN_ID", help="The run to resume; the newest unfinished one by default."
+    ),
+    *,
+    request: RunRequest,
+) -> int:
+    """Resume a run that did not end. A finished run does not change: its summary and exit code are given.
+
+    Example: `proofsweep resume --max-duration 2h`
+    """
+    settings = request.settings
+    if run_id is None:
+        newest = run_to_resume(settings)
+        results = results_for(settings)
+        run_id = newest.run_id if newest else newest_run(results)
+        if run_id is None:
+            raise ResultsError(f"There is no run in {results.store.url}; begin one with: proofsweep verify CATALOG")
+    with shown(request.out, "checking whether the last leg is active …"):
+        settle_dead_leg(settings, run_id)
+    if (run := request.run_status(run_id)).is_over:
+        return report(run, request)
+    print_bounds(request.out, request.bounds, utc_now())
+    return go_on(run_id, request, settings)
+
+
+def _unfinished(request: RunRequest, settings: Settings, catalog: str, selection: Selection) -> Plan | None:
+    """Find the run that goes on first; if it was planned with other options, a person must decide."""
+    with shown(request.out, "looking for an unfinished run …"):
+        plan = run_to_resume(settings, catalog, selection)
+    if plan is None:
+        return None
+    is_elsewhere = resolved_here(plan.catalog) != resolved_here(catalog)
+    if is_elsewhere or plan.selection != selection.text:
+        rows = f"{plan.selection or 'all rows'}{f' of {plan.catalog}' if is_elsewhere else ''}"
+        raise UsageError(
+            f"Run {plan.run_id} of this catalog is unfinished, and was planned with other options ({rows}). Go on with "
+            f"it: {request.resume(plan.run_id)}. Or add --anew, which supersedes it."
+        )
+    request.out.print(
+        f"Run {plan.run_id} of this catalog is unfinished and goes on first (--anew would plan anew).", soft_wrap=True
+    )
+    return plan
 
 
 def plan_and_verify(request: RunRequest, settings: Settings, plan_rows: Callable[[], Plan]) -> int:
-    """Plan a run and verify it; without a row that is due there is no run."""
     return verify_catalog(request, settings, None, None, lambda _: plan_rows())
 
 
 def go_on(run_id: str, request: RunRequest, settings: Settings) -> int:
-    """Resume a run."""
     with prefect_api() as server:
         return report(*_resumed(run_id, request, settings, server))
 
@@ -132,3 +233,18 @@ def _need_of_rest(run: RunStatus) -> Need:
     sent = run.finished - run.rows("ineligible")
     eligible = max(0, min(run.remaining, run.plan.eligible - sent))
     return Need(eligible=eligible, audio_bytes=run.plan.audio_bytes * eligible // max(1, run.plan.eligible))
+
+
+@contextmanager
+def stop_told(settings: Settings, catalog: str | None) -> Iterator[None]:
+    try:
+        with away_is_outage(settings):
+            yield
+    except NothingDue:
+        for line in tell_of_return(settings, catalog or "", read_block):
+            print_error(line)
+        raise
+    except RunMustStop as stop:
+        for line in tell_of_stop(settings, stop, catalog, read_block):
+            print_error(line)
+        raise

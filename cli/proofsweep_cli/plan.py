@@ -1,27 +1,27 @@
 """`proofsweep plan`: what a run would take, before anything is sent or written."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
+from itertools import islice
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
 from proofsweep.config.load import Settings, load_settings, sources_of, words_of
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import NothingDue, ResultsError, RunMustStop
+from proofsweep.domain.errors import NothingDue, ResultsError, RunMustStop, UsageError
 from proofsweep.domain.reasons import Reason, remedy_for
 from proofsweep.domain.runs import Bounds
+from proofsweep.domain.text import printable
 from proofsweep.reports.run import unsent_pairs_note
 from proofsweep.sources.selection import Selection
 from proofsweep.verify.forecast import Need
 from proofsweep.wiring.engines import limits_for, service_or_trouble, utc_now
-from proofsweep.wiring.runs import Surveyed, bounds_for, forecast_for, lists_before, surveyed, unsent
+from proofsweep.wiring.runs import Surveyed, UnsentRow, bounds_for, forecast_for, lists_before, surveyed, unsent
 from proofsweep.wiring.stores import cautions_for
-from proofsweep_cli.bounds import refuse_closed_window
-from proofsweep_cli.catalog_options import with_selection_options
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.forecast_lines import forecast_json, print_forecast
 from proofsweep_cli.key_block import read_block
 from proofsweep_cli.options import (
     AsJson,
@@ -32,8 +32,18 @@ from proofsweep_cli.options import (
     ResultsUrl,
     Until,
 )
-from proofsweep_cli.screen import console, counted, print_ignored, print_json, print_nothing_due, size_text
-from proofsweep_cli.unsent_rows import print_unsent, refuse_unknown_format
+from proofsweep_cli.run_options import refuse_closed_window, with_selection_options
+from proofsweep_cli.run_screen import forecast_json, print_forecast
+from proofsweep_cli.screen import (
+    console,
+    counted,
+    print_csv,
+    print_ignored,
+    print_json,
+    print_json_array,
+    print_nothing_due,
+    size_text,
+)
 
 _List = typer.Option(
     False, "--list", help="Name every row that will not be sent, with its line, why, and what to do; nothing else."
@@ -189,3 +199,40 @@ def _print_survey(out: Console, found: Surveyed, slot_bytes: int) -> None:
         )
     for note in unsent_pairs_note(survey.reasons):
         out.print(f"  {note}", style="bold yellow", soft_wrap=True)
+
+
+_COLUMNS = ("line", "file", "reason", "what_to_do", "detail")
+_FORMATS = ("table", "csv", "json")
+_ROWS_AT_ONCE = 200
+
+
+def refuse_unknown_format(form: str) -> None:
+    if form not in _FORMATS:
+        raise UsageError(f"There is no format {printable(form)!r}; there are {', '.join(_FORMATS)}.")
+
+
+def print_unsent(rows: Iterable[UnsentRow], form: str) -> None:
+    match form:
+        case "csv":
+            print_csv(_COLUMNS, map(_cells, rows))
+        case "json":
+            print_json_array(dict(zip(_COLUMNS, _cells(row), strict=True)) for row in rows)
+        case _:
+            _print_tables(console(), iter(rows))
+
+
+def _cells(row: UnsentRow) -> list[str]:
+    return [row.where, row.file, row.reason, row.what_to_do, row.detail]
+
+
+def _print_tables(out: Console, rows: Iterator[UnsentRow]) -> None:
+    count = 0
+    while some := list(islice(rows, _ROWS_AT_ONCE)):
+        table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+        for name in ("line", "file", "why", "what to do"):
+            table.add_column(name, overflow="fold")
+        for row in some:
+            table.add_row(row.where, row.file, f"{row.reason}: {row.detail}", row.what_to_do)
+        out.print(table)
+        count += len(some)
+    out.print(f"{counted(count, 'row')} will not be sent" if count else "Every row will be sent", style="bold")

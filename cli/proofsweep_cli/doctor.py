@@ -16,11 +16,11 @@ from proofsweep.wiring.engines import Engine, checked_file, engine_for, utc_now
 from proofsweep.wiring.operations import unfinished_rotation
 from proofsweep.wiring.runs import surveyed
 from proofsweep.wiring.stores import probed_store
-from proofsweep_cli.catalog_options import with_selection_options
 from proofsweep_cli.embedded_server import configured_url, require_writable_home
 from proofsweep_cli.exit_codes import ExitCode, code_of_error
 from proofsweep_cli.key_block import BLOCKS, read_block
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
+from proofsweep_cli.run_options import with_selection_options
 from proofsweep_cli.screen import console, counted, print_json, size_text
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
@@ -93,7 +93,6 @@ def _findings(config: str | None, results: str | None) -> Iterator[Finding]:
 
 
 def _about_catalog(settings: Settings, catalog: str, selection: Selection) -> Iterator[Finding]:
-    """Say how a catalog is read, as `plan` reads it."""
     try:
         found = surveyed(settings, catalog, selection, None)
     except NothingDue as nothing:

@@ -1,7 +1,9 @@
 """`proofsweep status`: how all stands on one screen, a run, or the list of runs."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
@@ -9,22 +11,28 @@ from rich.table import Table
 
 from proofsweep.config.load import Settings, load_settings
 from proofsweep.domain.errors import UsageError
+from proofsweep.domain.text import minute_of
 from proofsweep.queries.status import (
     RunStatus,
+    StopReport,
     describe_run,
     heartbeats_of,
     newest_runs,
     next_leg,
     only_active_run,
+    stop_run,
 )
 from proofsweep.reports.run import ending_of, json_of
 from proofsweep.wiring.stores import meant_run, results_for
-from proofsweep_cli.active_leg import active_leg_lines, followed, short_line, where_line
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.run_request import RunRequest, report
+from proofsweep_cli.run_screen import active_leg_lines, followed, short_line, where_line
 from proofsweep_cli.screen import COLOURS, console, counted, print_error, print_json, styled
-from proofsweep_cli.store_screen import print_store
+
+if TYPE_CHECKING:
+    from proofsweep.queries.store_status import CatalogStatus, QuotaStatus, StoreStatus
+
 
 _TABLE_COLUMNS = 150  # a narrower terminal folds the table into columns of a few letters
 
@@ -40,6 +48,21 @@ _Limit = typer.Option(20, "--limit", "-n", min=1, help="With --runs: show at mos
 _Follow = typer.Option(
     False, "--follow", "-f", help="Show each heartbeat of the active leg until it ends; without RUN, of the active run."
 )
+
+
+_SHORTEST_NAME = 14
+
+
+_NONE = "\N{EN DASH}"
+
+
+_WAIT_SECONDS = 60.0
+
+
+_ActiveRun = typer.Argument(None, metavar="[RUN]", help="A run; without one, the only run that is active.")
+
+
+_NoWait = typer.Option(False, "--no-wait", help="Ask, and do not wait until the leg has ended.")
 
 
 def status(
@@ -77,6 +100,39 @@ def status(
     if note is not None:
         print_error(note)
     return _show_run(request, plan.run_id, follow=follow)
+
+
+def stop(
+    run_id: str | None = _ActiveRun,
+    *,
+    no_wait: bool = _NoWait,
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> int:
+    """Stop a run in good order from any machine, as Ctrl-C does where it runs: through the results store.
+
+    Files in flight are finished, finished rows are kept, and `resume` does the rest. The exit code is 0 if the leg has
+    ended, or had before, and 9 if it is still stopping after a minute, or was only asked to with --no-wait.
+
+    Example: `proofsweep stop 20261120T091500Z_8c1f04`
+    """
+    request = RunRequest(config=config, results_url=results, as_json=as_json)
+    store = results_for(request.settings)
+    run_id = run_id or only_active_run(store)
+    if run_id is None:
+        raise UsageError(f"No run is active in {store.store.url}: there is nothing to stop.")
+    stopped = stop_run(store, run_id, 0.0 if no_wait else _WAIT_SECONDS)
+    if as_json:
+        facts = {
+            "asked": stopped.leg is not None,
+            "asked_before": stopped.leg is not None and not stopped.is_first,
+            "ended": stopped.has_ended,
+        }
+        print_json(json_of(stopped.run, store.store.url) | {"stop": facts})
+    else:
+        request.out.print(_sentence(stopped, request), soft_wrap=True)
+    return ExitCode.ACCEPTED if stopped.has_ended else ExitCode.ACTIVE
 
 
 def _show_run(request: RunRequest, run_id: str, *, follow: bool) -> int:
@@ -144,7 +200,7 @@ def _json_of_run(run: RunStatus, url: str) -> dict[str, object]:
 
 def _print_runs(out: Console, newest: list[RunStatus]) -> None:
     if out.width >= _TABLE_COLUMNS:
-        out.print(_table(newest))
+        out.print(_runs_table(newest))
         return
     for run in newest:
         plan = run.plan
@@ -166,7 +222,7 @@ def _outcomes(run: RunStatus) -> str:
     return ", ".join(f"{rows:,} {word}" for word in COLOURS if (rows := run.rows_now(word)))
 
 
-def _table(newest: list[RunStatus]) -> Table:
+def _runs_table(newest: list[RunStatus]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("run", no_wrap=True)
     table.add_column("began (UTC)", no_wrap=True)
@@ -204,3 +260,93 @@ def _print_legs(out: Console, run: RunStatus) -> None:
         rate = leg.counts.get("rate_learned")
         lane = f", the service allows {rate:,.1f} calls/s" if isinstance(rate, float) else ""
         out.print(f"  leg {leg.leg}: {began}{ended}{lane}", soft_wrap=True)
+
+
+def print_store(out: Console, found: "StoreStatus", url: str) -> None:
+    if not found.catalogs:
+        out.print(f"There is no run in {url}; begin one with: proofsweep verify CATALOG", soft_wrap=True)
+        return
+    _print_catalogs(out, found.catalogs)
+    for run in found.active:
+        out.print()
+        out.print(styled(f"Run {run.leg.run_id}", "bold"), f"— {run.catalog}", soft_wrap=True)
+        for line in active_leg_lines(run.leg):
+            out.print("  ", line, sep="", soft_wrap=True)
+    out.print()
+    for quota in found.quotas:
+        of = f" of {quota.environment}" if len(found.quotas) > 1 else ""
+        out.print(f"quota{of}: {_quota(quota, found.at)}")
+
+
+def _print_catalogs(out: Console, catalogs: Sequence["CatalogStatus"]) -> None:
+    """Print a table; a name that is too long loses its beginning. A terminal too narrow for that gets a few lines."""
+    longest = max(len(each.catalog) for each in catalogs)
+    unbounded = out.options.update(max_width=1_000)
+    room = out.width - out.measure(_catalogs_table(catalogs, longest), options=unbounded).maximum + longest
+    if room >= min(longest, _SHORTEST_NAME):
+        out.print(_catalogs_table(catalogs, min(room, longest)))
+        return
+    for each in catalogs:
+        out.print(styled(each.catalog, "bold"), f"({each.environment})", soft_wrap=True)
+        if each.files is not None:
+            counts = [f"{count:,} {name}" for name in _counts_in(catalogs) if (count := getattr(each, name))]
+            out.print(f"  {', '.join([counted(each.files, 'file'), *counts])}")
+        since = "" if each.oldest_open_reject is None else f"; rejects open since {each.oldest_open_reject:%Y-%m-%d}"
+        out.print(f"  last run: {each.ended_by}, {minute_of(each.last_at)}{since}")
+
+
+def _catalogs_table(catalogs: Sequence["CatalogStatus"], name_width: int) -> Table:
+    labels = ["environment"] if len({each.environment for each in catalogs}) > 1 else []
+    figures = ["files", *_counts_in(catalogs)]
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    for name in [*labels, "catalog", *figures, "open since", "last run (UTC)"]:
+        table.add_column(name, justify="right" if name in figures else "left", no_wrap=True)
+    for each in catalogs:
+        is_long, oldest = len(each.catalog) > name_width, each.oldest_open_reject
+        counts = (getattr(each, name) for name in figures)
+        table.add_row(
+            *(each.environment for _ in labels),
+            f"…{each.catalog[1 - name_width :]}" if is_long else each.catalog,
+            *(_NONE if count is None else f"{count:,}" for count in counts),
+            _NONE if oldest is None else f"{oldest:%Y-%m-%d}",
+            f"{each.ended_by} {each.last_at:%Y-%m-%d %H:%M}",
+        )
+    return table
+
+
+def _counts_in(catalogs: Sequence["CatalogStatus"]) -> list[str]:
+    has_ineligible = any(each.ineligible for each in catalogs)
+    return ["covered", "accepted", "rejected", "failed", *(["ineligible"] if has_ineligible else []), "remaining"]
+
+
+def _quota(quota: "QuotaStatus", now: datetime) -> str:
+    left, reset = f"{quota.left:,} calls left at {minute_of(quota.as_of)}", quota.resets_at
+    if reset is not None and reset <= now:
+        return f"{left}; it has reset since, at {minute_of(reset)}"
+    until = "" if reset is None else f" until it resets, {minute_of(reset)}"
+    if quota.calls_per_day is None:
+        return left + (f"; it resets {minute_of(reset)}" if reset else "")
+    pace = f"at {quota.calls_per_day:,.0f} calls a day"
+    if quota.ends_on is None:
+        return f"{left}; {pace} it lasts{until}"
+    return f"{left}; {pace} it ends on {quota.ends_on:%Y-%m-%d}" + (
+        f", before it resets, {minute_of(reset)}" if reset else ""
+    )
+
+
+# A leg sees the request within some seconds, gives files in flight `bounds.drain_seconds`, and settles.
+
+
+def _sentence(stopped: StopReport, request: RunRequest) -> str:
+    run, leg = stopped.run, stopped.leg
+    run_id = run.plan.run_id
+    rows = f"{run.remaining:,} of {counted(run.plan.items, 'row')} remain"
+    rest = "" if run.is_over else f" {rows}: {request.resume(run_id)}"
+    if leg is None and run.open_leg is not None:
+        return f"Nothing to stop: {where_line(run.open_leg)}. Its finished rows are kept: {request.resume(run_id)}"
+    if leg is None:
+        return f"Nothing to stop: no process works on run {run_id} ({run.state}).{rest}"
+    if stopped.has_ended:
+        return f"Run {run_id}: leg {leg.leg} has ended ({run.state}).{rest}"
+    was = "was asked to stop" if stopped.is_first else "had been asked to stop before"
+    return f"Run {run_id}: {where_line(leg)}; it {was}. See: {request.command('status', '--follow', run_id)}"

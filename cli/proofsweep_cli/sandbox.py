@@ -28,10 +28,10 @@ _OperatorUrl = typer.Option(
     f"http://127.0.0.1:{_DEFAULT.operator_port}", "--operator", metavar="URL", help="The sandbox's operator port."
 )
 
-group = typer.Typer(invoke_without_command=True, rich_markup_mode="markdown")
+sandbox_group = typer.Typer(invoke_without_command=True, rich_markup_mode="markdown")
 
 
-@group.callback()
+@sandbox_group.callback()
 def sandbox(
     context: typer.Context,
     home: Path = typer.Option(
@@ -67,7 +67,7 @@ def sandbox(
     return ExitCode.ACCEPTED
 
 
-@group.command()
+@sandbox_group.command()
 def issue(
     files: list[Path] = typer.Argument(metavar="FILE", help="Audio files: WAV, or any other with --legacy."),
     *,
@@ -101,7 +101,7 @@ def issue(
     return ExitCode.ACCEPTED
 
 
-@group.command()
+@sandbox_group.command()
 def samples(
     folder: Path = typer.Argument(metavar="FOLDER", help="A folder that is empty or does not exist."),
     files: int = typer.Option(60, "--files", min=1, help="Audio files; 26 or more contain every kind."),

@@ -14,17 +14,16 @@ from proofsweep.sources.selection import Selection
 from proofsweep.wiring.engines import utc_now
 from proofsweep.wiring.stores import path_here, resolved_here
 from proofsweep.wiring.watching import WatchedFolder, tell_of_pass, watched_folder
-from proofsweep_cli.bounds import print_bounds
 from proofsweep_cli.embedded_server import prefect_api
 from proofsweep_cli.exit_codes import ExitCode, code_of_error, code_of_run
 from proofsweep_cli.interrupt import interrupted_by_signals
 from proofsweep_cli.key_block import read_block
 from proofsweep_cli.options import Checksums, NewerThan, Where
 from proofsweep_cli.run_flow import run_leg
-from proofsweep_cli.run_options import with_run_options
+from proofsweep_cli.run_options import print_bounds, with_run_options
 from proofsweep_cli.run_request import RunRequest, report
 from proofsweep_cli.screen import print_error, print_json
-from proofsweep_cli.stop_told import stop_told
+from proofsweep_cli.verify import stop_told
 from proofsweep_tasks.signal_thread import STOP_ASKED
 
 _LAST_PASS = {ExitCode.BUG, ExitCode.CANCELLED, ExitCode.KEY_REFUSED}

@@ -25,9 +25,8 @@ from proofsweep.reports.explain import (
 )
 from proofsweep.wiring.stores import results_for
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.next_command import next_command
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
-from proofsweep_cli.screen import console, print_json
+from proofsweep_cli.screen import console, next_command, print_json
 
 _What = typer.Argument(
     metavar="WHAT",

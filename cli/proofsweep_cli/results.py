@@ -1,10 +1,12 @@
-"""`proofsweep diff`: what changed in a run against what was known before, and why."""
+"""`proofsweep rejects`: the files that need attention, and what to do about each kind."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from itertools import groupby
 
 import typer
 from rich.console import Console
+from rich.padding import Padding
 
 from proofsweep.config.load import load_settings
 from proofsweep.domain.errors import UsageError
@@ -18,12 +20,28 @@ from proofsweep.queries.changes import (
     run_changes,
     words_of_cause,
 )
+from proofsweep.queries.selected_rows import AttentionGroup, SelectedRows, attention_groups
+from proofsweep.queries.status import NEED_ATTENTION
+from proofsweep.wiring.operations import selected_rows
 from proofsweep.wiring.stores import meant_run, results_for
+from proofsweep.wiring.watching import given_up_items
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.options import Config, OfCatalog, ResultsUrl, Run
-from proofsweep_cli.screen import console, counted, print_csv, print_error, print_json, styled
+from proofsweep_cli.options import AsJson, Config, OfCatalog, ResultsUrl, Run, RunId
+from proofsweep_cli.screen import (
+    COLOURS,
+    console,
+    counted,
+    gone_words,
+    next_command,
+    print_csv,
+    print_error,
+    print_json,
+    styled,
+)
 
 _COLOURS = {"broken": "red", "fixed": "green", "changed": "yellow", "new": "cyan", "gone": "magenta"}
+
+
 _FORMATS = ("table", "csv", "json", "markdown")
 
 
@@ -64,7 +82,7 @@ def diff(
             case "csv":
                 print_csv(COLUMNS, (list(row.values()) for row in found.rows()))
             case "json":
-                print_json(_json_of(comparison, found, against, limit))
+                print_json(_changes_json(comparison, found, against, limit))
             case "markdown":
                 out = console()
                 for line in _markdown_lines(comparison, found, limit):
@@ -72,6 +90,82 @@ def diff(
             case _:
                 _print_changes(console(), comparison, found, limit)
     return ExitCode.REJECTED if any(change == "broken" for change, *_ in counts) else ExitCode.ACCEPTED
+
+
+def rejects(
+    run_id: str | None = RunId,
+    *,
+    by: str | None = typer.Option(
+        None, "--by", metavar="TAG", help="List them for each value of a tag of the manifest, such as supplier."
+    ),
+    limit: int = typer.Option(20, "--limit", "-n", min=1, help="Name at most this many files of each kind."),
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> int:
+    """List the files that need attention: rejected, failed or ineligible, why, and what to do.
+
+    A file that was rejected stays in the list until the service accepts it, or until its catalog lists it no more; how
+    many are gone so is said. With RUN only the files of that run are listed. The exit code is 0, whatever is listed.
+
+    Examples: `proofsweep rejects` · `proofsweep rejects --by supplier`
+    """
+    settings = load_settings(config, results)
+    selected = selected_rows(settings, run_id, NEED_ATTENTION)
+    groups, gone = attention_groups(selected, limit, by, given_up_items(settings)), selected.gone()
+    if as_json:
+        print_json(_group_json(selected, groups) | {"gone": gone})
+        return ExitCode.ACCEPTED
+    out = console()
+    rows = sum(group.rows for group in groups)
+    needs = "needs" if rows == 1 else "need"
+    none = "No row is left that needs attention" if selected.pruned_on else "No file needs attention"
+    headline = f"{counted(rows, 'file')} {needs} attention" if rows else none
+    out.print(f"{headline} ({_words_of_group(selected)})", style="bold", soft_wrap=True)
+    if gone:
+        out.print(gone_words(gone), soft_wrap=True)
+    for value, of_value in groupby(groups, key=lambda group: group.value):
+        _print_groups(out, list(of_value), value, by)
+    if rows:
+        out.print()
+        words = [*([run_id] if run_id else []), "--only", ",".join(NEED_ATTENTION), *(["--by", by] if by else [])]
+        listed = next_command("export", *words, config=config, results=results)
+        out.print(f"As a list for a spreadsheet, or to verify again: {listed}", soft_wrap=True)
+    return ExitCode.ACCEPTED
+
+
+def _words_of_group(selected: SelectedRows) -> str:
+    which = "newest answers of all runs" if selected.plan is None else f"run {selected.plan.run_id}"
+    pruned = f", which {selected.pruned}" if selected.pruned else ""
+    return f"{selected.environment}, {which}{pruned}"
+
+
+def _print_groups(out: Console, groups: Sequence[AttentionGroup], value: str | None, tag: str | None) -> None:
+    if tag is not None:
+        title = f"no {tag}" if value is None else value
+        out.print()
+        out.print(styled(title, "bold"), f"— {counted(sum(group.rows for group in groups), 'file')}", soft_wrap=True)
+    for group in groups:
+        out.print()
+        kind = styled(f"{group.rows:,} {group.outcome}", COLOURS.get(group.outcome, ""))
+        out.print("  ", kind, f": {group.in_words} ({group.reason})", sep="", soft_wrap=True)
+        out.print(Padding(group.what_to_do, (0, 0, 0, 2), expand=False), style="italic")
+        for file, line in zip(group.files, group.lines, strict=True):
+            where = f" ({line})" if line and line != file else ""
+            out.print(f"    {file or '(no audio named)'}{where}", soft_wrap=True)
+        if group.rows > len(group.files):
+            out.print(f"    … and {group.rows - len(group.files):,} more")
+
+
+def _group_json(selected: SelectedRows, groups: Sequence[AttentionGroup]) -> dict[str, object]:
+    return {
+        "environment": selected.environment,
+        "run_id": None if selected.plan is None else selected.plan.run_id,
+        "pruned_on": selected.pruned_on,
+        "rows": sum(group.rows for group in groups),
+        "groups": [asdict(group) | {"in_words": group.in_words, "what_to_do": group.what_to_do} for group in groups],
+        "results": selected.results.store.url,
+    }
 
 
 def _headline(comparison: Comparison) -> str:
@@ -87,7 +181,7 @@ def _rubric_note(found: RunChanges) -> str:
     return f"Grades are not compared: their rubric changed from {', '.join(before)} to {', '.join(now)}."
 
 
-def _words_of(row: dict[str, str | None]) -> str:
+def _words_of_change(row: dict[str, str | None]) -> str:
     sides = (_side(row[f"{side}_outcome"], row[f"{side}_reason"]) for side in ("before", "now"))
     return " → ".join(side for side in sides if side)
 
@@ -107,7 +201,7 @@ def _print_changes(out: Console, comparison: Comparison, found: RunChanges, limi
         )
         for row in rows:
             shown += 1
-            out.print(f"    {row['file']}  {_words_of(row)}", soft_wrap=True)
+            out.print(f"    {row['file']}  {_words_of_change(row)}", soft_wrap=True)
         if total > shown:
             out.print(f"    … and {total - shown:,} more")
     out.print()
@@ -125,12 +219,12 @@ def _markdown_lines(comparison: Comparison, found: RunChanges, limit: int) -> It
     yield f"| {found.as_before():,} | same | |"
     yield from ("", "| change | cause | file | before and now |", "|---|---|---|---|")
     for row in found.rows(limit):
-        cells = (row["change"], words_of_cause(row["cause"]), row["file"], _words_of(row))
+        cells = (row["change"], words_of_cause(row["cause"]), row["file"], _words_of_change(row))
         yield f"| {' | '.join(markdown(str(cell)) for cell in cells)} |"
     yield from ("", markdown(_rubric_note(found)))
 
 
-def _json_of(comparison: Comparison, found: RunChanges, against: str, limit: int) -> dict[str, object]:
+def _changes_json(comparison: Comparison, found: RunChanges, against: str, limit: int) -> dict[str, object]:
     counts = [{"change": change, "cause": cause, "files": rows} for change, cause, rows in found.counts()]
     counts.append({"change": "same", "cause": None, "files": found.as_before()})
     return {

@@ -59,7 +59,6 @@ def check(
 
 
 def _refuse_what_is_not_there(done: Finished, audio: str, sidecar: str | None) -> None:
-    """Raise UsageError if nothing is at a location that the command names."""
     if not isinstance(done.outcome, Ineligible):
         return
     reason, why = done.outcome.reason, done.outcome.detail

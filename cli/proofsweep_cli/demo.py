@@ -1,0 +1,250 @@
+"""`proofsweep demo`: a whole run against a local partner service, in one command."""
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import duckdb
+import typer
+from rich.console import Console
+
+from proofsweep import results
+from proofsweep.domain.errors import ConfigError, missing_extra
+from proofsweep.wiring.runs import plan_catalog
+from proofsweep_cli.embedded_server import EmbeddedServer, prefect_api
+from proofsweep_cli.exit_codes import ExitCode
+from proofsweep_cli.run_flow import verify_run
+from proofsweep_cli.run_request import RunRequest
+from proofsweep_cli.screen import console, counted
+from proofsweep_sandbox import Operator, Sample, launch, write_catalog, write_deliveries
+
+_MARK = "# Made by `proofsweep demo`\n"
+
+
+_README = """
+The next demo in this folder replaces it.
+
+- `catalog/`: sample audio and sidecars, each with its own verdict
+- `results/`: the tables: `verdicts`, `exchanges` and `runs`, as Parquet
+- `proofsweep.toml`: the settings of the demo
+- `sandbox/`: the home of the local partner service: its key, registry and uploads
+
+Show the run again:
+
+    {program} status --config {config}
+
+Serve the sandbox again, and verify the catalog again:
+
+    {program} sandbox --home {sandbox} --port {port}
+    {program} verify {catalog} --config {config}
+"""
+
+
+_OUTCOMES = {None: "ineligible", "valid": "accepted"}
+
+
+@dataclass(frozen=True, slots=True)
+class DemoFolder:
+    root: Path
+
+    @property
+    def catalog(self) -> Path:
+        return self.root / "catalog"
+
+    @property
+    def results(self) -> Path:
+        return self.root / "results"
+
+    @property
+    def sandbox(self) -> Path:
+        return self.root / "sandbox"
+
+    @property
+    def config(self) -> Path:
+        return self.root / "proofsweep.toml"
+
+    @property
+    def readme(self) -> Path:
+        """Describes the folder; its first line marks it as a demo's."""
+        return self.root / "README.md"
+
+    def make_room(self) -> None:
+        """Make the folder; delete what an earlier demo wrote, and nothing else.
+
+        ConfigError if the folder holds something else, or cannot be written.
+        """
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            if any(self.root.iterdir()) and not self._is_a_demos():
+                raise ConfigError(
+                    f"{self.root} is not empty and was not made by a demo; name another folder with --folder."
+                )
+            for old in (self.catalog, self.results, self.sandbox):
+                if old.exists():
+                    shutil.rmtree(old)
+            self.readme.write_text(_MARK, encoding="utf-8")
+        except OSError as error:
+            raise ConfigError(
+                f"The folder {self.root} cannot be used for a demo ({error.strerror or error})."
+            ) from error
+
+    def write_config(self, base_url: str, key_file: Path) -> None:
+        """Write the settings for the demo's sandbox and results; a JSON string is a TOML string too."""
+        key, results = json.dumps(str(key_file.absolute())), json.dumps(str(self.results.absolute()))
+        lines = [
+            "# The settings of a demo; its sandbox has ended; README.md says how to serve it again.",
+            "[service]",
+            f"base_url = {json.dumps(base_url)}",
+            'environment = "sandbox"',
+            f"api_key_file = {key}",
+            'sidecar_field = "sidecar"',
+            "loopback_only = true # these values are wrong for a real partner",
+            "",
+            "[results]",
+            f"url = {results}",
+            "",
+            "[pace]",
+            "first_rate = 500 # nobody else uses this sandbox",
+        ]
+        self.config.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def write_readme(self, program: str, port: int) -> None:
+        text = _README.format(
+            program=program, config=self.config, sandbox=self.sandbox, port=port, catalog=self.catalog
+        )
+        self.readme.write_text(_MARK + text, encoding="utf-8")
+
+    def _is_a_demos(self) -> bool:
+        return self.readme.is_file() and self.readme.read_text(errors="replace").startswith(_MARK)
+
+
+def demo(
+    folder: Path = typer.Option(
+        Path("demo"), "--folder", metavar="DIR", help="Where the catalog and the results are kept."
+    ),
+    files: int = typer.Option(60, "--files", min=1, help="Audio files in the sample catalog."),
+    ddex: bool = typer.Option(False, "--ddex", help="Instead of that catalog: a delivery, batches of DDEX messages."),
+) -> int:
+    """Start a local partner service, verify a sample catalog against it, and query the results.
+
+    Needs no key and no network. Some files are rejected on purpose: the exit code is 0 when every row is as
+    expected, else 1. A second demo in the same folder replaces the first.
+
+    Examples: `proofsweep demo --files 200 --folder /tmp/demo` · `proofsweep demo --ddex`
+    """
+    if find_spec("c2pa") is None:
+        raise missing_extra("The demo's partner service", "sandbox")
+    out = console()
+    demo_folder = DemoFolder(folder)
+    _ignore_environment_settings()
+    with prefect_api() as server:
+        demo_folder.make_room()
+        samples = _verify(demo_folder, None if ddex else files, out, server)
+    is_as_expected = _compare(out, demo_folder, samples)
+    from proofsweep_cli.demo import show_delivery, show_queries  # noqa: PLC0415 - no other command needs DuckDB at its end
+
+    (show_delivery if ddex else show_queries)(out, demo_folder.results)
+    _print_next_steps(out, demo_folder)
+    return ExitCode.ACCEPTED if is_as_expected else ExitCode.BUG
+
+
+def _verify(demo_folder: DemoFolder, files: int | None, out: Console, server: EmbeddedServer | None) -> list[Sample]:
+    out.print("Starting a local partner service and a Prefect API …")
+    with launch(demo_folder.sandbox) as sandbox:
+        demo_folder.write_config(sandbox.base_url, sandbox.key_file)
+        demo_folder.write_readme(_program(), urlsplit(sandbox.base_url).port or 0)
+        samples = _samples(demo_folder, files, sandbox.operator, out)
+        request = RunRequest(config=str(demo_folder.config), results_url=None, as_json=False)
+        plan = plan_catalog(request.settings, str(demo_folder.catalog))
+        out.print(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send", soft_wrap=True)
+        verify_run(plan.run_id, request, server)
+    return samples
+
+
+def _samples(demo_folder: DemoFolder, files: int | None, operator: Operator, out: Console) -> list[Sample]:
+    folder = demo_folder.catalog.absolute()
+    if files is None:
+        out.print(
+            f"{demo_folder.catalog}: two batches of DDEX messages, as a distributor sends them; one is incomplete"
+        )
+        return write_deliveries(folder, operator)
+    samples = write_catalog(folder, operator, files=files)
+    pairs = sum(sample.sidecar is not None for sample in samples)
+    out.print(f"{demo_folder.catalog}: {files:,} audio files, {pairs:,} with a sidecar; some must be rejected")
+    return samples
+
+
+def _compare(out: Console, demo_folder: DemoFolder, samples: Iterable[Sample]) -> bool:
+    table = results.open_results(str(demo_folder.results)).verdicts(columns=["audio", "verdict", "outcome"])
+    found = sorted((row["audio"], row["verdict"], row["outcome"]) for row in table.to_pylist())
+    expected = [(str(each.audio), each.verdict, _OUTCOMES.get(each.verdict, "rejected")) for each in samples]
+    right = len(set(found) & set(expected))
+    is_right = len(found) == right == len(expected)
+    out.print()
+    out.print(f"{right:,} of {len(expected):,} rows as expected", style="bold green" if is_right else "bold red")
+    out.print()
+    return is_right
+
+
+def _print_next_steps(out: Console, demo_folder: DemoFolder) -> None:
+    out.print("Next steps", style="bold")
+    out.print(f"  {_program()} status --config {demo_folder.config}", style="cyan", soft_wrap=True)
+    out.print(f"  {demo_folder.readme} describes {demo_folder.root}", soft_wrap=True)
+
+
+def _program() -> str:
+    typed = sys.argv[0]
+    return typed if Path(typed).name == "proofsweep" and not shutil.which("proofsweep") else "proofsweep"
+
+
+def _ignore_environment_settings() -> None:
+    """Let only the demo's own config count: a real base URL in the environment must have no effect."""
+    for name in [name for name in os.environ if name.upper().startswith("PROOFSWEEP_")]:
+        del os.environ[name]
+
+
+_SQL = """\
+SELECT mode, verdict, count(*) AS files,
+       round(avg(grade_human), 2) AS grade_human, round(median(verify_ms)) AS verify_ms
+FROM '{store}/verdicts/*/*.parquet'
+WHERE verdict IS NOT NULL
+GROUP BY ALL ORDER BY mode, files DESC"""
+
+_PANDAS = """\
+results.open_results({store!r}).pandas("verdicts").pivot_table(
+    index="audio_format", columns="outcome", aggfunc="size", fill_value=0
+)"""
+
+
+_DELIVERY = """\
+SELECT batch, release_title, title, isrc, outcome, reason
+FROM catalog
+ORDER BY file"""
+
+
+def show_delivery(out: Console, store: Path) -> None:
+    answer = results.open_results(str(store)).sql(_DELIVERY)
+    _show(out, "proofsweep query", _DELIVERY, str(answer))
+
+
+def show_queries(out: Console, store: Path) -> None:
+    sql = _SQL.format(store=str(store).replace("'", "''"))
+    _show(out, "DuckDB", sql, str(duckdb.sql(sql)))
+    expression = _PANDAS.format(store=str(store))
+    frame = eval(expression, {"results": results})  # noqa: S307 - our own text, as it is printed
+    _show(out, "pandas", expression, frame.to_string())
+
+
+def _show(out: Console, title: str, query: str, result: str) -> None:
+    out.print(title, style="bold")
+    for line in query.splitlines():
+        out.print(f"  {line}", style="cyan", soft_wrap=True)
+    for line in result.rstrip().splitlines():
+        out.print(f"  {line}", soft_wrap=True)
+    out.print()

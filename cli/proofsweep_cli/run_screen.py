@@ -1,0 +1,313 @@
+"""Write how far a leg is: on one line of a terminal of any width, or of a log."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from datetime import datetime
+
+from rich.console import Console
+from rich.live import Live
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from proofsweep.domain.text import duration_text
+from proofsweep.domain.verdicts import MEANING_OF_VALID
+from proofsweep.queries.status import NEED_ATTENTION, NamedFile, RunStatus
+from proofsweep.reports.run import advice_for, calls_of, ending_of, label_of, notes_of
+from proofsweep.store.progress import LegProgress, OpenLeg
+from proofsweep.verify.forecast import Bind, Forecast
+from proofsweep_cli.screen import COLOURS, counted, print_error, print_ignored, size_text, styled
+
+_WHOLE_FILES = 10.0  # from this rate on, a fraction of a file says nothing
+_BETWEEN_COLUMNS = len(" · ")
+
+
+def line_of(progress: LegProgress, at: datetime, columns: int, hint: str = "") -> Text:
+    """Write the progress on one line of so many columns: what does not fit is left out, the least important first.
+
+    `at` is what a clock on the wall says; `hint` says what a person can do while the leg stops.
+    """
+    by_importance: list[tuple[int, str, str]] = [  # its position on the line, the text, its style
+        (0, f"stopping{hint}" if progress.is_stopping else "", "yellow"),
+        (2, share_text(progress).removesuffix(" rows").replace(" of ", "/"), "bold"),
+        (3, left_text(progress), ""),
+        (1, f"{at:%H:%M:%S}", ""),
+        (9, "" if progress.is_stopping else progress.waiting, "yellow"),
+        (5, rate_text(progress), ""),
+        *((6, f"{count:,} {word}", COLOURS[word]) for word, count in reversed(counts_of(progress))),
+        (4, percent_text(progress), ""),
+        (8, progress.lane, ""),
+        (7, size_text(progress.sent_bytes), ""),
+    ]
+    chosen: list[tuple[int, int, Text]] = []
+    room = columns
+    for rank, (position, text, style) in enumerate(by_importance):
+        needed = len(text) + (_BETWEEN_COLUMNS if chosen else 0)
+        if text and needed <= room:
+            chosen.append((position, -rank, styled(text, style)))
+            room -= needed
+    line = Text(" · ").join(text for *_, text in sorted(chosen, key=lambda part: part[:2]))
+    line.no_wrap, line.overflow = True, "crop"
+    return line
+
+
+def plain_line(progress: LegProgress, at: datetime) -> str:
+    counts = ", ".join(f"{count:,} {word}" for word, count in counts_of(progress))
+    share = share_text(progress) + (f" ({counts})" if counts else "")
+    left = left_text(progress)
+    calls = [calls_text(progress), quota_text(progress), progress.lane]
+    parts = [share, rate_text(progress), left and f"about {left}", *calls, progress.waiting]
+    return f"{at:%Y-%m-%d %H:%M:%S} " + ", ".join(part for part in parts if part)
+
+
+def share_text(progress: LegProgress) -> str:
+    """Write how many rows have an outcome, of all; only all, as long as nobody knows what earlier legs have done."""
+    rows = counted(progress.rows, "row")
+    return rows if progress.finished_before is None else f"{progress.finished:,} of {rows}"
+
+
+def percent_text(progress: LegProgress) -> str:
+    if progress.finished_before is None:
+        return ""
+    return f"{100 * progress.finished // max(1, progress.rows)} %"
+
+
+def counts_of(progress: LegProgress) -> list[tuple[str, int]]:
+    return [(word, count) for word in COLOURS if (count := progress.counts.get(word, 0))]
+
+
+def rate_text(progress: LegProgress) -> str:
+    if progress.rate is None:
+        return ""
+    return f"{progress.rate:,.0f} files/s" if progress.rate >= _WHOLE_FILES else f"{progress.rate:,.1f} files/s"
+
+
+def left_text(progress: LegProgress) -> str:
+    if progress.seconds_left is None or progress.finished >= progress.rows:
+        return ""
+    return f"{duration_text(progress.seconds_left)} left"
+
+
+def calls_text(progress: LegProgress) -> str:
+    rate = "" if progress.call_rate is None else f", {progress.call_rate:,.1f}/s"
+    return f"{counted(progress.calls, 'call')}{rate}"
+
+
+def quota_text(progress: LegProgress) -> str:
+    return "" if progress.quota_left is None else f"{progress.quota_left:,} left in the quota"
+
+
+def active_leg_lines(leg: OpenLeg) -> list[Text]:
+    told = leg.progress
+    lines = [styled("it has just begun: its first heartbeat tells how far it is", "")] if told is None else _told(told)
+    return [*lines, styled(f"leg {leg.leg}: {where_line(leg)}", "")]
+
+
+def where_line(leg: OpenLeg) -> str:
+    age = f"last sign of life {duration_text(leg.age_seconds)} ago"
+    if not leg.is_alive:
+        return f"{leg.where} {'is gone' if leg.is_gone else 'is silent'}, {age}"
+    return f"{leg.where}, since {leg.since:%Y-%m-%d %H:%M:%S} UTC, {age}"
+
+
+def short_line(leg: OpenLeg) -> str:
+    parts = [f"on {leg.claim.host}", f"since {leg.since:%H:%M} UTC"]
+    if leg.progress is not None:
+        parts += [rate_text(leg.progress), left_text(leg.progress), leg.progress.waiting]
+    return ", ".join(part for part in parts if part)
+
+
+def followed(out: Console, heartbeats: Iterable[OpenLeg]) -> bool:
+    """Show each heartbeat until the leg has ended; False if a person ends the following before, with Ctrl-C."""
+    try:
+        (_follow_live if out.is_terminal else _follow_plainly)(out, heartbeats)
+    except KeyboardInterrupt:
+        print_error("Followed no longer; the run goes on.")
+        return False
+    return True
+
+
+def _follow_live(out: Console, heartbeats: Iterable[OpenLeg]) -> None:
+    with Live(console=out, transient=True, auto_refresh=False) as live:
+        for leg in heartbeats:
+            heading = Text.assemble(styled(f"Run {leg.run_id}", "bold"), "  (Ctrl-C ends only this display)")
+            live.update(Text("\n  ").join([heading, *active_leg_lines(leg)]), refresh=True)
+
+
+def _follow_plainly(out: Console, heartbeats: Iterable[OpenLeg]) -> None:
+    told_at, is_silent = None, False
+    for leg in heartbeats:
+        if leg.beaten_at != told_at:
+            at = leg.beaten_at.astimezone()
+            line = f"{at:%Y-%m-%d %H:%M:%S} {where_line(leg)}"
+            out.print(line if leg.progress is None else plain_line(leg.progress, at), soft_wrap=True)
+        elif not leg.is_alive and not is_silent:
+            out.print(where_line(leg), soft_wrap=True)
+        told_at, is_silent = leg.beaten_at, not leg.is_alive
+
+
+def _told(progress: LegProgress) -> list[Text]:
+    left, earlier = left_text(progress), progress.finished_before
+    lines: list[list[str | Text]] = [
+        [
+            styled(share_text(progress), "bold"),
+            percent_text(progress),
+            *(styled(f"{count:,} {word}", COLOURS[word]) for word, count in counts_of(progress)),
+            f"{earlier:,} by earlier legs" if earlier else "",
+        ],
+        [rate_text(progress), left and f"about {left}", f"{size_text(progress.sent_bytes)} sent"],
+        [calls_text(progress), quota_text(progress), progress.lane],
+    ]
+    texts = [Text(" · ").join(Text.assemble(part) for part in line if part) for line in lines]
+    if progress.waiting:
+        since = "" if progress.waits_since is None else f" (since {progress.waits_since:%H:%M:%S} UTC)"
+        texts.append(styled(f"waits: {progress.waiting}{since}", "yellow"))
+    if progress.stops_because is not None:
+        texts.append(styled(f"why: {progress.stops_because}", "yellow"))
+    return texts
+
+
+BINDS = {
+    Bind.LANE: "the service's lane",
+    Bind.UPLINK: "the uplink",
+    Bind.CPU: "this machine's CPU",
+    Bind.ANSWERS: "the service's answers",
+    Bind.THREADS: "the number of workers",
+    Bind.QUOTA: "the quota",
+    Bind.CALLS: "the limit of calls",
+    Bind.WINDOW: "the time window",
+}
+
+
+def print_forecast(
+    out: Console, cost: Forecast, now: datetime, trouble: str = "", key_expires_at: datetime | None = None
+) -> None:
+    """Print what a run will take; `trouble` says why the quota is unknown."""
+    learned = "" if cost.cost_of_row is None else f"; earlier, one file took {cost.cost_of_row:.2f} of the quota"
+    expected = f"about {cost.calls_expected:,} with retries and requests for the quota"
+    out.print(f"  calls: {cost.calls:,} keyed (two for each file), {expected}{learned}", soft_wrap=True)
+    out.print(f"  quota: {_quota(cost, trouble)}", style="red" if cost.rows_short else None, soft_wrap=True)
+    out.print(f"  end: {_end(cost)}", soft_wrap=True)
+    if pace := _pace(cost):
+        out.print(f"  pace: {pace}", soft_wrap=True)
+    if cost.binds in {Bind.CALLS, Bind.WINDOW}:
+        rows = counted(cost.rows_left, "row")
+        out.print(f"  left over: about {rows}, for `proofsweep resume` later", style="yellow", soft_wrap=True)
+    if key_expires_at is not None and (cost.ends_at is None or cost.ends_at > key_expires_at):
+        expiry = _expiry(key_expires_at, cost, now)
+        out.print(f"  key: {expiry}; replace it with the rotated one", style="red", soft_wrap=True)
+
+
+def forecast_json(cost: Forecast) -> dict[str, object]:
+    instants = {name: at.isoformat() for name in ("quota_reset", "ends_at") if (at := getattr(cost, name)) is not None}
+    return asdict(cost) | instants
+
+
+def _expiry(key_expires_at: datetime, cost: Forecast, now: datetime) -> str:
+    when = f"{key_expires_at:%Y-%m-%d %H:%M} UTC"
+    if key_expires_at <= now:
+        return f"it expired {when}"
+    return f"it expires {when}, before the run {'may end' if cost.ends_at is None else 'ends'}"
+
+
+def _quota(cost: Forecast, trouble: str) -> str:
+    if cost.headroom is None or cost.rows_short is None:
+        return f"not known{': ' + trouble if trouble else ''}"
+    left = f"{cost.headroom:,} calls left" + (f", {cost.reserve:,} of them reserved" if cost.reserve else "")
+    reset = "the reset is unknown" if cost.quota_reset is None else f"resets {cost.quota_reset:%Y-%m-%d %H:%M} UTC"
+    if not cost.rows_short:
+        return f"{left}, it fits; {reset}"
+    rest = "" if cost.quota_reset is None else f", the rest after {cost.quota_reset:%Y-%m-%d %H:%M} UTC"
+    return f"{left}, short by {counted(cost.rows_short, 'row')}{rest or '; ' + reset}"
+
+
+def _end(cost: Forecast) -> str:
+    if cost.range_seconds is not None:
+        shortest, longest = map(duration_text, cost.range_seconds)
+        return f"in {shortest} to {longest}: no run has measured how many calls a second this key gets"
+    if cost.ends_at is None or cost.seconds is None or cost.binds is None:
+        return "unknown"
+    when = f"about {cost.ends_at:%Y-%m-%d %H:%M} UTC, in {duration_text(cost.seconds)}, bound by {BINDS[cost.binds]}"
+    return f"{when}; measured with {counted(cost.measured_rows or 0, 'file')}"
+
+
+def _pace(cost: Forecast) -> str | None:
+    if cost.pace_binds is None or cost.seconds is None:
+        return None
+    if cost.rate is None and cost.pace_binds is not Bind.LANE:
+        known = "no call was ever refused, so the service's lane is not known"
+    else:
+        known = "" if cost.rate is None else f"the service lets {cost.rate:.3g} calls a second through"
+    helps = ""
+    if cost.seconds_if_doubled is not None:
+        helps = f"twice {BINDS[cost.pace_binds]} would take {duration_text(cost.seconds_if_doubled)}"
+    return "; ".join(filter(None, (f"limited by {BINDS[cost.pace_binds]}", known, helps)))
+
+
+_TABLE_COLUMNS = 80  # a narrower terminal folds the advice of a summary into a column of a few letters
+
+
+def print_summary(
+    out: Console, run: RunStatus, results_url: str, *, resume: str, files: Sequence[NamedFile], rejects: str
+) -> None:
+    out.print()
+    out.print(styled(f"Run {run.plan.run_id}", "bold"), f"— {ending_of(run)}")
+    out.print()
+    out.print("  ", _counts(run), sep="")
+    out.print()
+    if run.groups:
+        _print_kinds(out, run)
+        out.print()
+    _print_attention(out, run, files, rejects)
+    out.print(
+        f"  {calls_of(run)}; {run.total('throttled'):,} throttled, {size_text(run.total('bytes_sent'))} sent, "
+        f"{run.seconds:,.1f} s in {counted(len(run.legs), 'leg')}",
+        soft_wrap=True,
+    )
+    print_ignored(out, run.plan.ignored)
+    for note in notes_of(run):
+        out.print(f"  {note}", style="yellow")
+    if not run.is_over:
+        out.print(f"  {counted(run.remaining, 'row')} to do: {resume}", style="bold", soft_wrap=True)
+    out.print(f"  tables: {results_url}/{{verdicts,exchanges,runs}}", soft_wrap=True)
+    out.print(Padding(MEANING_OF_VALID, (0, 0, 0, 2), expand=False), style="dim")
+
+
+def _print_attention(out: Console, run: RunStatus, files: Sequence[NamedFile], rejects: str) -> None:
+    needed = sum(run.rows(outcome) for outcome in NEED_ATTENTION)
+    if not needed:
+        return
+    some = f"; {len(files)} of them" if 0 < len(files) < needed else ""
+    out.print(f"  {counted(needed, 'file')} to look at{some}" + (":" if files else ""), style="bold")
+    for file in files:
+        kind = styled(f"{file.outcome} · {file.reason}", COLOURS.get(file.outcome, ""))
+        out.print("    ", kind, "  ", file.audio, sep="", soft_wrap=True)
+    out.print(f"  all of them, with what to do: {rejects}", soft_wrap=True)
+    out.print()
+
+
+def _counts(run: RunStatus) -> Text:
+    words = [styled(f"{run.rows(word):,} {word}", COLOURS[word]) for word in COLOURS if run.rows(word)]
+    words.append(styled(f"{run.finished:,} of {counted(run.plan.items, 'row')}", "bold"))
+    return Text("   ").join(words)
+
+
+def _print_kinds(out: Console, run: RunStatus) -> None:
+    if out.width >= _TABLE_COLUMNS:
+        out.print(_kinds(run))
+        return
+    for group in run.groups:
+        kind = styled(f"{group.rows:,} {label_of(group)}", COLOURS.get(group.outcome, ""))
+        out.print("  ", kind, sep="", soft_wrap=True)
+        out.print(Padding(advice_for(group), (0, 0, 0, 4), expand=False))
+
+
+def _kinds(run: RunStatus) -> Table:
+    table = Table(box=None, padding=(0, 0, 0, 2), pad_edge=True, header_style="bold")
+    table.add_column("rows", justify="right")
+    table.add_column("outcome")
+    table.add_column("what to do")
+    for group in run.groups:
+        style = COLOURS.get(group.outcome, "")
+        table.add_row(f"{group.rows:,}", styled(label_of(group), style), advice_for(group))
+    return table
