@@ -9,7 +9,7 @@
     store.changes(store.latest_run())                       # what that run found otherwise than before
     store.sql("SELECT file, what_to_do FROM rejects")       # duckdb.DuckDBPyRelation
 
-The columns of the tables are declared in `proofsweep.model.tables`, the views in `proofsweep/answers/views/sql`.
+The columns of the tables are declared in `proofsweep.store.tables`, the views in `proofsweep/queries/sql`.
 """
 
 import weakref
@@ -67,10 +67,8 @@ class ResultsStore:
     def latest_run(self, catalog: str | None = None, *, environment: str | None = None) -> str:
         """Name the newest run of a catalog, as the commands without a run take it.
 
-        A pass over a watched folder, which is a part of a catalog, counts only if there is nothing else.
-
-        Raises:
-            ResultsError: there is no run, or the store has several environments and none is named.
+        A pass over a watched folder, which is a part of a catalog, counts only if there is nothing else. ResultsError
+        if there is no run, or the store has several environments and none is named.
         """
         plans = RunIndex(self._results).refreshed().plans(environment, catalog)
         environments = sorted({plan.environment for plan in plans})
@@ -82,19 +80,11 @@ class ResultsStore:
         return newest.run_id
 
     def verdicts(self, run_id: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
-        """Return one row per manifest row.
-
-        Example:
-            `store.verdicts(columns=["audio", "outcome", "reason"]).to_pylist()`
-        """
+        """Return one row per manifest row: `store.verdicts(columns=["audio", "outcome", "reason"]).to_pylist()`."""
         return self.table("verdicts", run_id, columns)
 
     def exchanges(self, run_id: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
-        """Return one row per HTTP exchange: the audit trail, with the partner's request IDs.
-
-        Example:
-            `store.exchanges(store.latest_run(), ["call", "status", "request_id"])`
-        """
+        """Return one row per HTTP exchange: the audit trail, with the partner's request IDs."""
         return self.table("exchanges", run_id, columns)
 
     def runs(self, run_id: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
@@ -106,11 +96,7 @@ class ResultsStore:
         return self.table("runs", run_id, columns)
 
     def table(self, table: TableName, run_id: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
-        """Return a table by its name.
-
-        Raises:
-            ResultsError: there is no such table, run or column, or the store cannot be read.
-        """
+        """Return a table by its name; ResultsError if there is no such table, run or column."""
         if table not in SCHEMAS:
             raise ResultsError(f"There is no table {table!r}; there are {', '.join(SCHEMAS)}.")
         unknown = set(columns or ()).difference(SCHEMAS[table].names)
@@ -123,36 +109,18 @@ class ResultsStore:
         return store.table(table, names, None if columns is None else list(columns))
 
     def latest(self, *, environment: str | None = None) -> pa.Table:
-        """Return one row per item: its newest answer.
-
-        Example:
-            `store.latest().group_by("outcome").aggregate([("item_id", "count")])`
-
-        Raises:
-            ResultsError: as `sql` does.
-        """
+        """Return one row per item, its newest answer: `store.latest().group_by("outcome").aggregate([...])`."""
         return self.view("latest_answer", environment=environment)
 
     def changes(self, run_id: str | None = None, *, environment: str | None = None) -> pa.Table:
-        """Return what each run, or one, found otherwise than the runs before: per item before, now, and the cause.
-
-        Example:
-            `store.changes(store.latest_run()).select(["file", "change", "cause"]).to_pylist()`
-
-        Raises:
-            ResultsError: there is no such run, and as `sql` does.
-        """
+        """Return what each run, or one, found otherwise than the runs before: per item before, now, and the cause."""
         return self.view("changes", run_id, environment=environment)
 
     def sql(self, query: str, environment: str | None = None) -> "duckdb.DuckDBPyRelation":
         """Ask in SQL over the views of `proofsweep query`, each tag a column; their tables read the store anew.
 
-        Args:
-            query: one or more statements; the last one's answer is given, and it is computed when it is read.
-            environment: the one that the views show; None for the only one, `all` for all of them.
-
-        Example:
-            `store.sql("SELECT outcome, count(*) FROM latest_answer GROUP BY ALL").df()`
+        Of several statements the last one's answer is given, and it is computed when it is read. The views show the
+        environment that is named, all of them with `all`, and by default the only one.
 
         Raises:
             ResultsError: there is no run of the environment, or none is named and there are several, or the store
@@ -171,14 +139,7 @@ class ResultsStore:
     def pandas(
         self, table: ViewName, run_id: str | None = None, columns: Sequence[str] | None = None
     ) -> "pd.DataFrame":
-        """Return a table or a view as a pandas frame whose columns keep their Arrow types, so that null stays null.
-
-        Example:
-            `store.pandas("latest_answer").groupby("outcome").size()`
-
-        Raises:
-            ResultsError: as `table` does.
-        """
+        """Return a table or a view as a pandas frame whose columns keep their Arrow types, so that null stays null."""
         import pandas as pd  # noqa: PLC0415 - a caller that needs only Arrow does not load pandas
 
         # mypy does not narrow a name by the keys of a dictionary.
@@ -195,8 +156,7 @@ class ResultsStore:
     ) -> pa.Table:
         """Return a view by its name; without an environment, in that of the run, or in the only one.
 
-        Raises:
-            ResultsError: there is no such view, run or column, or the store cannot be read.
+        ResultsError if there is no such view, run or column, or the store cannot be read.
         """
         if view not in NAMES:
             raise ResultsError(f"There is no table or view {view!r}; there are {', '.join(NAMES)}.")
@@ -213,11 +173,7 @@ class ResultsStore:
 def open_results(url: str) -> ResultsStore:
     """Open the results store at a folder's path, `file://` URL or bucket URL.
 
-    Example:
-        `open_results("results").latest_run()`
-
-    Raises:
-        ResultsError: no run was ever planned there; the path is probably misspelt.
+    ResultsError if no run was ever planned there; the path is probably misspelt.
     """
     results = Results(open_store(url))
     if not any(results.store.folders(each) for each in ("_runs", "_operations", "probes")):

@@ -1,3 +1,4 @@
+# ruff: noqa: S608 - the SQL is made of our own names and conditions; what a person gave is a parameter, or quoted
 """Search a results store, in all environments: for an item by what people know of it, for one call, or for a proof."""
 
 import json
@@ -23,10 +24,10 @@ from proofsweep.store.parts import Results
 from proofsweep.store.schemas import SCHEMAS
 from proofsweep.store.tables import GONE, TABLES
 
-# ruff: noqa: S608 - the SQL is made of our own conditions; what a person gave is a parameter
-
-
 MOST_LISTED = 20
+_MOST_NAMED = 10
+_BATCH_ROWS = 5_000  # calls that are in memory at once
+_CALL = "call, started_at, elapsed_ms, status, error_code, failure, request_id, bytes_sent"
 
 _CODE = "replace(replace(strip_accents(lower({})), '-', ''), ' ', '')"
 _TEXT = "strip_accents(lower({}))"
@@ -79,34 +80,11 @@ class LikelyItems:
     """The items that fit what a person gave, best of all that the store has; several fit equally well."""
 
     items: int = 0
-    rows: Sequence[
-        Row
-    ] = ()  # the first ones by their files, with item_id, file, outcome, verdict, reason, tags and run_id
+    rows: Sequence[Row] = ()  # the first by their files: item_id, file, outcome, verdict, reason, tags and run_id
 
     @property
     def only(self) -> str | None:
         return str(self.rows[0]["item_id"]) if self.items == 1 else None
-
-
-def likely_items(connection: duckdb.DuckDBPyConnection, wanted: str, location: str, oldest: str = "") -> LikelyItems:
-    """Search all environments for answered and for listed items; `location` is what was given, read as a location.
-
-    Codes and titles are compared without case, accents, spaces and hyphens. Of several items with the very location,
-    as two catalogs may have, the newest is meant. `oldest` leaves out runs whose IDs sort before it.
-    """
-    as_json = json.dumps(wanted, ensure_ascii=False)[1:-1]
-    known = {"wanted": wanted, "location": location, "oldest": oldest, "as_json": as_json}
-    for condition in _CONDITIONS if wanted.strip() else ():
-        used = {name: value for name, value in known.items() if f"${name}" in condition or name == "oldest"}
-        found = connection.sql(_FIRST.format(condition=condition), params=used).to_arrow_table().to_pylist()
-        if found and condition is _EXACT:
-            return LikelyItems(1, [max(found, key=lambda row: str(row["run_id"]))])
-        if found:
-            return LikelyItems(found[0]["items"], found)
-    return LikelyItems()
-
-
-# ruff: noqa: S608 - the SQL is made of our own names and of quoted text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,11 +103,6 @@ def rows_of_calls(manifest_row: int, row: Row | None) -> set[int]:
     return {manifest_row} | ({used} if isinstance(used, int) else set())
 
 
-_MOST_NAMED = 10
-_BATCH_ROWS = 5_000  # calls that are in memory at once
-_CALL = "call, started_at, elapsed_ms, status, error_code, failure, request_id, bytes_sent"
-
-
 @contextmanager
 def searching(results: Results, oldest: str = "") -> Iterator["Search"]:
     with tables_of(results) as connection:
@@ -143,7 +116,21 @@ class Search:
     oldest: str  # runs and operations whose IDs sort before it are left out
 
     def likely(self, wanted: str) -> LikelyItems:
-        return likely_items(self.connection, wanted, _location(wanted), self.oldest)
+        """Search for answered and for listed items.
+
+        Codes and titles are compared without case, accents, spaces and hyphens. Of several items with the very
+        location, as two catalogs may have, the newest is meant.
+        """
+        as_json = json.dumps(wanted, ensure_ascii=False)[1:-1]
+        known = {"wanted": wanted, "location": _location(wanted), "oldest": self.oldest, "as_json": as_json}
+        for condition in _CONDITIONS if wanted.strip() else ():
+            used = {name: value for name, value in known.items() if f"${name}" in condition or name == "oldest"}
+            found = self.connection.sql(_FIRST.format(condition=condition), params=used).to_arrow_table().to_pylist()
+            if found and condition is _EXACT:
+                return LikelyItems(1, [max(found, key=lambda row: str(row["run_id"]))])
+            if found:
+                return LikelyItems(found[0]["items"], found)
+        return LikelyItems()
 
     def item(self, wanted: str) -> str:
         """Return the ID of the item that is meant, exactly or by its location's end; ResultsError unless one fits."""

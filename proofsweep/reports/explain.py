@@ -1,4 +1,4 @@
-"""Find what the results store knows about a file, a run or an operation, for `proofsweep explain`."""
+"""What the results store knows about a file, a run or an operation, and what the partner's support needs of it."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +20,9 @@ from proofsweep.queries.search import LikelyItems, Occurrence, Search, searching
 from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
 
-_MOST_CALLS = 10
+_LIKELY = ("item_id", "file", "outcome", "verdict", "reason", "tags")
+_CALLS_LOOK_BACK = timedelta(days=35)
+_MOST_CALLS = 10  # of a kind that are named
 _FAILURES = {"timeout": "no answer in time", "connection": "connection broken", "bad_answer": "unusable answer"}
 
 ENDPOINTS: Mapping[str, str] = {
@@ -41,94 +43,6 @@ ENDPOINTS: Mapping[str, str] = {
 """The contract's name of each call (Endpoints)."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _Kind:
-    hour: datetime
-    service: str
-    environment: str
-    endpoint: str
-    answer: str
-
-
-@dataclass(slots=True)
-class _Calls:
-    first: datetime
-    last: datetime
-    count: int = 0
-    named: list[str] = field(default_factory=list)
-    unnamed: list[str] = field(default_factory=list)
-
-
-class SupportPacket:
-    """Collects calls of any number, and writes the text; its size depends on the kinds of calls only."""
-
-    def __init__(self) -> None:
-        self._kinds: dict[_Kind, _Calls] = {}
-
-    def add(self, plan: Plan | Operation, exchanges: Iterable[Row]) -> None:
-        for exchange in exchanges:
-            started = exchange["started_at"]
-            if isinstance(started, datetime):
-                self._add(plan, exchange, started.astimezone(UTC))
-
-    def text(self, contract: str, program: str) -> str:
-        """Write the packet as plain text, with the versions of contract and program; empty if there are no calls."""
-        if not self._kinds:
-            return ""
-        lines = [f"Calls to look up. Contract {contract}, client {program}. All times are UTC."]
-        for kind, calls in sorted(self._kinds.items()):
-            lines += ["", *_lines_of(kind, calls)]
-        return "\n".join(lines) + "\n"
-
-    def _add(self, plan: Plan | Operation, exchange: Row, started: datetime) -> None:
-        kind = _Kind(
-            hour=started.replace(minute=0, second=0, microsecond=0),
-            service=urlsplit(plan.base_url).hostname or "",
-            environment=plan.environment,
-            endpoint=ENDPOINTS.get(str(exchange["call"]), str(exchange["call"])),
-            answer=answer_of(exchange),
-        )
-        calls = self._kinds.setdefault(kind, _Calls(started, started))
-        calls.count += 1
-        calls.first, calls.last = min(calls.first, started), max(calls.last, started)
-        request_id = exchange["request_id"]
-        if request_id is not None:
-            _keep(calls.named, f"{started:%H:%M:%S}  {printable(str(request_id))}")
-        else:
-            _keep(calls.unnamed, f"{started:%H:%M:%S}  no request ID; {_sent(exchange)}")
-
-
-def answer_of(exchange: Row) -> str:
-    words = [exchange["status"], exchange["error_code"], _FAILURES.get(str(exchange["failure"]))]
-    return printable(" ".join(str(word) for word in words if word is not None)) or "no answer"
-
-
-def _lines_of(kind: _Kind, calls: _Calls) -> Iterator[str]:
-    number = "1 call" if calls.count == 1 else f"{calls.count:,} calls"
-    window = f"{calls.first:%Y-%m-%d %H:%M:%S}" + (f" to {calls.last:%H:%M:%S}" if calls.last > calls.first else "")
-    service = f"{printable(kind.service)} ({printable(kind.environment)})"
-    yield f"{kind.endpoint}: {kind.answer}. {number}, {window}; {service}"
-    shown = [*calls.named, *calls.unnamed][:_MOST_CALLS]
-    yield from (f"  {line}" for line in shown)
-    if calls.count > len(shown):
-        yield f"  and {calls.count - len(shown):,} more"
-
-
-def _keep(lines: list[str], line: str) -> None:
-    if len(lines) < _MOST_CALLS:
-        lines.append(line)
-
-
-def _sent(exchange: Row) -> str:
-    sent, elapsed = exchange["bytes_sent"], exchange["elapsed_ms"]
-    seconds = f"after {float(str(elapsed or 0)) / 1000:.1f} s"
-    return f"nothing was sent, {seconds}" if sent is None else f"{sent:,} bytes sent, {seconds}"
-
-
-_LIKELY = ("item_id", "file", "outcome", "verdict", "reason", "tags")
-_CALLS_LOOK_BACK = timedelta(days=35)
-
-
 def explain_call(search: Search, request_id: str) -> tuple[Operation, Row] | None:
     """Find the call of an operation by its request ID; by default in the last weeks, since monitoring makes many."""
     return search.call(request_id, search.oldest or new_run_id(datetime.now(UTC) - _CALLS_LOOK_BACK, ""))
@@ -139,20 +53,6 @@ def run_or_operation(results: Results, wanted: str) -> Plan | Operation | None:
         return results.plan(wanted)
     except ResultsError:
         return Operations(results).operation(wanted)
-
-
-def packet_of_failed_calls(results: Results, named: Plan | Operation) -> str:
-    """Write the support packet of the calls of a run or an operation that did not succeed; empty without such."""
-    with searching(results) as search:
-        run_id = named.run_id if isinstance(named, Plan) else named.operation_id
-        return packet_of([(named, search.failed_calls(run_id))])
-
-
-def packet_of(calls: Iterable[tuple[Plan | Operation, Iterable[Row]]]) -> str:
-    packet = SupportPacket()
-    for named, rows in calls:
-        packet.add(named, rows)
-    return packet.text(CONTRACT_VERSION, f"proofsweep {__version__}")
 
 
 def lines_of(item_id: str, found: Sequence[Occurrence], erasures: Sequence[Row] = ()) -> Iterator[str]:
@@ -245,7 +145,7 @@ def _line_of_call(call: Row) -> str:
     started, elapsed = call["started_at"], float(str(call["elapsed_ms"]))
     when = f"{started:%Y-%m-%d %H:%M:%S}" if isinstance(started, datetime) else ""
     request_id = call["request_id"] or "no request ID"
-    return f"{when}  {call['call']!s:<8} {answer_of(call)}  {elapsed:,.0f} ms  {request_id}"
+    return f"{when}  {call['call']!s:<8} {_answer_of(call)}  {elapsed:,.0f} ms  {request_id}"
 
 
 def lines_of_proof(proof_id: str, found: Sequence[tuple[str, datetime, Row]]) -> Iterator[str]:
@@ -284,3 +184,88 @@ def json_of_proof(proof_id: str, found: Sequence[tuple[str, datetime, Row]]) -> 
         "proof_id": proof_id,
         "found": [{"table": table, "at": moment.isoformat(), "row": row} for table, moment, row in found],
     }
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Kind:
+    hour: datetime
+    service: str
+    environment: str
+    endpoint: str
+    answer: str
+
+
+@dataclass(slots=True)
+class _Calls:
+    first: datetime
+    last: datetime
+    count: int = 0
+    named: list[str] = field(default_factory=list)
+    unnamed: list[str] = field(default_factory=list)
+
+    def add(self, exchange: Row, started: datetime) -> None:
+        self.count += 1
+        self.first, self.last = min(self.first, started), max(self.last, started)
+        request_id = exchange["request_id"]
+        lines = self.unnamed if request_id is None else self.named
+        if len(lines) < _MOST_CALLS:
+            shown = f"no request ID; {_sent(exchange)}" if request_id is None else printable(str(request_id))
+            lines.append(f"{started:%H:%M:%S}  {shown}")
+
+
+def packet_of(calls: Iterable[tuple[Plan | Operation, Iterable[Row]]]) -> str:
+    """Write what the partner's support needs to look calls up; empty if there are none.
+
+    The contract asks clients to quote request IDs in problem reports (Behaviour, 7). A packet holds nothing that its
+    monitoring guidance forbids: no key, audio, sidecar, slot field, proof ID or body; and no file name. Its size
+    depends on the kinds of calls only.
+    """
+    kinds: dict[_Kind, _Calls] = {}
+    for named, exchanges in calls:
+        for exchange in exchanges:
+            if isinstance(began := exchange["started_at"], datetime):
+                started = began.astimezone(UTC)
+                kind = _Kind(
+                    hour=started.replace(minute=0, second=0, microsecond=0),
+                    service=urlsplit(named.base_url).hostname or "",
+                    environment=named.environment,
+                    endpoint=ENDPOINTS.get(str(exchange["call"]), str(exchange["call"])),
+                    answer=_answer_of(exchange),
+                )
+                kinds.setdefault(kind, _Calls(started, started)).add(exchange, started)
+    if not kinds:
+        return ""
+    program = f"Contract {CONTRACT_VERSION}, client proofsweep {__version__}"
+    lines = [f"Calls to look up. {program}. All times are UTC."]
+    for kind, found in sorted(kinds.items()):
+        lines += ["", *_lines_of_kind(kind, found)]
+    return "\n".join(lines) + "\n"
+
+
+def packet_of_failed_calls(results: Results, named: Plan | Operation) -> str:
+    """Write the support packet of the calls of a run or an operation that did not succeed; empty without such."""
+    with searching(results) as search:
+        run_id = named.run_id if isinstance(named, Plan) else named.operation_id
+        return packet_of([(named, search.failed_calls(run_id))])
+
+
+def _answer_of(exchange: Row) -> str:
+    words = [exchange["status"], exchange["error_code"], _FAILURES.get(str(exchange["failure"]))]
+    return printable(" ".join(str(word) for word in words if word is not None)) or "no answer"
+
+
+def _lines_of_kind(kind: _Kind, calls: _Calls) -> Iterator[str]:
+    number = "1 call" if calls.count == 1 else f"{calls.count:,} calls"
+    window = f"{calls.first:%Y-%m-%d %H:%M:%S}" + (f" to {calls.last:%H:%M:%S}" if calls.last > calls.first else "")
+    service = f"{printable(kind.service)} ({printable(kind.environment)})"
+    yield f"{kind.endpoint}: {kind.answer}. {number}, {window}; {service}"
+    shown = [*calls.named, *calls.unnamed][:_MOST_CALLS]
+    yield from (f"  {line}" for line in shown)
+    if calls.count > len(shown):
+        yield f"  and {calls.count - len(shown):,} more"
+
+
+def _sent(exchange: Row) -> str:
+    sent, elapsed = exchange["bytes_sent"], exchange["elapsed_ms"]
+    seconds = f"after {float(str(elapsed or 0)) / 1000:.1f} s"
+    return f"nothing was sent, {seconds}" if sent is None else f"{sent:,} bytes sent, {seconds}"

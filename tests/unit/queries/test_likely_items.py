@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 
 from proofsweep.domain.items import WorkItem
-from proofsweep.queries.connection import tables_of
-from proofsweep.queries.search import MOST_LISTED, LikelyItems, likely_items
+from proofsweep.queries.search import MOST_LISTED, LikelyItems, searching
 from proofsweep.store import schemas
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import planned_row
@@ -36,8 +35,8 @@ def store(results: Results) -> Results:
 
 def found_in(results: Results, wanted: str, oldest: str = "") -> LikelyItems:
     """Search for what a person gives."""
-    with tables_of(results) as connection:
-        return likely_items(connection, wanted, wanted, oldest)
+    with searching(results, oldest) as search:
+        return search.likely(wanted)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,9 @@
 
 import pytest
 
-from proofsweep.reports.explain import SupportPacket, answer_of
+from proofsweep import __version__
+from proofsweep.domain.headers import CONTRACT_VERSION
+from proofsweep.reports.explain import packet_of
 
 from ...worlds.ended_runs import plan_of_run
 from ...worlds.exchange_rows import exchange
@@ -10,16 +12,13 @@ from ...worlds.exchange_rows import exchange
 PLAN = plan_of_run("20261120T025900Z_000aa")
 
 
-def packet_of(*calls: dict[str, object]) -> str:
-    """Write the packet of some calls."""
-    packet = SupportPacket()
-    packet.add(PLAN, calls)
-    return packet.text("2.4.2", "proofsweep 1")
+def packet(*calls: dict[str, object]) -> str:
+    return packet_of([(PLAN, calls)])
 
 
 def test_calls_are_grouped_by_endpoint_answer_and_hour() -> None:
     """Two kinds of answers, and one of them in two hours."""
-    text = packet_of(
+    text = packet(
         exchange(PLAN, 0, "uploads", 0, status=503, error_code="unavailable", request_id="one"),
         exchange(PLAN, 1, "uploads", 30, status=503, error_code="unavailable", request_id="two"),
         exchange(PLAN, 1, "uploads", 90, status=503, error_code="unavailable", request_id="later"),
@@ -27,7 +26,7 @@ def test_calls_are_grouped_by_endpoint_answer_and_hour() -> None:
     )
 
     assert text == (
-        "Calls to look up. Contract 2.4.2, client proofsweep 1. All times are UTC.\n"
+        f"Calls to look up. Contract {CONTRACT_VERSION}, client proofsweep {__version__}. All times are UTC.\n"
         "\n"
         "POST /uploads: 503 unavailable. 2 calls, 2026-11-20 02:59:00 to 02:59:30; partner.example (beta)\n"
         "  02:59:00  one\n"
@@ -46,7 +45,7 @@ def test_ten_calls_of_a_kind_are_named() -> None:
     lost = [exchange(PLAN, 0, second=second, status=500) for second in range(3)]
     named = [exchange(PLAN, 0, second=second, status=500, request_id=f"r{second}") for second in range(3, 15)]
 
-    lines = packet_of(*lost, *named).splitlines()
+    lines = packet(*lost, *named).splitlines()
 
     assert [line.split()[-1] for line in lines[3:13]] == [f"r{second}" for second in range(3, 13)]
     assert lines[13] == "  and 5 more"
@@ -54,7 +53,7 @@ def test_ten_calls_of_a_kind_are_named() -> None:
 
 def test_what_the_partner_wrote_cannot_forge_a_line() -> None:
     """Neither an error code nor a request ID."""
-    text = packet_of(exchange(PLAN, 0, status=500, error_code="a\nPOST /verify: 200", request_id="x\ny"))
+    text = packet(exchange(PLAN, 0, status=500, error_code="a\nPOST /verify: 200", request_id="x\ny"))
 
     assert "a\\nPOST" in text
     assert "x\\ny" in text
@@ -63,7 +62,7 @@ def test_what_the_partner_wrote_cannot_forge_a_line() -> None:
 
 def test_no_calls_make_no_packet() -> None:
     """There is nothing to paste."""
-    assert packet_of() == ""
+    assert packet() == ""
 
 
 @pytest.mark.parametrize(
@@ -78,4 +77,4 @@ def test_no_calls_make_no_packet() -> None:
 )
 def test_an_answer_has_few_words(cells: dict[str, object], words: str) -> None:
     """Its status and code, or why it cannot be used."""
-    assert answer_of(exchange(PLAN, 0, **cells)) == words
+    assert f": {words}. 1 call," in packet(exchange(PLAN, 0, **cells))
