@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import proofsweep_sandbox as sandbox
-from proofsweep_cli import run_flow, work_on_runs
+from proofsweep_cli import run_flow, verify
 from proofsweep_cli.app import run
 from proofsweep_cli.run_request import RunRequest
 
@@ -81,7 +81,7 @@ def without_prefect(monkeypatch: pytest.MonkeyPatch) -> None:
         core.work(run_id, 1, request.config, request.results_url, bounds=request.bounds)
 
     monkeypatch.setattr(run_flow, "_run", verify_here)
-    monkeypatch.setattr(work_on_runs, "prefect_api", nullcontext)
+    monkeypatch.setattr(verify, "prefect_api", nullcontext)
 
 
 def test_the_first_two_need_no_sql() -> None:

@@ -2,16 +2,25 @@
 
 import errno
 import resource
+from datetime import date
+from pathlib import Path
 
+import duckdb
+import obstore
+import pyarrow as pa
 import pytest
+from obstore.store import MemoryStore
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.exchanges import Call
-from proofsweep.queries.connection import answering, opened, tables_of
-from proofsweep.queries.views import NAMES
-from proofsweep.store.parts import Results
+from proofsweep.queries.connection import StoreFiles, answering, opened, tables_of
+from proofsweep.queries.tables import script_of
+from proofsweep.queries.views import NAMES, views
+from proofsweep.store.bucket_store import BucketStore
+from proofsweep.store.parts import Results, parquet_of
+from proofsweep.store.schemas import SCHEMAS
 
-from ...worlds.ended_nights import ACCEPTED, MONDAY, TUESDAY, night
+from ...worlds.ended_nights import ACCEPTED, FAILED, MONDAY, REJECTED, TUESDAY, night
 from ..ended_operations import call_of, operation_named
 from ..passes_of_monitoring import leave_pass
 
@@ -100,3 +109,112 @@ def test_only_the_views_are_made_that_a_query_names(results: Results) -> None:
 
     assert few == {"rejects", "catalog"}
     assert every == set(NAMES)
+
+
+def test_a_column_that_older_parts_lack_is_null(results: Results) -> None:
+    """Wherever the newer parts are, and for tables of which there are older parts only."""
+    night(results, MONDAY, {"a": ACCEPTED})
+    night(results, TUESDAY, {"b": ACCEPTED})
+    (monday,) = (name for name in results.all_parts("verdicts") if MONDAY in name)
+    older = results.table("verdicts", [monday]).drop_columns(["relative_path", "sidecar_version"])
+    results.store.replace(monday, parquet_of(older))
+    for name in results.all_parts("runs"):
+        results.store.replace(name, parquet_of(results.table("runs", [name]).drop_columns(["sunset", "skipped"])))
+
+    with opened(results) as store:
+        query = "SELECT run_date, item_id, relative_path FROM verdicts ORDER BY run_date"
+        rows = store.connection.execute(query).fetchall()
+        legs = store.connection.execute("SELECT sunset, skipped FROM runs").fetchall()
+
+    assert rows == [(date(2026, 11, 16), "a", None), (date(2026, 11, 17), "b", "b")]
+    assert legs == [(None, None)] * 2
+
+
+def test_hidden_files_are_no_parts(results: Results) -> None:
+    """A copying tool leaves a draft, and a file manager its own file, beside a part; the script ignores them too."""
+    night(results, MONDAY, {"a": ACCEPTED})
+    (part,) = map(Path(results.store.url).joinpath, results.all_parts("verdicts"))
+    part.with_name(f".{part.name}").write_bytes(part.read_bytes())
+    part.with_name(f"._{part.name}").write_bytes(b"no Parquet")
+
+    with opened(results) as store, duckdb.connect() as own:
+        own.execute(script_of(results, store.environments, views()))
+        counts = [each.execute("SELECT count(*) FROM verdicts").fetchall() for each in (store.connection, own)]
+
+    assert counts == [[(1,)], [(1,)]]
+
+
+def test_the_tables_have_their_types_and_an_empty_one_too(results: Results) -> None:
+    """What reads them through DuckDB gets the types that the files have."""
+    night(results, MONDAY, {"a": ACCEPTED})
+
+    with opened(results) as store:
+        found = {table: store.connection.sql(f"FROM {table}").to_arrow_table() for table in ("verdicts", "ingest")}
+
+    for table, schema in (("verdicts", SCHEMAS["verdicts"]), ("ingest", SCHEMAS["ingest"])):
+        assert found[table].schema.names == [*schema.names, "run_date"]
+        types = [field.type for field in found[table].schema][:-1]
+        assert types == [field.type for field in schema]
+    assert found["ingest"].schema.field("run_date").type == pa.date32()
+
+
+def test_a_question_about_one_run_opens_only_the_files_that_it_needs(results: Results) -> None:
+    """Here that of another night could not be read."""
+    nights = [f"202610{day:02}T020000Z_000aaaaaa" for day in range(1, 21)]
+    for each in nights:
+        night(results, each, {"a": ACCEPTED if each < nights[-1] else REJECTED}, is_noted=True)
+    (tenth,) = (name for name in results.all_parts("verdicts") if nights[9] in name)
+
+    with opened(results) as store:
+        results.store.replace(tenth, b"no Parquet")
+        rows = [
+            store.connection.table(view).filter(f"run_id = '{nights[-1]}'").select("item_id").fetchall()
+            for view in ("verdicts", "latest_answer")
+        ]
+
+    assert rows == [[("a",)]] * 2
+
+
+def test_a_bucket_answers_as_a_folder_does(results: Results) -> None:
+    """The same nights in both give the same rows of changes and rejects."""
+    memory = MemoryStore()
+    bucket = Results(BucketStore("s3://results/of music", lambda _root: memory))
+    answers = []
+    for store in (results, bucket):
+        night(store, MONDAY, {"a": ACCEPTED, "b": ACCEPTED}, is_noted=True)
+        night(store, TUESDAY, {"a": REJECTED}, is_noted=True)
+        with opened(store) as views_of:
+            tables = ("changes", "rejects", "latest_answer", "verdicts", "runs")
+            answers.append([views_of.connection.execute(f"FROM {table} ORDER BY ALL").fetchall() for table in tables])
+
+    assert answers[0] == answers[1]
+    assert len(answers[1][0]) == 4
+
+
+def test_only_what_is_asked_is_read() -> None:
+    """A glob lists folders, a range reads bytes, and a name without a glob costs no listing."""
+    memory = MemoryStore()
+    for name in ("t/d=1/a.parquet", "t/d=1/a.json", "t/d=2/b.parquet", "other/d=1/c.parquet"):
+        obstore.put(memory, name, b"0123456789")
+    files = StoreFiles(BucketStore("s3://results", lambda _root: memory))
+
+    assert files.glob("proofsweep://t/*/*.parquet") == ["t/d=1/a.parquet", "t/d=2/b.parquet"]
+    assert files.glob("proofsweep://gone.parquet") == ["gone.parquet"]
+    with files.open("proofsweep://t/d=2/b.parquet") as file:
+        file.seek(3)
+        assert (file.size, file.read(4)) == (10, b"3456")
+
+
+def test_the_script_gives_what_the_program_gives(results: Results) -> None:
+    """Column by column and row by row, also of tables without any part."""
+    tagged = REJECTED | {"tags": '{"supplier": "it\'s North"}'}
+    night(results, MONDAY, {"a": ACCEPTED, "b": tagged, "c": ACCEPTED})
+    night(results, TUESDAY, {"a": FAILED, "b": tagged, "d": REJECTED}, environment="beta")
+
+    with opened(results) as store, duckdb.connect() as own:
+        own.execute("SET TimeZone = 'UTC'")
+        own.execute(script_of(results, store.environments, views(store.tags)))
+        for view in NAMES:
+            ours, theirs = (each.execute(f"FROM {view} ORDER BY ALL") for each in (store.connection, own))
+            assert [each[0] for each in theirs.description] == [each[0] for each in ours.description]
+            assert theirs.fetchall() == ours.fetchall(), view

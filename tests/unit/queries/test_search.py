@@ -1,5 +1,6 @@
 """The tables are searched for an item, for a call and for a proof, whatever environment it is of."""
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -7,13 +8,14 @@ import pytest
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.exchanges import Call
-from proofsweep.domain.items import Row
+from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.operations import Operation
 from proofsweep.operations.erase import Erasure
-from proofsweep.queries.search import Occurrence, searching
+from proofsweep.queries.search import MOST_LISTED, LikelyItems, Occurrence, searching
 from proofsweep.store import schemas
 from proofsweep.store.layout import exchanges_name
 from proofsweep.store.parts import Results
+from proofsweep.store.rows import planned_row
 from proofsweep.store.schemas import SCHEMAS
 from proofsweep.store.tables import PLANNED_ITEMS
 
@@ -40,26 +42,22 @@ def store(results: Results) -> Results:
 
 
 def leave_planned(results: Results, item_id: str, row: int, run_id: str) -> None:
-    """Leave the planned row of one item behind."""
     cells: Row = {column.name: None for column in PLANNED_ITEMS}
     planned = [cells | {"manifest_row": row, "item_id": item_id, "audio": b"/c/c"}]
     results.write_shard(run_id, 0, schemas.pa.Table.from_pylist(planned, schema=schemas.ITEMS))
 
 
 def item_in(results: Results, wanted: str, oldest: str = "") -> str:
-    """Search for an item."""
     with searching(results, oldest) as search:
         return search.item(wanted)
 
 
 def occurrences_in(results: Results, item_id: str) -> list[Occurrence]:
-    """Search for what happened to an item."""
     with searching(results) as search:
         return list(search.occurrences(item_id))
 
 
 def call_in(results: Results, request_id: str, oldest: str = "") -> tuple[Operation, Row] | None:
-    """Search for a call."""
     with searching(results) as search:
         return search.call(request_id, oldest)
 
@@ -134,7 +132,6 @@ def test_a_row_that_remains_is_found_in_its_plan(results: Results) -> None:
 
 
 def erasure(proof_id: str, day: int, outcome: str | None = "erased") -> Row:
-    """Make the row of an erasure in November."""
     at = datetime(2026, 11, day, tzinfo=UTC)
     return Erasure(proof_id=proof_id, asked_at=at, answered_at=at, outcome=outcome).row()
 
@@ -220,3 +217,93 @@ def test_all_rows_of_a_proof_come_newest_first(results: Results) -> None:
 
     assert [table for table, _, _ in found] == ["erasures", "verdicts", "verdicts"]
     assert {row["item_id"] for table, _, row in found if table == "verdicts"} == {"a", "b"}
+
+
+FIRST, SECOND = (plan_of_run(f"202611{day}T020000Z_000aa", items=4) for day in (19, 20))
+TAGS = {
+    "a": {"ISRC": "QZ-NUL-26-00017", "title": "Déjà Vu", "UPC": "0840 123"},
+    "b": {"isrc": "QZNUL2600018", "title": 'The "Sun"'},
+    "c": {"isrc": "QZNUL2600019", "title": "Suns"},
+}
+
+
+@pytest.fixture
+def tracks(results: Results) -> Results:
+    """Two runs of three tracks, of which the newer did not answer one."""
+    rows = [
+        answered(FIRST, row, item, audio=f"/c/North/{name}.wav", tags=json.dumps(TAGS[item], ensure_ascii=False))
+        for row, (item, name) in enumerate({"a": "01 Dusk", "b": "02 Dawn", "c": "03 Dusk"}.items())
+    ]
+    end_leg(results, FIRST, [row | {"verify_request_id": f"r-{row['item_id']}"} for row in rows])
+    end_leg(
+        results, SECOND, [rows[2] | answered(SECOND, 2, "c", "failed", reason="timeout") | {"audio": rows[2]["audio"]}]
+    )
+    return results
+
+
+def found_in(results: Results, wanted: str, oldest: str = "") -> LikelyItems:
+    with searching(results, oldest) as search:
+        return search.likely(wanted)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "items"),
+    [
+        ("/c/North/01 Dusk.wav", "a"),
+        ("a", "a"),
+        ("r-b", "b"),
+        ("North/02 Dawn.wav", "b"),
+        ("qznul2600017", "a"),
+        ("QZ NUL 26-00018", "b"),
+        ("0840-123", "a"),
+        ("deja vu", "a"),
+        ('the "sun"', "b"),
+        ("suns", "c"),
+        ("dusk", "ac"),
+        ("D\u0061wn", "b"),
+        ("sun", "bc"),
+        ("QZNUL", "bc"),
+        ("isrc", ""),
+        ("North", ""),
+        ("-", "a"),
+        (" ", ""),
+    ],
+)
+def test_a_file_is_found_by_what_people_know(tracks: Results, wanted: str, items: str) -> None:
+    """A whole value goes before a part; the names of tags and of folders are no answer."""
+    found = found_in(tracks, wanted)
+
+    assert [row["item_id"] for row in found.rows] == list(items)
+    assert found.items == len(items)
+    assert found.only == (items if len(items) == 1 else None)
+
+
+def test_an_item_is_listed_once_by_its_newest_row(tracks: Results) -> None:
+    """Also if the newest row has no answer; only runs since are searched if a span is given."""
+    [row] = found_in(tracks, "suns").rows
+
+    assert (row["outcome"], row["reason"]) == ("failed", "timeout")
+    assert found_in(tracks, "deja vu", SECOND.run_id).items == 0
+
+
+def test_an_item_that_no_run_has_tried_yet_is_found_by_its_listing(tracks: Results) -> None:
+    """It stands beside those that were answered."""
+    plan = replace(SECOND, run_id="20261121T020000Z_000aa", items=1)
+    item = WorkItem(manifest_row=0, item_id="d", audio="/c/04 D\udcffusk.wav", tags_json='{"isrc": "QZNUL2600020"}')
+    rows = [planned_row(item)]
+    tracks.write_shard(plan.run_id, 0, schemas.pa.Table.from_pylist(rows, schema=schemas.ITEMS))
+    tracks.write_plan(plan)
+
+    assert [(row["item_id"], row["outcome"]) for row in found_in(tracks, "qznul-26-00020").rows] == [("d", "not sent")]
+    assert {row["item_id"] for row in found_in(tracks, "QZNUL").rows} == {"b", "c", "d"}
+
+
+def test_only_the_first_of_many_are_listed(results: Results) -> None:
+    """All are counted."""
+    plan = plan_of_run("20261119T020000Z_000aa", items=50)
+    end_leg(results, plan, [answered(plan, row, f"{row:02}", tags='{"supplier": "North"}') for row in range(50)])
+
+    found = found_in(results, "north")
+
+    assert (found.items, found.only, len(found.rows)) == (50, None, MOST_LISTED)
+    assert found.rows[0]["item_id"] == "00"

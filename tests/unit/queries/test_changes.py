@@ -3,26 +3,30 @@
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
+from random import Random
 
 import duckdb
 import pytest
 
 from proofsweep.audit.prune import Keep, find_prunable, prune
+from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.items import Row
+from proofsweep.domain.runs import INGEST, Plan
 from proofsweep.operations.erase import Erasure
+from proofsweep.queries.changes import CHANGES_IN_ORDER, COLUMNS, Comparison, comparison_of, run_changes
 from proofsweep.queries.connection import opened
 from proofsweep.queries.tables import script_of
 from proofsweep.queries.views import views
 from proofsweep.store.parts import Results
 
 from ...worlds.ended_nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, THURSDAY, TUESDAY, WEDNESDAY, night
+from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ..ended_operations import leave_operation, operation_named
 
 FRIDAY, SATURDAY = ("20261120T020000Z_000aaaaaa", "20261121T020000Z_000aaaaaa")
 
 
 def changes(results: Results, run_id: str) -> list[tuple[object, ...]]:
-    """Return what changed in a run: item, kind of change, cause, and both outcomes."""
     with opened(results, "beta") as store:
         columns = "item_id, change, cause, before_outcome, now_outcome"
         query = f"SELECT {columns} FROM changes WHERE run_id = '{run_id}' ORDER BY item_id"  # noqa: S608 - our own text
@@ -242,3 +246,225 @@ def test_what_is_gone_before_any_whole_night_is_found_too(results: Results) -> N
         ("c", "new", "first_seen", None, "accepted"),
     ]
     assert [change[:3] for change in changes(results, THURSDAY)] == [("b", "fixed", None)]
+
+
+def changes_of(results: Results, now: Plan, before: Plan | None = None) -> dict[str | None, tuple[str, str | None]]:
+    with run_changes(Comparison(results, now, before)) as found:
+        rows = list(found.rows())
+        assert {tuple(row) for row in rows} <= {COLUMNS}
+        assert sum(count for _, _, count in found.counts()) == len(rows)
+        order = [CHANGES_IN_ORDER.index(str(row["change"])) for row in rows]
+        assert order == sorted(order)
+        return {row["item_id"]: (str(row["change"]), row["cause"]) for row in rows}
+
+
+def test_many_small_runs_hide_nothing(results: Results) -> None:
+    """A day of passes over a watched folder lies between; the file broke, and is not new."""
+    night(results, MONDAY, {"a": ACCEPTED})
+    for minute in range(41):
+        run_id = f"20261116T12{minute:02}00Z_000aaaaaa"
+        night(results, run_id, {f"in {minute}": ACCEPTED}, catalog="/in", catalog_kind=INGEST)
+    now = night(results, TUESDAY, {"a": REJECTED})
+
+    assert changes_of(results, now) == {"a": ("broken", None)}
+
+
+def test_a_night_without_an_answer_hides_no_earlier_one(results: Results) -> None:
+    """Also if the failed night was whole; each such night says that there is no answer."""
+    night(results, MONDAY, {"a": ACCEPTED, "b": ACCEPTED, "c": ACCEPTED})
+    tuesday = night(results, TUESDAY, {"a": FAILED, "b": FAILED, "c": FAILED})
+    now = night(results, WEDNESDAY, {"a": ACCEPTED, "b": REJECTED, "c": FAILED})
+
+    assert changes_of(results, now) == {"b": ("broken", None), "c": ("broken", "no_answer_now")}
+    assert changes_of(results, now, tuesday) == {
+        "a": ("fixed", "no_answer_before"),
+        "b": ("changed", "no_answer_before"),
+    }
+
+
+def test_an_item_that_failed_last_and_is_not_listed_any_more_is_gone(results: Results) -> None:
+    """What it was before the failure does not keep it."""
+    night(results, MONDAY, {"a": ACCEPTED, "b": ACCEPTED})
+    night(results, TUESDAY, {"a": ACCEPTED, "b": FAILED})
+    now = night(results, WEDNESDAY, {"a": ACCEPTED})
+
+    assert changes_of(results, now) == {"b": ("gone", "gone")}
+
+
+def test_a_run_is_compared_with_one_that_is_named(results: Results) -> None:
+    """What it has not is gone only if both left nothing out; runs between them say nothing."""
+    monday = night(results, MONDAY, {"a": ACCEPTED, "b": ACCEPTED})
+    tuesday = night(results, TUESDAY, {"a": REJECTED}, skipped=1)
+    now = night(results, WEDNESDAY, {"a": INELIGIBLE | {"audio_sha256": None}, "c": ACCEPTED})
+
+    assert changes_of(results, now, monday) == {
+        "a": ("broken", "file_or_catalog_changed"),
+        "b": ("gone", "gone"),
+        "c": ("new", "first_seen"),
+    }
+    assert changes_of(results, now, tuesday) == {
+        "a": ("changed", "file_or_catalog_changed"),
+        "c": ("new", "first_seen"),
+    }
+
+
+def test_grades_of_two_rubrics_are_not_compared(results: Results) -> None:
+    """They are report-only; that the rubric changed is told, and the file is as before."""
+    night(results, MONDAY, {"a": ACCEPTED | GRADE, "b": ACCEPTED | GRADE, "gone": ACCEPTED})
+    other = GRADE | {"grade_human": 0.1}
+    now = night(results, TUESDAY, {"a": ACCEPTED | other, "b": ACCEPTED | other | {"grade_rubric_version": "r2"}})
+
+    with run_changes(Comparison(results, now)) as found:
+        assert found.counts() == [("changed", None, 1), ("gone", "gone", 1)]
+        assert found.as_before() == 1
+        assert found.rubrics() == (["1"], ["r2"])
+
+
+def test_at_most_so_many_files_of_each_kind_are_given(results: Results) -> None:
+    """The counts are of all; the same file twice in a catalog is one item."""
+    night(results, MONDAY, {"x": ACCEPTED})
+    twice = {"x": ACCEPTED, "x again": ACCEPTED | {"item_id": "x", "relative_path": "x", "audio_sha256": "sha of x"}}
+    now = night(results, TUESDAY, twice | {f"n{number}": ACCEPTED for number in range(4)})
+
+    with run_changes(Comparison(results, now)) as found:
+        assert (found.counts(), found.as_before()) == ([("new", "first_seen", 4)], 1)
+        assert [row["item_id"] for row in found.rows(2)] == ["n0", "n1"]
+
+
+def test_a_store_that_cannot_be_read_is_one_line(results: Results) -> None:
+    """A part is damaged."""
+    night(results, MONDAY, {"x": ACCEPTED})
+    now = night(results, TUESDAY, {"x": REJECTED})
+    (part,) = Path(results.store.url).glob("verdicts/*/*17T*.parquet")
+    part.write_bytes(b"nothing")
+
+    with pytest.raises(ResultsError, match="cannot be read"), run_changes(Comparison(results, now)):
+        pass
+
+
+def night_of(results: Results, day: int, **facts: object) -> Plan:
+    plan = plan_of_run(f"202611{day:02}T100000Z_a", **facts)
+    end_leg(results, plan, [answered(plan, 0, "a")])
+    return plan
+
+
+def test_the_baseline_is_the_first_finished_run_of_the_catalog(results: Results) -> None:
+    """A run that was stopped is none, and neither is one of another catalog."""
+    night_of(results, 1, catalog="/c/other.csv")
+    night_of(results, 2, items=5)
+    baseline = night_of(results, 3)
+    night_of(results, 4)
+
+    assert comparison_of(results, night_of(results, 5), "baseline").before == baseline
+
+
+def test_a_run_that_is_named_is_taken_and_by_default_none_is(results: Results) -> None:
+    """Without one it is the runs of `store.comparisons`."""
+    other, now = night_of(results, 1), night_of(results, 2)
+
+    assert comparison_of(results, now, other.run_id).before == other
+    assert comparison_of(results, now, "previous").before is None
+
+
+def test_what_cannot_be_compared_is_refused(results: Results) -> None:
+    """Nothing before, no such run, and verdicts of two environments."""
+    elsewhere, now = night_of(results, 1, environment="production"), night_of(results, 2)
+
+    with pytest.raises(ResultsError, match="There is nothing to compare the run"):
+        comparison_of(results, now, "previous")
+    with pytest.raises(ResultsError, match="There is no run 'nope'"):
+        comparison_of(results, now, "nope")
+    with pytest.raises(UsageError, match=r"of the environment 'beta', and .* of 'production'"):
+        comparison_of(results, now, elsewhere.run_id)
+
+
+NIGHTS = (MONDAY, TUESDAY, WEDNESDAY, THURSDAY, "20261120T020000Z_000aaaaaa", "20261121T020000Z_000aaaaaa")
+OTHER_CELLS: list[Row] = [
+    {"audio_sha256": "other"},
+    {"audio_sha256": "sha of c"},
+    {"audio_sha256": None, "audio_version": "2"},
+    {"sidecar": "/s", "sidecar_sha256": "2"},
+    {"relative_path": "elsewhere"},
+    {"classification": "human", "grade_human": 0.1, "grade_rubric_version": "2"},
+    {"audio": "/elsewhere", "relative_path": None, "audio_sha256": None, "verdict": None},
+]
+# Each cell of two rows that the view compares, but for the sidecar: there its digest and that there is one.
+ONE_CELL: list[Row] = [
+    {"audio_sha256": "other"},
+    {"audio_version": "2"},
+    {"sidecar": "/s"},
+    {"relative_path": "elsewhere"},
+    {"relative_path": None, "audio": "/elsewhere"},
+    {"outcome": "rejected"},
+    {"verdict": "unheard"},
+    {"reason": "unheard"},
+    {"classification": "unheard"},
+    {"grade_human": 0.1},
+    {"grade_ai": 0.1},
+    {"grade_unknown": 0.1},
+    {"grade_risk_category": "unheard"},
+    {"grade_rubric_version": "unheard"},
+]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_narrowed_view_gives_what_the_whole_rows_give(results: Results, seed: int) -> None:
+    """Over catalogs, environments, items listed twice, failed, stopped and pruned rows."""
+    lots = Random(seed)  # noqa: S311 - no secret
+    for run_id in NIGHTS:
+        _leave_some_night(results, run_id, lots)
+    parts = sorted(Path(results.store.url).glob("verdicts/*/*.parquet"))
+    for part in lots.sample(parts, lots.choice((0, 0, 1))):
+        part.unlink()
+
+    with opened(results, "all") as store:
+        narrowed = store.connection.execute("FROM changes ORDER BY ALL").fetchall()
+        one = lots.choice(NIGHTS)
+        of_one = store.connection.execute("FROM changes WHERE run_id = ? ORDER BY ALL", [one]).fetchall()
+        store.connection.execute(_over_whole_rows())
+        whole = store.connection.execute("FROM changes ORDER BY ALL").fetchall()
+
+    assert whole
+    assert narrowed == whole
+    assert of_one == [row for row in whole if row[0] == one]
+
+
+def test_each_cell_that_is_compared_is_in_the_digest(results: Results) -> None:
+    """An item that differs in one of them alone is read."""
+    items = [f"item {number}" for number in range(len(ONE_CELL))]
+    before = dict.fromkeys(items, ACCEPTED)
+    before["item 1"] = ACCEPTED | {"audio_sha256": None, "audio_version": "1"}  # versions count without a digest
+    night(results, MONDAY, before)
+    night(results, TUESDAY, {item: before[item] | cell for item, cell in zip(items, ONE_CELL, strict=True)})
+
+    with opened(results, "all") as store:
+        changed = store.connection.execute("SELECT item_id FROM changes WHERE change <> 'new' ORDER BY ALL").fetchall()
+
+    assert changed == [(item,) for item in sorted(items)]
+
+
+def _over_whole_rows() -> str:
+    (view,) = (view for view in views() if view.name == "changes")
+    head, _, rest = view.statement().partition("    JOIN differing ")
+    _, end, tail = rest.partition("    UNION ALL")
+    assert end
+    return head + end + tail
+
+
+def _leave_some_night(results: Results, run_id: str, lots: Random) -> None:
+    outcomes = [ACCEPTED] * 4 + [REJECTED, FAILED, INELIGIBLE]
+    rows: dict[str, Row] = {}
+    for item in lots.sample("abcdefg", lots.randint(1, 7)):
+        rows[item] = lots.choice(outcomes) | (lots.choice(OTHER_CELLS) if lots.random() < 0.2 else {})
+        if lots.random() < 0.2:
+            rows[f"{item} again"] = lots.choice(outcomes) | {"item_id": item, "finished_at": None}
+    night(
+        results,
+        run_id,
+        rows,
+        remaining=lots.choice((0, 0, 0, 1)),
+        is_noted=lots.random() < 0.5,
+        catalog=lots.choice(("/c/catalog.csv", "/c/catalog.csv", "/c/another.csv")),
+        environment=lots.choice(("beta", "beta", "beta", "production")),
+        catalog_kind=lots.choice(("manifest", "manifest", "manifest", "ingest")),
+    )

@@ -1,4 +1,4 @@
-"""What a person at another terminal sees of a leg."""
+"""Progress is one line at any width, and says the time."""
 
 import io
 from dataclasses import replace
@@ -9,10 +9,79 @@ from rich.console import Console
 
 from proofsweep.domain.runs import Claim
 from proofsweep.store.progress import LegProgress, OpenLeg, WaitsFor
-from proofsweep_cli.run_screen import active_leg_lines, followed, short_line, where_line
+from proofsweep_cli.run_screen import active_leg_lines, followed, line_of, plain_line, rate_text, short_line, where_line
+
+AT = datetime(2026, 11, 20, 14, 3, 5)  # noqa: DTZ001 - a wall clock
+COUNTS = {"accepted": 22_000, "rejected": 1_300, "failed": 12, "ineligible": 88}
+NONE_YET: dict[str, object] = {"counts": {}, "seconds_left": None, "rate": 0.0}
+
+
+def progress(**cells: object) -> LegProgress:
+    facts: dict[str, object] = {"rows": 37_200, "finished_before": 0, "counts": COUNTS, "rate": 0.5}
+    facts |= {"seconds_left": 27_600.0, "sent_bytes": 5 * 2**30, "lane_rate": 1.0, "calls": 46_800}
+    return LegProgress(**(facts | cells))  # type: ignore[arg-type]  # the test's own words
+
+
+STOPPING = progress(stops_because="The run was asked to stop.", waits_for=WaitsFor.STOP)
+HINT = ", Ctrl-C again ends at once"
+
+
+@pytest.mark.parametrize("columns", [10, 20, 30, 40, 60, 80, 110, 120, 200])
+def test_the_line_fits_any_width(columns: int) -> None:
+    """What does not fit is left out, the least important first; nothing is cut in the middle."""
+    for shown in (progress(), STOPPING, progress(**NONE_YET), progress(waits_for=WaitsFor.OUTAGE)):
+        line = line_of(shown, AT, columns, HINT).plain
+
+        assert len(line) <= columns
+        assert "\n" not in line
+
+
+def test_a_narrow_terminal_keeps_what_a_person_waits_for() -> None:
+    """How far, how long, and the time."""
+    assert line_of(progress(), AT, 45).plain == "14:03:05 · 23,400/37,200 · 7 h 40 min left"
+    assert line_of(progress(), AT, 40).plain == "23,400/37,200 · 7 h 40 min left · 62 %"
+    assert line_of(STOPPING, AT, 40, HINT).plain == "stopping, Ctrl-C again ends at once"
+
+
+def test_a_wide_terminal_shows_all() -> None:
+    """In the same order at each width."""
+    assert line_of(progress(), AT, 200).plain == (
+        "14:03:05 · 23,400/37,200 · 7 h 40 min left · 62 % · 0.5 files/s · 22,000 accepted · 1,300 rejected · 12 failed"
+        " · 88 ineligible · 5.0 GiB · lane 1.0 calls/s"
+    )
+
+
+def test_a_line_of_a_log_has_date_and_words() -> None:
+    """A log is read the next morning."""
+    assert plain_line(progress(), AT) == (
+        "2026-11-20 14:03:05 23,400 of 37,200 rows (22,000 accepted, 1,300 rejected, 12 failed, 88 ineligible), "
+        "0.5 files/s, about 7 h 40 min left, 46,800 calls, lane 1.0 calls/s"
+    )
+    assert plain_line(progress(**NONE_YET, lane_rate=None, waits_for=WaitsFor.STORE), AT) == (
+        "2026-11-20 14:03:05 0 of 37,200 rows, 0.0 files/s, 46,800 calls, the results store cannot be written"
+    )
+
+
+def test_rows_of_earlier_legs_count() -> None:
+    """A run that is resumed goes on where it was."""
+    resumed = progress(finished_before=1_200, counts={"accepted": 34}, rows=5_000, seconds_left=None)
+
+    assert line_of(resumed, AT, 30).plain == "14:03:05 · 1,234/5,000 · 24 %"
+
+
+@pytest.mark.parametrize(("rate", "text"), [(0.5, "0.5 files/s"), (9.6, "9.6 files/s"), (123.4, "123 files/s")])
+def test_a_slow_rate_keeps_its_fraction(rate: float, text: str) -> None:
+    """Half a file a second is not one."""
+    assert rate_text(progress(rate=rate)) == text
+
+
+def test_a_rate_that_is_not_known_is_not_shown() -> None:
+    """A second must pass first."""
+    assert rate_text(progress(rate=None)) == ""
+
 
 CLAIM = Claim(host="night-1", boot="b", pid=7, process_started="1", claimed_at="2026-11-20T02:00:00+00:00")
-AT = datetime(2026, 11, 20, 2, 30, tzinfo=UTC)
+BEAT = datetime(2026, 11, 20, 2, 30, tzinfo=UTC)
 TOLD = LegProgress(
     rows=5_000,
     finished_before=1_000,
@@ -26,11 +95,10 @@ TOLD = LegProgress(
     sent_bytes=2**30,
     in_flight=12,
 )
-LEG = OpenLeg(run_id="r", leg=2, claim=CLAIM, beaten_at=AT, age_seconds=4.2, progress=TOLD)
+LEG = OpenLeg(run_id="r", leg=2, claim=CLAIM, beaten_at=BEAT, age_seconds=4.2, progress=TOLD)
 
 
 def text_of(leg: OpenLeg) -> list[str]:
-    """Return the lines as they are read."""
     return [line.plain for line in active_leg_lines(leg)]
 
 
@@ -46,8 +114,8 @@ def test_a_leg_is_shown_in_a_few_lines() -> None:
 
 def test_what_it_waits_for_is_said() -> None:
     """And since when; a leg that ends early says why."""
-    paused = replace(TOLD, waits_for=WaitsFor.PAUSE, paused_until=AT.replace(hour=3, minute=12), waits_since=AT)
-    stopping = replace(TOLD, waits_for=WaitsFor.STOP, waits_since=AT, stops_because="The window closed.")
+    paused = replace(TOLD, waits_for=WaitsFor.PAUSE, paused_until=BEAT.replace(hour=3, minute=12), waits_since=BEAT)
+    stopping = replace(TOLD, waits_for=WaitsFor.STOP, waits_since=BEAT, stops_because="The window closed.")
 
     assert "waits: the service asked for a pause until 03:12:00 UTC (since 02:30:00 UTC)" in text_of(
         replace(LEG, progress=paused)
@@ -86,7 +154,7 @@ def test_a_list_of_runs_marks_what_is_active() -> None:
 def test_a_log_has_a_line_for_each_heartbeat() -> None:
     """With the heartbeat's own time; a leg that falls silent has one line, too."""
     out = Console(file=io.StringIO(), width=500)
-    later = replace(LEG, beaten_at=AT.replace(minute=31), progress=replace(TOLD, counts={"accepted": 300}))
+    later = replace(LEG, beaten_at=BEAT.replace(minute=31), progress=replace(TOLD, counts={"accepted": 300}))
     silent = replace(later, age_seconds=40.0)
 
     assert followed(out, [LEG, replace(LEG, age_seconds=6.2), later, silent, silent])
@@ -94,7 +162,9 @@ def test_a_log_has_a_line_for_each_heartbeat() -> None:
     assert isinstance(out.file, io.StringIO)
     lines = out.file.getvalue().splitlines()
     assert len(lines) == 3
-    assert lines[0].startswith(f"{AT.astimezone():%Y-%m-%d %H:%M:%S} 1,234 of 5,000 rows (230 accepted, 4 rejected), ")
+    assert lines[0].startswith(
+        f"{BEAT.astimezone():%Y-%m-%d %H:%M:%S} 1,234 of 5,000 rows (230 accepted, 4 rejected), "
+    )
     assert lines[0].endswith("468 calls, 2.6/s, 40,000 left in the quota, lane 2.6 calls/s")
     assert "1,300 of 5,000 rows" in lines[1]
     assert lines[2] == where_line(silent)

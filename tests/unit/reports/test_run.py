@@ -15,7 +15,6 @@ TAMPERED = Group(outcome="rejected", verdict="tampered", reason="tampered", rows
 
 
 def status_of(plan: Plan, *legs: LegStatus, groups: tuple[Group, ...] = (ACCEPTED, TAMPERED)) -> RunStatus:
-    """Make the status of a run with these legs."""
     return RunStatus(plan=plan, groups=groups, legs=legs)
 
 

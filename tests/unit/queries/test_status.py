@@ -1,15 +1,20 @@
 """The status of a run is read from its parts and receipts."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from proofsweep.config.load import Settings
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError
-from proofsweep.domain.runs import Plan, new_run_id
+from proofsweep.domain.runs import INGEST, Plan, new_run_id
 from proofsweep.queries.status import (
+    Group,
+    LegStatus,
+    RunStatus,
     describe_run,
     newest_run,
     newest_runs,
@@ -21,6 +26,7 @@ from proofsweep.store.legs import Legs
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
 from proofsweep.verify.history import note_leg
+from proofsweep.wiring.stores import meant_run, results_for
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ..left_behind import let_holder_die, write_journal, write_part
@@ -41,7 +47,6 @@ def results(tmp_path: Path, plan: Plan) -> Results:
 
 
 def publish(results: Results, plan: Plan, leg: int, *rows: tuple[int, Kind]) -> None:
-    """Write a leg's part."""
     table = [
         {"run_id": plan.run_id, "leg": leg, "environment": "sandbox", "manifest_row": row, "item_id": str(row)}
         | {"audio": f"/music/{row}.wav", "outcome": outcome, "accepted": outcome == "accepted", "action": "accept"}
@@ -52,7 +57,6 @@ def publish(results: Results, plan: Plan, leg: int, *rows: tuple[int, Kind]) -> 
 
 
 def legs_of(results: Results, plan: Plan) -> Legs:
-    """Return the legs of the run."""
     return Legs(results, plan.run_id, lambda: datetime.now(UTC))
 
 
@@ -185,7 +189,6 @@ def no_runs(tmp_path: Path) -> Results:
 
 
 def planned_before_noon(no_runs: Results, plan: Plan, hours_ago: int) -> Plan:
-    """Write a plan that was made so many hours before noon."""
     at = NOON - timedelta(hours=hours_ago)
     made = replace(plan, run_id=new_run_id(at, "aaaaaa"), created_at=at.isoformat())
     no_runs.write_plan(made)
@@ -255,3 +258,99 @@ def test_a_shard_that_the_leg_has_published_does_not_wait(no_runs: Results, two_
     let_holder_die(no_runs, two_shards, 2)
 
     assert describe_run(no_runs, two_shards.run_id).unpublished == 1
+
+
+ACCEPTED_ROWS = Group(outcome="accepted", verdict="valid", reason=None, rows=2, example="/music/1.wav")
+TAMPERED_ROW = Group(outcome="rejected", verdict="tampered", reason="tampered", rows=1, example="/music/0.wav")
+
+
+def a_leg(number: int, ended_by: str | None, why: str | None = None, **counts: object) -> LegStatus:
+    return LegStatus(leg=number, ended_by=ended_by, why=why, counts=counts)
+
+
+def test_a_run_adds_up_its_groups_and_legs(plan: Plan) -> None:
+    """Rows come from the groups, calls and seconds from all legs; the last leg says how the run ended."""
+    two_seconds = {"started_at": "2026-11-20T10:00:00+00:00", "finished_at": "2026-11-20T10:00:02+00:00"}
+    legs = (a_leg(1, "cancelled", calls=4, **two_seconds), a_leg(2, "breaker", calls=3, **two_seconds))
+
+    run = RunStatus(plan=plan, groups=(ACCEPTED_ROWS, TAMPERED_ROW), legs=legs)
+
+    assert (run.finished, run.remaining, run.ended_by) == (3, 1, "breaker")
+    assert (run.rows("accepted"), run.rows("rejected"), run.rows("failed")) == (2, 1, 0)
+    assert (run.total("calls"), run.seconds) == (7, 4.0)
+
+
+@pytest.mark.parametrize(("rows", "why"), [(3, "The window closed."), (4, None)])
+def test_why_a_run_stopped_matters_only_while_rows_remain(plan: Plan, rows: int, why: str | None) -> None:
+    """A run with all its rows needs no explanation."""
+    group = Group(outcome="accepted", verdict="valid", reason=None, rows=rows, example="/music/1.wav")
+
+    run = RunStatus(plan=plan, groups=(group,), legs=(a_leg(1, "window", "The window closed."),))
+
+    assert run.why == why
+
+
+def test_the_last_sunset_of_any_leg_is_kept(plan: Plan) -> None:
+    """A later leg may have received none."""
+    run = RunStatus(plan=plan, groups=(), legs=(a_leg(1, "quota", sunset="soon"), a_leg(2, "quota", sunset=None)))
+
+    assert run.sunset == "soon"
+
+
+Change = Callable[..., Settings]
+
+
+def night(settings: Settings, day: int, **facts: object) -> str:
+    plan = plan_of_run(f"202611{day:02}T100000Z_a", **facts)
+    end_leg(results_for(settings), plan, [answered(plan, 0, "a")])
+    return plan.run_id
+
+
+def test_a_part_of_a_catalog_and_another_environment_are_not_the_newest_run(change: Change) -> None:
+    """A pass over a watched folder of one file and a run of another environment came later."""
+    settings = change()
+    night(settings, 1)
+    last = night(settings, 2)
+    night(settings, 3, catalog_kind=INGEST)
+    night(settings, 4, environment="production")
+
+    plan, note = meant_run(settings, None)
+    assert (plan.run_id, note) == (last, None)
+
+    night(settings, 5, catalog="/in", catalog_kind=INGEST)
+    plan, note = meant_run(settings, None)
+
+    assert plan.run_id == last
+    assert note == (f"The newest whole run is {last}, of /c/catalog.csv; the store has 2 catalogs (--catalog).")
+
+
+def test_a_catalog_is_named_by_its_place_or_its_name(change: Change, tmp_path: Path) -> None:
+    """A link to a folder and a way around to it are the same catalog."""
+    settings = change()
+    (tmp_path / "music").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "music")
+    place = str((tmp_path / "music").resolve())
+    music = night(settings, 1, catalog="music", catalog_identity=place)
+    named = night(settings, 2, catalog="/in/monday.csv", catalog_identity="Monday")
+    night(settings, 3)
+
+    for catalog in ("music", "link", "nowhere/../music"):
+        assert meant_run(settings, None, str(tmp_path / catalog))[0].run_id == music
+    assert meant_run(settings, None, "Monday")[0].run_id == named
+    with pytest.raises(ResultsError, match="There is no run of the catalog Tuesday in"):
+        meant_run(settings, None, "Tuesday")
+
+
+def test_a_store_without_a_run_of_the_settings_needs_a_choice(change: Change) -> None:
+    """One other environment is taken; of two, none is guessed."""
+    settings = change()
+    with pytest.raises(ResultsError, match="begin one with: proofsweep verify CATALOG"):
+        meant_run(settings, None)
+    only = night(settings, 1, environment="production")
+
+    assert meant_run(settings, None)[0].run_id == only
+
+    night(settings, 2, environment="sandbox")
+    with pytest.raises(ResultsError, match="holds runs of the environments production, sandbox"):
+        meant_run(settings, None)
+    assert meant_run(settings, only)[0].run_id == only
