@@ -3,7 +3,7 @@
 import hashlib
 import posixpath
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
@@ -12,9 +12,11 @@ from tempfile import TemporaryFile
 from types import MappingProxyType
 
 from proofsweep.config.locations import one_line, path_within
+from proofsweep.config.sections import USUAL_CATALOG, CatalogSettings
 from proofsweep.domain.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.domain.items import FileFacts, ManifestRow, Mode, raw_bytes, utf8_text
 from proofsweep.domain.reasons import Reason
+from proofsweep.domain.tags import checksum_lists_in
 from proofsweep.sources.audio import is_audio, open_audio
 from proofsweep.sources.catalog import (
     NO_SUPPLIER_FOLDER,
@@ -51,11 +53,10 @@ class FolderScan:
         self,
         path: str,
         source: Source,
-        sidecar_names: SidecarNames,
+        settings: CatalogSettings = USUAL_CATALOG,
         base: CatalogBase | None = None,
         *,
-        supplier: SupplierFolder = NO_SUPPLIER_FOLDER,
-        checksum_lists: Sequence[str] = (),
+        supplier_tag: str = NO_SUPPLIER_FOLDER.tag,
         message: str | None = None,
         anywhere: Source | None = None,
     ) -> None:
@@ -69,9 +70,9 @@ class FolderScan:
         self._message = message
         self._path = path
         self._source = source
-        self._sidecar_names = sidecar_names
-        self._supplier = supplier
-        self._lists = checksum_lists
+        self._sidecar_names = SidecarNames(settings.sidecar_names)
+        self._supplier = SupplierFolder(settings.supplier_from, supplier_tag)
+        self._lists = checksum_lists_in(settings.checksums)
         self._anywhere = anywhere or source
         self._start_over()
 

@@ -23,14 +23,14 @@ from proofsweep.config.locations import (
 from proofsweep.config.sections import USUAL_CATALOG, CatalogSettings
 from proofsweep.domain.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.domain.items import utf8_text
-from proofsweep.domain.tags import checksum_lists_in, checksums_of, path_maps_of
+from proofsweep.domain.tags import checksums_of, path_maps_of
 from proofsweep.sources.audio import is_audio
-from proofsweep.sources.catalog import NO_SUPPLIER_FOLDER, Catalog, CatalogBase, SupplierFolder
+from proofsweep.sources.catalog import NO_SUPPLIER_FOLDER, Catalog, CatalogBase
 from proofsweep.sources.ddex_message import is_xml_name, refuse_other_xml
 from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.manifest import Manifests
-from proofsweep.sources.names import ListingRule, SidecarNames, is_audio_name
+from proofsweep.sources.names import ListingRule, is_audio_name
 from proofsweep.sources.readers import HEADER_BYTES, is_list, is_manifest_name, words_for
 
 if TYPE_CHECKING:
@@ -184,18 +184,9 @@ def open_catalog(
     home = _folder_of_files(folder, settings.path_map) if paths else folder
     base = CatalogBase(home, root=root, name=settings.name, is_confined=settings.outside == "deny")
     within = files.within(base.boundary)
-    if not paths:
-        return FolderScan(
-            folder,
-            within,
-            SidecarNames(settings.sidecar_names),
-            base,
-            supplier=SupplierFolder(settings.supplier_from, supplier_tag),
-            checksum_lists=checksum_lists_in(checksums),
-            message=message,
-            anywhere=files,
-        )
     settings = settings.model_copy(update={"checksums": checksums})
+    if not paths:
+        return FolderScan(folder, within, settings, base, supplier_tag=supplier_tag, message=message, anywhere=files)
     manifests = Manifests(path, paths, within, base, settings, supplier_tag)
     if is_checked:
         manifests.check()

@@ -12,7 +12,6 @@ from proofsweep.sources.audio import PIECE_BYTES, open_audio, read_sidecar
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.formats import AudioFormat
 from proofsweep.sources.local import LocalFiles
-from proofsweep.sources.names import SidecarNames
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
 SIZES = [len(WAVE), PIECE_BYTES - 1, PIECE_BYTES, PIECE_BYTES + 1, 3 * PIECE_BYTES]
@@ -155,7 +154,7 @@ def test_a_file_with_another_digest_gives_no_last_piece(tmp_path: Path, declared
 
 def test_every_file_can_be_sent_as_it_is(corpus: Path) -> None:
     """Broken, empty or strange: the bytes that are given are the file's."""
-    rows = list(FolderScan(str(corpus), LocalFiles(), SidecarNames([])).rows())
+    rows = list(FolderScan(str(corpus), LocalFiles()).rows())
 
     assert len(rows) > 150
     for row in rows:

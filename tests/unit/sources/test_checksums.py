@@ -18,7 +18,6 @@ from proofsweep.sources.bucket import BucketFiles
 from proofsweep.sources.catalog import Catalog, Cause
 from proofsweep.sources.checksums import path_in_bag
 from proofsweep.sources.folder import FolderScan
-from proofsweep.sources.names import SidecarNames
 from proofsweep.sources.open_catalog import open_catalog
 from tests.worlds.ddex_messages import Sending, Sent, Track
 
@@ -223,7 +222,7 @@ def test_lists_of_a_bucket_are_read_as_those_of_a_folder() -> None:
         "drop/bag/manifest-md5.txt": f"{MD5_B}  data/gone.wav\n".encode(),
     }.items():
         obstore.put(store, key, content)
-    catalog = FolderScan("s3://b/drop", BucketFiles(lambda _root: store), SidecarNames([]))
+    catalog = FolderScan("s3://b/drop", BucketFiles(lambda _root: store))
 
     rows = list(catalog.rows())
 

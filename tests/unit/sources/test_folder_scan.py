@@ -13,7 +13,6 @@ from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.catalog import Cause
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.local import LocalFiles
-from proofsweep.sources.names import SidecarNames
 from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.source import Folder
 
@@ -38,7 +37,7 @@ ODD_NAMES = [
 
 def scan(folder: Path) -> FolderScan:
     """Take a folder as a catalog."""
-    return FolderScan(str(folder), LocalFiles(), SidecarNames(["{name}.sidecar", "{stem}.sidecar"]))
+    return FolderScan(str(folder), LocalFiles())
 
 
 def fill(folder: Path, *names: str, content: bytes = WAVE) -> None:
@@ -107,7 +106,7 @@ def test_what_is_ignored_is_counted_by_cause(tmp_path: Path) -> None:
 
 def confined(folder: Path) -> FolderScan:
     """Take a folder as a catalog that may not lead out of it."""
-    return FolderScan(str(folder), LocalFiles(os.path.realpath(folder)), SidecarNames(["{name}.sidecar"]))
+    return FolderScan(str(folder), LocalFiles(os.path.realpath(folder)))
 
 
 def test_links_out_of_the_catalog_are_rows_or_counted(tmp_path: Path) -> None:
@@ -134,7 +133,7 @@ def test_a_file_outside_claims_no_sidecar_of_others(tmp_path: Path) -> None:
     (tmp_path / "drop" / "song.wav").symlink_to("../else.wav")
     files = LocalFiles(os.path.realpath(tmp_path / "drop"))
 
-    rows = FolderScan(str(tmp_path / "drop"), files, SidecarNames(["{stem}.sidecar"])).rows()
+    rows = FolderScan(str(tmp_path / "drop"), files).rows()
 
     assert {row.named_audio: row.named_sidecar for row in rows} == {"song.mp3": "song.sidecar", "song.wav": ""}
 
@@ -152,7 +151,7 @@ def test_a_folder_that_cannot_be_read_is_a_row(tmp_path: Path) -> None:
             closed = Ineligible(Reason.UNREADABLE_FOLDER, "The folder cannot be read: Permission denied.")
             yield Folder(location=f"{location}/disc 2", files=[], refused=closed)
 
-    catalog = FolderScan(str(tmp_path), ClosedFolder(), SidecarNames([]))
+    catalog = FolderScan(str(tmp_path), ClosedFolder())
     _, row = catalog.rows()
 
     assert (row.number, row.audio, row.named_audio) == (1, f"{tmp_path}/disc 2/", "disc 2/")
