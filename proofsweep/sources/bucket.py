@@ -6,7 +6,7 @@ import sqlite3
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import lru_cache, partial
 from itertools import groupby, islice
 from operator import itemgetter
@@ -223,7 +223,10 @@ class BucketFile(OpenFile):
 
     def _move_to(self, offset: int) -> None:
         """Read the next piece. Elsewhere, and where the stream breaks off, a new request gives the rest."""
-        piece = self._next_piece() if offset == self._start + len(self._piece) else b""
+        piece = b""
+        if offset == self._start + len(self._piece):
+            with suppress(*FAILURES):  # a store ends an answer that waits for a slow upload
+                piece = next(self._stream, b"")
         try:
             if not piece:
                 self._stream = self._stream_from(offset)
@@ -234,13 +237,6 @@ class BucketFile(OpenFile):
                 raise SourceError(deleted, reason=Reason.SOURCE_CHANGED) from error
             raise source_error(error) from error
         self._start, self._piece = offset, piece
-
-    def _next_piece(self) -> bytes:
-        """Return the next piece; none if the stream breaks off: a store ends an answer that waits for a slow upload."""
-        try:
-            return next(self._stream, b"")
-        except FAILURES:
-            return b""
 
     def _stream_from(self, offset: int) -> Iterator[bytes]:
         options: GetOptions = {"range": {"offset": offset}}

@@ -305,7 +305,6 @@ class AssetFile(LocalFile):
         """Write a body, whose size may be announced, in place of the last one; what hinders it is kept in `error`."""
         self.error = None
         try:
-            os.ftruncate(self._descriptor, 0)
             self._write(pieces, size_bytes or 0)
         except OSError as error:
             self.error = _no_room(str(error.strerror))
@@ -317,14 +316,13 @@ class AssetFile(LocalFile):
         self._note_closed()
 
     def _write(self, pieces: Iterable[bytes], announced_bytes: int) -> None:
-        position = 0
-        self._refuse_beyond(announced_bytes)
-        for piece in pieces:
-            self._refuse_beyond(position + len(piece))
-            rest = memoryview(piece)
-            while rest:
-                written = os.pwrite(self._descriptor, rest, position)
-                position, rest = position + written, rest[written:]
+        with os.fdopen(self._descriptor, "wb", closefd=False) as file:
+            file.seek(0)
+            file.truncate()
+            self._refuse_beyond(announced_bytes)
+            for piece in pieces:
+                self._refuse_beyond(file.tell() + len(piece))
+                file.write(piece)
 
     def _refuse_beyond(self, size_bytes: int) -> None:
         if size_bytes > self._most_bytes:
