@@ -58,6 +58,8 @@ def test_each_download_begins_anew(file: AssetFile) -> None:
     file.take([b"ab", b"c"], 3)
 
     assert (file.error, file.facts(), file.read_at(0, MOST)) == (None, FileFacts(3, ""), b"abc")
+    file.take([bytes(MOST)], MOST)
+    assert (file.error, file.facts().size_bytes) == (None, MOST), "the bound is what is allowed"
 
 
 @pytest.mark.parametrize(("pieces", "announced", "left"), [([b"123456"] * 9, None, 7), ([b"123456"] * 9, 54, 9)])
@@ -71,13 +73,6 @@ def test_a_body_beyond_the_bound_is_not_read(
 
     assert isinstance(file.error, SourceError)
     assert (file.error.reason, len(list(body))) == ("too_large", left)
-
-
-def test_a_body_of_exactly_the_bound_is_whole(file: AssetFile) -> None:
-    """The limit is what is allowed."""
-    file.take([bytes(MOST)], MOST)
-
-    assert (file.error, file.facts().size_bytes) == (None, MOST)
 
 
 def test_a_full_disk_is_kept_as_an_error() -> None:
