@@ -11,11 +11,8 @@ from proofsweep.domain.items import Mode
 from proofsweep.domain.outcomes import Accepted, Deferred, Finished, Rejected
 from proofsweep.sources.audio import AudioFile
 
-# An answer takes some 10 KiB, so this bounds the cache at about 20 MiB. Copies mostly stand close together in a
-# catalog; with half as many, copies that are further apart are sent again, which costs calls and is never wrong.
-_MOST_ANSWERS = 2_000
-# How soon an item that waits for another notices that the leg ends. Twice as long only delays the end by that much.
-_STOP_CHECK_SECONDS = 0.2
+_MOST_ANSWERS = 2_000  # of some 10 KiB each. A copy that stands further apart is sent again, which is never wrong
+_STOP_CHECK_SECONDS = 0.2  # how soon an item that waits for another notices that the leg ends
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from hashlib import sha256
 from http import HTTPStatus
 
 from proofsweep.client.client import Partner
+from proofsweep.client.transport import TakeBody
 from proofsweep.config.locations import is_bucket
 from proofsweep.domain.errors import CallFailed, ResourceShortage, RunMustStop, SlotRefused, SlotSpent, SourceError
 from proofsweep.domain.exchanges import Call, Exchange
@@ -18,60 +19,20 @@ from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.audio import AudioFile, open_audio, read_sidecar
 from proofsweep.sources.files import Files
 from proofsweep.sources.formats import AudioFormat
-from proofsweep.sources.local import AssetFile, AssetFiles
+from proofsweep.sources.local import AssetFiles
 from proofsweep.sources.preflight import SizeLimits, judge_content, judge_declared_size, judge_size
 from proofsweep.store.rows import answer_in
 from proofsweep.verify.duplicates import DuplicateCache, DuplicateKey
-
-_MOST_URLS = 3  # URLs of one asset that are asked for
-# Statuses of a download whose short-lived URL has expired (contract, Endpoints 8).
-_EXPIRED_STATUSES = frozenset({HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
-_ROOM_CHECK_SECONDS = 0.2  # how soon an item sees that others have made room
-_NO_ASSET = "The service has no one-file artifact of this proof (404): it is of a legacy pair, erased, or pending."
-
-
-def download_asset(partner: Partner, proof_id: str, files: AssetFiles, most_bytes: int) -> AudioFile:
-    """Return the asset of a proof as an audio file; where the disk has no room, wait while other items may make some.
-
-    (1) GET the asset's URL, (2) GET the asset.
-
-    Raises:
-        CallFailed: it cannot be had.
-        RunMustStop: the leg ends, also for want of room: that says nothing about the proof.
-        SourceError: `no_asset`, or `too_large` above `most_bytes`.
-    """
-    stop = partner.session.stop
-    try:
-        with ExitStack() as unless_kept:
-            while (file := files.new(most_bytes)) is None:
-                stop.rest(_ROOM_CHECK_SECONDS)
-            _fill(unless_kept.enter_context(file), partner, proof_id)
-            audio = AudioFile(file)
-            unless_kept.pop_all()
-            return audio
-    except RunMustStop as reason:
-        stop.pull(reason)
-        raise
-
-
-def _fill(file: AssetFile, partner: Partner, proof_id: str) -> None:
-    for urls in range(1, _MOST_URLS + 1):
-        try:
-            partner.download(partner.asset_url(proof_id), file.take)  # (1), (2)
-            break
-        except CallFailed as error:
-            if error.stage == Call.ASSET and error.status == HTTPStatus.NOT_FOUND:
-                raise SourceError(_NO_ASSET, reason=Reason.NO_ASSET) from error
-            if error.stage != Call.DOWNLOAD or error.status not in _EXPIRED_STATUSES or urls == _MOST_URLS:
-                raise
-    if file.error is not None:
-        raise file.error
-
 
 # A local file of at most this size is compared with its declared digest before the first call. Measured
 # (benchmarks/checksums.py): the second read, of 64 KiB to 64 MiB, takes a tenth more CPU for MD5, and hashing twice six
 # tenths more for SHA-256. Larger files, of pairs, may be gone from memory until they are read again.
 READ_FIRST_BYTES = SLOT_BYTES
+_MOST_URLS = 3  # URLs of one asset that are asked for
+# Statuses of a download whose short-lived URL has expired (contract, Endpoints 8).
+_EXPIRED_STATUSES = frozenset({HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
+_ROOM_CHECK_SECONDS = 0.2  # how soon an item sees that others have made room
+_NO_ASSET = "The service has no one-file artifact of this proof (404): it is of a legacy pair, erased, or pending."
 
 Clock = Callable[[], datetime]
 Record = Callable[[Exchange], None]
@@ -79,6 +40,8 @@ Record = Callable[[Exchange], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyContext:
+    """What the items of a leg are verified with."""
+
     partner: Partner
     limits: SizeLimits
     files: Files
@@ -119,30 +82,46 @@ def verify_item(item: WorkItem, context: VerifyContext, record: Record = lambda 
         return work.finished(outcome)
 
 
+def _unreadable(error: SourceError, planned: Ineligible | None) -> Outcome:
+    """A file that changes, or that its source does not give, failed for now; any other is for the catalog.
+
+    Of one that is not there, the plan knows more: what names it.
+    """
+    if error.reason in {Reason.SOURCE_CHANGED, Reason.SOURCE_UNAVAILABLE}:
+        return Failed(reason=error.reason, detail=error.message)
+    if planned is not None and planned.reason == error.reason == Reason.MISSING_AUDIO:
+        return planned
+    return Ineligible(Reason(error.reason), error.message)
+
+
 class ItemWork:
     """The work on one item, by one thread; close it in the end, for the items that wait for the same bytes."""
 
     def __init__(self, item: WorkItem, context: VerifyContext, record: Record) -> None:
+        self.partner = context.partner.in_new_session(self._note)
         self.sidecar: bytes | None = None  # the sidecar's bytes, once they are read; None for a one-file item
-        self._sidecar_sha256: str | None = None
         self._item = item
         self._context = context
         self._record = record
         self._exchanges: list[Exchange] = []
         self._started_at = context.clock()
-        self._audio: AudioFile | None = None
-        self._asset: AudioFile | None = None
+        self._sidecar_sha256: str | None = None
+        self._audio: AudioFile | None = None  # as it was read last
+        self._asset: AudioFile | None = None  # of a proof, from its download to the item's end
         self._kept = ExitStack()
+        self._earlier = item.earlier
         self._duplicate_key: DuplicateKey | None = None
         self._original: Finished | None = None
-        self._earlier = item.earlier
         self._done: Finished | Deferred | None = None
-        self.partner = context.partner.in_new_session(self.note)
 
     def close(self) -> None:
         self._kept.close()
         if self._context.duplicates is not None and self._duplicate_key is not None:
             self._context.duplicates.settle(self._duplicate_key, self._done)
+
+    def _note(self, exchange: Exchange) -> None:
+        self._exchanges.append(exchange)
+        self._record(exchange)
 
     def open_audio(self) -> AbstractContextManager[AudioFile]:
         """Open the item's audio, or download the asset of its proof, once; SourceError when it cannot be read."""
@@ -154,9 +133,10 @@ class ItemWork:
             return nullcontext(self._asset)
         with ExitStack() as unless_kept:
             audio = unless_kept.enter_context(open_audio(self._item.audio, self._context.files, is_sent=True))
-            if self._context.is_as_planned:
-                _require_planned(self._item.audio_version, audio.facts)
-            if self._item.declared is not None and not self._is_compared(audio.facts):
+            self._require_planned(self._item.audio_version, audio.facts)
+            last = self._audio  # with an earlier slot
+            is_compared = last is not None and last.declared is None and last.facts == audio.facts
+            if self._item.declared is not None and not is_compared:
                 audio.declared = self._item.declared.strongest
             unless_kept.pop_all()
         self._audio = audio
@@ -164,23 +144,44 @@ class ItemWork:
 
     def outcome_without_call(self, audio: AudioFile) -> Outcome | None:
         """Judge the files by their content and look for an answer to the same bytes; None when the service must say."""
-        mode, limits = self._item.mode, self._context.limits
         unfit = self._unfit(audio)
         if unfit is not None:
             return unfit
         if self._item.sidecar is not None:
-            self.sidecar = read_sidecar(self._item.sidecar, limits.sidecar, self._context.files)
+            files = self._context.files
+            self.sidecar = read_sidecar(self._item.sidecar, self._context.limits.sidecar, files)
             self._sidecar_sha256 = sha256(self.sidecar).hexdigest()
             if self._context.is_as_planned:
-                _require_planned(self._item.sidecar_version, self._context.files.facts(self._item.sidecar))
-        if (earlier := self._earlier) is not None:
-            if _has_bytes_of(earlier, audio, self._sidecar_sha256):
-                return outcome_of(answer_in(dict(earlier)))
+                self._require_planned(self._item.sidecar_version, files.facts(self._item.sidecar))
+        if self._earlier is not None:
+            if _has_bytes_of(self._earlier, audio, self._sidecar_sha256):
+                return outcome_of(answer_in(dict(self._earlier)))
             self._earlier = None
-        if self._context.duplicates is not None and self._duplicate_key is None:  # not with each fresh slot
-            self._duplicate_key = DuplicateKey(mode, audio.facts.size_bytes, audio.head_digest(), self._sidecar_sha256)
-            self._original = self._context.duplicates.original_of(self._duplicate_key, audio)
+        duplicates, size = self._context.duplicates, audio.facts.size_bytes
+        if duplicates is not None and self._duplicate_key is None:  # not with each fresh slot
+            self._duplicate_key = DuplicateKey(self._item.mode, size, audio.head_digest(), self._sidecar_sha256)
+            self._original = duplicates.original_of(self._duplicate_key, audio)
         return None if self._original is None else self._original.outcome
+
+    def _unfit(self, audio: AudioFile) -> Ineligible | None:
+        """Judge the size and the content, and a local file by its declared digest too.
+
+        Damage explains content that is not recognised. Of a format that is not sent, no digest is read.
+        """
+        mode, limits = self._item.mode, self._context.limits
+        unfit = judge_size(audio.facts, limits.audio(mode)) or judge_declared_size(audio.facts, self._item.declared)
+        if unfit is not None:
+            return unfit
+        unfit = judge_content(audio.audio_format, mode, audio.unlisted)
+        may_be_damage = unfit is None or audio.audio_format is AudioFormat.UNKNOWN
+        is_read_first = audio.facts.size_bytes <= READ_FIRST_BYTES and not is_bucket(self._item.audio)
+        if may_be_damage and is_read_first:
+            audio.read_as_declared()
+        return unfit
+
+    def _require_planned(self, planned: str | None, facts: FileFacts | None) -> None:
+        if self._context.is_as_planned and planned is not None and (facts is None or facts.version != planned):
+            raise SourceError("The file changed after it was planned.", reason=Reason.SOURCE_CHANGED)
 
     def unless_source_changed(self, outcome: Rejected | Ineligible) -> Rejected | Ineligible | Failed:
         """Turn an outcome of files that are no longer what was read into a failure: a delivery may still be going on.
@@ -200,6 +201,18 @@ class ItemWork:
         if isinstance(outcome, Ineligible):
             detail = f"The file changed since it was listed. {outcome.detail}"
         return Failed(reason=Reason.SOURCE_CHANGED, detail=detail)
+
+    def _has_source_changed(self) -> bool:
+        """Compare the files with those that were read; files that cannot be compared are taken as unchanged."""
+        files, sidecar = self._context.files, self._item.sidecar
+        try:
+            if self._audio is None or files.facts(self._item.audio) != self._audio.facts:
+                return True
+            if sidecar is None or self.sidecar is None:
+                return False
+            return read_sidecar(sidecar, self._context.limits.sidecar, files) != self.sidecar
+        except SourceError:
+            return False
 
     def finished(self, outcome: Outcome) -> Finished:
         read, audio = None, self._audio
@@ -227,41 +240,6 @@ class ItemWork:
         self._done = Deferred(self._item, self._exchanges)
         return self._done
 
-    def note(self, exchange: Exchange) -> None:
-        self._exchanges.append(exchange)
-        self._record(exchange)
-
-    def _unfit(self, audio: AudioFile) -> Ineligible | None:
-        """Judge the size and the content, and a local file by its declared digest too.
-
-        Damage explains content that is not recognised. Of a format that is not sent, no digest is read.
-        """
-        mode, limits = self._item.mode, self._context.limits
-        unfit = judge_size(audio.facts, limits.audio(mode)) or judge_declared_size(audio.facts, self._item.declared)
-        if unfit is not None:
-            return unfit
-        unfit = judge_content(audio.audio_format, mode, audio.unlisted)
-        may_be_damage = unfit is None or audio.audio_format is AudioFormat.UNKNOWN
-        is_read_first = audio.facts.size_bytes <= READ_FIRST_BYTES and not is_bucket(self._item.audio)
-        if may_be_damage and is_read_first:
-            audio.read_as_declared()
-        return unfit
-
-    def _is_compared(self, facts: FileFacts) -> bool:
-        return self._audio is not None and self._audio.declared is None and self._audio.facts == facts
-
-    def _has_source_changed(self) -> bool:
-        """Compare the files with those that were read; files that cannot be compared are taken as unchanged."""
-        files, sidecar = self._context.files, self._item.sidecar
-        try:
-            if self._audio is None or files.facts(self._item.audio) != self._audio.facts:
-                return True
-            if sidecar is None or self.sidecar is None:
-                return False
-            return read_sidecar(sidecar, self._context.limits.sidecar, files) != self.sidecar
-        except SourceError:
-            return False
-
 
 def _has_bytes_of(earlier: Mapping[str, object], audio: AudioFile, sidecar_sha256: str | None) -> bool:
     """Whether audio and sidecar have the bytes that were answered; the audio is read only if the rest is the same."""
@@ -270,18 +248,40 @@ def _has_bytes_of(earlier: Mapping[str, object], audio: AudioFile, sidecar_sha25
     return audio.read_through() == earlier["audio_sha256"]
 
 
-def _require_planned(planned: str | None, facts: FileFacts | None) -> None:
-    if planned is not None and (facts is None or facts.version != planned):
-        raise SourceError("The file changed after it was planned.", reason=Reason.SOURCE_CHANGED)
+def download_asset(partner: Partner, proof_id: str, files: AssetFiles, most_bytes: int) -> AudioFile:
+    """Return the asset of a proof as an audio file; where the disk has no room, wait while other items may make some.
 
+    (1) GET the asset's URL, (2) GET the asset.
 
-def _unreadable(error: SourceError, planned: Ineligible | None) -> Outcome:
-    """A file that changes, or that its source does not give, failed for now; any other is for the catalog.
-
-    Of one that is not there, the plan knows more: what names it.
+    Raises:
+        CallFailed: it cannot be had.
+        RunMustStop: the leg ends, also for want of room: that says nothing about the proof.
+        SourceError: `no_asset`, or `too_large` above `most_bytes`.
     """
-    if error.reason in {Reason.SOURCE_CHANGED, Reason.SOURCE_UNAVAILABLE}:
-        return Failed(reason=error.reason, detail=error.message)
-    if planned is not None and planned.reason == error.reason == Reason.MISSING_AUDIO:
-        return planned
-    return Ineligible(Reason(error.reason), error.message)
+    stop = partner.session.stop
+    try:
+        while (file := files.new(most_bytes)) is None:
+            stop.rest(_ROOM_CHECK_SECONDS)
+        with ExitStack() as unless_kept:
+            unless_kept.enter_context(file)
+            _download(partner, proof_id, file.take)
+            if file.error is not None:
+                raise file.error
+            audio = AudioFile(file)
+            unless_kept.pop_all()
+            return audio
+    except RunMustStop as reason:
+        stop.pull(reason)
+        raise
+
+
+def _download(partner: Partner, proof_id: str, take: TakeBody) -> None:
+    for urls in range(1, _MOST_URLS + 1):
+        try:
+            partner.download(partner.asset_url(proof_id), take)  # (1), (2)
+            break
+        except CallFailed as error:
+            if error.stage == Call.ASSET and error.status == HTTPStatus.NOT_FOUND:
+                raise SourceError(_NO_ASSET, reason=Reason.NO_ASSET) from error
+            if error.stage != Call.DOWNLOAD or error.status not in _EXPIRED_STATUSES or urls == _MOST_URLS:
+                raise

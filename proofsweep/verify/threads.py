@@ -13,7 +13,11 @@ from queue import Empty, SimpleQueue
 from typing import Any, ParamSpec, TypeVar
 
 _AHEAD = 8  # items whose files are opened before the service lets their first call go
-_IDLE_SECONDS = 20.0
+_IDLE_SECONDS = 20.0  # after which a thread ends
+# What one worker holds open at most: its connections to the API, to the storage and for a download, and the audio.
+# Measured: 3 for each with local files, no download and 20 workers.
+_FILES_OF_A_WORKER = 4
+_FILES_OF_THE_PROCESS = 64  # all else: journal, Prefect, DuckDB, wakeups. Measured: 27 with one worker
 _Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")
 
@@ -36,11 +40,9 @@ class Workers(Executor):
     a wide one as many as its rate times the time that an item takes.
     """
 
-    def __init__(
-        self, most: int, *, idle_seconds: float = _IDLE_SECONDS, release: Callable[[], None] = lambda: None
-    ) -> None:
+    def __init__(self, most: int, *, release: Callable[[], None] = lambda: None) -> None:
+        """Begin without a thread; each calls `release` when it ends."""
         self.most = most
-        self._idle_seconds = idle_seconds
         self._release = release
         self._lock = threading.Lock()
         self._tasks: deque[_Task] = deque()
@@ -152,23 +154,14 @@ class Workers(Executor):
                 return None
             self._idle.append(inbox)
         try:
-            return inbox.get(timeout=self._idle_seconds)
+            return inbox.get(timeout=_IDLE_SECONDS)
         except Empty:
-            return self._last_chance(inbox)
-
-    def _last_chance(self, inbox: "SimpleQueue[_Task | None]") -> _Task | None:
-        with self._lock:
-            if inbox not in self._idle:
-                return inbox.get()
-            self._idle.remove(inbox)
-            self._threads.discard(threading.current_thread())
-            return None
-
-
-# What one worker holds open at most: its connections to the API, to the storage and for a download, and the audio.
-# Measured: 3 for each with local files, no download and 20 workers.
-_FILES_OF_A_WORKER = 4
-_FILES_OF_THE_PROCESS = 64  # all else: journal, Prefect, DuckDB, wakeups. Measured: 27 with one worker
+            with self._lock:
+                if inbox not in self._idle:  # a task came at the last moment
+                    return inbox.get()
+                self._idle.remove(inbox)
+                self._threads.discard(threading.current_thread())
+                return None
 
 
 def workers_that_fit(wanted: int, open_files: int) -> int:

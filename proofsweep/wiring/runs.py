@@ -22,7 +22,7 @@ from proofsweep.store.tables import ANSWERED
 from proofsweep.verify import plan as planning
 from proofsweep.verify import resume as unfinished
 from proofsweep.verify.due_rows import Coverage, DueRows, coverage_of
-from proofsweep.verify.forecast import Forecast, Means, Need, Quota, forecast
+from proofsweep.verify.forecast import Forecast, Means, Need, forecast
 from proofsweep.verify.history import measured_legs, note_run
 from proofsweep.verify.plan import PlanRequest, Survey, plan_run, survey_catalog, unsent_rows
 from proofsweep.verify.plan import Surveyed as Surveyed  # noqa: PLC0414 - commands name it
@@ -260,11 +260,13 @@ def forecast_for(
         rate = remembered_rate(engine_for(settings, read_block))
     pace = settings.pace
     means = Means(
+        headroom=service.headroom,
+        reset=service.quota_reset,
+        bounds=bounds,
         rate=rate,
         first_rate=pace.first_rate,
         workers=workers_that_fit(pace.workers, most_open_files()),
         ask_seconds=QUOTA_PROBE_SECONDS,
     )
-    quota = Quota(headroom=service.headroom, reset=service.quota_reset, bounds=bounds)
     before = measured_legs(results_for(settings), settings.service.environment)
-    return forecast(need, quota, before, utc_now(), means)
+    return forecast(need, means, before, utc_now())

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from proofsweep.verify import threads
 from proofsweep.verify.threads import Workers
 
 
@@ -36,9 +37,10 @@ class Shop:
 
 
 @pytest.fixture
-def shop() -> Iterator[Shop]:
+def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
     """Yield at most 20 threads; those that still work at the end are released."""
-    shop = Shop(Workers(20, idle_seconds=0.2))
+    monkeypatch.setattr(threads, "_IDLE_SECONDS", 0.2)
+    shop = Shop(Workers(20))
     yield shop
     shop.let_through(1_000)
     shop.workers.shutdown(cancel_futures=True)
@@ -107,10 +109,11 @@ def test_who_is_not_needed_leaves(shop: Shop) -> None:
     assert shop.workers.submit(shop.work, 7).result(10.0) == 7
 
 
-def test_a_thread_says_when_it_leaves() -> None:
+def test_a_thread_says_when_it_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each closes what it has for itself, however it comes to leave."""
+    monkeypatch.setattr(threads, "_IDLE_SECONDS", 0.05)
     left: list[str] = []
-    workers = Workers(4, idle_seconds=0.05, release=lambda: left.append(threading.current_thread().name))
+    workers = Workers(4, release=lambda: left.append(threading.current_thread().name))
 
     workers.submit(int).result(10.0)
     until(lambda: len(left) == 1)
