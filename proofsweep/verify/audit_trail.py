@@ -14,7 +14,7 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.outcomes import Accepted, Finished, Rejected, word_for
 from proofsweep.store.journal import Journal
 from proofsweep.store.rows import exchange_row
-from proofsweep.verify.budget_guard import BudgetGuard
+from proofsweep.verify.budget import BudgetGuard
 
 # What a process knows of the lane counts for so long while others tell more; each does so every second.
 _LANE_SECONDS = 10.0

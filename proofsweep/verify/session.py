@@ -25,7 +25,7 @@ from proofsweep.store.progress import LEAST_PAUSE_SECONDS, QUIET_SECONDS, LegPro
 from proofsweep.store.rows import RowContext
 from proofsweep.verify.attribution import Control
 from proofsweep.verify.audit_trail import AuditTrail, Counters
-from proofsweep.verify.budget_guard import BudgetGuard
+from proofsweep.verify.budget import BudgetGuard
 from proofsweep.verify.item import VerifyContext
 
 # A bucket's client tries again for longer than this before it reports a failure. Items that begin meanwhile cannot be

@@ -19,7 +19,7 @@ from proofsweep.domain.headers import MOST_CALLS_PER_ITEM
 from proofsweep.domain.runs import Plan, Slice
 from proofsweep.store import layout
 from proofsweep.store.journal import FLUSH_SECONDS, Segments
-from proofsweep.verify.budget_guard import BudgetGuard
+from proofsweep.verify.budget import BudgetGuard
 from proofsweep.verify.commit import publish_exchanges
 from proofsweep.verify.session import LegContext
 from proofsweep.verify.worker import rows_written, verify_slice

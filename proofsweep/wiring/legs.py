@@ -25,8 +25,7 @@ from proofsweep.store.rows import RowContext
 from proofsweep.verify.attempt import BOUNDS, LegRequest, claimed_leg, leg_session, plan_to_work_on, settle_last_leg
 from proofsweep.verify.attribution import Control
 from proofsweep.verify.audit_trail import AuditTrail
-from proofsweep.verify.budget import LAST_PROBE_CALLS
-from proofsweep.verify.budget_guard import BudgetGuard
+from proofsweep.verify.budget import LAST_PROBE_CALLS, BudgetGuard
 from proofsweep.verify.duplicates import DuplicateCache
 from proofsweep.verify.item import VerifyContext
 from proofsweep.verify.probes import ControlCalls, KnownFiles

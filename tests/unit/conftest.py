@@ -30,7 +30,7 @@ from proofsweep.store.rows import RowContext, planned_row
 from proofsweep.verify import attribution
 from proofsweep.verify.attribution import Control
 from proofsweep.verify.audit_trail import AuditTrail
-from proofsweep.verify.budget_guard import BudgetGuard
+from proofsweep.verify.budget import BudgetGuard
 from proofsweep.verify.item import VerifyContext
 from proofsweep.verify.probes import ControlCalls, KnownFiles
 from proofsweep.verify.session import Heartbeat, LegContext, RemainingItems

@@ -1,29 +1,38 @@
 """An item begins only if its calls are covered: by the leg's own limit and by the partner's headroom."""
 
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from random import Random
+from typing import Any
 
 import pytest
 
+from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.headers import AnswerHeaders
-from proofsweep.domain.runs import Bounds, seconds_after_reset
-from proofsweep.domain.text import reset_clause
-from proofsweep.verify.budget import Budget, calls_of
+from proofsweep.domain.runs import Bounds
+from proofsweep.verify.budget import Budget, BudgetGuard, calls_of
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
+UNUSED = 8
+"""Two calls of a file that may not begin any more, probes, and the rounding of the learned cost of a call."""
 
 
 def exchange(call: Call, *, was_sent: bool = True) -> Exchange:
-    """Make an exchange with this call; the rest does not matter."""
     sent = 0 if was_sent else None
     return Exchange(call=call, attempt=1, started_at=NOW, elapsed_ms=1.0, headers=AnswerHeaders(), bytes_sent=sent)
 
 
-def spend(budget: Budget, calls: int, call: Call = Call.UPLOADS) -> None:
-    """Note so many calls of no row."""
+def budget_of(headroom: int | None, **bounds: int) -> Budget:
+    budget = Budget(Bounds(**bounds))
+    budget.take_snapshot(headroom, None, 0, now=0.0)
+    return budget
+
+
+def spend(budget: Budget, calls: int) -> None:
     for _ in range(calls):
-        budget.note(exchange(call), None)
+        budget.note(exchange(Call.UPLOADS), None)
 
 
 def verify_all(budget: Budget, rows: int, *, at_once: int) -> int:
@@ -58,8 +67,7 @@ def test_a_limit_of_calls_is_kept_exactly(max_calls: int, items: int, at_once: i
 @pytest.mark.parametrize(("headroom", "reserve", "items"), [(0, 0, 0), (30, 0, 14), (31, 0, 15), (100, 69, 15)])
 def test_a_headroom_is_used_up_to_the_reserve(headroom: int, reserve: int, items: int, at_once: int) -> None:
     """The leg ends before the partner must refuse a call."""
-    budget = Budget(Bounds(reserve=reserve))
-    budget.take_snapshot(headroom, None, 0)
+    budget = budget_of(headroom, reserve=reserve)
 
     assert verify_all(budget, 1_000, at_once=at_once) == items
     assert budget.shortage() is EndedBy.QUOTA
@@ -67,80 +75,56 @@ def test_a_headroom_is_used_up_to_the_reserve(headroom: int, reserve: int, items
 
 def test_without_bounds_and_without_a_snapshot_everything_may_begin() -> None:
     """A service that does not tell its quota can still be used."""
-    budget = Budget(Bounds(reserve=50))
-    budget.take_snapshot(None, None, 0)
+    budget = budget_of(None, reserve=50)
 
     assert verify_all(budget, 500, at_once=16) == 500
     assert budget.left is None
 
 
-def test_calls_made_during_the_probe_count_as_not_in_the_snapshot() -> None:
-    """The snapshot may be older than they are, but not newer than its request."""
-    budget = Budget()
-    budget.take_snapshot(1_000, None, 0)
+def test_a_snapshot_holds_its_own_probe_and_no_call_that_was_made_meanwhile() -> None:
+    """It may be older than those calls are, but not newer than its request."""
+    budget = budget_of(1_000)
     spend(budget, 10)
     spent_before = budget.spent
     spend(budget, 5)
-
     budget.take_snapshot(990, None, spent_before)
+    left = budget.left
 
-    assert budget.left == 985
-
-
-def test_a_probe_is_included_in_its_own_answer() -> None:
-    """It is a keyed call, so it is spent."""
-    budget = Budget()
-    budget.take_snapshot(1_000, None, 0)
     budget.note(exchange(Call.USAGE), None)
 
-    assert (budget.spent, budget.left) == (1, 1_000)
+    assert (left, budget.left, budget.spent) == (985, 985, 16)
 
 
 @pytest.mark.parametrize(
     ("fell_by", "left_after_100_more"),
-    [(100, 800), (150, 700), (300, 500), (900, -100), (50, 900), (10, 940), (0, 900), (-5_000, 5_900)],
+    [(100, 800), (150, 700), (300, 500), (900, 0), (50, 900), (10, 940), (0, 900), (-5_000, 5_900)],
 )
 def test_what_a_call_costs_is_learned_from_the_headroom(fell_by: int, left_after_100_more: int) -> None:
     """From a half to two: what is more was spent by others. A headroom that did not fall shows nothing."""
-    budget = Budget()
-    budget.take_snapshot(1_000, None, 0)
+    budget = budget_of(1_000)
     spend(budget, 100)
     budget.take_snapshot(1_000 - fell_by, None, 100)
     spend(budget, 100)
 
-    assert budget.left == max(0, left_after_100_more)
+    assert budget.left == left_after_100_more
 
 
 @pytest.mark.parametrize("headroom", [200, 201, 202])
 def test_an_uncertain_estimate_reserves_a_call_for_a_probe(headroom: int) -> None:
     """Fifty calls after a snapshot, a call for the next probe is reserved; after that probe it is not."""
-    budget = Budget(Bounds(reserve=10))
-    budget.take_snapshot(headroom, None, 0)
+    budget = budget_of(headroom, reserve=10)
     begun = verify_all(budget, 1_000, at_once=16)
 
     budget.note(exchange(Call.USAGE), None)
     budget.take_snapshot(headroom - 2 * begun - 1, None, budget.spent)
 
-    assert budget.is_probe_due is False
-    assert budget.left is not None
-    assert 11 <= budget.left <= 14
-
-
-def test_a_probe_never_uses_a_call_that_is_needed() -> None:
-    """A budget that is used up has one call for the last probe, and none for another."""
-    budget = Budget(Bounds(max_calls=4))
-    could_probe = budget.can_probe
-    budget.begin(0)
-
-    assert (could_probe, budget.can_probe) == (True, True)
-    budget.note(exchange(Call.USAGE), None)
-    assert budget.can_probe is False
+    assert not budget.is_probe_due
+    assert 11 <= (budget.left or 0) <= 14
 
 
 def test_other_users_of_the_key_bring_the_end_forward() -> None:
     """What they took between two snapshots, they are expected to take again, by the second and not by our calls."""
-    budget = Budget()
-    budget.take_snapshot(10_000, None, 0, now=0.0)
+    budget = budget_of(10_000)
     spend(budget, 100)
     budget.take_snapshot(8_800, None, 100, now=100.0)
 
@@ -151,8 +135,7 @@ def test_other_users_of_the_key_bring_the_end_forward() -> None:
 @pytest.mark.parametrize(("headroom", "is_short"), [(8_800, False), (9_500, True)])
 def test_others_who_have_stopped_are_forgotten(headroom: int, is_short: bool) -> None:
     """A burst that is over brings no end forward; only a snapshot that is higher shows nothing."""
-    budget = Budget()
-    budget.take_snapshot(10_000, None, 0, now=0.0)
+    budget = budget_of(10_000)
     budget.take_snapshot(8_800, None, 0, now=1.0)
 
     budget.take_snapshot(headroom, None, 0, now=60.0)
@@ -162,8 +145,7 @@ def test_others_who_have_stopped_are_forgotten(headroom: int, is_short: bool) ->
 
 def test_a_burst_of_others_multiplies_no_call_that_is_owed() -> None:
     """Sixty files in flight are owed 120 calls: at most 240 of the quota."""
-    budget = Budget()
-    budget.take_snapshot(10_000, None, 0, now=0.0)
+    budget = budget_of(10_000)
     spend(budget, 50)
     budget.take_snapshot(250, None, 50, now=10.0)
     for row in range(60):
@@ -177,12 +159,9 @@ def test_a_burst_of_others_multiplies_no_call_that_is_owed() -> None:
 def test_a_proof_begins_only_with_a_call_more_than_a_file(max_calls: int, may_begin: bool) -> None:
     """Its asset's URL costs one; the last probe of the headroom is the fourth."""
     budget = Budget(Bounds(max_calls=max_calls))
-    proof, file = calls_of("proof:p"), calls_of("/music/proof.wav")
 
-    assert budget.shortage(calls=file) is None
-    assert (budget.shortage(calls=proof) is None) is may_begin
-    budget.begin(0, proof)
-    assert budget.owed == 3
+    assert budget.shortage(calls=calls_of("/music/proof.wav")) is None
+    assert (budget.shortage(calls=calls_of("proof:p")) is None) is may_begin
 
 
 def test_a_retry_is_spent_and_the_item_is_still_owed_its_verify() -> None:
@@ -204,20 +183,146 @@ def test_a_call_without_key_or_never_sent_costs_nothing(free: Exchange) -> None:
     assert budget.spent == 0
 
 
-@pytest.mark.parametrize("reset", [None, NOW, NOW - timedelta(days=1)])
-def test_a_reset_that_is_past_or_missing_says_nothing(reset: datetime | None) -> None:
-    """A reset time in the past is stale."""
-    assert reset_clause(reset, NOW) == "its reset time is not known"
-    assert reset_clause(NOW + timedelta(days=11), NOW) == "it resets 2026-12-01 00:00 UTC"
+@dataclass
+class Leg:
+    """A key with so many calls left, and a leg that spends them; it is what of a partner the guard needs."""
+
+    quota: int
+    charged: int = 0  # calls of this leg and of other users
+    refused: int = 0  # calls of files for which the quota had no call left
+    uptime: float = 0.0
+    stop: StopSwitch = field(default_factory=StopSwitch)
+    guard: BudgetGuard = field(init=False)
+    in_flight: dict[int, list[Call]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        partner: Any = self
+        self.guard = BudgetGuard(Bounds(), partner, self.stop, lambda: NOW, uptime=lambda: self.uptime)
+        self.guard.take_snapshot(self.quota, None)
+
+    def with_attempts(self, _most: int) -> "Leg":
+        return self
+
+    def usage(self, *, days: int) -> tuple[None, AnswerHeaders]:
+        """Tell what is left, this call not included."""
+        assert days == 1
+        self.spend(Call.USAGE, None)
+        return None, AnswerHeaders(rate_remaining=self.quota - self.charged)
+
+    def spend(self, call: Call, row: int | None) -> None:
+        self.charged += 1
+        self.refused += row is not None and self.charged > self.quota
+        self.guard.note(exchange(call), row)
+
+    def begin(self, row: int) -> bool:
+        if self.guard.admits(row):
+            self.in_flight[row] = [Call.VERIFY, Call.UPLOADS]
+            return True
+        return False
+
+    def go_on(self, row: int) -> None:
+        """Make a file's next call; after its last it is done."""
+        calls = self.in_flight[row]
+        self.spend(calls.pop(), row)
+        if not calls:
+            del self.in_flight[row]
+            self.guard.release(row)
+
+    def work_at_once(self, *, rows: int, first: int) -> int:
+        """Begin so many files, as far as they may begin, and finish them; give the number of the next file."""
+        begun = [row for row in range(first, first + rows) if self.begin(row)]
+        for row in begun * 2:
+            self.go_on(row)
+        return first + len(begun)
 
 
-@pytest.mark.parametrize(
-    ("passed_seconds", "wait_seconds"),
-    [(None, 0.0), (-1, 0.0), (0, 2.0), (59, 2.0), (60, 0.0), (86_400, 0.0)],
-)
-def test_a_run_right_after_a_reset_waits_a_moment(passed_seconds: int | None, wait_seconds: float) -> None:
-    """Many runs may have waited for the reset; each draws its own wait of at most five seconds."""
-    reset = None if passed_seconds is None else NOW - timedelta(seconds=passed_seconds)
+def test_a_probe_for_which_no_call_is_left_is_not_made() -> None:
+    """All that is left belongs to files in flight, and to the probe at the end."""
+    leg = Leg(quota=59)
+    for row in range(20):
+        leg.work_at_once(rows=1, first=row)
+    for row in range(20, 29):
+        assert leg.begin(row)
+    for row in [*range(20, 29), 20]:
+        leg.go_on(row)
 
-    assert seconds_after_reset(reset, NOW, 0.4) == wait_seconds
-    assert seconds_after_reset(reset, NOW, 0.0) == 0.0
+    assert not leg.begin(29)
+    assert leg.charged == 50
+
+
+@pytest.mark.parametrize("burst", [0, 500, 30_000])
+def test_a_burst_of_another_user_leaves_no_calls_unused(burst: int) -> None:
+    """It is no cost of this leg's calls, and it is over: the headroom is asked for again before the leg gives up."""
+    leg = Leg(quota=20_000 + burst)
+    row = leg.work_at_once(rows=50, first=0)
+    leg.charged += burst
+    leg.uptime += 10.0
+    leg.guard.probe()
+
+    while leg.stop.reason is None:
+        leg.uptime += 1.0
+        row = leg.work_at_once(rows=64, first=row)
+
+    assert leg.stop.reason.ended_by == "quota"
+    assert 1 <= leg.quota - leg.charged <= UNUSED
+
+
+@pytest.mark.parametrize("each_second", [1, 20, 200])
+def test_another_user_who_spends_all_the_time_is_left_room(each_second: int) -> None:
+    """What others take is expected by the second, so the leg ends before the quota does."""
+    leg, row = Leg(quota=20_000), 0
+
+    while leg.stop.reason is None:
+        leg.charged += each_second
+        leg.uptime += 1.0
+        row = leg.work_at_once(rows=5, first=row)
+        if leg.uptime % 20 == 0:
+            leg.guard.probe()
+
+    assert leg.stop.reason.ended_by == "quota"
+    assert leg.refused == 0
+    assert leg.quota - leg.charged <= UNUSED + 2 * each_second
+
+
+def test_a_headroom_that_another_user_spent_ends_the_leg() -> None:
+    """The leg asks for it once more, and then believes it."""
+    leg = Leg(quota=20_000)
+    row = leg.work_at_once(rows=50, first=0)
+    leg.charged = leg.quota - 3
+    leg.guard.probe()
+
+    assert leg.work_at_once(rows=50, first=row) == row
+    assert leg.stop.reason is not None
+    assert leg.charged <= leg.quota - 1
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_the_quota_is_never_overdrawn(seed: int) -> None:
+    """Whatever the order, the probe at the end still has its call, and nearly as many files are done as could be."""
+    chance = Random(seed)  # noqa: S311 - for orders, not for secrets
+    leg = Leg(quota=chance.choice([chance.randrange(1, 400), chance.randrange(50, 70)]))
+    at_once, begins, row = chance.choice([1, 4, 16, 64]), chance.choice([0.2, 0.5, 0.8]), 0
+
+    while leg.stop.reason is None:
+        if len(leg.in_flight) < at_once and chance.random() < begins:
+            row += leg.begin(row)
+        elif leg.in_flight:
+            leg.go_on(chance.choice(list(leg.in_flight)))
+        if chance.random() < 0.01:
+            leg.guard.probe()
+
+    assert leg.stop.reason.ended_by == "quota"
+    assert 1 <= leg.quota - leg.charged <= UNUSED
+
+
+def test_what_is_left_and_in_flight_is_told() -> None:
+    """A person who watches the leg sees both; without a word of the service nothing is known of the quota."""
+    leg = Leg(quota=100)
+    unknown = BudgetGuard(Bounds(), leg.guard.partner, leg.stop, lambda: NOW)
+
+    leg.begin(1)
+    leg.spend(Call.UPLOADS, 1)
+
+    assert (leg.guard.left, leg.guard.in_flight, unknown.left) == (99, 1, None)
+    leg.guard.release(1)
+    assert leg.guard.in_flight == 0

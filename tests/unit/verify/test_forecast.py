@@ -6,7 +6,17 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from proofsweep.domain.runs import Bounds
-from proofsweep.verify.forecast import Bind, Means, Measurement, Need, Quota, calls_of_row, cost_of_row, forecast
+from proofsweep.verify.forecast import (
+    Bind,
+    LegSpeed,
+    Means,
+    Measurement,
+    Need,
+    calls_of_row,
+    cost_of_row,
+    forecast,
+    speed_of,
+)
 
 NOW = datetime(2026, 11, 20, 21, 0, tzinfo=UTC)
 DECEMBER = datetime(2026, 12, 1, tzinfo=UTC)
@@ -14,11 +24,12 @@ NEED = Need(eligible=1_000, audio_bytes=10_000_000)
 LEG = Measurement(rows=100, seconds=50.0, calls=202, sent_bytes=2_000_000, start_seconds=3.125, quota_spent=201)
 TWENTY = Means(rate=20.0)
 """A rate of 20 calls a second: ten files a second, and five seconds for the program."""
+SLOW_UPLOADS = replace(LEG, call_seconds=1.1, upload_seconds=1.0)
 
 
 def test_without_history_a_range_is_said() -> None:
     """Calls and quota are forecast all the same."""
-    cost = forecast(NEED, Quota(headroom=2_001, reset=DECEMBER), [], NOW, Means())
+    cost = forecast(NEED, Means(headroom=2_001, reset=DECEMBER), [], NOW)
 
     assert (cost.calls, cost.calls_expected, cost.rows_short, cost.cost_of_row) == (2_000, 2_002, 0, None)
     assert (cost.seconds, cost.ends_at, cost.binds, cost.measured_rows) == (None, None, None, None)
@@ -36,10 +47,10 @@ def test_without_history_a_range_is_said() -> None:
         # refused, and no rate learned: the pace that went through
         (replace(LEG, throttled=2, calls=204), Means(), 0, Bind.LANE, 505.0),
         # two uploads at once, and the lane not full: 40 kB/s
-        (replace(LEG, call_seconds=1.1, upload_seconds=1.0), TWENTY, 4_000_000, Bind.UPLINK, 105.0),
-        (replace(LEG, call_seconds=1.1, upload_seconds=1.0), TWENTY, 8_000_000, Bind.UPLINK, 205.0),
-        (replace(LEG, call_seconds=1.1, upload_seconds=1.0, rate=4.0), TWENTY, 8_000_000, Bind.LANE, 105.0),
-        (replace(LEG, call_seconds=1.1, upload_seconds=0.1), TWENTY, 8_000_000, Bind.LANE, 105.0),
+        (SLOW_UPLOADS, Means(rate=40.0), 4_000_000, Bind.UPLINK, 105.0),
+        (SLOW_UPLOADS, Means(rate=40.0), 8_000_000, Bind.UPLINK, 205.0),
+        (replace(SLOW_UPLOADS, rate=4.0), TWENTY, 8_000_000, Bind.LANE, 105.0),
+        (replace(SLOW_UPLOADS, upload_seconds=0.1), TWENTY, 8_000_000, Bind.LANE, 105.0),
         # four workers, two seconds for a file
         (replace(LEG, call_seconds=2.0), replace(TWENTY, workers=4), 0, Bind.THREADS, 505.0),
         (replace(LEG, cpu_seconds=40.0), TWENTY, 0, Bind.CPU, 405.0),
@@ -50,9 +61,7 @@ def test_the_end_goes_by_the_lowest_limit(
     leg: Measurement, means: Means, audio_bytes: int, binds: Bind, seconds: float
 ) -> None:
     """A thing that was not full in a leg bounds nothing."""
-    if binds is Bind.UPLINK:  # it must bind before the lane does
-        means = replace(means, rate=40.0)
-    cost = forecast(Need(eligible=1_000, audio_bytes=audio_bytes), Quota(), [leg], NOW, means)
+    cost = forecast(Need(eligible=1_000, audio_bytes=audio_bytes), means, [leg], NOW)
 
     assert (cost.binds, cost.pace_binds, cost.seconds) == (binds, binds, pytest.approx(seconds, rel=0.02))
     assert cost.ends_at == NOW + timedelta(seconds=cost.seconds or 0)
@@ -60,8 +69,8 @@ def test_the_end_goes_by_the_lowest_limit(
 
 def test_what_would_help_is_said() -> None:
     """Twice of what limits the speed; if another limit is near, it helps less."""
-    alone = forecast(NEED, Quota(), [LEG], NOW, TWENTY)
-    near = forecast(NEED, Quota(), [replace(LEG, call_seconds=2.0)], NOW, replace(TWENTY, workers=25))
+    alone = forecast(NEED, TWENTY, [LEG], NOW)
+    near = forecast(NEED, replace(TWENTY, workers=25), [replace(LEG, call_seconds=2.0)], NOW)
 
     assert alone.seconds_if_doubled == pytest.approx(55.0)
     assert near.seconds_if_doubled == pytest.approx(5.0 + 1_000 / 12.5)
@@ -73,16 +82,17 @@ def test_what_would_help_is_said() -> None:
 )
 def test_rows_that_the_quota_does_not_cover_are_counted(headroom: int | None, reserve: int, short: int | None) -> None:
     """Each row takes two calls, and the last probe one; reserved calls do not count."""
-    assert forecast(NEED, Quota(headroom=headroom, bounds=Bounds(reserve=reserve)), [], NOW, TWENTY).rows_short == short
+    means = replace(TWENTY, headroom=headroom, bounds=Bounds(reserve=reserve))
+
+    assert forecast(NEED, means, [], NOW).rows_short == short
 
 
 @pytest.mark.parametrize(("spent", "cost", "short"), [(100, 1.0, 0), (200, 2.0, 1), (400, 4.0, 501)])
 def test_what_a_row_costs_is_learned_from_the_headroom(spent: int, cost: float, short: int) -> None:
     """The contract does not state which calls are charged; the calls that are made stay what they are."""
-    predicted = forecast(NEED, Quota(headroom=2_000), [replace(LEG, quota_spent=spent)], NOW, TWENTY)
+    predicted = forecast(NEED, replace(TWENTY, headroom=2_000), [replace(LEG, quota_spent=spent)], NOW)
 
-    assert (predicted.cost_of_row, predicted.rows_short) == (cost, short)
-    assert predicted.calls == 2_000
+    assert (predicted.cost_of_row, predicted.rows_short, predicted.calls) == (cost, short, 2_000)
 
 
 def test_few_rows_give_no_cost() -> None:
@@ -93,13 +103,13 @@ def test_few_rows_give_no_cost() -> None:
     assert calls_of_row([LEG, replace(LEG, calls=302)]) == 2.5
 
 
-def test_a_run_that_the_quota_ends_stops_sooner() -> None:
+@pytest.mark.parametrize(("reset", "told"), [(DECEMBER, DECEMBER), (NOW, None)])
+def test_a_run_that_the_quota_ends_stops_sooner(reset: datetime, told: datetime | None) -> None:
     """The rest must wait for the reset; a reset in the past is left out."""
-    cost = forecast(NEED, Quota(headroom=1_006, reset=DECEMBER), [LEG], NOW, TWENTY)
-    stale = forecast(NEED, Quota(headroom=1_006, reset=NOW), [LEG], NOW, TWENTY)
+    cost = forecast(NEED, replace(TWENTY, headroom=1_006, reset=reset), [LEG], NOW)
 
     assert (cost.binds, cost.rows_short, cost.seconds) == (Bind.QUOTA, 500, pytest.approx(55.0))
-    assert (cost.quota_reset, stale.quota_reset) == (DECEMBER, None)
+    assert cost.quota_reset == told
 
 
 @pytest.mark.parametrize(
@@ -119,7 +129,8 @@ def test_a_leg_ends_by_the_bound_that_it_meets_first(
     bounds: Bounds, headroom: int | None, left: int, binds: Bind, seconds: float
 ) -> None:
     """The forecast says how many rows are left, and the leg ends earlier."""
-    cost = forecast(NEED, Quota(headroom=headroom, bounds=bounds), [replace(LEG, quota_spent=200)], NOW, TWENTY)
+    means = replace(TWENTY, headroom=headroom, bounds=bounds)
+    cost = forecast(NEED, means, [replace(LEG, quota_spent=200)], NOW)
 
     assert (cost.rows_left, cost.binds, cost.seconds) == (left, binds, pytest.approx(seconds))
 
@@ -127,14 +138,14 @@ def test_a_leg_ends_by_the_bound_that_it_meets_first(
 def test_calls_bound_a_leg_whose_pace_is_not_known() -> None:
     """A window does not, because without a pace nobody knows how many rows fit."""
     bounds = Bounds(max_calls=202, closes_at=NOW + timedelta(seconds=1))
-    cost = forecast(NEED, Quota(bounds=bounds), [], NOW, Means())
+    cost = forecast(NEED, Means(bounds=bounds), [], NOW)
 
     assert (cost.rows_left, cost.binds, cost.seconds) == (900, Bind.CALLS, None)
 
 
 def test_retries_and_probes_are_expected_as_before() -> None:
     """Two and a half calls a row, and a probe at each end."""
-    cost = forecast(NEED, Quota(), [replace(LEG, calls=252)], NOW, TWENTY)
+    cost = forecast(NEED, TWENTY, [replace(LEG, calls=252)], NOW)
 
     assert (cost.calls, cost.calls_expected) == (2_000, 2_500 + 2)
 
@@ -142,14 +153,46 @@ def test_retries_and_probes_are_expected_as_before() -> None:
 def test_a_leg_of_a_few_rows_counts_only_where_there_is_no_other() -> None:
     """Its start and its failures would weigh more than its work."""
     few = replace(LEG, rows=1, calls=12)
+    beside, alone = forecast(NEED, TWENTY, [few, LEG], NOW), forecast(NEED, TWENTY, [few], NOW)
 
-    assert forecast(NEED, Quota(), [few, LEG], NOW, TWENTY).seconds == 105.0
-    assert forecast(NEED, Quota(), [few, LEG], NOW, TWENTY).measured_rows == 100
-    assert forecast(NEED, Quota(), [few], NOW, TWENTY).measured_rows == 1
+    assert (beside.seconds, beside.measured_rows, alone.measured_rows) == (105.0, 100, 1)
 
 
 def test_an_empty_need_costs_nothing() -> None:
     """A catalog may have no eligible row."""
-    cost = forecast(Need(eligible=0, audio_bytes=0), Quota(headroom=0), [LEG], NOW, TWENTY)
+    cost = forecast(Need(eligible=0, audio_bytes=0), replace(TWENTY, headroom=0), [LEG], NOW)
 
     assert (cost.calls, cost.rows_short, cost.seconds) == (0, 0, 0.0)
+
+
+def test_a_rate_that_nobody_knows_is_searched_for() -> None:
+    """The pace doubles from six calls a second, every second and a half, until something else bounds it."""
+    speed = LegSpeed(limits={}, first_rate=6.0, around_seconds=0.0)
+    bound = replace(speed, limits={Bind.THREADS: 12.0})
+
+    assert speed.seconds_for(3) == pytest.approx(0.82, abs=0.01)
+    assert speed.seconds_for(1_000) == pytest.approx(10.9, abs=0.1)
+    assert (speed.binds, bound.binds) == (Bind.ANSWERS, Bind.THREADS)
+    assert bound.seconds_for(1_200) - bound.seconds_for(600) == pytest.approx(50.0)
+    assert bound.seconds_for(1_200) == pytest.approx(101.4, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("rates", "known", "lane"),
+    [
+        ([None], None, None),
+        ([None], 25.0, 12.5),
+        ([20.0], 25.0, 10.0),  # what a short leg learned holds its burst too
+        ([14.0, 20.0], 25.0, 10.0),
+        ([20.0], 8.0, 4.0),  # the lane is narrower since
+        ([20.0], None, 10.0),
+    ],
+)
+def test_the_lane_is_what_was_learned_and_not_more_than_was_seen(
+    rates: list[float | None], known: float | None, lane: float | None
+) -> None:
+    """Between two refusals, at most, in any of the legs."""
+    speed = speed_of(0.0, [replace(LEG, let_through=rate) for rate in rates], Means(rate=known))
+
+    assert speed is not None
+    assert (speed.limits.get(Bind.LANE), speed.first_rate is None) == (lane, lane is not None)

@@ -18,7 +18,7 @@ from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.progress import LegProgress
 from proofsweep.verify.audit_trail import AuditTrail
-from proofsweep.verify.budget_guard import BudgetGuard
+from proofsweep.verify.budget import BudgetGuard
 from proofsweep.verify.session import Heartbeat
 
 from ...worlds.waiting import wait_for

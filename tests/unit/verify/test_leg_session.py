@@ -17,7 +17,7 @@ from proofsweep.store.keys import bind_key
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.verify.attempt import LegRequest, claimed_leg, leg_session, open_leg, settle_legs_before
-from proofsweep.verify.budget_guard import BudgetGuard
+from proofsweep.verify.budget import BudgetGuard
 from proofsweep.verify.service import ServiceStatus
 from proofsweep.verify.session import Heartbeat, LegContext
 from proofsweep.verify.worker import verify_slice

@@ -1,0 +1,316 @@
+"""A root that is away, or gives other bytes, is told from files that are bad; no call is made for that."""
+
+import errno
+import os
+from collections.abc import Callable, Iterable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import obstore
+import pytest
+from obstore.store import MemoryStore
+
+from proofsweep.domain.errors import ResourceShortage, SourceError
+from proofsweep.domain.items import Mode, WorkItem
+from proofsweep.domain.outcomes import Failed, Finished
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.sources.bucket import BucketFiles
+from proofsweep.sources.files import Files
+from proofsweep.store.known_rows import AcceptedItem, PastAnswers
+from proofsweep.verify.fault import ControlFinding, Doubt, Subject
+from proofsweep.verify.item import VerifyContext
+from proofsweep.verify.probes import ControlCalls, KnownFiles, Result, can_be_read, gives_known_bytes
+
+from ..conftest import WAV
+from ..scripted_service import NOW, ScriptedService
+
+MISSING = Ineligible(Reason.MISSING_AUDIO, "There is no audio.")
+AWAY = SourceError("Input/output error.", reason=Reason.SOURCE_UNAVAILABLE)
+SHORT = ResourceShortage("Too many open files.", reason=Reason.SOURCE_UNAVAILABLE)
+
+
+class KnownPast(PastAnswers):
+    """What earlier legs and runs have left behind, as the test says."""
+
+    def __init__(self) -> None:
+        self.items: list[AcceptedItem] = []
+        self.was_read: list[str] = []
+
+    def accepted(self) -> list[AcceptedItem]:
+        return self.items
+
+    def files_read(self, most: int) -> list[str]:
+        return self.was_read[:most]
+
+
+class ClosedFiles(Files):
+    """Files that cannot be opened now, and why."""
+
+    def __init__(self, error: SourceError) -> None:
+        super().__init__()
+        self.error = error
+
+    def open(self, location: str, *, is_whole: bool = False) -> None:
+        del location, is_whole
+        raise self.error
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """The folder of a catalog."""
+    folder = tmp_path / "drop"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def past() -> KnownPast:
+    """A past without files."""
+    return KnownPast()
+
+
+@pytest.fixture
+def known(root: Path, past: KnownPast) -> KnownFiles:
+    """What the leg knows of that folder: nothing yet."""
+    return KnownFiles(str(root), past)
+
+
+def deliver(root: Path, *names: str) -> list[str]:
+    """Write files; give their locations."""
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(WAV)
+    return [str(root / name) for name in names]
+
+
+def is_there(
+    known: KnownFiles, *suspects: str, ineligible: Ineligible | None = None, files: Files | None = None
+) -> bool:
+    """Look at the root for files that could not be read; the listing showed them, unless they are ineligible."""
+    root = str(known.root)
+    items = [
+        WorkItem(manifest_row=row, item_id=name, audio=f"{root}/{name}", ineligible=ineligible)
+        for row, name in enumerate(suspects)
+    ]
+    return can_be_read(root, items, known, files or Files())
+
+
+def read_then_lost(known: KnownFiles, locations: Iterable[str]) -> None:
+    """Read files, and delete them."""
+    for location in locations:
+        known.note_read(location)
+        Path(location).unlink()
+
+
+def test_a_file_that_is_missing_beside_one_that_can_be_read_is_at_fault(known: KnownFiles, root: Path) -> None:
+    """The root is there."""
+    known.note_read(*deliver(root, "a.wav"))
+
+    assert is_there(known, "b.wav")
+
+
+def test_a_root_that_is_empty_is_away(known: KnownFiles) -> None:
+    """It is the point of a mount, mostly; one that never held a file is taken as it is."""
+    assert not is_there(known, "a.wav")
+    assert is_there(known, "a.wav", ineligible=MISSING)
+
+
+def test_a_root_that_lists_files_is_there(known: KnownFiles, root: Path) -> None:
+    """Nothing else was read of it yet, and the suspect was deleted since the run was planned."""
+    deliver(root, "sub/b.wav")
+
+    assert is_there(known, "a.wav")
+    assert is_there(known, "gone/b.wav")
+
+
+@pytest.mark.parametrize(("lost", "expected"), [(["a.wav", "b.wav"], True), (["a.wav", "b.wav", "c.wav"], False)])
+def test_three_files_that_are_gone_show_that_a_root_is_away(
+    known: KnownFiles, root: Path, lost: list[str], expected: bool
+) -> None:
+    """Whatever stands there now; two may have been moved."""
+    read_then_lost(known, deliver(root, *lost))
+    deliver(root, "lost+found.txt")
+
+    assert is_there(known, "d.wav") is expected
+
+
+def test_the_last_twenty_files_are_tried(known: KnownFiles, root: Path) -> None:
+    """A server that does not answer is not asked for thousands."""
+    locations = deliver(root, *(f"{number}.wav" for number in range(21)))
+    known.note_read(locations[0])
+    read_then_lost(known, locations[1:])
+
+    assert not is_there(known, "d.wav")
+
+
+def test_an_empty_folder_in_the_root_is_a_mount_that_is_away(known: KnownFiles, root: Path) -> None:
+    """The root lists what lies in other folders."""
+    deliver(root, "here/a.wav")
+    (root / "away").mkdir()
+
+    assert not is_there(known, "away/deep/b.wav")
+    assert is_there(known, "here/b.wav")
+
+
+@pytest.mark.parametrize("kind", ["earlier leg", "earlier run"])
+def test_what_earlier_legs_and_runs_read_counts_too(known: KnownFiles, past: KnownPast, root: Path, kind: str) -> None:
+    """Nothing was read yet in this leg: the source was away when it began. Files of other roots say nothing."""
+    locations = deliver(root, "a.wav", "b.wav", "c.wav")
+    past.items = [AcceptedItem(52, *deliver(root.parent / "elsewhere", "a.wav"), None, "d", None)]
+    if kind == "earlier leg":
+        past.was_read = locations
+    else:
+        past.items += [AcceptedItem(52, location, None, "d", None) for location in locations]
+    are_there, are_closed = is_there(known, "d.wav"), is_there(known, "d.wav", files=ClosedFiles(AWAY))
+    for location in locations:
+        Path(location).unlink()
+    deliver(root, "other.txt")
+
+    assert (are_there, are_closed, is_there(known, "d.wav")) == (True, False, False)
+
+
+class BusyFiles(KnownFiles):
+    """Known files during whose control other threads go on reading files."""
+
+    def root_of(self, location: str) -> str:
+        root = super().root_of(location)
+        if root in self._read and len(self._read[root]) < 19:
+            self._read[root].append(f"{root}/another.wav")
+        return root
+
+
+def test_files_may_be_read_while_the_root_is_looked_at(past: KnownPast, root: Path) -> None:
+    """Other threads note them."""
+    known = BusyFiles(str(root), past)
+    for location in deliver(root, "a.wav") * 2:
+        known.note_read(location)
+
+    assert is_there(known, "b.wav")
+
+
+@pytest.mark.parametrize(
+    ("location", "expected"),
+    [
+        ("s3://bucket/a/b.wav", "s3://bucket"),
+        ("/in/drop/a/b.wav", "/in/drop"),
+        ("/in/dropped/b.wav", "/in/dropped"),
+        ("/mnt/nas/a/b/c.wav", "/mnt/nas"),
+        ("/mnt/a.wav", "/mnt"),
+        ("/a.wav", "/"),
+    ],
+)
+def test_a_root_is_the_bucket_the_catalogs_folder_or_a_mount(past: KnownPast, location: str, expected: str) -> None:
+    """Mounts outside the catalog lie one or two folders deep, mostly."""
+    assert KnownFiles("/in/drop", past).root_of(location) == expected
+
+
+def bucket(*names: str) -> MemoryStore:
+    store = MemoryStore()
+    for name in names:
+        obstore.put(store, name, WAV)
+    return store
+
+
+def bucket_files(open_root: Callable[[str], MemoryStore]) -> Files:
+    files = Files()
+    files._buckets = BucketFiles(open_root)
+    return files
+
+
+def forbidden(_root: str) -> MemoryStore:
+    raise SourceError(os.strerror(errno.EACCES), reason=Reason.SOURCE_FORBIDDEN)
+
+
+@pytest.mark.parametrize(
+    ("open_root", "expected"),
+    [(lambda _root: bucket("a.wav"), True), (lambda _root: bucket(), False), (forbidden, False)],
+)
+def test_a_bucket_of_which_nothing_was_read_is_there_if_it_lists_any_object(
+    past: KnownPast, open_root: Callable[[str], MemoryStore], *, expected: bool
+) -> None:
+    """An object of it may be forbidden by itself; one that cannot be listed may hold nothing."""
+    assert is_there(KnownFiles("s3://b", past), "x.wav", files=bucket_files(open_root)) is expected
+
+
+def test_a_bucket_is_opened_anew_for_its_control(past: KnownPast) -> None:
+    """Its credentials may have been renewed."""
+    opened: list[str] = []
+
+    def open_root(root: str) -> MemoryStore:
+        opened.append(root)
+        return bucket("a.wav")
+
+    files, known = bucket_files(open_root), KnownFiles("s3://b", past)
+    known.note_read("s3://b/a.wav")
+
+    assert [is_there(known, "y.wav", files=files) for _ in range(2)] == [True, True]
+    assert len(opened) == 2
+
+
+def accepted_files(root: Path, count: int) -> list[AcceptedItem]:
+    """Write files that differ, as the service has accepted them."""
+    contents = {root / f"accepted-{number}.wav": WAV + bytes([number]) for number in range(count)}
+    for path, content in contents.items():
+        path.write_bytes(content)
+    return [
+        AcceptedItem(len(content), str(path), None, sha256(content).hexdigest(), None)
+        for path, content in contents.items()
+    ]
+
+
+def test_a_root_that_gives_what_was_accepted_gives_known_bytes(known: KnownFiles, past: KnownPast, root: Path) -> None:
+    """One file is enough: others may have been replaced by new ones of the same size."""
+    past.items = accepted_files(root, 4)
+    for number in (0, 2, 3):
+        (root / f"accepted-{number}.wav").write_bytes(bytes(len(WAV) + 1))
+
+    assert gives_known_bytes(str(root), known, Files()) is True
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_too_few_accepted_files_say_nothing(known: KnownFiles, past: KnownPast, root: Path, count: int) -> None:
+    """Those of another root, of another size, and those that are gone, do not count."""
+    elsewhere = root.parent / "elsewhere"
+    elsewhere.mkdir()
+    past.items = accepted_files(root, count) + accepted_files(elsewhere, 3)
+    past.items += [AcceptedItem(7, str(root / "gone.wav"), None, "d", None)]
+
+    assert gives_known_bytes(str(root), known, Files()) is None
+
+
+@pytest.fixture
+def make(verify_context: VerifyContext, known: KnownFiles) -> Callable[..., Result]:
+    """Make the control of that folder."""
+
+    def make(doubt: Doubt, files: Files | None = None) -> Result:
+        item = WorkItem(manifest_row=0, item_id="a", audio=f"{known.root}/missing.wav")
+        failed = Failed(reason="", detail="")
+        suspect = Finished(item=item, outcome=failed, started_at=NOW, finished_at=NOW)
+        context = VerifyContext(
+            partner=verify_context.partner, limits=verify_context.limits, files=files or Files(), clock=lambda: NOW
+        )
+        trail: Any = None
+        return ControlCalls(context, trail, known).make(Subject(doubt, Mode.ONE_FILE, str(known.root)), [suspect])
+
+    return make
+
+
+def test_a_source_that_cannot_be_read_or_gives_other_bytes_is_named(
+    make: Callable[..., Result], past: KnownPast, root: Path, service: ScriptedService
+) -> None:
+    """No call is made for it; a process that is short of open files cannot look at it now."""
+    away = make(Doubt.SOURCE)
+    past.items = accepted_files(root, 3)
+    right = [make(doubt).finding for doubt in (Doubt.SOURCE, Doubt.BYTES)]
+    short = [make(doubt, ClosedFiles(SHORT)).finding for doubt in (Doubt.SOURCE, Doubt.BYTES)]
+    for item in past.items:
+        Path(item.audio).write_bytes(bytes(item.audio_bytes))
+    other = make(Doubt.BYTES)
+
+    assert right == [ControlFinding.RIGHT] * 2
+    assert short == [ControlFinding.NOT_NOW] * 2
+    assert [each.finding for each in (away, other)] == [ControlFinding.WRONG] * 2
+    assert away.why.startswith(f"The source {root} cannot be read:")
+    assert other.why.startswith(f"The source {root} gives other bytes")
+    assert service.calls == []
