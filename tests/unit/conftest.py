@@ -112,7 +112,7 @@ class LegBuilder:
             run_id=RUN,
             created_at=NOW.isoformat(),
             environment="beta",
-            service=ServiceSettings(base_url="https://partner.example/v1", environment="test", sidecar_field="sidecar"),
+            base_url="https://partner.example/v1",
             catalog=str(self.folder),
             catalog_kind="folder",
             catalog_digest="d",
