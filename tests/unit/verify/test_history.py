@@ -1,37 +1,192 @@
-"""A forecast goes by what earlier legs took."""
+"""What legs leave follows them, heals by itself, never fails a leg, and tells a forecast what they took."""
 
+import shutil
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.runs import Plan
+from proofsweep.results import open_results
 from proofsweep.store.legs import Legs
-from proofsweep.store.objects import open_store
+from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
-from proofsweep.verify.history import let_through, measured_legs
+from proofsweep.store.runs import RunIndex
+from proofsweep.store.snapshot import Snapshot, legs_in
+from proofsweep.verify import history
+from proofsweep.verify.history import complete_snapshot, last_rate, let_through, measured_legs, note_leg, note_run
 
-from ...worlds.ended_runs import end_leg, plan_of_run
+from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
-RUN = "20261120T100000Z_aaaaaa"
-TEN = datetime(2026, 11, 20, 10, tzinfo=UTC)
+RUNS = [f"202611{day:02}T120000Z_000aa" for day in range(1, 6)]
+NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
+WEEK_AGO = NOON - timedelta(days=7)
+URL = "https://partner.example/v1"
+
+
+class FullStore(FolderStore):
+    """A store that is full where derived objects lie."""
+
+    def create(self, name: str, content: bytes) -> None:
+        if name.startswith("_snapshot"):
+            raise ResultsError("The disk is full.")
+        super().create(name, content)
 
 
 @pytest.fixture
 def results(tmp_path: Path) -> Results:
     """An empty store."""
-    return Results(open_store(str(tmp_path)))
+    return Results(FolderStore(tmp_path))
 
 
-def add_leg(results: Results, *, calls: int, finished_at: datetime, **counts: int) -> None:
-    """Leave a leg behind that began at ten."""
-    end_leg(results, plan_of_run(RUN), calls=calls, started_at=TEN, finished_at=finished_at, **counts)
+def end(results: Results, run_id: str) -> Plan:
+    """Leave a run of one item behind."""
+    plan = plan_of_run(run_id)
+    end_leg(results, plan, [answered(plan, 0, "a")])
+    return plan
+
+
+def snapshot_legs(results: Results) -> dict[str, list[int]]:
+    return legs_in(Snapshot(results.store).entries())
+
+
+def test_a_run_is_in_the_index_once_it_is_planned(results: Results) -> None:
+    """It is seen before its first leg ends."""
+    note_run(results, plan_of_run(RUNS[0]))
+
+    assert list(RunIndex(results).read().records) == [RUNS[0]]
+
+
+def test_a_leg_that_ended_is_in_index_and_snapshot_once(results: Results) -> None:
+    """With its rows counted; to note it again changes nothing."""
+    plan = end(results, RUNS[0])
+
+    note_leg(results, plan)
+    note_leg(results, plan)
+
+    (leg,) = RunIndex(results).read().records[RUNS[0]].legs
+    assert leg.groups == [{"outcome": "accepted", "verdict": None, "reason": None, "rows": 1, "example": "/c/a"}]
+    assert len(Snapshot(results.store).entries()) == 1
+
+
+def test_a_full_store_does_not_fail_a_leg_and_the_next_leg_heals(tmp_path: Path, results: Results) -> None:
+    """The index has the leg, so the next one knows what the snapshot lacks."""
+    note_leg(Results(FullStore(tmp_path)), end(results, RUNS[0]))
+    before = snapshot_legs(results)
+
+    note_leg(results, end(results, RUNS[1]))
+
+    assert (before, snapshot_legs(results)) == ({}, {run_id: [1] for run_id in RUNS[:2]})
+
+
+def test_a_mistake_of_this_program_does_not_fail_a_leg(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The results are safe already."""
+    plan = end(results, RUNS[0])
+
+    def broken(_rows: object) -> object:
+        raise KeyError("item_id")
+
+    monkeypatch.setattr(history, "reduced", broken)
+
+    note_leg(results, plan)
+
+    assert list(RunIndex(results).read().records) == [RUNS[0]]
+
+
+def test_an_old_store_is_added_bit_by_bit(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No leg's end has to read a whole year."""
+    *_, plan = [end(results, run_id) for run_id in RUNS]
+    monkeypatch.setattr(history, "_LATE_PARTS", 2)
+
+    note_leg(results, plan)
+    first = set(snapshot_legs(results))
+    note_leg(results, plan)
+
+    assert (first, set(snapshot_legs(results))) == (set(RUNS[2:]), set(RUNS))
+
+
+@pytest.fixture
+def two_nights(results: Results) -> Results:
+    """A store of two nights; in the second, `b` failed."""
+    for run_id, word in zip(RUNS, ("accepted", "failed"), strict=False):
+        plan = plan_of_run(run_id, items=3)
+        end_leg(results, plan, [answered(plan, 0, "a"), answered(plan, 1, "b", word)])
+        note_leg(results, plan)
+    return results
+
+
+def said(results: Results) -> tuple[dict[str, int], list[dict[str, object]]]:
+    """Return what index and snapshot say, but for what was counted when a leg ended."""
+    rows = [row for table in Snapshot(results.store).rows() for row in table.to_pylist()]
+    return {name: len(run.legs) for name, run in RunIndex(results).read().records.items()}, rows
+
+
+@pytest.mark.parametrize("lost", ["nothing", "_index", "_snapshot"])
+def test_what_was_kept_and_what_is_made_anew_are_the_same(tmp_path: Path, two_nights: Results, lost: str) -> None:
+    """Whatever was deleted, and however often it is done; readers give the same before it is done."""
+    before, latest = said(two_nights), open_results(str(tmp_path)).latest().sort_by("item_id").to_pylist()
+    shutil.rmtree(tmp_path / lost, ignore_errors=True)
+
+    assert open_results(str(tmp_path)).latest().sort_by("item_id").to_pylist() == latest
+    for _ in range(2):
+        complete_snapshot(two_nights)
+        assert said(two_nights) == before
+
+
+def test_the_next_leg_adds_what_is_lost(tmp_path: Path, two_nights: Results) -> None:
+    """Without any command."""
+    shutil.rmtree(tmp_path / "_index")
+    shutil.rmtree(tmp_path / "_snapshot")
+    late = plan_of_run(RUNS[2])
+    end_leg(two_nights, late, [answered(late, 0, "late")])
+
+    note_leg(two_nights, late)
+
+    records, rows = said(two_nights)
+    assert sorted(records) == RUNS[:3]
+    assert [row["item_id"] for row in rows] == ["a", "b", "b", "late"]
+
+
+def test_a_damaged_part_is_one_clear_line(tmp_path: Path, two_nights: Results) -> None:
+    """It names the part; nothing is left out in silence."""
+    (part, *_) = sorted((tmp_path / "verdicts").glob("*/*.parquet"))
+    part.write_bytes(part.read_bytes()[:100])
+    shutil.rmtree(tmp_path / "_snapshot")
+
+    with pytest.raises(ResultsError, match=rf"^verdicts/{part.parent.name}/{part.name} .* damaged: [^\n]*$"):
+        complete_snapshot(two_nights)
+
+
+@pytest.mark.parametrize(
+    ("legs", "rate"),
+    [
+        # A leg that was never throttled has learned none.
+        ([{"rate_learned": 5.0}, {"rate_learned": 20.0}, {"rate_learned": None}], 20.0),
+        # Another key and another service have lanes of their own.
+        ([{"rate_learned": 5.0}, {"rate_learned": 7.0, "key_fingerprint": "x"}], 5.0),
+        ([{"rate_learned": 5.0}, {"rate_learned": 9.0, "base_url_host": "other.example"}], 5.0),
+        ([{"rate_learned": 7.0, "key_fingerprint": "x"}], None),
+        # A lane changes in time.
+        ([{"rate_learned": 5.0, "finished_at": WEEK_AGO - timedelta(seconds=1)}], None),
+    ],
+)
+def test_what_an_earlier_leg_learned_of_the_lane_spares_the_search(
+    results: Results, legs: list[dict[str, object]], rate: float | None
+) -> None:
+    """The newest leg of this key that learned a rate counts."""
+    lane = {"base_url_host": "partner.example", "key_fingerprint": "abc", "finished_at": NOON}
+    for run_id, leg in zip(RUNS, legs, strict=False):
+        end_leg(results, plan_of_run(run_id), **lane | leg)
+
+    assert last_rate(results, URL, "abc", WEEK_AGO) == rate
 
 
 def test_a_leg_that_sent_something_is_measured(results: Results) -> None:
     """Of another environment, and without a leg, nothing is known."""
-    before = measured_legs(results, "beta")
-    add_leg(results, accepted=2, calls=4, finished_at=TEN.replace(second=2))
+    before, times = measured_legs(results, "beta"), {"started_at": NOON, "finished_at": NOON.replace(second=2)}
+    end_leg(results, plan_of_run(RUNS[0]), accepted=2, calls=4, **times)
 
     (after,) = measured_legs(results, "beta")
 
@@ -41,10 +196,9 @@ def test_a_leg_that_sent_something_is_measured(results: Results) -> None:
 
 def test_duplicates_in_an_earlier_catalog_do_not_lower_the_cost(results: Results) -> None:
     """Three rows, one of them answered by another's verification, cost what two rows cost."""
-    plan = plan_of_run(RUN)
-    results.write_plan(plan)
-    times = {"started_at": TEN, "finished_at": TEN.replace(hour=11)}
-    legs = Legs(results, RUN)
+    results.write_plan(plan_of_run(RUNS[0]))
+    times = {"started_at": NOON, "finished_at": NOON.replace(hour=13)}
+    legs = Legs(results, RUNS[0])
     legs.claim(1)
     legs.write_receipt(1, {"duplicates": 1, "cpu_seconds": 0.5, "counts": {"accepted": 3, "calls": 6} | times})
 

@@ -1,5 +1,6 @@
 """Threads are made as items need them, and leave when they are not needed."""
 
+import resource
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -9,7 +10,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from proofsweep.verify import threads
-from proofsweep.verify.threads import Workers
+from proofsweep.verify.threads import Workers, most_open_files, workers_that_fit
+from proofsweep.wiring.engines import say_if_fewer
 
 
 @dataclass
@@ -23,7 +25,6 @@ class Shop:
     waiting: int = 1
 
     def work(self, number: int) -> int:
-        """Do what an item does; give its number."""
         self.begun.append(number)
         self.turns.acquire()
         self.workers.make_room(self.waiting)
@@ -31,15 +32,19 @@ class Shop:
         return number
 
     def let_through(self, turns: int) -> None:
-        """Give so many turns, and let all end."""
         self.ends.set()
         self.turns.release(turns)
 
 
-@pytest.fixture
-def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
-    """Yield at most 20 threads; those that still work at the end are released."""
+@pytest.fixture(autouse=True)
+def short_idle_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads leave soon."""
     monkeypatch.setattr(threads, "_IDLE_SECONDS", 0.2)
+
+
+@pytest.fixture
+def shop() -> Iterator[Shop]:
+    """Yield at most 20 threads; those that still work at the end are released."""
     shop = Shop(Workers(20))
     yield shop
     shop.let_through(1_000)
@@ -47,7 +52,6 @@ def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
 
 
 def until(is_so: Callable[[], bool]) -> None:
-    """Wait for something that must come to be."""
     deadline = time.monotonic() + 10.0
     while not is_so():
         assert time.monotonic() < deadline
@@ -55,28 +59,19 @@ def until(is_so: Callable[[], bool]) -> None:
 
 
 def submit(shop: Shop, items: int) -> list[Future[int]]:
-    """Submit so many items."""
     return [shop.workers.submit(shop.work, number) for number in range(items)]
 
 
 def test_items_begin_only_as_turns_come_for_them(shop: Shop) -> None:
-    """A lane of one call in minutes needs few threads, however many items there are."""
+    """A lane of one call in minutes needs few threads, however many items there are; no lane more than are set."""
     submit(shop, 100)
     until(lambda: len(shop.begun) == 8)
 
     shop.turns.release(2)
     until(lambda: len(shop.begun) == 10)
 
-    assert shop.workers.threads == 10
-    assert shop.begun == list(range(10))
-
-
-def test_threads_grow_to_the_ceiling_and_no_further(shop: Shop) -> None:
-    """Items that take long after their turn need a thread each, up to what the setting allows."""
-    submit(shop, 100)
-
-    shop.turns.release(100)
-
+    assert (shop.workers.threads, shop.begun) == (10, list(range(10)))
+    shop.turns.release(90)
     until(lambda: len(shop.begun) == 20)
     assert shop.workers.threads == 20
 
@@ -99,32 +94,22 @@ def test_more_are_ahead_while_items_begin_too_late(shop: Shop) -> None:
     until(lambda: len(shop.begun) == 8 + 3 + 3)
 
 
-def test_who_is_not_needed_leaves(shop: Shop) -> None:
-    """After a storm of work the threads go, and new ones come when there is work again."""
-    shop.let_through(1_000)
-    wait(submit(shop, 100))
-
-    until(lambda: shop.workers.threads == 0)
-
-    assert shop.workers.submit(shop.work, 7).result(10.0) == 7
-
-
-def test_a_thread_says_when_it_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each closes what it has for itself, however it comes to leave."""
-    monkeypatch.setattr(threads, "_IDLE_SECONDS", 0.05)
+def test_who_is_not_needed_leaves_and_says_so() -> None:
+    """Each closes what it has for itself, however it comes to leave; new ones come when there is work again."""
     left: list[str] = []
     workers = Workers(4, release=lambda: left.append(threading.current_thread().name))
 
     workers.submit(int).result(10.0)
-    until(lambda: len(left) == 1)
+    until(lambda: len(left) == 1 and workers.threads == 0)
     workers.submit(int).result(10.0)
     workers.shutdown()
 
     assert left == ["verify"] * 2
 
 
-def test_the_one_that_rested_least_works_next() -> None:
+def test_the_one_that_rested_least_works_next(monkeypatch: pytest.MonkeyPatch) -> None:
     """So the others stay idle and leave, though work comes all the time."""
+    monkeypatch.setattr(threads, "_IDLE_SECONDS", 20.0)
     shop = Shop(Workers(20))
     shop.let_through(40)
     wait(submit(shop, 40))
@@ -166,16 +151,6 @@ def test_the_end_finishes_what_is_begun_and_cancels_the_rest(shop: Shop) -> None
         shop.workers.submit(int)
 
 
-def test_an_end_without_cancelling_works_through_all(shop: Shop) -> None:
-    """As with any executor."""
-    futures = submit(shop, 30)
-    shop.let_through(30)
-
-    shop.workers.shutdown()
-
-    assert [future.result() for future in futures] == list(range(30))
-
-
 def test_room_made_twice_counts_once(shop: Shop) -> None:
     """An item that waited for the same bytes may call later; a call from outside of an item does not count at all."""
 
@@ -200,7 +175,6 @@ class FewThreads:
     left: int
 
     def begin(self, thread: threading.Thread) -> None:
-        """Start a thread, or fail as Python does."""
         if self.left == 0:
             raise RuntimeError("can't start new thread")
         self.left -= 1
@@ -246,3 +220,33 @@ def test_an_item_fails_where_there_is_no_thread_at_all(shop: Shop, few_threads: 
         failed.result(10.0)
     assert shop.workers.submit(shop.work, 1).result(10.0) == 1
     assert shop.begun == [1]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "open_files", "workers"),
+    [(60, 150, 21), (128, 160, 24), (128, 576, 128), (128, 575, 127), (128, 2**63 - 1, 128), (60, 64, 1), (60, 0, 1)],
+)
+def test_as_many_workers_work_as_have_room_for_their_files(wanted: int, open_files: int, workers: int) -> None:
+    """Some files are for the rest of the process; one worker always works."""
+    assert workers_that_fit(wanted, open_files) == workers
+
+
+def test_the_limit_is_raised_as_far_as_it_can_be() -> None:
+    """To the hard limit, which this process may use without a privilege."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(before[0], 512), before[1]))
+    try:
+        assert most_open_files() == before[1]
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (before[1], before[1])
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@pytest.mark.parametrize(("workers", "lines"), [(21, 1), (60, 0)])
+def test_one_line_says_how_many_workers_work(workers: int, lines: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a line, all that are set do."""
+    say_if_fewer(60, workers)
+
+    said = capsys.readouterr().err
+    assert said.count("\n") == lines
+    assert not lines or said.startswith("proofsweep: pace.workers is 21, not 60: ")
