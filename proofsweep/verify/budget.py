@@ -7,8 +7,8 @@ from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from proofsweep.client.client import Partner
 from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, RunMustStop
@@ -16,6 +16,9 @@ from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.items import proof_id_of
 from proofsweep.domain.runs import Bounds
 from proofsweep.domain.text import reset_clause
+
+if TYPE_CHECKING:  # what reads a store starts without it
+    from proofsweep.client.client import Partner
 
 CALLS_OF_A_FILE: AbstractSet[Call] = frozenset({Call.UPLOADS, Call.VERIFY})
 CALLS_OF_A_PROOF = CALLS_OF_A_FILE | {Call.ASSET}
@@ -148,7 +151,7 @@ class BudgetGuard:
     """A leg's budget, safe to use from threads. When it runs out, items in flight are finished and the leg stops."""
 
     bounds: Bounds
-    partner: Partner
+    partner: "Partner"
     stop: StopSwitch
     clock: Callable[[], datetime]  # a window closes by the wall clock
     probe_seconds: float = math.inf  # between two probes of the quota

@@ -1,32 +1,28 @@
 """A leg ends as parts, a receipt and a row in `runs`; if that breaks off anywhere, the next process does it."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import NameTaken, ResultsError
+from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
-from proofsweep.store.journal import Journal
+from proofsweep.store.journal import Journal, Segments
 from proofsweep.store.parts import Results
 from proofsweep.verify.attempt import settle_last_leg
-from proofsweep.verify.commit import LegEnd, settle_leg
+from proofsweep.verify.commit import LegEnd, count_leg, publish_exchanges, publish_rows, settle_leg
 
+from ...worlds.ended_runs import plan_of_run
 from ..conftest import LegBuilder
-from ..left_behind import (
-    BreakingStore,
-    let_holder_die,
-    rows_of,
-    verdict,
-    write_journal,
-    write_part,
-)
+from ..left_behind import BreakingStore, let_holder_die, rows_of, verdict, write_journal, write_part
 from ..scripted_service import NOW
 
 COMPLETE = LegEnd(leg=1, ended_by=EndedBy.COMPLETE)
-KILLED = LegEnd(leg=1, ended_by=EndedBy.KILLED)
 WRITES = 8
 """Of the killed leg below: three verdicts parts, one of exchanges, the receipt, the row in `runs`, two deletions."""
 
@@ -37,6 +33,10 @@ def plan(new_leg: LegBuilder) -> Plan:
     plan = new_leg.plan(5, shard_items=2)
     new_leg.legs(plan).claim(1)
     return plan
+
+
+def segments(results: Results, plan: Plan) -> Segments:
+    return Segments(results, plan.run_id, 1)
 
 
 def parts_by_shard(results: Results, plan: Plan, leg: int) -> dict[int, int]:
@@ -55,6 +55,81 @@ def test_what_is_in_the_journal_alone_becomes_parts(results: Results, plan: Plan
     assert rows_of(results, plan) == [0, 1, 2, 3]
     assert parts_by_shard(results, plan, 1) == {0: 2, 1: 2}
     assert (row["accepted"], row["remaining"], row["calls"]) == (4, 1, 5)
+
+
+def test_a_name_that_is_taken_leaves_its_rows_remaining(results: Results, plan: Plan) -> None:
+    """Another process took the leg for dead and published what it found; what came later is verified by another leg."""
+    write_part(results, plan, 1, 0, [0])
+    write_part(results, plan, 1, 1, [])
+    write_journal(results, plan, 1, [0, 1, 2, 4])
+
+    published = publish_rows(results, plan, 1, segments(results, plan), keeps_out=False)
+
+    assert [part.rows for part in published.of_leg(1)] == [1, 0, 1]
+    assert (published.remaining, rows_of(results, plan)) == (3, [0, 4])
+
+
+def test_a_journal_that_vanishes_while_it_is_read_leaves_what_another_process_published(
+    results: Results, plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That one has settled the leg; this process only slept, and goes on in the middle of its own settlement."""
+    write_journal(results, plan, 1, [0])
+    whole_table = Segments.table
+
+    def settled_by_another(self: Segments, name: str, columns: Sequence[str] | None = None) -> pa.Table | None:
+        rows = whole_table(self, name, columns)
+        if columns is not None:
+            write_part(results, plan, 1, 0, [0])
+            self.delete()
+        return rows
+
+    monkeypatch.setattr(Segments, "table", settled_by_another)
+
+    published = publish_rows(results, plan, 1, segments(results, plan), keeps_out=False)
+
+    assert [part.rows for part in published.of_leg(1)] == [1]
+    assert rows_of(results, plan) == [0]
+
+
+def publish_trail(results: Results, plan: Plan) -> list[int]:
+    """Publish the exchanges of the first leg; give the number in each of its parts."""
+    return [part.rows for part in publish_exchanges(results, plan, 1, segments(results, plan))]
+
+
+def test_the_audit_trail_is_published_once(results: Results, plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often, and whatever the portions were: a leg that comes back merges its segments anew."""
+    monkeypatch.setattr("proofsweep.verify.commit._EXCHANGES_PER_PART", 2)
+    for number in range(5):
+        write_journal(results, plan, 1, [number], f"w{number}")
+    first, again = publish_trail(results, plan), publish_trail(results, plan)
+    segments(results, plan).delete()
+    write_journal(results, plan, 1, [3, 5, 0, 1])
+
+    late = publish_trail(results, plan)
+
+    assert (first, again, late) == ([2, 2, 1], [2, 2, 1], [2, 2, 1, 1])
+    assert sorted(map(str, rows_of(results, plan, "exchanges"))) == ["0", "1", "2", "3", "4", "5"]
+
+
+class NothingListed(BreakingStore):
+    """A store whose listings show nothing."""
+
+    def names(self, folder: str) -> list[str]:
+        del folder
+        return []
+
+
+def test_an_audit_trail_that_a_listing_does_not_show_is_not_doubled(results: Results, plan: Plan) -> None:
+    """Its name is taken, and what stands there is left out."""
+    write_journal(results, plan, 1, [0, 1])
+    publish_trail(results, plan)
+    write_journal(results, plan, 1, [2], "z")
+    lagging = Results(NothingListed(Path(results.store.url)))
+
+    parts = publish_exchanges(lagging, plan, 1, segments(results, plan))
+
+    assert [part.rows for part in parts] == [2, 1]
+    assert rows_of(results, plan, "exchanges") == [0, 1, 2]
 
 
 @pytest.mark.parametrize("writes", range(WRITES))
@@ -84,7 +159,7 @@ def test_a_killed_leg_cannot_publish_any_more(results: Results, plan: Plan, new_
     write_part(results, plan, 2, 0, [0, 1])
     write_journal(results, plan, 1, [2])
 
-    settle_leg(results, plan, KILLED, new_leg.legs(plan))
+    settle_leg(results, plan, LegEnd(leg=1, ended_by=EndedBy.KILLED), new_leg.legs(plan))
 
     assert parts_by_shard(results, plan, 1) == {1: 1, 2: 0}
     for shard in (1, 2):
@@ -179,3 +254,58 @@ def test_a_leg_never_ends_before_its_rows(results: Results, plan: Plan, new_leg:
     row = settle_leg(results, plan, end, new_leg.legs(plan))
 
     assert row["finished_at"] == ahead
+
+
+Told = tuple[int | None, str, int | None]
+SAMPLE = plan_of_run("20261120T120000Z_000aa", items=10)
+
+
+def count(results: Results, leg: int) -> Row:
+    """Count a leg by all its parts."""
+    verdicts, exchanges = (
+        [results.part(name) for name in results.parts_of(table, SAMPLE) if layout.leg_of(name) == leg]
+        for table in ("verdicts", "exchanges")
+    )
+    return count_leg(results, SAMPLE, leg, verdicts, exchanges)[0]
+
+
+def publish(results: Results, leg: int, *told: Told) -> None:
+    """Write a leg's audit trail: row, call, status; each exchange in a part of its own."""
+    for seq, (number, call, status) in enumerate(told):
+        exchange = {"run_id": SAMPLE.run_id, "leg": leg, "manifest_row": number, "call": call, "status": status}
+        exchange |= {"attempt": 1, "started_at": NOW, "elapsed_ms": 1.0, "bytes_sent": 0}
+        exchange |= {"failure": "connection" if status is None else None}
+        results.create_part(layout.exchanges_name(SAMPLE.run_id, SAMPLE.run_date, seq, leg), "exchanges", [exchange])
+
+
+@pytest.mark.parametrize(
+    ("had", "again"),
+    [
+        ([], 0),
+        ([(0, "uploads", 200)], 2),
+        ([(0, "uploads", 200), (0, "verify", 200), (1, "uploads", 201)], 4),
+        ([(0, "uploads", 503), (0, "uploads", None), (0, "uploads", 429)], 0),
+        ([(0, "slot", 204), (None, "usage", 200), (9, "uploads", 200)], 0),
+    ],
+)
+def test_calls_are_made_again_for_what_an_earlier_leg_had_been_answered(
+    results: Results, had: list[Told], again: int
+) -> None:
+    """Tries again of such a call too; not what had failed, what costs no call, or what belongs to no row."""
+    publish(results, 1, *had)
+    publish(results, 2, (0, "uploads", 500), (0, "uploads", 200), (0, "slot", 204), (0, "verify", 200))
+    publish(results, 3, (1, "uploads", 200), (None, "usage", 200))
+
+    legs = [count(results, leg) for leg in (1, 2, 3)]
+
+    assert legs[0]["calls_again"] == 0
+    assert sum(int(str(leg["calls_again"])) for leg in legs) == again
+    assert [leg["calls"] for leg in legs[1:]] == [3, 2]
+
+
+def test_an_answer_that_two_legs_had_is_paid_for_again_by_each(results: Results) -> None:
+    """The second leg was killed as the first was."""
+    for leg in (1, 2, 3):
+        publish(results, leg, (0, "uploads", 200))
+
+    assert [count(results, leg)["calls_again"] for leg in (1, 2, 3)] == [0, 1, 1]
