@@ -75,11 +75,11 @@ def _print(row: Row, done: Finished) -> None:
     if word == "accepted":
         for name in ("song", "proof_id", "issued_at", "classification"):
             if row[name] is not None:
-                out.print(f"  {name}: {row[name]}", markup=False, soft_wrap=True)
+                out.line(f"  {name}: {row[name]}")
         out.print(f"  {MEANING_OF_VALID}", style="dim")
     else:
-        out.print(f"  {row['detail']}", markup=False, soft_wrap=True)
+        out.line(f"  {row['detail']}")
         if "ask the supplier" not in str(row["detail"]):  # some details already say so, more exactly
-            out.print(f"  what to do: {remedy_for(str(row['reason']))}", soft_wrap=True)
+            out.line(f"  what to do: {remedy_for(str(row['reason']))}")
     if row["verify_request_id"] is not None:
         out.print(f"  request ID: {row['verify_request_id']}", markup=False)

@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 
 import duckdb
 import typer
-from rich.console import Console
 
 from proofsweep import results
 from proofsweep.domain.errors import ConfigError, missing_extra
@@ -21,7 +20,7 @@ from proofsweep_cli.embedded_server import EmbeddedServer, prefect_api
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.run_flow import verify_run
 from proofsweep_cli.run_request import RunRequest
-from proofsweep_cli.screen import console, counted
+from proofsweep_cli.screen import Screen, console, counted
 from proofsweep_sandbox import Operator, Sample, launch, write_catalog, write_deliveries
 
 _MARK = "# Made by `proofsweep demo`\n"
@@ -154,7 +153,7 @@ def demo(
     return ExitCode.ACCEPTED if is_as_expected else ExitCode.BUG
 
 
-def _verify(demo_folder: DemoFolder, files: int | None, out: Console, server: EmbeddedServer | None) -> list[Sample]:
+def _verify(demo_folder: DemoFolder, files: int | None, out: Screen, server: EmbeddedServer | None) -> list[Sample]:
     out.print("Starting a local partner service and a Prefect API …")
     with launch(demo_folder.sandbox) as sandbox:
         demo_folder.write_config(sandbox.base_url, sandbox.key_file)
@@ -162,12 +161,12 @@ def _verify(demo_folder: DemoFolder, files: int | None, out: Console, server: Em
         samples = _samples(demo_folder, files, sandbox.operator, out)
         request = RunRequest(config=str(demo_folder.config), results_url=None, as_json=False)
         plan = plan_catalog(request.settings, str(demo_folder.catalog))
-        out.print(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send", soft_wrap=True)
+        out.line(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send")
         verify_run(plan.run_id, request, server)
     return samples
 
 
-def _samples(demo_folder: DemoFolder, files: int | None, operator: Operator, out: Console) -> list[Sample]:
+def _samples(demo_folder: DemoFolder, files: int | None, operator: Operator, out: Screen) -> list[Sample]:
     folder = demo_folder.catalog.absolute()
     if files is None:
         out.print(
@@ -180,7 +179,7 @@ def _samples(demo_folder: DemoFolder, files: int | None, operator: Operator, out
     return samples
 
 
-def _compare(out: Console, demo_folder: DemoFolder, samples: Iterable[Sample]) -> bool:
+def _compare(out: Screen, demo_folder: DemoFolder, samples: Iterable[Sample]) -> bool:
     table = results.open_results(str(demo_folder.results)).verdicts(columns=["audio", "verdict", "outcome"])
     found = sorted((row["audio"], row["verdict"], row["outcome"]) for row in table.to_pylist())
     expected = [(str(each.audio), each.verdict, _OUTCOMES.get(each.verdict, "rejected")) for each in samples]
@@ -192,10 +191,10 @@ def _compare(out: Console, demo_folder: DemoFolder, samples: Iterable[Sample]) -
     return is_right
 
 
-def _print_next_steps(out: Console, demo_folder: DemoFolder) -> None:
+def _print_next_steps(out: Screen, demo_folder: DemoFolder) -> None:
     out.print("Next steps", style="bold")
-    out.print(f"  {_program()} status --config {demo_folder.config}", style="cyan", soft_wrap=True)
-    out.print(f"  {demo_folder.readme} describes {demo_folder.root}", soft_wrap=True)
+    out.line(f"  {_program()} status --config {demo_folder.config}", style="cyan")
+    out.line(f"  {demo_folder.readme} describes {demo_folder.root}")
 
 
 def _program() -> str:
@@ -228,12 +227,12 @@ FROM catalog
 ORDER BY file"""
 
 
-def show_delivery(out: Console, store: Path) -> None:
+def show_delivery(out: Screen, store: Path) -> None:
     answer = results.open_results(str(store)).sql(_DELIVERY)
     _show(out, "proofsweep query", _DELIVERY, str(answer))
 
 
-def show_queries(out: Console, store: Path) -> None:
+def show_queries(out: Screen, store: Path) -> None:
     sql = _SQL.format(store=str(store).replace("'", "''"))
     _show(out, "DuckDB", sql, str(duckdb.sql(sql)))
     expression = _PANDAS.format(store=str(store))
@@ -241,10 +240,10 @@ def show_queries(out: Console, store: Path) -> None:
     _show(out, "pandas", expression, frame.to_string())
 
 
-def _show(out: Console, title: str, query: str, result: str) -> None:
+def _show(out: Screen, title: str, query: str, result: str) -> None:
     out.print(title, style="bold")
     for line in query.splitlines():
-        out.print(f"  {line}", style="cyan", soft_wrap=True)
+        out.line(f"  {line}", style="cyan")
     for line in result.rstrip().splitlines():
-        out.print(f"  {line}", soft_wrap=True)
+        out.line(f"  {line}")
     out.print()

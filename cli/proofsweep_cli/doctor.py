@@ -66,7 +66,7 @@ def doctor(
     out = console()
     for finding in findings:
         word, style = ("ok", "green") if finding.code == 0 else ("failed", "red")
-        out.print(f"{word:<7}{finding.about:<9}{finding.said}", style=style, soft_wrap=True)
+        out.line(f"{word:<7}{finding.about:<9}{finding.said}", style=style)
     return code
 
 

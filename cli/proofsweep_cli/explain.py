@@ -134,11 +134,11 @@ def _explain_proof(search: Search, proof_id: str, *, as_json: bool) -> bool:
 def _print_lines(lines: Iterable[str]) -> None:
     out = console()
     for line in lines:
-        out.print(line, soft_wrap=True)
+        out.line(line)
 
 
 def _print_packet(text: str, *, alone: bool) -> None:
     if not alone:
         for line in ("", "For the partner's support (--packet prints only this):", ""):
-            console().print(line, style="bold", soft_wrap=True)
+            console().line(line, style="bold")
     _print_lines(text.splitlines())

@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import typer
-from rich.console import Console
 
 from proofsweep.config.load import Settings, load_settings
 from proofsweep.domain.errors import UsageError
@@ -20,13 +19,10 @@ from proofsweep.wiring.operations import selected_rows
 from proofsweep.wiring.stores import results_for
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl, RunId
-from proofsweep_cli.screen import console, counted, gone_words, next_command, print_json
+from proofsweep_cli.screen import Screen, console, counted, gone_words, next_command, print_json
 
 _Only = typer.Option(
-    None,
-    "--only",
-    metavar="OUTCOMES",
-    help="Only these, separated by commas: accepted, rejected, failed, ineligible.",
+    None, "--only", metavar="OUTCOMES", help="Only these, separated by commas: accepted, rejected, failed, ineligible."
 )
 _By = typer.Option(
     None, "--by", metavar="TAG", help="One file for each value of a tag of the manifest, such as supplier."
@@ -105,7 +101,7 @@ def export(
     """
     if print_template:
         for line in shipped_template().splitlines():
-            console().print(line, soft_wrap=True)
+            console().line(line)
         return ExitCode.ACCEPTED
     settings, texts, form = load_settings(config, results), letter_texts(template), _format_of(file, form)
     outcomes = _outcomes_told(only, by) if form == LETTER else _outcomes_in(only)
@@ -119,20 +115,20 @@ def export(
     _print_reports(console(), done, selected, by)
     if done.reports and form != LETTER:
         again = next_command(*_verify_again(done, settings), config=config, results=results)
-        console().print(f"Verify them again: {again}", soft_wrap=True)
+        console().line(f"Verify them again: {again}")
     return ExitCode.ACCEPTED
 
 
-def _print_reports(out: Console, done: Exported, selected: SelectedRows, by: str | None) -> None:
+def _print_reports(out: Screen, done: Exported, selected: SelectedRows, by: str | None) -> None:
     for report in done.reports:
         without = f" without {printable(by)}" if by is not None and report.path == done.paths.get("") else ""
-        out.print(f"{report.path}: {counted(report.rows, 'row')}{without}", soft_wrap=True)
+        out.line(f"{report.path}: {counted(report.rows, 'row')}{without}")
     if not done.reports:
         out.print("There is no such row; nothing was written.")
     if gone := selected.gone():
-        out.print(gone_words(gone), soft_wrap=True)
+        out.line(gone_words(gone))
     if selected.plan is not None and selected.pruned:
-        out.print(f"Run {selected.plan.run_id} {selected.pruned}.", soft_wrap=True)
+        out.line(f"Run {selected.plan.run_id} {selected.pruned}.")
 
 
 def _outcomes_in(only: str | None) -> list[str]:
@@ -215,7 +211,7 @@ def report(
         raise UsageError(f"{of_catalog[0]} is of the catalog's page: leave it out, or leave out {printable(run_id)}.")
     else:
         size = write_page(place, _night_page(settings, run_id, choice))
-    console().print(f"{printable(place)}: {size / 1_000:,.0f} kB; open it in a browser.", soft_wrap=True)
+    console().line(f"{printable(place)}: {size / 1_000:,.0f} kB; open it in a browser.")
     return ExitCode.ACCEPTED
 
 

@@ -104,9 +104,9 @@ def _told(path: str, done: PassReport, request: RunRequest) -> ExitCode:
     if request.as_json:
         print_json(json_of_pass(path, done))
     else:
-        request.out.print(line_of_pass(path, done), style="bold", soft_wrap=True)
+        request.out.line(line_of_pass(path, done), style="bold")
         for message in messages_of(done):
-            request.out.print(f"  {message}", soft_wrap=True)
+            request.out.line(f"  {message}")
     errors = lines_of_unmoved(done)
     for line in [*errors, *tell_of_pass(request.settings, path, done, read_block)]:
         print_error(line)

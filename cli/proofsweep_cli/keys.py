@@ -74,8 +74,8 @@ def rotate(
         raise UsageError("There is no terminal to ask on: add --yes to rotate the key.")
     out = console(to_stderr=as_json)
     if not yes:
-        out.print(f"Rotates the key of {label} ({settings.service.base_url}).", soft_wrap=True)
-        out.print(f"The new key goes to {key_store.name}.", soft_wrap=True)
+        out.line(f"Rotates the key of {label} ({settings.service.base_url}).")
+        out.line(f"The new key goes to {key_store.name}.")
         if typer.prompt(f"Type {label} to go on", err=as_json) != label:
             raise UsageError(f"That is not {label}; nothing was rotated.")
     return _rotate(settings, new_key_file, again=again, as_json=as_json)
@@ -91,7 +91,7 @@ def _rotate(settings: Settings, new_key_file: Path | None, *, again: bool, as_js
         print_json(done.document())
     else:
         for line in done.lines():
-            console().print(line, soft_wrap=True)
+            console().line(line)
     return ExitCode.ACCEPTED
 
 

@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass, fields
 from itertools import islice
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from proofsweep.config.load import Settings, load_settings, sources_of, words_of
@@ -23,18 +22,11 @@ from proofsweep.wiring.runs import Surveyed, UnsentRow, bounds_for, forecast_for
 from proofsweep.wiring.stores import cautions_for
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.key_block import read_block
-from proofsweep_cli.options import (
-    AsJson,
-    Config,
-    MaxCalls,
-    MaxDuration,
-    Reserve,
-    ResultsUrl,
-    Until,
-)
+from proofsweep_cli.options import AsJson, Config, MaxCalls, MaxDuration, Reserve, ResultsUrl, Until
 from proofsweep_cli.run_options import refuse_closed_window, with_selection_options
 from proofsweep_cli.run_screen import forecast_json, print_forecast
 from proofsweep_cli.screen import (
+    Screen,
     console,
     counted,
     print_csv,
@@ -125,48 +117,46 @@ def _tell(settings: Settings, found: Surveyed, bounds: Bounds, options: _PlanOpt
     out = console()
     _print_survey(out, found, limits_for(settings).one_file)
     if listing.skipped:
-        out.print(f"  {listing.skipped:,} left out by the conditions", soft_wrap=True)
+        out.line(f"  {listing.skipped:,} left out by the conditions")
     print_ignored(out, found.ignored)
     for note in listing.ignored.notes:
-        out.print(f"  {note}", style="yellow", soft_wrap=True)
+        out.line(f"  {note}", style="yellow")
     print_forecast(out, cost, utc_now(), trouble.message if trouble else "", settings.service.key_expires_at)
     print_cautions(out, settings, listing.location)
     _print_lists_before(out, settings, found)
     service = f"{settings.service.environment}, {settings.service.base_url}, results {settings.results.url}"
-    out.print(f"  for {service} ({words_of(options.sources)})", style="dim", soft_wrap=True)
+    out.line(f"  for {service} ({words_of(options.sources)})", style="dim")
     return code
 
 
-def _print_lists_before(out: Console, settings: Settings, found: Surveyed) -> None:
+def _print_lists_before(out: Screen, settings: Settings, found: Surveyed) -> None:
     with suppress(ResultsError):
         for plan, known in lists_before(settings, found):
-            out.print(
+            out.line(
                 f"  {counted(known, 'row')} of this list {'is' if known == 1 else 'are'} known from {plan.catalog}. "
                 f'If it is the next edition of that list, give both one name: name = "{found.listing.name}" under '
                 "[catalog]; then the newest edition takes the place of the older ones, and what it lacks is gone",
                 style="yellow",
-                markup=False,
-                soft_wrap=True,
             )
 
 
-def print_cautions(out: Console, settings: Settings, location: str) -> None:
+def print_cautions(out: Screen, settings: Settings, location: str) -> None:
     """Print what is unwise about a catalog and a results store; a store that cannot be read says nothing here."""
     with suppress(ResultsError):
         for caution in cautions_for(settings, location):
-            out.print(f"  {caution}", style="yellow", soft_wrap=True)
+            out.line(f"  {caution}", style="yellow")
 
 
-def _print_catalog(out: Console, found: Surveyed) -> None:
+def _print_catalog(out: Screen, found: Surveyed) -> None:
     listing = found.listing
-    out.print(f"{listing.location}: {counted(found.survey.items, 'row')}", style="bold", soft_wrap=True)
+    out.line(f"{listing.location}: {counted(found.survey.items, 'row')}", style="bold")
     if listing.deliveries is not None:
-        out.print(f"  {listing.deliveries.in_words}", soft_wrap=True)
+        out.line(f"  {listing.deliveries.in_words}")
     if other := [encoding for encoding in listing.encodings if encoding != "UTF-8"]:
-        out.print(f"  read as {', '.join(other)}; if letters are wrong, give --encoding NAME", soft_wrap=True)
+        out.line(f"  read as {', '.join(other)}; if letters are wrong, give --encoding NAME")
 
 
-def _print_survey(out: Console, found: Surveyed, slot_bytes: int) -> None:
+def _print_survey(out: Screen, found: Surveyed, slot_bytes: int) -> None:
     survey = found.survey
     _print_catalog(out, found)
     out.print(
@@ -175,30 +165,27 @@ def _print_survey(out: Console, found: Surveyed, slot_bytes: int) -> None:
     if survey.declared:
         out.print(f"  {survey.declared:,} with a declared digest or size, which is compared first")
     if survey.touched:
-        out.print(
+        out.line(
             f"  {survey.touched:,} with another time and the size that was answered: {size_text(survey.touched_bytes)} "
-            "are read first, and the same bytes cost no call",
-            soft_wrap=True,
+            "are read first, and the same bytes cost no call"
         )
     formats = ", ".join(f"{count:,} {name}" for name, count in survey.formats.most_common(8))
     out.print(f"  formats: {formats}")
     over = f"{survey.over_slot:,} larger than a slot ({size_text(slot_bytes)})"
     out.print(f"  largest: {size_text(survey.largest_bytes)}; {over}")
     for reason, count in survey.reasons.most_common():
-        out.print(f"  {count:,} ineligible · {reason}: {remedy_for(reason)}", style="magenta", soft_wrap=True)
-        out.print(f"    {survey.examples[reason]}", style="dim", soft_wrap=True)
+        out.line(f"  {count:,} ineligible · {reason}: {remedy_for(reason)}", style="magenta")
+        out.line(f"    {survey.examples[reason]}", style="dim")
         if reason == Reason.AMBIGUOUS_SIDECAR:
             for audio in survey.ambiguous:
-                out.print(f"    {audio}", markup=False, soft_wrap=True)
+                out.line(f"    {audio}")
     if survey.reasons:
-        out.print("  --list names each of these rows, with its line and what to do", style="dim", soft_wrap=True)
+        out.line("  --list names each of these rows, with its line and what to do", style="dim")
     if survey.doubtful:
         kinds = ", ".join(f"{count:,} {reason}" for reason, count in survey.doubtful.most_common())
-        out.print(
-            f"  {survey.doubtful.total():,} of those to send, by their names: {kinds}", style="magenta", soft_wrap=True
-        )
+        out.line(f"  {survey.doubtful.total():,} of those to send, by their names: {kinds}", style="magenta")
     for note in unsent_pairs_note(survey.reasons):
-        out.print(f"  {note}", style="bold yellow", soft_wrap=True)
+        out.line(f"  {note}", style="bold yellow")
 
 
 _COLUMNS = ("line", "file", "reason", "what_to_do", "detail")
@@ -225,7 +212,7 @@ def _cells(row: UnsentRow) -> list[str]:
     return [row.where, row.file, row.reason, row.what_to_do, row.detail]
 
 
-def _print_tables(out: Console, rows: Iterator[UnsentRow]) -> None:
+def _print_tables(out: Screen, rows: Iterator[UnsentRow]) -> None:
     count = 0
     while some := list(islice(rows, _ROWS_AT_ONCE)):
         table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")

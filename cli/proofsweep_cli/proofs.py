@@ -9,7 +9,6 @@ from http import HTTPStatus
 from pathlib import Path
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from proofsweep.config.load import Settings, load_settings
@@ -37,7 +36,7 @@ from proofsweep_cli.interrupt import interrupted_by_signals
 from proofsweep_cli.key_block import read_block
 from proofsweep_cli.options import AsJson, Config, MaxCalls, ResultsUrl
 from proofsweep_cli.run_request import RunRequest
-from proofsweep_cli.screen import console, counted, print_error, print_json
+from proofsweep_cli.screen import Screen, console, counted, print_error, print_json
 from proofsweep_cli.verify import plan_and_verify
 from proofsweep_tasks.stop_on_signals import stopped_on_signals
 
@@ -96,10 +95,10 @@ def show(
         print_json({"song": proof.song, "classification": proof.classification, "sidecar_bytes": size})
         return ExitCode.ACCEPTED
     out = console()
-    out.print(f"song: {proof.song or 'unknown'}", soft_wrap=True)
-    out.print(f"classification: {proof.classification or 'none'} (report-only)", soft_wrap=True)
+    out.line(f"song: {proof.song or 'unknown'}")
+    out.line(f"classification: {proof.classification or 'none'} (report-only)")
     unknown = "unknown: service.sidecar_field is not set" if settings.service.sidecar_field is None else "none"
-    out.print(f"sidecar: {unknown if size is None else f'{size:,} bytes'}", soft_wrap=True)
+    out.line(f"sidecar: {unknown if size is None else f'{size:,} bytes'}")
     return ExitCode.ACCEPTED
 
 
@@ -188,7 +187,7 @@ def recover(
     if as_json:
         print_json({"operation_id": done.operation_id, **done.outcomes})
     else:
-        console().print(done.line(), soft_wrap=True)
+        console().line(done.line())
     if done.outcomes.get("failed"):
         return ExitCode.FAILED
     return ExitCode.REJECTED if {"differs", "exists", "gone", "watched"} & done.outcomes.keys() else ExitCode.ACCEPTED
@@ -223,7 +222,7 @@ def verify(
     code = plan_and_verify(request, settings, plan)
     line, differ = masters_of(settings, planned[0])
     if line is not None:
-        request.out.print(f"  {line}", soft_wrap=True)
+        request.out.line(f"  {line}")
     return max(code, ExitCode.REJECTED) if differ else code
 
 
@@ -248,7 +247,7 @@ def notes(
     if as_json:
         print_json({"operation_id": done.operation_id, "wanted": done.wanted, **done.states})
     else:
-        console().print(done.line(), soft_wrap=True)
+        console().line(done.line())
     return ExitCode.FAILED if done.states.get("failed") else ExitCode.ACCEPTED
 
 
@@ -261,19 +260,17 @@ def _print_list(found: list[ProofSummary], problem: str | None) -> None:
         issued = "" if proof.issued_at is None else f"{proof.issued_at:%Y-%m-%d %H:%M}"
         table.add_row(issued, proof.classification or "", proof.proof_id or "", proof.song or "")
     out.print(table)
-    out.print(f"{counted(len(found), 'proof')}, the newest first; pending ones are never listed.", soft_wrap=True)
+    out.line(f"{counted(len(found), 'proof')}, the newest first; pending ones are never listed.")
     if problem:
-        out.print(f"The listing may not be whole: {problem}.", style="yellow", soft_wrap=True)
+        out.line(f"The listing may not be whole: {problem}.", style="yellow")
 
 
 def _print_inventory(found: Inventory) -> None:
     out = console()
-    out.print(found.line(), style="bold", soft_wrap=True)
+    out.line(found.line(), style="bold")
     for note in found.notes():
-        out.print(f"  {note}", soft_wrap=True)
-    out.print(
-        f"  all of them: proofsweep query \"FROM proofs WHERE operation_id = '{found.operation_id}'\"", soft_wrap=True
-    )
+        out.line(f"  {note}")
+    out.line(f"  all of them: proofsweep query \"FROM proofs WHERE operation_id = '{found.operation_id}'\"")
 
 
 def _sidecar_bytes(text: str | None) -> int | None:
@@ -298,8 +295,8 @@ def _list(settings: Settings, wanted: ProofList, *, as_json: bool) -> int:
         return ExitCode.ACCEPTED
     out = console()
     for proof_id in wanted.proof_ids:
-        out.print(f"{proof_id}  {names.get(proof_id, 'no file of this results store')}", soft_wrap=True)
-    out.print(f"Would erase {_what(settings, wanted)}. Nothing was asked.", soft_wrap=True)
+        out.line(f"{proof_id}  {names.get(proof_id, 'no file of this results store')}")
+    out.line(f"Would erase {_what(settings, wanted)}. Nothing was asked.")
     return ExitCode.ACCEPTED
 
 
@@ -319,14 +316,14 @@ def _check(settings: Settings, wanted: ProofList, count: int, environment: str |
         raise UsageError(f"The proofs are of {label}: confirm it with --environment {label}. Nothing was erased.")
 
 
-def _ask(out: Console, settings: Settings, wanted: ProofList) -> None:
+def _ask(out: Screen, settings: Settings, wanted: ProofList) -> None:
     if not sys.stdin.isatty():
         raise UsageError("There is no terminal to ask on: add --yes-erase with the number of proofs, or --dry-run.")
     for proof_id in wanted.proof_ids[:_SHOWN_TO_ERASE]:
-        out.print(f"  {proof_id}", soft_wrap=True)
+        out.line(f"  {proof_id}")
     if len(wanted.proof_ids) > _SHOWN_TO_ERASE:
         out.print(f"  and {len(wanted.proof_ids) - _SHOWN_TO_ERASE:,} more; --dry-run lists all")
-    out.print(f"Erases {_what(settings, wanted)} for good ({settings.service.base_url}).", soft_wrap=True)
+    out.line(f"Erases {_what(settings, wanted)} for good ({settings.service.base_url}).")
     label, count = settings.service.environment, str(len(wanted.proof_ids))
     words = [count] if label in DISPOSABLE else [count, label]
     for word in words:
@@ -334,7 +331,7 @@ def _ask(out: Console, settings: Settings, wanted: ProofList) -> None:
             raise UsageError(f"That is not {word}; nothing was erased.")
 
 
-def _erase(out: Console, settings: Settings, wanted: ProofList, *, as_json: bool) -> int:
+def _erase(out: Screen, settings: Settings, wanted: ProofList, *, as_json: bool) -> int:
     engine, done = engine_for(settings, read_block), 0
     with stopped_on_signals(engine), out.status("erasing …") if out.is_terminal else nullcontext() as status:
 
@@ -349,7 +346,7 @@ def _erase(out: Console, settings: Settings, wanted: ProofList, *, as_json: bool
         print_json(report.document())
     else:
         for line in report.lines():
-            out.print(line, soft_wrap=True)
+            out.line(line)
     if report.stopped is not None:
         print_error(report.stopped.message)
         return code_of_error(report.stopped)

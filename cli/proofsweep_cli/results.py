@@ -5,7 +5,6 @@ from dataclasses import asdict
 from itertools import groupby
 
 import typer
-from rich.console import Console
 from rich.padding import Padding
 
 from proofsweep.config.load import load_settings
@@ -29,6 +28,7 @@ from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, OfCatalog, ResultsUrl, Run, RunId
 from proofsweep_cli.screen import (
     COLOURS,
+    Screen,
     console,
     counted,
     gone_words,
@@ -86,7 +86,7 @@ def diff(
             case "markdown":
                 out = console()
                 for line in _markdown_lines(comparison, found, limit):
-                    out.print(line, soft_wrap=True)
+                    out.line(line)
             case _:
                 _print_changes(console(), comparison, found, limit)
     return ExitCode.REJECTED if any(change == "broken" for change, *_ in counts) else ExitCode.ACCEPTED
@@ -121,16 +121,16 @@ def rejects(
     needs = "needs" if rows == 1 else "need"
     none = "No row is left that needs attention" if selected.pruned_on else "No file needs attention"
     headline = f"{counted(rows, 'file')} {needs} attention" if rows else none
-    out.print(f"{headline} ({_words_of_group(selected)})", style="bold", soft_wrap=True)
+    out.line(f"{headline} ({_words_of_group(selected)})", style="bold")
     if gone:
-        out.print(gone_words(gone), soft_wrap=True)
+        out.line(gone_words(gone))
     for value, of_value in groupby(groups, key=lambda group: group.value):
         _print_groups(out, list(of_value), value, by)
     if rows:
         out.print()
         words = [*([run_id] if run_id else []), "--only", ",".join(NEED_ATTENTION), *(["--by", by] if by else [])]
         listed = next_command("export", *words, config=config, results=results)
-        out.print(f"As a list for a spreadsheet, or to verify again: {listed}", soft_wrap=True)
+        out.line(f"As a list for a spreadsheet, or to verify again: {listed}")
     return ExitCode.ACCEPTED
 
 
@@ -140,19 +140,19 @@ def _words_of_group(selected: SelectedRows) -> str:
     return f"{selected.environment}, {which}{pruned}"
 
 
-def _print_groups(out: Console, groups: Sequence[AttentionGroup], value: str | None, tag: str | None) -> None:
+def _print_groups(out: Screen, groups: Sequence[AttentionGroup], value: str | None, tag: str | None) -> None:
     if tag is not None:
         title = f"no {tag}" if value is None else value
         out.print()
-        out.print(styled(title, "bold"), f"— {counted(sum(group.rows for group in groups), 'file')}", soft_wrap=True)
+        out.line(styled(title, "bold"), f"— {counted(sum(group.rows for group in groups), 'file')}")
     for group in groups:
         out.print()
         kind = styled(f"{group.rows:,} {group.outcome}", COLOURS.get(group.outcome, ""))
-        out.print("  ", kind, f": {group.in_words} ({group.reason})", sep="", soft_wrap=True)
+        out.line("  ", kind, f": {group.in_words} ({group.reason})", sep="")
         out.print(Padding(group.what_to_do, (0, 0, 0, 2), expand=False), style="italic")
         for file, line in zip(group.files, group.lines, strict=True):
             where = f" ({line})" if line and line != file else ""
-            out.print(f"    {file or '(no audio named)'}{where}", soft_wrap=True)
+            out.line(f"    {file or '(no audio named)'}{where}")
         if group.rows > len(group.files):
             out.print(f"    … and {group.rows - len(group.files):,} more")
 
@@ -190,18 +190,16 @@ def _side(outcome: str | None, reason: str | None) -> str:
     return "" if outcome is None else outcome if reason is None else f"{outcome} · {reason}"
 
 
-def _print_changes(out: Console, comparison: Comparison, found: RunChanges, limit: int) -> None:
-    out.print(_headline(comparison), style="bold", soft_wrap=True)
+def _print_changes(out: Screen, comparison: Comparison, found: RunChanges, limit: int) -> None:
+    out.line(_headline(comparison), style="bold")
     counts = {(change, cause): rows for change, cause, rows in found.counts()}
     for (change, cause), rows in groupby(found.rows(limit), key=lambda row: (str(row["change"]), row["cause"])):
         out.print()
         total, shown = counts[change, cause], 0
-        out.print(
-            "  ", styled(f"{total:,} {change}", _COLOURS[change]), f" · {words_of_cause(cause)}", sep="", soft_wrap=True
-        )
+        out.line("  ", styled(f"{total:,} {change}", _COLOURS[change]), f" · {words_of_cause(cause)}", sep="")
         for row in rows:
             shown += 1
-            out.print(f"    {row['file']}  {_words_of_change(row)}", soft_wrap=True)
+            out.line(f"    {row['file']}  {_words_of_change(row)}")
         if total > shown:
             out.print(f"    … and {total - shown:,} more")
     out.print()
@@ -209,7 +207,7 @@ def _print_changes(out: Console, comparison: Comparison, found: RunChanges, limi
         out.print("  nothing changed")
     out.print(f"  {counted(found.as_before(), 'file')} as before")
     if note := _rubric_note(found):
-        out.print(f"  {note}", style="yellow", soft_wrap=True)
+        out.line(f"  {note}", style="yellow")
 
 
 def _markdown_lines(comparison: Comparison, found: RunChanges, limit: int) -> Iterator[str]:

@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import httpx
-from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
@@ -21,7 +20,7 @@ from proofsweep.wiring.engines import leg_progress
 from proofsweep_cli.embedded_server import EmbeddedServer, prefect_watched
 from proofsweep_cli.run_request import RunRequest, report
 from proofsweep_cli.run_screen import line_of, plain_line
-from proofsweep_cli.screen import flush, print_error
+from proofsweep_cli.screen import Screen, flush, print_error
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State
@@ -132,13 +131,13 @@ _LIVE_SECONDS = 0.25
 _PLAIN_SECONDS = 10.0
 
 
-def progress_shown(out: Console) -> AbstractContextManager[Callable[[], None]]:
+def progress_shown(out: Screen) -> AbstractContextManager[Callable[[], None]]:
     """Show the progress of this process's leg beside the work; the value ends the display before the work ends."""
     show = _show_live if out.is_terminal else _show_plainly
     return background_thread("progress", lambda over: show(out, over))
 
 
-def _show_live(out: Console, over: threading.Event) -> None:
+def _show_live(out: Screen, over: threading.Event) -> None:
     with Live(Text("starting"), console=out, transient=True, refresh_per_second=4) as live:
         out.show_cursor()  # a second Ctrl-C ends the process at once; a hidden cursor would stay hidden
         while not over.wait(_LIVE_SECONDS):
@@ -147,8 +146,8 @@ def _show_live(out: Console, over: threading.Event) -> None:
                 live.update(line_of(progress, datetime.now().astimezone(), out.width, ", Ctrl-C again ends at once"))
 
 
-def _show_plainly(out: Console, over: threading.Event) -> None:
+def _show_plainly(out: Screen, over: threading.Event) -> None:
     while not over.wait(_PLAIN_SECONDS):
         progress = leg_progress()
         if progress is not None:
-            out.print(plain_line(progress, datetime.now().astimezone()), soft_wrap=True)
+            out.line(plain_line(progress, datetime.now().astimezone()))

@@ -3,7 +3,6 @@
 from datetime import datetime
 
 import typer
-from rich.console import Console
 
 from proofsweep.config.load import load_settings
 from proofsweep.config.sections import CatalogSettings
@@ -35,6 +34,7 @@ from proofsweep_cli.options import (
     with_options,
 )
 from proofsweep_cli.run_request import RunRequest
+from proofsweep_cli.screen import Screen
 
 
 def run_request(
@@ -160,14 +160,14 @@ with_selection_options = with_options("selection", with_options("catalog", _cata
 """Return a command with the options that say how a catalog is read, and which rows: it takes them as `selection`."""
 
 
-def print_bounds(out: Console, bounds: Bounds, now: datetime) -> None:
+def print_bounds(out: Screen, bounds: Bounds, now: datetime) -> None:
     """Print the bounds, with the closing time in UTC and in local time; UsageError if the window is closed already."""
     parts = [] if bounds.closes_at is None else [f"at {_instant_text(bounds.closes_at)}"]
     parts += [] if bounds.max_calls is None else [f"after {bounds.max_calls:,} calls"]
     parts += [f"with {bounds.reserve:,} calls of the quota left"] if bounds.reserve else []
     refuse_closed_window(bounds, now)
     if parts:
-        out.print(f"Stops {' or '.join(parts)}", soft_wrap=True)
+        out.line(f"Stops {' or '.join(parts)}")
 
 
 def refuse_closed_window(bounds: Bounds, now: datetime) -> None:

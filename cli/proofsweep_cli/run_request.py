@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 
-from rich.console import Console
-
 from proofsweep.config.load import Settings, load_settings
 from proofsweep.domain.errors import CatalogError, ResultsError
 from proofsweep.domain.runs import Bounds
@@ -15,7 +13,7 @@ from proofsweep.verify.forecast import Forecast
 from proofsweep.wiring.stores import results_for
 from proofsweep_cli.exit_codes import code_of_run
 from proofsweep_cli.run_screen import forecast_json, print_summary
-from proofsweep_cli.screen import console, next_command, print_json
+from proofsweep_cli.screen import Screen, console, next_command, print_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +35,7 @@ class RunRequest:
     coverage: Callable[[], Coverage | None] = lambda: None
 
     @property
-    def out(self) -> Console:
+    def out(self) -> Screen:
         """Where text goes: to stderr with `--json`, since stdout holds only the object."""
         return console(to_stderr=self.as_json)
 
@@ -86,10 +84,10 @@ def print_coverage(request: RunRequest) -> None:
     try:
         coverage = request.coverage()
     except (CatalogError, ResultsError) as error:  # the exit code stays that of the run
-        request.out.print(f"The coverage of the catalog is not known: {error.message}", soft_wrap=True)
+        request.out.line(f"The coverage of the catalog is not known: {error.message}")
         return
     if coverage is not None:
-        request.out.print(coverage.sentence, soft_wrap=True)
+        request.out.line(coverage.sentence)
 
 
 def _coverage_json(request: RunRequest) -> dict[str, object]:

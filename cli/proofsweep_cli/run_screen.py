@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import datetime
 
-from rich.console import Console
 from rich.live import Live
 from rich.padding import Padding
 from rich.table import Table
@@ -16,7 +15,7 @@ from proofsweep.queries.status import NEED_ATTENTION, NamedFile, RunStatus
 from proofsweep.reports.run import advice_for, calls_of, ending_of, label_of, notes_of
 from proofsweep.store.progress import LegProgress, OpenLeg
 from proofsweep.verify.forecast import Bind, Forecast
-from proofsweep_cli.screen import COLOURS, counted, print_error, print_ignored, size_text, styled
+from proofsweep_cli.screen import COLOURS, Screen, counted, print_error, print_ignored, size_text, styled
 
 _WHOLE_FILES = 10.0  # from this rate on, a fraction of a file says nothing
 _BETWEEN_COLUMNS = len(" · ")
@@ -117,7 +116,7 @@ def short_line(leg: OpenLeg) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def followed(out: Console, heartbeats: Iterable[OpenLeg]) -> bool:
+def followed(out: Screen, heartbeats: Iterable[OpenLeg]) -> bool:
     """Show each heartbeat until the leg has ended; False if a person ends the following before, with Ctrl-C."""
     try:
         (_follow_live if out.is_terminal else _follow_plainly)(out, heartbeats)
@@ -127,22 +126,22 @@ def followed(out: Console, heartbeats: Iterable[OpenLeg]) -> bool:
     return True
 
 
-def _follow_live(out: Console, heartbeats: Iterable[OpenLeg]) -> None:
+def _follow_live(out: Screen, heartbeats: Iterable[OpenLeg]) -> None:
     with Live(console=out, transient=True, auto_refresh=False) as live:
         for leg in heartbeats:
             heading = Text.assemble(styled(f"Run {leg.run_id}", "bold"), "  (Ctrl-C ends only this display)")
             live.update(Text("\n  ").join([heading, *active_leg_lines(leg)]), refresh=True)
 
 
-def _follow_plainly(out: Console, heartbeats: Iterable[OpenLeg]) -> None:
+def _follow_plainly(out: Screen, heartbeats: Iterable[OpenLeg]) -> None:
     told_at, is_silent = None, False
     for leg in heartbeats:
         if leg.beaten_at != told_at:
             at = leg.beaten_at.astimezone()
             line = f"{at:%Y-%m-%d %H:%M:%S} {where_line(leg)}"
-            out.print(line if leg.progress is None else plain_line(leg.progress, at), soft_wrap=True)
+            out.line(line if leg.progress is None else plain_line(leg.progress, at))
         elif not leg.is_alive and not is_silent:
-            out.print(where_line(leg), soft_wrap=True)
+            out.line(where_line(leg))
         told_at, is_silent = leg.beaten_at, not leg.is_alive
 
 
@@ -180,22 +179,22 @@ BINDS = {
 
 
 def print_forecast(
-    out: Console, cost: Forecast, now: datetime, trouble: str = "", key_expires_at: datetime | None = None
+    out: Screen, cost: Forecast, now: datetime, trouble: str = "", key_expires_at: datetime | None = None
 ) -> None:
     """Print what a run will take; `trouble` says why the quota is unknown."""
     learned = "" if cost.cost_of_row is None else f"; earlier, one file took {cost.cost_of_row:.2f} of the quota"
     expected = f"about {cost.calls_expected:,} with retries and requests for the quota"
-    out.print(f"  calls: {cost.calls:,} keyed (two for each file), {expected}{learned}", soft_wrap=True)
-    out.print(f"  quota: {_quota(cost, trouble)}", style="red" if cost.rows_short else None, soft_wrap=True)
-    out.print(f"  end: {_end(cost)}", soft_wrap=True)
+    out.line(f"  calls: {cost.calls:,} keyed (two for each file), {expected}{learned}")
+    out.line(f"  quota: {_quota(cost, trouble)}", style="red" if cost.rows_short else None)
+    out.line(f"  end: {_end(cost)}")
     if pace := _pace(cost):
-        out.print(f"  pace: {pace}", soft_wrap=True)
+        out.line(f"  pace: {pace}")
     if cost.binds in {Bind.CALLS, Bind.WINDOW}:
         rows = counted(cost.rows_left, "row")
-        out.print(f"  left over: about {rows}, for `proofsweep resume` later", style="yellow", soft_wrap=True)
+        out.line(f"  left over: about {rows}, for `proofsweep resume` later", style="yellow")
     if key_expires_at is not None and (cost.ends_at is None or cost.ends_at > key_expires_at):
         expiry = _expiry(key_expires_at, cost, now)
-        out.print(f"  key: {expiry}; replace it with the rotated one", style="red", soft_wrap=True)
+        out.line(f"  key: {expiry}; replace it with the rotated one", style="red")
 
 
 def forecast_json(cost: Forecast) -> dict[str, object]:
@@ -248,7 +247,7 @@ _TABLE_COLUMNS = 80  # a narrower terminal folds the advice of a summary into a 
 
 
 def print_summary(
-    out: Console, run: RunStatus, results_url: str, *, resume: str, files: Sequence[NamedFile], rejects: str
+    out: Screen, run: RunStatus, results_url: str, *, resume: str, files: Sequence[NamedFile], rejects: str
 ) -> None:
     out.print()
     out.print(styled(f"Run {run.plan.run_id}", "bold"), f"— {ending_of(run)}")
@@ -259,21 +258,20 @@ def print_summary(
         _print_kinds(out, run)
         out.print()
     _print_attention(out, run, files, rejects)
-    out.print(
+    out.line(
         f"  {calls_of(run)}; {run.total('throttled'):,} throttled, {size_text(run.total('bytes_sent'))} sent, "
-        f"{run.seconds:,.1f} s in {counted(len(run.legs), 'leg')}",
-        soft_wrap=True,
+        f"{run.seconds:,.1f} s in {counted(len(run.legs), 'leg')}"
     )
     print_ignored(out, run.plan.ignored)
     for note in notes_of(run):
         out.print(f"  {note}", style="yellow")
     if not run.is_over:
-        out.print(f"  {counted(run.remaining, 'row')} to do: {resume}", style="bold", soft_wrap=True)
-    out.print(f"  tables: {results_url}/{{verdicts,exchanges,runs}}", soft_wrap=True)
+        out.line(f"  {counted(run.remaining, 'row')} to do: {resume}", style="bold")
+    out.line(f"  tables: {results_url}/{{verdicts,exchanges,runs}}")
     out.print(Padding(MEANING_OF_VALID, (0, 0, 0, 2), expand=False), style="dim")
 
 
-def _print_attention(out: Console, run: RunStatus, files: Sequence[NamedFile], rejects: str) -> None:
+def _print_attention(out: Screen, run: RunStatus, files: Sequence[NamedFile], rejects: str) -> None:
     needed = sum(run.rows(outcome) for outcome in NEED_ATTENTION)
     if not needed:
         return
@@ -281,8 +279,8 @@ def _print_attention(out: Console, run: RunStatus, files: Sequence[NamedFile], r
     out.print(f"  {counted(needed, 'file')} to look at{some}" + (":" if files else ""), style="bold")
     for file in files:
         kind = styled(f"{file.outcome} · {file.reason}", COLOURS.get(file.outcome, ""))
-        out.print("    ", kind, "  ", file.audio, sep="", soft_wrap=True)
-    out.print(f"  all of them, with what to do: {rejects}", soft_wrap=True)
+        out.line("    ", kind, "  ", file.audio, sep="")
+    out.line(f"  all of them, with what to do: {rejects}")
     out.print()
 
 
@@ -292,13 +290,13 @@ def _counts(run: RunStatus) -> Text:
     return Text("   ").join(words)
 
 
-def _print_kinds(out: Console, run: RunStatus) -> None:
+def _print_kinds(out: Screen, run: RunStatus) -> None:
     if out.width >= _TABLE_COLUMNS:
         out.print(_kinds(run))
         return
     for group in run.groups:
         kind = styled(f"{group.rows:,} {label_of(group)}", COLOURS.get(group.outcome, ""))
-        out.print("  ", kind, sep="", soft_wrap=True)
+        out.line("  ", kind, sep="")
         out.print(Padding(advice_for(group), (0, 0, 0, 4), expand=False))
 
 

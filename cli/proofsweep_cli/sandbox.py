@@ -97,7 +97,7 @@ def issue(
             target = _target(file, out, is_legacy=legacy)
             with _errors_explained(file, operator_url):
                 done = operator.issue(file, target, **order)
-            console().print(f"{done.sidecar or done.audio}  {done.proof_id}", soft_wrap=True)
+            console().line(f"{done.sidecar or done.audio}  {done.proof_id}")
     return ExitCode.ACCEPTED
 
 
@@ -120,7 +120,7 @@ def samples(
             written = write_catalog(folder, operator, files=files)
         if manifest is not None and file is not None:
             file.write(_manifest_of(written, manifest.parent).encode("utf-8"))
-    console().print(f"{folder}: {len(written)} audio files", soft_wrap=True)
+    console().line(f"{folder}: {len(written)} audio files")
     return ExitCode.ACCEPTED
 
 
@@ -173,12 +173,12 @@ def _print_addresses(running: Running, key_file: Path) -> None:
         "" if running.operator_url.endswith(f":{_DEFAULT.operator_port}") else f" --operator {running.operator_url}"
     )
     out = console()
-    out.print(f"The sandbox serves at {running.base_url}", style="bold", soft_wrap=True)
-    out.print(f"  operator: {running.operator_url}", soft_wrap=True)
-    out.print(f"  key file: {key_file}", soft_wrap=True)
+    out.line(f"The sandbox serves at {running.base_url}", style="bold")
+    out.line(f"  operator: {running.operator_url}")
+    out.line(f"  key file: {key_file}")
     out.print("In another terminal, with a WAV of your own:")
-    out.print(f"  proofsweep sandbox issue song.wav --out music{operator}", style="cyan", soft_wrap=True)
-    out.print(f"  {'' if is_default else settings}proofsweep verify music", style="cyan", soft_wrap=True)
+    out.line(f"  proofsweep sandbox issue song.wav --out music{operator}", style="cyan")
+    out.line(f"  {'' if is_default else settings}proofsweep verify music", style="cyan")
     out.print("Ctrl-C ends the sandbox.")
 
 

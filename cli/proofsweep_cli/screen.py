@@ -22,7 +22,7 @@ COLOURS = {"accepted": "green", "rejected": "red", "failed": "yellow", "ineligib
 _PLAIN_COLUMNS = 500  # away from a terminal
 
 
-class _Screen(Console):
+class Screen(Console):
     """A console on which each string is one line, and whose reader may close early, as `head` does.
 
     If the reader closes, the run goes on and keeps its exit code.
@@ -31,15 +31,19 @@ class _Screen(Console):
     def render_str(self, text: str, **options: Any) -> Text:  # noqa: ANN401 - the options are rich's own
         return super().render_str(printable(text), **options)
 
+    def line(self, *objects: object, style: str | None = None, sep: str = " ") -> None:
+        """Print a line that a terminal wraps, and nobody else."""
+        self.print(*objects, style=style, sep=sep, soft_wrap=True)
+
     def on_broken_pipe(self) -> None:
         _discard(self.file)
 
 
-def console(*, to_stderr: bool = False) -> Console:
+def console(*, to_stderr: bool = False) -> Screen:
     """Make a console that reads no markup in names, and does not fold lines away from a terminal."""
     stream = sys.stderr if to_stderr else sys.stdout
     width = None if stream.isatty() else _PLAIN_COLUMNS
-    return _Screen(file=stream, highlight=False, markup=False, emoji=False, width=width)
+    return Screen(file=stream, highlight=False, markup=False, emoji=False, width=width)
 
 
 def print_json(document: object) -> None:
@@ -59,11 +63,11 @@ def print_json_array(objects: Iterable[object]) -> None:
     flush()
 
 
-def print_nothing_due(out: Console, nothing: NothingDue, *, as_json: bool) -> None:
+def print_nothing_due(out: Screen, nothing: NothingDue, *, as_json: bool) -> None:
     if as_json:
         print_json({"items": 0, "skipped": nothing.skipped})
     else:
-        out.print(nothing.message, soft_wrap=True)
+        out.line(nothing.message)
 
 
 def print_csv(header: Sequence[str], rows: Iterable[Sequence[str | None]]) -> None:
@@ -104,7 +108,7 @@ def _discard(stream: IO[str]) -> None:
     os.close(sink)
 
 
-def print_ignored(out: Console, counts: Mapping[str, int]) -> None:
+def print_ignored(out: Screen, counts: Mapping[str, int]) -> None:
     """Say what a catalog holds besides its rows, and which sidecars are sent that no column names."""
     if others := {cause: count for cause, count in counts.items() if cause != "sidecars_beside"}:
         out.print(f"  ignored: {ignored_words(others)}")

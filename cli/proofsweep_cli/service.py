@@ -45,9 +45,9 @@ def health(config: str | None = Config, as_json: bool = AsJson) -> int:
         deployed = "" if answer.deployed_at is None else f", deployed {answer.deployed_at:%Y-%m-%d %H:%M} UTC"
         words = f"version {answer.version or 'unknown'}, commit {answer.commit or 'unknown'}{deployed}"
         out = console()
-        out.print(f"{url}: {state}", style="green" if answer.ok else "yellow", soft_wrap=True)
-        out.print(f"  {words}; {call.elapsed_ms:,.0f} ms", soft_wrap=True)
-        out.print(f"  request ID: {call.request_id or 'none'}", soft_wrap=True)
+        out.line(f"{url}: {state}", style="green" if answer.ok else "yellow")
+        out.line(f"  {words}; {call.elapsed_ms:,.0f} ms")
+        out.line(f"  request ID: {call.request_id or 'none'}")
     return ExitCode.BREAKER if answer.ok is False else ExitCode.ACCEPTED
 
 
@@ -126,9 +126,9 @@ def _one_round(settings: Settings, *, as_json: bool) -> ExitCode:
     else:
         out = console()
         line = f"{utc_now():%Y-%m-%d %H:%M:%S}  {line_of_round(probes)}"
-        out.print(line, style="yellow" if troubles else "green", soft_wrap=True)
+        out.line(line, style="yellow" if troubles else "green")
         for alert in delivery.hold:
-            out.print(f"  {delivery.line_of(alert)}", style="bold", soft_wrap=True)
+            out.line(f"  {delivery.line_of(alert)}", style="bold")
     if delivery.missed:
         print_error(delivery.missed_line)
     codes = [_CODES.get(trouble, ExitCode.BREAKER) for trouble in troubles]
@@ -142,7 +142,7 @@ def _print(answer: PartnerUsageResponse, headers: AnswerHeaders) -> None:
     left = "unknown" if headers.rate_remaining is None else f"{headers.rate_remaining:,}"
     reset = "" if headers.rate_reset is None else f", resets {headers.rate_reset:%Y-%m-%d %H:%M} UTC"
     period = answer.plan.quota_period or "period unknown"
-    out.print(f"{left} calls left of {limit} ({period}){reset}", style="bold", soft_wrap=True)
+    out.line(f"{left} calls left of {limit} ({period}){reset}", style="bold")
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("day (UTC)")
     for name in ("used", "remaining"):
@@ -151,7 +151,7 @@ def _print(answer: PartnerUsageResponse, headers: AnswerHeaders) -> None:
         counts = ("" if count is None else f"{count:,}" for count in (day.used, day.remaining))
         table.add_row(day.date or "?", *counts)
     out.print(table)
-    out.print(f"request ID: {headers.request_id or 'none'}", soft_wrap=True)
+    out.line(f"request ID: {headers.request_id or 'none'}")
 
 
 alerts_group = typer.Typer(help="Tell somebody of what needs a person.", no_args_is_help=True)
@@ -185,11 +185,11 @@ def check(
     else:
         out = console()
         for alert in delivery.hold:
-            out.print(delivery.line_of(alert), soft_wrap=True)
+            out.line(delivery.line_of(alert))
         if not delivery.hold:
             out.print("Nothing needs a person.")
         for line in looked.skipped:
-            out.print(line, soft_wrap=True)
+            out.line(line)
         if delivery.missed:
             print_error(delivery.missed_line)
     return ExitCode.FAILED if delivery.missed else ExitCode.REJECTED if delivery.hold else ExitCode.ACCEPTED

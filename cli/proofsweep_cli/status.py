@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from proofsweep.config.load import Settings, load_settings
@@ -28,7 +27,7 @@ from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.run_request import RunRequest, report
 from proofsweep_cli.run_screen import active_leg_lines, followed, short_line, where_line
-from proofsweep_cli.screen import COLOURS, console, counted, print_error, print_json, styled
+from proofsweep_cli.screen import COLOURS, Screen, console, counted, print_error, print_json, styled
 
 if TYPE_CHECKING:
     from proofsweep.queries.store_status import CatalogStatus, QuotaStatus, StoreStatus
@@ -131,7 +130,7 @@ def stop(
         }
         print_json(json_of(stopped.run, store.store.url) | {"stop": facts})
     else:
-        request.out.print(_sentence(stopped, request), soft_wrap=True)
+        request.out.line(_sentence(stopped, request))
     return ExitCode.ACCEPTED if stopped.has_ended else ExitCode.ACTIVE
 
 
@@ -164,10 +163,10 @@ def _print_active(request: RunRequest, run: RunStatus) -> None:
     out.print(styled(f"Run {run.plan.run_id}", "bold"), f"— {ending_of(run)}")
     out.print()
     for line in () if run.active is None else active_leg_lines(run.active):
-        out.print("  ", line, sep="", soft_wrap=True)
+        out.line("  ", line, sep="")
     _print_legs(out, run)
     for verb in ("status --follow", "stop"):
-        out.print(f"  {verb.split()[-1].strip('-')}: {request.command(*verb.split(), run.plan.run_id)}", soft_wrap=True)
+        out.line(f"  {verb.split()[-1].strip('-')}: {request.command(*verb.split(), run.plan.run_id)}")
 
 
 def _show_store(settings: Settings, *, as_json: bool) -> None:
@@ -189,7 +188,7 @@ def _show_runs(settings: Settings, limit: int, *, as_json: bool) -> None:
     elif newest:
         _print_runs(console(), newest)
     else:
-        console().print(f"There is no run in {store.store.url}.", soft_wrap=True)
+        console().line(f"There is no run in {store.store.url}.")
 
 
 def _json_of_run(run: RunStatus, url: str) -> dict[str, object]:
@@ -198,16 +197,16 @@ def _json_of_run(run: RunStatus, url: str) -> dict[str, object]:
     return facts | {name: cell for name, cell in whole.items() if name not in {"groups", "this_leg", "results"}}
 
 
-def _print_runs(out: Console, newest: list[RunStatus]) -> None:
+def _print_runs(out: Screen, newest: list[RunStatus]) -> None:
     if out.width >= _TABLE_COLUMNS:
         out.print(_runs_table(newest))
         return
     for run in newest:
         plan = run.plan
-        out.print(styled(plan.run_id, "bold"), f"{_began(run)} UTC", soft_wrap=True)
+        out.line(styled(plan.run_id, "bold"), f"{_began(run)} UTC")
         rows = f"{run.remaining_now:,} of {counted(plan.items, 'row')} remain, {_calls(run)} calls"
-        out.print(f"  {_state(run)}: {_outcomes(run) or 'no row yet'}; {rows}", soft_wrap=True)
-        out.print(f"  {plan.environment}, {plan.catalog}", soft_wrap=True)
+        out.line(f"  {_state(run)}: {_outcomes(run) or 'no row yet'}; {rows}")
+        out.line(f"  {plan.environment}, {plan.catalog}")
 
 
 def _began(run: RunStatus) -> str:
@@ -245,13 +244,13 @@ def _calls(run: RunStatus) -> str:
     return f"{run.total('calls') + (told.calls if told else 0):,}" + ("" if is_known else " + ?")
 
 
-def _print_legs(out: Console, run: RunStatus) -> None:
+def _print_legs(out: Screen, run: RunStatus) -> None:
     for leg in run.legs:
         if run.active is not None and leg.leg == run.active.leg:
             continue
         if not leg.counts:
             last = "" if run.open_leg is None or run.open_leg.leg != leg.leg else f" ({where_line(run.open_leg)})"
-            out.print(f"  leg {leg.leg}: killed; its rows are counted when the run is resumed{last}", soft_wrap=True)
+            out.line(f"  leg {leg.leg}: killed; its rows are counted when the run is resumed{last}")
             continue
         began = str(leg.counts.get("started_at") or "")[:19]
         rows = sum(leg.count(word) or 0 for word in COLOURS)
@@ -259,26 +258,26 @@ def _print_legs(out: Console, run: RunStatus) -> None:
         ended = f" {counted(rows, 'row')}, {calls}, ended by {leg.ended_by}"
         rate = leg.counts.get("rate_learned")
         lane = f", the service allows {rate:,.1f} calls/s" if isinstance(rate, float) else ""
-        out.print(f"  leg {leg.leg}: {began}{ended}{lane}", soft_wrap=True)
+        out.line(f"  leg {leg.leg}: {began}{ended}{lane}")
 
 
-def print_store(out: Console, found: "StoreStatus", url: str) -> None:
+def print_store(out: Screen, found: "StoreStatus", url: str) -> None:
     if not found.catalogs:
-        out.print(f"There is no run in {url}; begin one with: proofsweep verify CATALOG", soft_wrap=True)
+        out.line(f"There is no run in {url}; begin one with: proofsweep verify CATALOG")
         return
     _print_catalogs(out, found.catalogs)
     for run in found.active:
         out.print()
-        out.print(styled(f"Run {run.leg.run_id}", "bold"), f"— {run.catalog}", soft_wrap=True)
+        out.line(styled(f"Run {run.leg.run_id}", "bold"), f"— {run.catalog}")
         for line in active_leg_lines(run.leg):
-            out.print("  ", line, sep="", soft_wrap=True)
+            out.line("  ", line, sep="")
     out.print()
     for quota in found.quotas:
         of = f" of {quota.environment}" if len(found.quotas) > 1 else ""
         out.print(f"quota{of}: {_quota(quota, found.at)}")
 
 
-def _print_catalogs(out: Console, catalogs: Sequence["CatalogStatus"]) -> None:
+def _print_catalogs(out: Screen, catalogs: Sequence["CatalogStatus"]) -> None:
     """Print a table; a name that is too long loses its beginning. A terminal too narrow for that gets a few lines."""
     longest = max(len(each.catalog) for each in catalogs)
     unbounded = out.options.update(max_width=1_000)
@@ -287,7 +286,7 @@ def _print_catalogs(out: Console, catalogs: Sequence["CatalogStatus"]) -> None:
         out.print(_catalogs_table(catalogs, min(room, longest)))
         return
     for each in catalogs:
-        out.print(styled(each.catalog, "bold"), f"({each.environment})", soft_wrap=True)
+        out.line(styled(each.catalog, "bold"), f"({each.environment})")
         if each.files is not None:
             counts = [f"{count:,} {name}" for name in _counts_in(catalogs) if (count := getattr(each, name))]
             out.print(f"  {', '.join([counted(each.files, 'file'), *counts])}")

@@ -6,7 +6,6 @@ from contextlib import nullcontext
 from datetime import timedelta
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from proofsweep.audit.findings import Audit, AuditFinding
@@ -21,7 +20,7 @@ from proofsweep.wiring.operations import prune as prune_store
 from proofsweep.wiring.stores import results_for
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
-from proofsweep_cli.screen import console, counted, print_json, size_text, styled
+from proofsweep_cli.screen import Screen, console, counted, print_json, size_text, styled
 
 _SHOWN_RUNS = 20
 
@@ -61,26 +60,26 @@ def audit(
     return ExitCode.REJECTED if done.wrong else ExitCode.ACCEPTED
 
 
-def _print(out: Console, done: Audit, url: str) -> None:
+def _print(out: Screen, done: Audit, url: str) -> None:
     checked = done.checked
     counts = [counted(checked.runs, "run"), counted(checked.legs, "leg"), counted(checked.parts, "part")]
     if checked.operations:
         counts.insert(2, counted(checked.operations, "operation"))
-    out.print(f"{url}: {', '.join(counts)}, {counted(checked.rows, 'row')} of verdicts", soft_wrap=True)
+    out.line(f"{url}: {', '.join(counts)}, {counted(checked.rows, 'row')} of verdicts")
     if checked.pruned_parts:
-        out.print(f"  {counted(checked.pruned_parts, 'part')} pruned, as their receipts say", soft_wrap=True)
+        out.line(f"  {counted(checked.pruned_parts, 'part')} pruned, as their receipts say")
     _print_findings(out, "note", "yellow", done.notes)
     _print_findings(out, "wrong", "bold red", done.wrong)
     if not done.wrong:
-        out.print("This is what was recorded: nothing contradicts it.", soft_wrap=True)
+        out.line("This is what was recorded: nothing contradicts it.")
     if done.head:
-        out.print(f"head {done.head}", soft_wrap=True, highlight=False)
-        out.print("Keep the head elsewhere: only that shows if somebody replaced the whole store.", soft_wrap=True)
+        out.line(f"head {done.head}")
+        out.line("Keep the head elsewhere: only that shows if somebody replaced the whole store.")
 
 
-def _print_findings(out: Console, word: str, style: str, found: Sequence[AuditFinding]) -> None:
+def _print_findings(out: Screen, word: str, style: str, found: Sequence[AuditFinding]) -> None:
     for finding in found[:_SHOWN]:
-        out.print(styled(f"{word}: ", style) + styled(f"{finding.where} {finding.what}", ""), soft_wrap=True)
+        out.line(styled(f"{word}: ", style) + styled(f"{finding.where} {finding.what}", ""))
     if len(found) > _SHOWN:
         out.print(f"and {len(found) - _SHOWN:,} more; --json lists all")
 
@@ -119,7 +118,7 @@ def prune(
     return ExitCode.ACCEPTED
 
 
-def _print_prunable(out: Console, found: Prunable) -> None:
+def _print_prunable(out: Screen, found: Prunable) -> None:
     _print_table(out, found.all)
     if found.begun:
         out.print(f"{len(found.begun):,} of these: an earlier prune was interrupted")
@@ -128,7 +127,7 @@ def _print_prunable(out: Console, found: Prunable) -> None:
     out.print(f"Would delete: {_sums(found.all)}")
 
 
-def _print_table(out: Console, prunings: Sequence[Pruning]) -> None:
+def _print_table(out: Screen, prunings: Sequence[Pruning]) -> None:
     if not prunings:
         return
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")

@@ -9,7 +9,6 @@ from datetime import datetime
 from functools import partial
 
 import typer
-from rich.console import Console
 
 from proofsweep.config.load import Settings
 from proofsweep.domain.errors import NothingDue, ResultsError, RunMustStop, UsageError
@@ -41,7 +40,7 @@ from proofsweep_cli.run_flow import run_leg
 from proofsweep_cli.run_options import print_bounds, with_run_options, with_selection_options
 from proofsweep_cli.run_request import RunRequest, print_coverage, report
 from proofsweep_cli.run_screen import print_forecast
-from proofsweep_cli.screen import counted, print_error, print_nothing_due
+from proofsweep_cli.screen import Screen, counted, print_error, print_nothing_due
 
 
 @with_run_options
@@ -125,9 +124,7 @@ def _unfinished(request: RunRequest, settings: Settings, catalog: str, selection
             f"Run {plan.run_id} of this catalog is unfinished, and was planned with other options ({rows}). Go on with "
             f"it: {request.resume(plan.run_id)}. Or add --anew, which supersedes it."
         )
-    request.out.print(
-        f"Run {plan.run_id} of this catalog is unfinished and goes on first (--anew would plan anew).", soft_wrap=True
-    )
+    request.out.line(f"Run {plan.run_id} of this catalog is unfinished and goes on first (--anew would plan anew).")
     return plan
 
 
@@ -177,11 +174,11 @@ def verify_catalog(
         return report(run, request)
 
 
-def _print_planned(out: Console, plan: Plan) -> None:
+def _print_planned(out: Screen, plan: Plan) -> None:
     skipped = f", {plan.skipped:,} skipped" if plan.skipped else ""
-    out.print(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send{skipped}", soft_wrap=True)
+    out.line(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send{skipped}")
     for note in unsent_pairs_note(plan.reasons):
-        out.print(note, style="bold yellow", soft_wrap=True)
+        out.line(note, style="bold yellow")
 
 
 def _resumed(
@@ -189,7 +186,7 @@ def _resumed(
 ) -> tuple[RunStatus, RunRequest]:
     before = request.run_status(run_id)
     rows = f"{before.remaining:,} of {counted(before.plan.items, 'row')} to do"
-    request.out.print(f"Run {run_id}: {rows}", soft_wrap=True)
+    request.out.line(f"Run {run_id}: {rows}")
     with shown(request.out, "asking the service …"), stop_told(settings, before.plan.catalog):
         engine_for(settings, read_block).awaited_service(request.bounds.reserve)
     wait_after_reset(request.out, before, utc_now(), random.random())  # noqa: S311 - spreads, guards nothing
@@ -206,12 +203,12 @@ def _verified(
     return request.run_status(run_id), request
 
 
-def shown(out: Console, status: str) -> AbstractContextManager[object]:
+def shown(out: Screen, status: str) -> AbstractContextManager[object]:
     """Show on a terminal what takes a while: a service that is down is waited for."""
     return out.status(status) if out.is_terminal else nullcontext()
 
 
-def wait_after_reset(out: Console, before: RunStatus, now: datetime, chance: float) -> None:
+def wait_after_reset(out: Screen, before: RunStatus, now: datetime, chance: float) -> None:
     """After a quota reset, wait for a drawn time, so that not all runs begin together; Ctrl-C begins at once."""
     wait_seconds = before.seconds_after_reset(now, chance)
     if wait_seconds:

@@ -32,10 +32,7 @@ def row(run_id: str, number: int, *, publicly_trusted: bool | None = None) -> di
         "epoch": 0,
         "verify_attempts": 1,
         "calls": 2,
-    } | {
-        **dict.fromkeys(texts, "accepted"),
-        "publicly_trusted": publicly_trusted,
-    }
+    } | {**dict.fromkeys(texts, "accepted"), "publicly_trusted": publicly_trusted}
 
 
 def planned(run_id: str, day: str) -> Plan:
@@ -121,8 +118,7 @@ def test_pandas_keeps_null_apart_from_false(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("run_id", "columns", "words"),
-    [("nope", None, "no run 'nope'"), (None, ["verdct"], "no column verdct")],
+    ("run_id", "columns", "words"), [("nope", None, "no run 'nope'"), (None, ["verdct"], "no column verdct")]
 )
 def test_an_unknown_run_or_column_is_named(
     folder: Path, run_id: str | None, columns: list[str] | None, words: str

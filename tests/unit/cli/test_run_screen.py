@@ -5,11 +5,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from rich.console import Console
 
 from proofsweep.domain.runs import Claim
 from proofsweep.store.progress import LegProgress, OpenLeg, WaitsFor
 from proofsweep_cli.run_screen import active_leg_lines, followed, line_of, plain_line, rate_text, short_line, where_line
+from proofsweep_cli.screen import Screen
 
 AT = datetime(2026, 11, 20, 14, 3, 5)  # noqa: DTZ001 - a wall clock
 COUNTS = {"accepted": 22_000, "rejected": 1_300, "failed": 12, "ineligible": 88}
@@ -153,7 +153,7 @@ def test_a_list_of_runs_marks_what_is_active() -> None:
 
 def test_a_log_has_a_line_for_each_heartbeat() -> None:
     """With the heartbeat's own time; a leg that falls silent has one line, too."""
-    out = Console(file=io.StringIO(), width=500)
+    out = Screen(file=io.StringIO(), width=500)
     later = replace(LEG, beaten_at=BEAT.replace(minute=31), progress=replace(TOLD, counts={"accepted": 300}))
     silent = replace(later, age_seconds=40.0)
 
@@ -176,7 +176,7 @@ def test_ctrl_c_ends_only_the_following(capsys: pytest.CaptureFixture[str]) -> N
     def interrupted() -> "list[OpenLeg]":
         raise KeyboardInterrupt
 
-    assert not followed(Console(file=io.StringIO()), iter(interrupted, None))  # type: ignore[arg-type]
+    assert not followed(Screen(file=io.StringIO()), iter(interrupted, None))  # type: ignore[arg-type]
 
     assert capsys.readouterr().err == "proofsweep: Followed no longer; the run goes on.\n"
 
@@ -185,7 +185,7 @@ def test_a_terminal_shows_the_newest_heartbeat_in_place() -> None:
     """And how to leave."""
     screen = io.StringIO()
 
-    assert followed(Console(file=screen, force_terminal=True, width=110), [LEG])
+    assert followed(Screen(file=screen, force_terminal=True, width=110), [LEG])
 
     assert "Ctrl-C ends only this display" in screen.getvalue()
     assert "1,234 of 5,000 rows" in screen.getvalue()

@@ -48,11 +48,7 @@ CASES: list[tuple[Row, Row, tuple[str, str | None] | None]] = [
         INELIGIBLE | {"audio_sha256": None, "audio_version": "2"},
         ("broken", "audio_changed"),
     ),
-    (
-        ACCEPTED | {"sidecar_sha256": "1"},
-        REJECTED | {"sidecar_sha256": "2"},
-        ("broken", "sidecar_changed"),
-    ),
+    (ACCEPTED | {"sidecar_sha256": "1"}, REJECTED | {"sidecar_sha256": "2"}, ("broken", "sidecar_changed")),
     (ACCEPTED, ACCEPTED | {"sidecar": "/s", "sidecar_sha256": "2"}, ("changed", "sidecar_delivered")),
     (ACCEPTED | GRADE, ACCEPTED | GRADE | {"grade_human": 0.1}, ("changed", None)),
     (ACCEPTED | GRADE, ACCEPTED | GRADE | {"grade_rubric_version": "2"}, ("changed", "rubric_changed")),
@@ -105,13 +101,7 @@ def test_items_are_first_seen_gone_and_moved(results: Results) -> None:
 
 
 @pytest.mark.parametrize(
-    "otherwise",
-    [
-        {"remaining": 1},
-        {"skipped": 1},
-        {"catalog_kind": "ingest"},
-        {"catalog": "/c/another.csv"},
-    ],
+    "otherwise", [{"remaining": 1}, {"skipped": 1}, {"catalog_kind": "ingest"}, {"catalog": "/c/another.csv"}]
 )
 def test_what_merely_remains_is_not_gone(results: Results, otherwise: dict[str, object]) -> None:
     """A stopped run, one of the due rows, a pass over a folder and another catalog say nothing of the other items."""

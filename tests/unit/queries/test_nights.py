@@ -19,10 +19,7 @@ def test_a_run_is_measured_over_time_and_over_its_rows(results: Results) -> None
     assert sum(float(str(point["throttled"])) * int(str(point["step"])) for point in measures.pace) == pytest.approx(1)
     assert sum(float(str(point["failed"])) * int(str(point["step"])) for point in measures.pace) == pytest.approx(1)
     assert {point["verify"] for point in measures.pace} == {10.0, None}
-    assert measures.grades == [
-        {"grade": "ai", "tenth": 0.0, "files": 3},
-        {"grade": "human", "tenth": 0.9, "files": 3},
-    ]
+    assert measures.grades == [{"grade": "ai", "tenth": 0.0, "files": 3}, {"grade": "human", "tenth": 0.9, "files": 3}]
     assert measures.classifications == [{"label": "<b>mixed</b>", "files": 3}]
     assert measures.risks == [{"label": "low", "files": 3}]
     assert [row["seconds"] for row in measures.slowest] == [0.2, 0.1]

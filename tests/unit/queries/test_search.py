@@ -160,8 +160,7 @@ def operations(results: Results) -> Results:
 
 
 @pytest.mark.parametrize(
-    ("request_id", "expected"),
-    [("r-2", (INVENTORY, "proofs", 500)), ("r-3", (PASS, "usage", 429)), ("r-4", None)],
+    ("request_id", "expected"), [("r-2", (INVENTORY, "proofs", 500)), ("r-3", (PASS, "usage", 429)), ("r-4", None)]
 )
 def test_a_call_is_found_by_its_request_id(
     operations: Results, request_id: str, expected: tuple[object, str, int] | None

@@ -221,8 +221,7 @@ def states(results: Results) -> dict[object, object]:
 
 def covered(results: Results) -> list[tuple[object, ...]]:
     return asked(
-        results,
-        "SELECT files, covered, answered, accepted, rejected, failed, ineligible, not_sent, gone FROM coverage",
+        results, "SELECT files, covered, answered, accepted, rejected, failed, ineligible, not_sent, gone FROM coverage"
     )
 
 
@@ -264,10 +263,7 @@ def test_each_listed_item_has_its_newest_answer_or_why_there_is_none(results: Re
     assert covered(results) == [(7, 4, 2, 1, 2, 1, 2, 1, 1)]
     assert asked(
         results, "SELECT item_id, why, file, run_id FROM rejects WHERE outcome = 'ineligible' ORDER BY ALL"
-    ) == [
-        ("d", "empty", "d", MONDAY),
-        ("h", "missing_audio", "h", None),
-    ]
+    ) == [("d", "empty", "d", MONDAY), ("h", "missing_audio", "h", None)]
 
 
 def test_what_is_gone_or_has_moved_needs_no_attention(results: Results) -> None:
