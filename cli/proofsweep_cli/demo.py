@@ -1,4 +1,4 @@
-"""`proofsweep demo`: a whole run against a local partner service, in one command."""
+"""`proofsweep demo`: a whole run against a local partner service, in a folder that the next demo replaces."""
 
 import json
 import os
@@ -24,8 +24,6 @@ from proofsweep_cli.screen import Screen, console, counted
 from proofsweep_sandbox import Operator, Sample, launch, write_catalog, write_deliveries
 
 _MARK = "# Made by `proofsweep demo`\n"
-
-
 _README = """
 The next demo in this folder replaces it.
 
@@ -43,9 +41,21 @@ Serve the sandbox again, and verify the catalog again:
     {program} sandbox --home {sandbox} --port {port}
     {program} verify {catalog} --config {config}
 """
-
-
 _OUTCOMES = {None: "ineligible", "valid": "accepted"}
+_SQL = """\
+SELECT mode, verdict, count(*) AS files,
+       round(avg(grade_human), 2) AS grade_human, round(median(verify_ms)) AS verify_ms
+FROM '{store}/verdicts/*/*.parquet'
+WHERE verdict IS NOT NULL
+GROUP BY ALL ORDER BY mode, files DESC"""
+_PANDAS = """\
+results.open_results({store!r}).pandas("verdicts").pivot_table(
+    index="audio_format", columns="outcome", aggfunc="size", fill_value=0
+)"""
+_DELIVERY = """\
+SELECT batch, release_title, title, isrc, outcome, reason
+FROM catalog
+ORDER BY file"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,25 +216,6 @@ def _ignore_environment_settings() -> None:
     """Let only the demo's own config count: a real base URL in the environment must have no effect."""
     for name in [name for name in os.environ if name.upper().startswith("PROOFSWEEP_")]:
         del os.environ[name]
-
-
-_SQL = """\
-SELECT mode, verdict, count(*) AS files,
-       round(avg(grade_human), 2) AS grade_human, round(median(verify_ms)) AS verify_ms
-FROM '{store}/verdicts/*/*.parquet'
-WHERE verdict IS NOT NULL
-GROUP BY ALL ORDER BY mode, files DESC"""
-
-_PANDAS = """\
-results.open_results({store!r}).pandas("verdicts").pivot_table(
-    index="audio_format", columns="outcome", aggfunc="size", fill_value=0
-)"""
-
-
-_DELIVERY = """\
-SELECT batch, release_title, title, isrc, outcome, reason
-FROM catalog
-ORDER BY file"""
 
 
 def show_delivery(out: Screen, store: Path) -> None:

@@ -68,6 +68,8 @@ _IN_BATCHES = {
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "500",
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
 }
+_CHECK_SECONDS = 0.5
+_LOST_SECONDS = 5.0  # of silence, after which a server is lost
 
 
 class EmbeddedServer:
@@ -199,10 +201,6 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-_CHECK_SECONDS = 0.5
-_LOST_SECONDS = 5.0  # of silence, after which a server is lost
 
 
 def prefect_watched(on_lost: Callable[[], object]) -> AbstractContextManager[object]:

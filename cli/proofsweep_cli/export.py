@@ -1,4 +1,4 @@
-"""`proofsweep export`: a completion report as CSV or as a workbook, or letters to suppliers."""
+"""`proofsweep export` and `proofsweep report`: rows for people and for the next run, and pages of HTML."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,27 +36,19 @@ _Template = typer.Option(
 _PrintTemplate = typer.Option(
     False, "--print-template", help="Print the words that suppliers are told, as a file to edit or translate."
 )
-
-
 _Run = typer.Argument(None, metavar="[RUN]", help="A run; without one, the catalog as it stands.")
-
-
 _Catalog = typer.Option(
     None,
     "--catalog",
     metavar="CATALOG",
     help="Without RUN: this catalog, by its location or its `catalog.name`; by default all of the environment.",
 )
-
-
 _Page = typer.Option(
     None,
     "--file",
     metavar="PLACE",
     help="Where to write it, a path or a bucket's URL; by default catalog.html or report-RUN.html here.",
 )
-
-
 _CountBy = typer.Option(
     None,
     "--by",
@@ -64,8 +56,6 @@ _CountBy = typer.Option(
     help="Count by this tag of the manifest, and show it of each file; may be given again. By default the "
     "supplier's tag of the config.",
 )
-
-
 _Since = typer.Option(
     None,
     "--since",

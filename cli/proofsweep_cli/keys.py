@@ -17,8 +17,6 @@ from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.screen import console, counted, print_error, print_json
 
 _INTERRUPTED = "Stopped. Run the same command within 24 hours: it goes on with this rotation, and begins no second one."
-
-
 keys_group = typer.Typer(help="List and rotate the partner's API keys.", no_args_is_help=True)
 
 

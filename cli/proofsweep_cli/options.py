@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options that several commands share, and how a command is given several of them as one value."""
 
 import inspect
 from collections.abc import Callable
@@ -110,8 +110,6 @@ SkipWithoutCredential = typer.Option(
     help="Look into each WAV that has no sidecar, and plan as ineligible those that carry no manifest of any kind; "
     "they cost no call.",
 )
-
-
 _Result = TypeVar("_Result")
 
 

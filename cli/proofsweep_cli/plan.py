@@ -1,4 +1,4 @@
-"""`proofsweep plan`: what a run would take, before anything is sent or written."""
+"""`proofsweep plan`: what a run would take, before anything is sent or written; and which rows are not sent."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -41,6 +41,9 @@ _List = typer.Option(
     False, "--list", help="Name every row that will not be sent, with its line, why, and what to do; nothing else."
 )
 _Format = typer.Option("table", "--format", metavar="FORMAT", help="Of --list: table, csv or json.")
+_COLUMNS = ("line", "file", "reason", "what_to_do", "detail")
+_FORMATS = ("table", "csv", "json")
+_ROWS_AT_ONCE = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,11 +189,6 @@ def _print_survey(out: Screen, found: Surveyed, slot_bytes: int) -> None:
         out.line(f"  {survey.doubtful.total():,} of those to send, by their names: {kinds}", style="magenta")
     for note in unsent_pairs_note(survey.reasons):
         out.line(f"  {note}", style="bold yellow")
-
-
-_COLUMNS = ("line", "file", "reason", "what_to_do", "detail")
-_FORMATS = ("table", "csv", "json")
-_ROWS_AT_ONCE = 200
 
 
 def refuse_unknown_format(form: str) -> None:

@@ -1,4 +1,4 @@
-"""`proofsweep proofs`: the proofs that the service holds under this key."""
+"""`proofsweep proofs`: the proofs that the service holds under this key, listed, recovered, verified and erased."""
 
 import base64
 import binascii
@@ -41,14 +41,8 @@ from proofsweep_cli.verify import plan_and_verify
 from proofsweep_tasks.stop_on_signals import stopped_on_signals
 
 _SHOWN = 50  # proofs that are shown without --limit
-
-
 _SHOWN_TO_ERASE = 10
-
-
 _LIST_ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".parquet", ".xlsx")
-
-
 proofs_group = typer.Typer(help="List, inspect and recover the proofs that the service holds.", no_args_is_help=True)
 
 

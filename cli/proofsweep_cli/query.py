@@ -1,4 +1,4 @@
-"""`proofsweep query`: ask a results store in SQL."""
+"""`proofsweep query`: ask a results store in SQL; the answer is a table for people, CSV, JSON or Parquet."""
 
 import csv
 import json
@@ -30,8 +30,6 @@ from proofsweep_cli.options import Config, ResultsUrl
 from proofsweep_cli.screen import console, counted, print_error
 
 _SHOWN_ROWS = 200
-
-
 _BATCH_ROWS = 10_000
 
 

@@ -1,4 +1,4 @@
-"""`proofsweep rejects`: the files that need attention, and what to do about each kind."""
+"""`proofsweep rejects` and `proofsweep diff`: the files that need attention, and what changed in a run."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -40,8 +40,6 @@ from proofsweep_cli.screen import (
 )
 
 _COLOURS = {"broken": "red", "fixed": "green", "changed": "yellow", "new": "cyan", "gone": "magenta"}
-
-
 _FORMATS = ("table", "csv", "json", "markdown")
 
 

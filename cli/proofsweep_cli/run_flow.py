@@ -1,4 +1,4 @@
-"""Run the verify flow in this process, against the configured Prefect server or an embedded one."""
+"""Run the verify flow in this process, against the configured Prefect server or an embedded one, and show it."""
 
 import logging
 import os
@@ -24,6 +24,9 @@ from proofsweep_cli.screen import Screen, flush, print_error
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State
+
+_LIVE_SECONDS = 0.25
+_PLAIN_SECONDS = 10.0
 
 
 def verify_run(run_id: str, request: RunRequest, server: EmbeddedServer | None) -> int:
@@ -125,10 +128,6 @@ def _terminal_kept_quiet() -> Iterator[None]:
         yield
     finally:
         APILogHandler().flush()
-
-
-_LIVE_SECONDS = 0.25
-_PLAIN_SECONDS = 10.0
 
 
 def progress_shown(out: Screen) -> AbstractContextManager[Callable[[], None]]:

@@ -1,4 +1,4 @@
-"""The options of commands that make or resume a run."""
+"""The options of commands that read a catalog or make a run, declared once, and the bounds that they give."""
 
 from datetime import datetime
 
@@ -35,27 +35,6 @@ from proofsweep_cli.options import (
 )
 from proofsweep_cli.run_request import RunRequest
 from proofsweep_cli.screen import Screen
-
-
-def run_request(
-    *,
-    reserve: int | None = Reserve,
-    max_calls: int | None = MaxCalls,
-    until: str | None = Until,
-    max_duration: str | None = MaxDuration,
-    no_dedupe: bool = NoDedupe,
-    results: str | None = ResultsUrl,
-    config: str | None = Config,
-    as_json: bool = AsJson,
-) -> RunRequest:
-    settings = load_settings(config, results)
-    bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
-    dedupe = False if no_dedupe else None
-    return RunRequest(config=config, results_url=results, as_json=as_json, bounds=bounds, dedupe=dedupe)
-
-
-with_run_options = with_options("request", run_request)
-
 
 _Column = typer.Option(
     [],
@@ -101,6 +80,26 @@ _SupplierFrom = typer.Option(
     min=1,
     help="The N-th folder below the root is the supplier, as a tag; a column of that name goes before it.",
 )
+
+
+def run_request(
+    *,
+    reserve: int | None = Reserve,
+    max_calls: int | None = MaxCalls,
+    until: str | None = Until,
+    max_duration: str | None = MaxDuration,
+    no_dedupe: bool = NoDedupe,
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> RunRequest:
+    settings = load_settings(config, results)
+    bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
+    dedupe = False if no_dedupe else None
+    return RunRequest(config=config, results_url=results, as_json=as_json, bounds=bounds, dedupe=dedupe)
+
+
+with_run_options = with_options("request", run_request)
 
 
 def _catalog(

@@ -1,4 +1,4 @@
-"""Write how far a leg is: on one line of a terminal of any width, or of a log."""
+"""How runs look on a terminal or in a log: the progress of a leg, a leg elsewhere, a forecast, a summary."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -19,6 +19,17 @@ from proofsweep_cli.screen import COLOURS, Screen, counted, print_error, print_i
 
 _WHOLE_FILES = 10.0  # from this rate on, a fraction of a file says nothing
 _BETWEEN_COLUMNS = len(" · ")
+BINDS = {
+    Bind.LANE: "the service's lane",
+    Bind.UPLINK: "the uplink",
+    Bind.CPU: "this machine's CPU",
+    Bind.ANSWERS: "the service's answers",
+    Bind.THREADS: "the number of workers",
+    Bind.QUOTA: "the quota",
+    Bind.CALLS: "the limit of calls",
+    Bind.WINDOW: "the time window",
+}
+_TABLE_COLUMNS = 80  # a narrower terminal folds the advice of a summary into a column of a few letters
 
 
 def line_of(progress: LegProgress, at: datetime, columns: int, hint: str = "") -> Text:
@@ -166,18 +177,6 @@ def _told(progress: LegProgress) -> list[Text]:
     return texts
 
 
-BINDS = {
-    Bind.LANE: "the service's lane",
-    Bind.UPLINK: "the uplink",
-    Bind.CPU: "this machine's CPU",
-    Bind.ANSWERS: "the service's answers",
-    Bind.THREADS: "the number of workers",
-    Bind.QUOTA: "the quota",
-    Bind.CALLS: "the limit of calls",
-    Bind.WINDOW: "the time window",
-}
-
-
 def print_forecast(
     out: Screen, cost: Forecast, now: datetime, trouble: str = "", key_expires_at: datetime | None = None
 ) -> None:
@@ -241,9 +240,6 @@ def _pace(cost: Forecast) -> str | None:
     if cost.seconds_if_doubled is not None:
         helps = f"twice {BINDS[cost.pace_binds]} would take {duration_text(cost.seconds_if_doubled)}"
     return "; ".join(filter(None, (f"limited by {BINDS[cost.pace_binds]}", known, helps)))
-
-
-_TABLE_COLUMNS = 80  # a narrower terminal folds the advice of a summary into a column of a few letters
 
 
 def print_summary(

@@ -1,4 +1,9 @@
-"""The process of the embedded Prefect server: it serves until its standard input ends."""
+"""The process of the embedded Prefect server: it serves until its standard input ends.
+
+A new database gets its tables without Prefect's hundred migrations, which are most of the time of a first start:
+`prefect_tables.sql` is what the migrations of one version make; another version makes its tables itself. After a change
+of that version, `make_prefect_tables.py` makes it anew (CONTRIBUTING.md).
+"""
 
 import os
 import sqlite3

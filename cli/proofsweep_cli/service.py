@@ -1,4 +1,4 @@
-"""`proofsweep service`: ask how the service is, once or every few minutes."""
+"""`proofsweep service` and `proofsweep alerts`: how the service is, and who is told of what needs a person."""
 
 import time
 from pathlib import Path
@@ -24,11 +24,10 @@ from proofsweep_tasks.signal_thread import STOP_ASKED
 _DAYS = 30
 _ATTEMPTS = 2  # attempts of a call: a person waits
 _CODES = {"key_refused": ExitCode.KEY_REFUSED, "throttled": ExitCode.REJECTED}
-
-
 service_group = typer.Typer(
     help="Ask how the service is, what the key has spent, and watch both.", no_args_is_help=True
 )
+alerts_group = typer.Typer(help="Tell somebody of what needs a person.", no_args_is_help=True)
 
 
 @service_group.command()
@@ -152,9 +151,6 @@ def _print(answer: PartnerUsageResponse, headers: AnswerHeaders) -> None:
         table.add_row(day.date or "?", *counts)
     out.print(table)
     out.line(f"request ID: {headers.request_id or 'none'}")
-
-
-alerts_group = typer.Typer(help="Tell somebody of what needs a person.", no_args_is_help=True)
 
 
 @alerts_group.command()

@@ -1,4 +1,4 @@
-"""`proofsweep status`: how all stands on one screen, a run, or the list of runs."""
+"""`proofsweep status` and `proofsweep stop`: how all stands, a run, or the list of runs; and a run's end."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -47,20 +47,10 @@ _Limit = typer.Option(20, "--limit", "-n", min=1, help="With --runs: show at mos
 _Follow = typer.Option(
     False, "--follow", "-f", help="Show each heartbeat of the active leg until it ends; without RUN, of the active run."
 )
-
-
 _SHORTEST_NAME = 14
-
-
 _NONE = "\N{EN DASH}"
-
-
 _WAIT_SECONDS = 60.0
-
-
 _ActiveRun = typer.Argument(None, metavar="[RUN]", help="A run; without one, the only run that is active.")
-
-
 _NoWait = typer.Option(False, "--no-wait", help="Ask, and do not wait until the leg has ended.")
 
 

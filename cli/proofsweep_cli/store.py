@@ -23,8 +23,6 @@ from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.screen import Screen, console, counted, print_json, size_text, styled
 
 _SHOWN_RUNS = 20
-
-
 _SHOWN = 20
 
 _ALL = "all"

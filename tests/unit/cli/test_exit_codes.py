@@ -26,6 +26,7 @@ from proofsweep_cli.verify import wait_after_reset
 from ...worlds.ended_runs import plan_of_run
 
 PAGE = Path(__file__).parents[3] / "docs" / "command-line.md"
+NOW = datetime(2026, 12, 1, 0, 0, 10, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("ended_by", EndedBy)
@@ -59,9 +60,6 @@ def test_the_table_names_only_what_exists() -> None:
                 found = getattr(found, "commands", {})[word]
         assert use.flow is None or find_spec(f"proofsweep_flows.{use.flow}") is not None
         assert set(use.tables) <= set(SCHEMAS)
-
-
-NOW = datetime(2026, 12, 1, 0, 0, 10, tzinfo=UTC)
 
 
 def run_that_ended(results: Results, ended_by: str) -> RunStatus:

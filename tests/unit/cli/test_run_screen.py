@@ -14,6 +14,23 @@ from proofsweep_cli.screen import Screen
 AT = datetime(2026, 11, 20, 14, 3, 5)  # noqa: DTZ001 - a wall clock
 COUNTS = {"accepted": 22_000, "rejected": 1_300, "failed": 12, "ineligible": 88}
 NONE_YET: dict[str, object] = {"counts": {}, "seconds_left": None, "rate": 0.0}
+HINT = ", Ctrl-C again ends at once"
+CLAIM = Claim(host="night-1", boot="b", pid=7, process_started="1", claimed_at="2026-11-20T02:00:00+00:00")
+BEAT = datetime(2026, 11, 20, 2, 30, tzinfo=UTC)
+TOLD = LegProgress(
+    rows=5_000,
+    finished_before=1_000,
+    counts={"accepted": 230, "rejected": 4},
+    rate=1.3,
+    calls=468,
+    call_rate=2.6,
+    seconds_left=2_900.0,
+    lane_rate=2.6,
+    quota_left=40_000,
+    sent_bytes=2**30,
+    in_flight=12,
+)
+LEG = OpenLeg(run_id="r", leg=2, claim=CLAIM, beaten_at=BEAT, age_seconds=4.2, progress=TOLD)
 
 
 def progress(**cells: object) -> LegProgress:
@@ -23,7 +40,6 @@ def progress(**cells: object) -> LegProgress:
 
 
 STOPPING = progress(stops_because="The run was asked to stop.", waits_for=WaitsFor.STOP)
-HINT = ", Ctrl-C again ends at once"
 
 
 @pytest.mark.parametrize("columns", [10, 20, 30, 40, 60, 80, 110, 120, 200])
@@ -78,24 +94,6 @@ def test_a_slow_rate_keeps_its_fraction(rate: float, text: str) -> None:
 def test_a_rate_that_is_not_known_is_not_shown() -> None:
     """A second must pass first."""
     assert rate_text(progress(rate=None)) == ""
-
-
-CLAIM = Claim(host="night-1", boot="b", pid=7, process_started="1", claimed_at="2026-11-20T02:00:00+00:00")
-BEAT = datetime(2026, 11, 20, 2, 30, tzinfo=UTC)
-TOLD = LegProgress(
-    rows=5_000,
-    finished_before=1_000,
-    counts={"accepted": 230, "rejected": 4},
-    rate=1.3,
-    calls=468,
-    call_rate=2.6,
-    seconds_left=2_900.0,
-    lane_rate=2.6,
-    quota_left=40_000,
-    sent_bytes=2**30,
-    in_flight=12,
-)
-LEG = OpenLeg(run_id="r", leg=2, claim=CLAIM, beaten_at=BEAT, age_seconds=4.2, progress=TOLD)
 
 
 def text_of(leg: OpenLeg) -> list[str]:

@@ -16,6 +16,14 @@ from ...worlds import five_nights
 from ...worlds.ended_nights import ACCEPTED, FAILED, MONDAY, REJECTED, TUESDAY, WEDNESDAY, night
 
 LAST = five_nights.NIGHTS[-1].run_id
+COLUMNS = "file VARCHAR, audio VARCHAR, item_id VARCHAR, outcome VARCHAR, reason VARCHAR, verify_request_id VARCHAR, "
+ROWS = [
+    ("a/1.wav", "/c/a/1.wav", "1", "rejected", "tampered", "r1", None, '{"Supplier": "Acme"}'),
+    ("a/2.wav", "/c/a/2.wav", "2", "rejected", "tampered", "r2", None, '{"supplier": "' + "x" * 99 + '"}'),
+    ("a/3.wav", "/c/a/3.wav", "3", "failed", "bad_answer", "r3", None, None),
+    ("a/4.wav", "/c/a/4.wav", "4", "failed", "http_422", "r4", None, None),
+    ("a/5.wav", "/c/a/5.wav", "5", "failed", None, None, None, None),
+]
 
 
 @pytest.fixture
@@ -93,15 +101,7 @@ def test_a_reject_is_open_since_it_was_first_rejected(results: Results) -> None:
     assert days == {"A": "Monday", "B": "Wednesday"}
 
 
-COLUMNS = "file VARCHAR, audio VARCHAR, item_id VARCHAR, outcome VARCHAR, reason VARCHAR, verify_request_id VARCHAR, "
 COLUMNS += "since TIMESTAMPTZ, tags VARCHAR"
-ROWS = [
-    ("a/1.wav", "/c/a/1.wav", "1", "rejected", "tampered", "r1", None, '{"Supplier": "Acme"}'),
-    ("a/2.wav", "/c/a/2.wav", "2", "rejected", "tampered", "r2", None, '{"supplier": "' + "x" * 99 + '"}'),
-    ("a/3.wav", "/c/a/3.wav", "3", "failed", "bad_answer", "r3", None, None),
-    ("a/4.wav", "/c/a/4.wav", "4", "failed", "http_422", "r4", None, None),
-    ("a/5.wav", "/c/a/5.wav", "5", "failed", None, None, None, None),
-]
 
 
 @pytest.fixture

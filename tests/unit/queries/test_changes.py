@@ -24,18 +24,7 @@ from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ..ended_operations import leave_operation, operation_named
 
 FRIDAY, SATURDAY = ("20261120T020000Z_000aaaaaa", "20261121T020000Z_000aaaaaa")
-
-
-def changes(results: Results, run_id: str) -> list[tuple[object, ...]]:
-    with opened(results, "beta") as store:
-        columns = "item_id, change, cause, before_outcome, now_outcome"
-        query = f"SELECT {columns} FROM changes WHERE run_id = '{run_id}' ORDER BY item_id"  # noqa: S608 - our own text
-        return store.connection.execute(query).fetchall()
-
-
 GRADE: Row = {"classification": "human", "grade_human": 0.9, "grade_rubric_version": "1"}
-
-
 CASES: list[tuple[Row, Row, tuple[str, str | None] | None]] = [
     (ACCEPTED, ACCEPTED, None),
     (ACCEPTED, REJECTED, ("broken", None)),
@@ -59,6 +48,42 @@ CASES: list[tuple[Row, Row, tuple[str, str | None] | None]] = [
     (ACCEPTED, INELIGIBLE | {"audio_sha256": None}, ("broken", "file_or_catalog_changed")),
     (FAILED, REJECTED, ("changed", "no_answer_before")),
 ]
+UNREGISTERED: Row = REJECTED | {"verdict": "unregistered", "reason": "unregistered"}
+MOVED = ("new c", "changed", "moved", "accepted", "accepted")
+NIGHTS = (MONDAY, TUESDAY, WEDNESDAY, THURSDAY, "20261120T020000Z_000aaaaaa", "20261121T020000Z_000aaaaaa")
+OTHER_CELLS: list[Row] = [
+    {"audio_sha256": "other"},
+    {"audio_sha256": "sha of c"},
+    {"audio_sha256": None, "audio_version": "2"},
+    {"sidecar": "/s", "sidecar_sha256": "2"},
+    {"relative_path": "elsewhere"},
+    {"classification": "human", "grade_human": 0.1, "grade_rubric_version": "2"},
+    {"audio": "/elsewhere", "relative_path": None, "audio_sha256": None, "verdict": None},
+]
+# Each cell of two rows that the view compares, but for the sidecar: there its digest and that there is one.
+ONE_CELL: list[Row] = [
+    {"audio_sha256": "other"},
+    {"audio_version": "2"},
+    {"sidecar": "/s"},
+    {"relative_path": "elsewhere"},
+    {"relative_path": None, "audio": "/elsewhere"},
+    {"outcome": "rejected"},
+    {"verdict": "unheard"},
+    {"reason": "unheard"},
+    {"classification": "unheard"},
+    {"grade_human": 0.1},
+    {"grade_ai": 0.1},
+    {"grade_unknown": 0.1},
+    {"grade_risk_category": "unheard"},
+    {"grade_rubric_version": "unheard"},
+]
+
+
+def changes(results: Results, run_id: str) -> list[tuple[object, ...]]:
+    with opened(results, "beta") as store:
+        columns = "item_id, change, cause, before_outcome, now_outcome"
+        query = f"SELECT {columns} FROM changes WHERE run_id = '{run_id}' ORDER BY item_id"  # noqa: S608 - our own text
+        return store.connection.execute(query).fetchall()
 
 
 def test_a_change_has_a_cause_that_the_tables_know(results: Results) -> None:
@@ -146,9 +171,6 @@ def test_the_same_item_twice_in_a_run_is_one_change(results: Results) -> None:
     assert [row[:2] for row in changes(results, TUESDAY)] == [("a", "broken"), ("b", "gone")]
 
 
-UNREGISTERED: Row = REJECTED | {"verdict": "unregistered", "reason": "unregistered"}
-
-
 def test_a_proof_that_was_erased_by_us_is_a_cause(results: Results) -> None:
     """Only of a later `unregistered`, of the same audio, in the same environment; a failed erasure erased nothing."""
     before = {item: ACCEPTED | {"proof_id": f"proof of {item}"} for item in "abcdef"}
@@ -219,9 +241,6 @@ def test_a_night_that_leaves_rows_out_finds_what_is_gone_and_what_has_moved(resu
     assert changes(results, TUESDAY) == [("b", "gone", "gone", "accepted", None), MOVED]
     assert changes(results, WEDNESDAY) == []
     assert changes(results, THURSDAY) == []
-
-
-MOVED = ("new c", "changed", "moved", "accepted", "accepted")
 
 
 def test_what_is_gone_before_any_whole_night_is_found_too(results: Results) -> None:
@@ -366,35 +385,6 @@ def test_what_cannot_be_compared_is_refused(results: Results) -> None:
         comparison_of(results, now, "nope")
     with pytest.raises(UsageError, match=r"of the environment 'beta', and .* of 'production'"):
         comparison_of(results, now, elsewhere.run_id)
-
-
-NIGHTS = (MONDAY, TUESDAY, WEDNESDAY, THURSDAY, "20261120T020000Z_000aaaaaa", "20261121T020000Z_000aaaaaa")
-OTHER_CELLS: list[Row] = [
-    {"audio_sha256": "other"},
-    {"audio_sha256": "sha of c"},
-    {"audio_sha256": None, "audio_version": "2"},
-    {"sidecar": "/s", "sidecar_sha256": "2"},
-    {"relative_path": "elsewhere"},
-    {"classification": "human", "grade_human": 0.1, "grade_rubric_version": "2"},
-    {"audio": "/elsewhere", "relative_path": None, "audio_sha256": None, "verdict": None},
-]
-# Each cell of two rows that the view compares, but for the sidecar: there its digest and that there is one.
-ONE_CELL: list[Row] = [
-    {"audio_sha256": "other"},
-    {"audio_version": "2"},
-    {"sidecar": "/s"},
-    {"relative_path": "elsewhere"},
-    {"relative_path": None, "audio": "/elsewhere"},
-    {"outcome": "rejected"},
-    {"verdict": "unheard"},
-    {"reason": "unheard"},
-    {"classification": "unheard"},
-    {"grade_human": 0.1},
-    {"grade_ai": 0.1},
-    {"grade_unknown": 0.1},
-    {"grade_risk_category": "unheard"},
-    {"grade_rubric_version": "unheard"},
-]
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -10,6 +10,8 @@ from proofsweep.store.parts import Results
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ...worlds.reported_store import PLAN, fill
 
+TIMES = {"started_at": "2026-11-20T02:00:00+00:00", "finished_at": "2026-11-20T02:03:00+00:00"}
+
 
 def test_a_run_is_measured_over_time_and_over_its_rows(results: Results) -> None:
     """Points are at least a second apart; a file that took more than two calls is named."""
@@ -33,9 +35,6 @@ def test_a_run_without_rows_measures_nothing(results: Results) -> None:
     measures = measures_of(results, PLAN)
 
     assert (measures.pace, measures.grades, measures.slowest) == ([], [], [])
-
-
-TIMES = {"started_at": "2026-11-20T02:00:00+00:00", "finished_at": "2026-11-20T02:03:00+00:00"}
 
 
 def test_a_night_counts_the_rows_of_its_run(results: Results) -> None:

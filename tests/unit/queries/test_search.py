@@ -28,6 +28,12 @@ OLD, NEW = (plan_of_run(f"202611{day}T020000Z_000aa", items=3) for day in (19, 2
 INVENTORY = operation_named("20261120T010000Z_000aa")
 MONITORING = operation_named("20261121T010000Z_000bb", "monitoring")
 PASS = replace(MONITORING, started_at=MONITORING.started_at + timedelta(seconds=1))
+FIRST, SECOND = (plan_of_run(f"202611{day}T020000Z_000aa", items=4) for day in (19, 20))
+TAGS = {
+    "a": {"ISRC": "QZ-NUL-26-00017", "title": "Déjà Vu", "UPC": "0840 123"},
+    "b": {"isrc": "QZNUL2600018", "title": 'The "Sun"'},
+    "c": {"isrc": "QZNUL2600019", "title": "Suns"},
+}
 
 
 @pytest.fixture
@@ -216,14 +222,6 @@ def test_all_rows_of_a_proof_come_newest_first(results: Results) -> None:
 
     assert [table for table, _, _ in found] == ["erasures", "verdicts", "verdicts"]
     assert {row["item_id"] for table, _, row in found if table == "verdicts"} == {"a", "b"}
-
-
-FIRST, SECOND = (plan_of_run(f"202611{day}T020000Z_000aa", items=4) for day in (19, 20))
-TAGS = {
-    "a": {"ISRC": "QZ-NUL-26-00017", "title": "Déjà Vu", "UPC": "0840 123"},
-    "b": {"isrc": "QZNUL2600018", "title": 'The "Sun"'},
-    "c": {"isrc": "QZNUL2600019", "title": "Suns"},
-}
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
 MONDAY, TUESDAY = plan_of_run("20261116T100000Z_a", 6), plan_of_run("20261117T100000Z_b", 6)
 BAD = ("rejected", "failed", "ineligible")
+PLAN = plan_of_run("20261116T100000Z_a", 6, catalog_root="file:///c")
 
 
 @pytest.fixture
@@ -106,9 +107,6 @@ def test_without_its_shard_a_row_keeps_the_name_of_the_table(results: Results) -
     [(_, row)] = SelectedRows(results=results, environment="beta", plan=plan).rows(["item_id"])
 
     assert row["audio"] == r"/c/\xff.wav"
-
-
-PLAN = plan_of_run("20261116T100000Z_a", 6, catalog_root="file:///c")
 
 
 @pytest.fixture

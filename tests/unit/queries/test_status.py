@@ -36,6 +36,11 @@ TAMPERED = ("rejected", "tampered", "tampered")
 EMPTY = ("ineligible", None, "empty")
 
 Kind = tuple[str, str | None, str | None]
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+LONG_AGO = NOON - timedelta(days=400)
+ACCEPTED_ROWS = Group(outcome="accepted", verdict="valid", reason=None, rows=2, example="/music/1.wav")
+TAMPERED_ROW = Group(outcome="rejected", verdict="tampered", reason="tampered", rows=1, example="/music/0.wav")
+Change = Callable[..., Settings]
 
 
 @pytest.fixture
@@ -178,10 +183,6 @@ def test_the_status_of_a_night_is_the_same_with_and_without_the_index(tmp_path: 
     ]
 
 
-NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
-LONG_AGO = NOON - timedelta(days=400)
-
-
 @pytest.fixture
 def no_runs(tmp_path: Path) -> Results:
     """An empty store."""
@@ -260,10 +261,6 @@ def test_a_shard_that_the_leg_has_published_does_not_wait(no_runs: Results, two_
     assert describe_run(no_runs, two_shards.run_id).unpublished == 1
 
 
-ACCEPTED_ROWS = Group(outcome="accepted", verdict="valid", reason=None, rows=2, example="/music/1.wav")
-TAMPERED_ROW = Group(outcome="rejected", verdict="tampered", reason="tampered", rows=1, example="/music/0.wav")
-
-
 def a_leg(number: int, ended_by: str | None, why: str | None = None, **counts: object) -> LegStatus:
     return LegStatus(leg=number, ended_by=ended_by, why=why, counts=counts)
 
@@ -295,9 +292,6 @@ def test_the_last_sunset_of_any_leg_is_kept(plan: Plan) -> None:
     run = RunStatus(plan=plan, groups=(), legs=(a_leg(1, "quota", sunset="soon"), a_leg(2, "quota", sunset=None)))
 
     assert run.sunset == "soon"
-
-
-Change = Callable[..., Settings]
 
 
 def night(settings: Settings, day: int, **facts: object) -> str:

@@ -32,6 +32,9 @@ NEWEST_ROWS = """
     ) = 1
 """
 """The newest row of each item, of any outcome."""
+CELLS = {name: {"audio_version": "1", "relative_path": name} for name in "abcdef"}
+TAGGED = ["verdicts", "latest_answer", "catalog", "rejects", "changes"]
+"""The views with tags as columns."""
 
 
 def test_each_view_says_what_it_is() -> None:
@@ -207,9 +210,6 @@ def test_an_answer_of_a_clock_that_was_ahead_is_newest_until_the_next_one(result
     assert found == [{"a": MONDAY, "b": MONDAY, "c": ahead}, *[{"a": TUESDAY, "b": MONDAY, "c": ahead}] * 2]
 
 
-CELLS = {name: {"audio_version": "1", "relative_path": name} for name in "abcdef"}
-
-
 def asked(results: Results, query: str) -> list[tuple[object, ...]]:
     with opened(results) as store:
         return store.connection.execute(query).fetchall()
@@ -340,10 +340,6 @@ def test_a_file_has_its_tags_in_each_catalog_that_lists_it(results: Results) -> 
     for view in ("rejects", "latest_answer"):
         query = f"SELECT item_id, tags->>'supplier' FROM {view} ORDER BY ALL"  # noqa: S608 - our own names
         assert asked(results, query) == [("a.wav", "North"), ("b.wav", None), ("isrc", "North")]
-
-
-TAGGED = ["verdicts", "latest_answer", "catalog", "rejects", "changes"]
-"""The views with tags as columns."""
 
 
 @pytest.mark.parametrize("view", TAGGED)

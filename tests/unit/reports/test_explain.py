@@ -30,6 +30,26 @@ from ...worlds.exchange_rows import exchange
 from ..ended_operations import call_of, leave_operation, operation_named
 
 PLAN = plan_of_run("20251120T020000Z_000aa", items=1)
+OLD, NEW = (plan_of_run(f"202611{day}T020000Z_000aa", items=2) for day in (19, 20))
+AT = datetime(2026, 11, 21, 3, tzinfo=UTC)
+VERDICT = {
+    "outcome": "rejected",
+    "verdict": "tampered",
+    "reason": "tampered",
+    "audio": "/m/a",
+    "verify_request_id": "v",
+}
+FOUND = [
+    (table, AT, {"environment": "beta", "item_id": "i"} | row)
+    for table, row in (
+        ("erasures", {"outcome": None, "reason": "timeout", "request_id": None}),
+        ("interpretations", {"status": "ready", "request_id": "n"}),
+        ("proofs", {"state": "differs", "differs": "issued_at"}),
+        ("recoveries", {"outcome": "same", "recovered_to": None, "request_id": "s"}),
+        ("verdicts", VERDICT),
+    )
+]
+RUN = plan_of_run("20261120T025900Z_000aa")
 
 
 @pytest.fixture
@@ -101,9 +121,6 @@ def test_a_call_of_an_operation_is_explained(tmp_path: Path) -> None:
     assert run_or_operation(results, operation.operation_id) == operation
 
 
-OLD, NEW = (plan_of_run(f"202611{day}T020000Z_000aa", items=2) for day in (19, 20))
-
-
 def occurrence_of(**cells: object) -> Occurrence:
     row = empty_row("verdicts") | answered(OLD, 1, "a", **cells)
     return Occurrence(plan=OLD, manifest_row=1, row=row, exchanges=[exchange(OLD, 1, request_id="r-1")])
@@ -162,26 +179,6 @@ def test_a_proof_that_was_erased_by_us_explains_a_later_unregistered() -> None:
     assert json_of_item("a", [rejected], [erasure])["erasures"] == [erasure]
 
 
-AT = datetime(2026, 11, 21, 3, tzinfo=UTC)
-VERDICT = {
-    "outcome": "rejected",
-    "verdict": "tampered",
-    "reason": "tampered",
-    "audio": "/m/a",
-    "verify_request_id": "v",
-}
-FOUND = [
-    (table, AT, {"environment": "beta", "item_id": "i"} | row)
-    for table, row in (
-        ("erasures", {"outcome": None, "reason": "timeout", "request_id": None}),
-        ("interpretations", {"status": "ready", "request_id": "n"}),
-        ("proofs", {"state": "differs", "differs": "issued_at"}),
-        ("recoveries", {"outcome": "same", "recovered_to": None, "request_id": "s"}),
-        ("verdicts", VERDICT),
-    )
-]
-
-
 def test_each_row_is_a_line_with_its_request_id() -> None:
     """The last lines lead to the calls for its files."""
     first, *lines, last = lines_of_proof("p", FOUND)
@@ -195,9 +192,6 @@ def test_each_row_is_a_line_with_its_request_id() -> None:
         "verified: rejected · tampered, /m/a, v",
     ]
     assert last == "  every call for its file: proofsweep explain i"
-
-
-RUN = plan_of_run("20261120T025900Z_000aa")
 
 
 def packet(*calls: dict[str, object]) -> str:

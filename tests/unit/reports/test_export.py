@@ -28,6 +28,8 @@ HOSTILE = [
     *("ünï", "<script>", "\u202etxt.wav", "x;=cmd()", "\udcff", "\\xff", "~", "#", "a=b", "＝1"),  # noqa: RUF001
 ]
 PLAN = plan_of_run("20261116T100000Z_a", len(HOSTILE), catalog_root="file:///c")
+TEXTS = letter_texts()
+OURS = ("reject", "supplier", "--", "_", "run", "row", "proofsweep", "ineligible")
 
 
 def store_of(folder: Path, plan: Plan, tags: list[dict[str, str]]) -> SelectedRows:
@@ -238,10 +240,6 @@ def test_any_other_value_gets_a_digest(value: str) -> None:
 def test_values_that_look_alike_have_different_names() -> None:
     """Letters that are replaced by the same one."""
     assert file_name_of("a b") != file_name_of("a/b")
-
-
-TEXTS = letter_texts()
-OURS = ("reject", "supplier", "--", "_", "run", "row", "proofsweep", "ineligible")
 
 
 def row_of(reason: str | None, outcome: str = "rejected", **cells: object) -> Row:

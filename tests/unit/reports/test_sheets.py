@@ -17,6 +17,7 @@ from proofsweep.reports.sheets import CompletionReport, GroupedRows, ReportRow, 
 from proofsweep.sources.completion_report import own_header
 
 OWN = own_header()
+MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
 
 def report_of(*rows: ReportRow, supplier_tag: str | None = None) -> CompletionReport:
@@ -84,9 +85,6 @@ def test_the_tags_of_a_group_are_those_of_its_rows(tmp_path: Path) -> None:
     groups.add("a", plain_row("3", title="z"))
 
     assert [*groups.tag_names["a"]] == ["isrc", "title"]
-
-
-MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
 
 def sheet_of(path: Path, number: int = 2) -> ET.Element:
