@@ -123,16 +123,6 @@ def test_a_claimed_leg_without_receipt_is_running(results: Results, plan: Plan) 
     assert (before, run.calls_unrecorded) == (0, None)
 
 
-def test_the_quota_reset_is_read_as_an_instant(results: Results, plan: Plan) -> None:
-    """A receipt holds it as ISO text."""
-    legs_of(results, plan).claim(1)
-    legs_of(results, plan).write_receipt(1, {"ended_by": "quota", "quota_reset": "2026-12-01T00:00:00+00:00"})
-
-    (leg,) = describe_run(results, plan.run_id).legs
-
-    assert leg.quota_reset == datetime(2026, 12, 1, tzinfo=UTC)
-
-
 def test_the_newest_unfinished_run_is_found(results: Results, plan: Plan) -> None:
     """A run with all its rows is finished."""
     before = [run.run_id for run in unfinished_runs(results)]
@@ -194,11 +184,6 @@ def planned_before_noon(no_runs: Results, plan: Plan, hours_ago: int) -> Plan:
     made = replace(plan, run_id=new_run_id(at, "aaaaaa"), created_at=at.isoformat())
     no_runs.write_plan(made)
     return made
-
-
-def test_a_store_without_a_run_has_none(no_runs: Results) -> None:
-    """The first night plans."""
-    assert run_worked_on_by(no_runs, "f1", LONG_AGO) is None
 
 
 def test_a_flow_run_is_known_by_the_claims_of_its_legs(no_runs: Results, plan: Plan) -> None:
@@ -263,18 +248,6 @@ def test_a_shard_that_the_leg_has_published_does_not_wait(no_runs: Results, two_
 
 def a_leg(number: int, ended_by: str | None, why: str | None = None, **counts: object) -> LegStatus:
     return LegStatus(leg=number, ended_by=ended_by, why=why, counts=counts)
-
-
-def test_a_run_adds_up_its_groups_and_legs(plan: Plan) -> None:
-    """Rows come from the groups, calls and seconds from all legs; the last leg says how the run ended."""
-    two_seconds = {"started_at": "2026-11-20T10:00:00+00:00", "finished_at": "2026-11-20T10:00:02+00:00"}
-    legs = (a_leg(1, "cancelled", calls=4, **two_seconds), a_leg(2, "breaker", calls=3, **two_seconds))
-
-    run = RunStatus(plan=plan, groups=(ACCEPTED_ROWS, TAMPERED_ROW), legs=legs)
-
-    assert (run.finished, run.remaining, run.ended_by) == (3, 1, "breaker")
-    assert (run.rows("accepted"), run.rows("rejected"), run.rows("failed")) == (2, 1, 0)
-    assert (run.total("calls"), run.seconds) == (7, 4.0)
 
 
 @pytest.mark.parametrize(("rows", "why"), [(3, "The window closed."), (4, None)])

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from proofsweep import __version__
-from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.headers import CONTRACT_VERSION
 from proofsweep.domain.runs import new_run_id
 from proofsweep.operations.erase import Erasure
@@ -87,13 +86,6 @@ def test_a_run_is_explained_by_its_failed_calls(store: Results) -> None:
 
     assert "failed-1" in packet
     assert "good-1" not in packet
-
-
-def test_only_younger_runs_are_searched(store: Results) -> None:
-    """The run is a year old."""
-    oldest, said = new_run_id(datetime.now(UTC) - timedelta(days=1), ""), r"There is no run in .* that began since"
-    with searching(store, oldest) as search, pytest.raises(ResultsError, match=said):
-        search.item("a")
 
 
 def test_a_run_is_told_from_a_file(store: Results) -> None:

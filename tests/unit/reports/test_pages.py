@@ -11,8 +11,7 @@ import pytest
 
 from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.queries.catalog import CatalogCounts, PageChoice
-from proofsweep.queries.nights import nights_of, standing_of
-from proofsweep.queries.status import describe_run
+from proofsweep.queries.nights import nights_of
 from proofsweep.reports.pages import (
     _trend_of,
     catalog_page,
@@ -27,7 +26,7 @@ from proofsweep.store.parts import Results
 from ...worlds import five_nights
 from ...worlds.core import StoredRun
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
-from ...worlds.reported_store import BEFORE, PLAN, fill
+from ...worlds.reported_store import PLAN, fill
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 NONE = CatalogCounts(files=0, covered=0, accepted=0, rejected=0, failed=0, ineligible=0, not_sent=0, gone=0, moved=0)
@@ -173,20 +172,6 @@ def test_a_run_that_never_began_has_a_page(results: Results) -> None:
 
     assert "Planned, not started." in page
     assert "<svg" not in page
-
-
-def test_a_tag_that_no_file_has_is_refused(results: Results) -> None:
-    """A list of nothing would read as if all were well."""
-    with pytest.raises(UsageError, match="has the tag 'colour'"):
-        page_of(fill(results), PLAN.run_id, "colour")
-
-
-def test_only_the_newest_run_says_how_its_catalog_stands(results: Results) -> None:
-    """By the view `coverage`."""
-    fill(results)
-
-    assert standing_of(results, describe_run(results, PLAN.run_id)) == (3, 6, 2)
-    assert standing_of(results, describe_run(results, BEFORE.run_id)) is None
 
 
 def test_a_night_that_graded_files_draws_its_charts(results: Results) -> None:
