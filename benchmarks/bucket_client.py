@@ -6,17 +6,15 @@ a service and of the bucket in the environment.
 
 import sys
 
+from proofsweep.app import App
 from proofsweep.config.load import load_settings
 from proofsweep.verify.worker import verify_slice
-from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.legs import claimed_next_leg
-from proofsweep.wiring.runs import plan_catalog
 
 
 def main() -> None:
     """Verify URL."""
-    plan = plan_catalog(load_settings(), sys.argv[1])
-    with claimed_next_leg(engine_for(load_settings()), plan.run_id) as (_, leg):
+    plan = App(load_settings()).plan(sys.argv[1])
+    with App(load_settings()).attempt(plan.run_id) as (_, leg):
         for piece in leg.remaining.slices():
             verify_slice(leg, piece)
 

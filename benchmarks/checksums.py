@@ -24,7 +24,7 @@ from proofsweep.domain.items import Declared, WorkItem
 from proofsweep.domain.outcomes import Accepted, Finished
 
 if TYPE_CHECKING:
-    from proofsweep.wiring.engines import Engine
+    from proofsweep.verify.service import Service
 
 _WAYS = {
     "nothing": (None, False),
@@ -56,19 +56,19 @@ def main() -> None:
 
 
 def _compare_ways(place: Path, chosen: argparse.Namespace) -> None:
-    from proofsweep.config.load import load_settings  # noqa: PLC0415 - the measuring process stays small
-    from proofsweep.wiring.engines import engine_for  # noqa: PLC0415
+    from proofsweep.app import App  # noqa: PLC0415 - the measuring process stays small
+    from proofsweep.config.load import load_settings  # noqa: PLC0415
 
     print(f"| KiB | {' | '.join(f'{way}: CPU | time' for way in [*_WAYS][1:])} |")
     print("|---" * (2 * len(_WAYS) - 1) + "|")
     with launched(place) as service:
         os.environ.update(settings_for(service, chosen.at_once, dedupe=False))
-        with closing(engine_for(load_settings())) as engine:
+        with App(load_settings()) as app:
             for kibibytes in chosen.kibibytes:
                 files = max(chosen.at_once, min(chosen.files, _MOST_BYTES_PER_ROUND // (1024 * kibibytes)))
                 audio = waves(place, 1024 * kibibytes, files)
                 items = {way: _items(audio, algorithm) for way, (algorithm, _) in _WAYS.items()}
-                rounds = [_round(engine, items) for _ in range(chosen.rounds + 1)][1:]  # the first one warms up
+                rounds = [_round(app.service, items) for _ in range(chosen.rounds + 1)][1:]  # the first one warms up
                 cells = [
                     median(each[way][part] / each["nothing"][part] for each in rounds)
                     for way in [*_WAYS][1:]
@@ -90,12 +90,13 @@ def _items(audio: Sequence[Path], algorithm: str | None) -> list[WorkItem]:
     ]
 
 
-def _round(engine: "Engine", items: dict[str, list[WorkItem]]) -> dict[str, tuple[float, float]]:
+def _round(service: "Service", items: dict[str, list[WorkItem]]) -> dict[str, tuple[float, float]]:
     """Verify all files in each way; return the seconds of CPU and of time."""
     from proofsweep.verify import item as steps  # noqa: PLC0415 - the measuring process stays small
-    from proofsweep.wiring.engines import utc_now  # noqa: PLC0415
 
-    context = steps.VerifyContext(partner=engine.partner, limits=engine.limits, files=engine.files, clock=utc_now)
+    context = steps.VerifyContext(
+        partner=service.partner, limits=service.limits, files=service.files, clock=service.clock
+    )
 
     def verify(item: WorkItem) -> None:
         done = steps.verify_item(item, context)
@@ -106,7 +107,7 @@ def _round(engine: "Engine", items: dict[str, list[WorkItem]]) -> dict[str, tupl
     for way, (_, is_read_first) in _WAYS.items():
         steps.READ_FIRST_BYTES = usual if is_read_first else 0
         cpu, began = time.process_time(), time.monotonic()
-        list(engine.workers.map(verify, items[way]))
+        list(service.workers.map(verify, items[way]))
         spent[way] = (time.process_time() - cpu, time.monotonic() - began)
     steps.READ_FIRST_BYTES = usual
     return spent

@@ -7,17 +7,17 @@ the settings of a service in the environment.
 import sys
 from pathlib import Path
 
+from proofsweep.app import App, utc_now
 from proofsweep.config.load import load_settings
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.outcomes import Accepted, Finished
 from proofsweep.verify.item import VerifyContext, verify_item
-from proofsweep.wiring.engines import engine_for, utc_now
 
 
 def main() -> None:
     """Verify one file FILES times, AT_ONCE at once."""
     audio, files, at_once = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    engine = engine_for(load_settings())
+    engine = App(load_settings()).service
     context = VerifyContext(partner=engine.partner, limits=engine.limits, files=engine.files, clock=utc_now)
     item = WorkItem(manifest_row=0, item_id="", audio=str(audio))
 

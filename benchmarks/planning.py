@@ -31,22 +31,22 @@ def main() -> None:
 
 
 def _plan(catalog: Path) -> None:
+    from proofsweep.app import utc_now  # noqa: PLC0415 - the measuring process stays small
+    from proofsweep.config.sections import CatalogSettings, ServiceSettings  # noqa: PLC0415
     from proofsweep.sources.open_catalog import open_catalog  # noqa: PLC0415
-    from proofsweep.sources.preflight import SizeLimits  # noqa: PLC0415 - the measuring process stays small
+    from proofsweep.sources.selection import ALL_ROWS  # noqa: PLC0415
     from proofsweep.store.objects import open_store  # noqa: PLC0415
     from proofsweep.store.parts import Results  # noqa: PLC0415
-    from proofsweep.verify.plan import PlanRequest, plan_run  # noqa: PLC0415
-    from proofsweep.wiring.engines import utc_now  # noqa: PLC0415
+    from proofsweep.verify.plan import Planner  # noqa: PLC0415
 
-    request = PlanRequest(
-        catalog=open_catalog(str(catalog)),
-        limits=SizeLimits(),
-        environment="null",
-        base_url="http://127.0.0.1/v1",
-        before_writing=lambda _survey: None,
-    )
     with tempfile.TemporaryDirectory(dir=catalog.parent) as results:
-        plan_run(request, Results(open_store(results)), utc_now())
+        planner = Planner(
+            results=Results(open_store(results)),
+            service=ServiceSettings(base_url="http://127.0.0.1/v1", environment="null"),
+            catalogs=CatalogSettings(),
+            clock=utc_now,
+        )
+        planner.plan(open_catalog(str(catalog)), ALL_ROWS, lambda: None)
 
 
 if __name__ == "__main__":

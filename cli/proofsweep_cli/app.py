@@ -11,6 +11,7 @@ from typer.exceptions import TyperException
 
 from proofsweep import __version__
 from proofsweep.domain.errors import ProofsweepError
+from proofsweep_cli.command_app import close_app
 from proofsweep_cli.exit_codes import ExitCode, code_of_error, epilog
 from proofsweep_cli.screen import console, flush, print_error, show_unknown_letters
 
@@ -143,16 +144,10 @@ def run(arguments: list[str]) -> int:
             f"{os.strerror(error.errno)}: free some, also for temporary files (TMPDIR).", ExitCode.USAGE
         )
     finally:
-        _close_engines()
+        close_app()
     if code == _INTERRUPTED:
         return _report_error("The run was stopped before it began.", ExitCode.CANCELLED)
     return code if isinstance(code, int) else ExitCode.ACCEPTED
-
-
-def _close_engines() -> None:
-    """Close all connections; a command that opened none has not imported what opens them."""
-    if engines := sys.modules.get("proofsweep.wiring.engines"):
-        engines.close_engines()
 
 
 def _report_error(message: str, code: ExitCode) -> int:

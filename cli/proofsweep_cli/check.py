@@ -4,7 +4,6 @@ from pathlib import Path
 
 import typer
 
-from proofsweep.config.load import load_settings
 from proofsweep.domain.errors import ConfigError, UsageError
 from proofsweep.domain.items import Row
 from proofsweep.domain.outcomes import Finished, word_for
@@ -12,9 +11,9 @@ from proofsweep.domain.reasons import Ineligible, Reason, remedy_for
 from proofsweep.domain.text import printable
 from proofsweep.domain.verdicts import MEANING_OF_VALID
 from proofsweep.store.rows import RowContext, row_of
-from proofsweep.wiring.engines import checked_file
+from proofsweep.verify.check_file import answered_file
+from proofsweep_cli.command_app import open_app
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.key_block import read_block
 from proofsweep_cli.options import AsJson, Config
 from proofsweep_cli.screen import COLOURS, console, print_json
 
@@ -45,12 +44,12 @@ def check(
         raise UsageError(
             f"{shown}: this is XML, not audio. Verify what a DDEX message names: proofsweep verify {shown}"
         )
-    settings = load_settings(config)
-    if sidecar is not None and settings.service.sidecar_field is None:
+    app = open_app(config)
+    if sidecar is not None and app.settings.service.sidecar_field is None:
         raise ConfigError("The sidecar's wire name is not set: ask the partner for it and set service.sidecar_field.")
-    done = checked_file(settings, read_block, audio, sidecar)
+    done = answered_file(app.service, audio, sidecar)
     _refuse_what_is_not_there(done, shown, sidecar)
-    row = row_of(done, RowContext("check", 0, settings.service.environment))
+    row = row_of(done, RowContext("check", 0, app.environment))
     if as_json:
         print_json({name: value for name, value in row.items() if name not in {"run_id", "leg"}})
     else:

@@ -15,7 +15,7 @@ import typer
 
 from proofsweep import results
 from proofsweep.domain.errors import ConfigError, missing_extra
-from proofsweep.wiring.runs import plan_catalog
+from proofsweep_cli.command_app import open_app
 from proofsweep_cli.embedded_server import EmbeddedServer, prefect_api
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.run_flow import verify_run
@@ -169,8 +169,9 @@ def _verify(demo_folder: DemoFolder, files: int | None, out: Screen, server: Emb
         demo_folder.write_config(sandbox.base_url, sandbox.key_file)
         demo_folder.write_readme(_program(), urlsplit(sandbox.base_url).port or 0)
         samples = _samples(demo_folder, files, sandbox.operator, out)
-        request = RunRequest(config=str(demo_folder.config), results_url=None, as_json=False)
-        plan = plan_catalog(request.settings, str(demo_folder.catalog))
+        app = open_app(str(demo_folder.config))
+        request = RunRequest(app=app, config=str(demo_folder.config), results_url=None, as_json=False)
+        plan = app.plan(str(demo_folder.catalog))
         out.line(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send")
         verify_run(plan.run_id, request, server)
     return samples

@@ -5,20 +5,24 @@ from dataclasses import asdict, dataclass
 
 import typer
 
-from proofsweep.config.load import Settings, load_settings, sources_of, words_of
+from proofsweep.app import App, utc_now
+from proofsweep.config.load import Settings, sources_of, words_of
 from proofsweep.domain.errors import NothingDue, ProofsweepError
 from proofsweep.domain.outcomes import Accepted, Failed, Finished, Rejected
 from proofsweep.domain.reasons import Ineligible, remedy_for
 from proofsweep.domain.text import printable
 from proofsweep.domain.verdicts import Verdict
+from proofsweep.operations.rotate import unfinished_rotation
 from proofsweep.sources.selection import Selection
-from proofsweep.wiring.engines import Engine, checked_file, engine_for, utc_now
-from proofsweep.wiring.operations import unfinished_rotation
-from proofsweep.wiring.runs import surveyed
-from proofsweep.wiring.stores import probed_store
+from proofsweep.store.keys import Rotations
+from proofsweep.store.operations import Operations
+from proofsweep.verify.check_file import answered_file
+from proofsweep.verify.service import Service
+from proofsweep.verify.survey import ignored_entries
+from proofsweep_cli.command_app import open_app
 from proofsweep_cli.embedded_server import configured_url, require_writable_home
 from proofsweep_cli.exit_codes import ExitCode, code_of_error
-from proofsweep_cli.key_block import BLOCKS, read_block
+from proofsweep_cli.key_block import BLOCKS
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.run_options import with_selection_options
 from proofsweep_cli.screen import console, counted, print_json, size_text
@@ -58,7 +62,7 @@ def doctor(
     """
     findings = list(_findings(config, results))
     if catalog is not None and findings[0].code == ExitCode.ACCEPTED:
-        findings += _about_catalog(load_settings(config, results), catalog, selection)
+        findings += _about_catalog(open_app(config, results), catalog, selection)
     code = max(finding.code for finding in findings)
     if as_json:
         print_json({"ok": code == 0, "findings": [asdict(each) | {"ok": each.code == 0} for each in findings]})
@@ -72,36 +76,37 @@ def doctor(
 
 def _findings(config: str | None, results: str | None) -> Iterator[Finding]:
     try:
-        settings, sources = load_settings(config, results), sources_of(config, results)
+        app, sources = open_app(config, results), sources_of(config, results)
     except ProofsweepError as error:
         yield Finding("config", error.message, code_of_error(error))
         return
-    yield Finding("config", f"{settings.service.environment}, {settings.service.base_url}")
+    yield Finding("config", f"{app.environment}, {app.settings.service.base_url}")
     yield Finding("settings", words_of(sources))
-    yield _finding_about("results", lambda: f"{probed_store(settings)} can be written")
+    yield _finding_about("results", lambda: f"{app.probed_store()} can be written")
     yield from _without_prefect()
-    yield Finding("pairs", _pairing(settings))
-    key = _finding_about("key", lambda: f"fingerprint {engine_for(settings, read_block).key_fingerprint}")
+    yield Finding("pairs", _pairing(app.settings))
+    key = _finding_about("key", lambda: f"fingerprint {app.service.key_fingerprint}")
     yield key
     if key.code:
         return
-    yield from _unfinished_rotation(settings)
-    service = _finding_about("service", lambda: _check_service(engine_for(settings, read_block)))
+    yield from _unfinished_rotation(app)
+    service = _finding_about("service", lambda: _check_service(app.service))
     yield service
     if not service.code:
-        yield from (_check_known_good(settings, *each) for each in settings.service.known_good)
+        yield from (_check_known_good(app, *each) for each in app.settings.service.known_good)
 
 
-def _about_catalog(settings: Settings, catalog: str, selection: Selection) -> Iterator[Finding]:
+def _about_catalog(app: App, catalog: str, selection: Selection) -> Iterator[Finding]:
     try:
-        found = surveyed(settings, catalog, selection, None)
+        listing = app.chosen_rows(catalog, selection)
+        survey = app.planner.survey(listing, selection)
     except NothingDue as nothing:
         yield Finding("catalog", nothing.message)
         return
     except ProofsweepError as error:
         yield Finding("catalog", error.message, code_of_error(error))
         return
-    listing, survey, ignored = found.listing, found.survey, dict(found.ignored)
+    ignored = ignored_entries(listing)
     lone = ignored.pop("orphan_sidecars", 0)
     size = size_text(survey.audio_bytes)
     taken = f"{counted(survey.items, 'row')}, {survey.eligible:,} to send, {size} of audio"
@@ -157,25 +162,27 @@ def _pairing(settings: Settings) -> str:
     return f"sidecars are found as {names} and {sent}"
 
 
-def _unfinished_rotation(settings: Settings) -> Iterator[Finding]:
+def _unfinished_rotation(app: App) -> Iterator[Finding]:
     try:
-        said = unfinished_rotation(settings, BLOCKS)
+        said = unfinished_rotation(
+            Rotations(Operations(app.results)), app.service.key_fingerprint, app.settings.service, BLOCKS
+        )
     except ProofsweepError:  # the findings about the store and the key say why
         return
     if said is not None:
         yield Finding("rotation", said, ExitCode.FAILED)
 
 
-def _check_service(engine: Engine) -> str:
-    status = engine.usable_service()
+def _check_service(service: Service) -> str:
+    status = service.usable()
     left = "quota unknown" if status.headroom is None else f"{status.headroom:,} calls left"
     reset = "" if status.quota_reset is None else f" until {status.quota_reset:%Y-%m-%d %H:%M} UTC"
     return f"healthy, version {status.version or 'unknown'}, accepts the key; {left}{reset}"
 
 
-def _check_known_good(settings: Settings, audio: str, sidecar: str | None) -> Finding:
+def _check_known_good(app: App, audio: str, sidecar: str | None) -> Finding:
     try:
-        said, code = _judged(checked_file(settings, read_block, audio, sidecar), is_pair=sidecar is not None)
+        said, code = _judged(answered_file(app.service, audio, sidecar), is_pair=sidecar is not None)
     except ProofsweepError as error:
         said, code = error.message, code_of_error(error)
     return Finding("file", f"{printable(audio)}: {said}", code)

@@ -19,9 +19,9 @@ from tempfile import TemporaryDirectory, TemporaryFile
 
 import httpx
 
+from proofsweep.app import App
 from proofsweep.config.threads import background_thread
 from proofsweep.domain.errors import ConfigError
-from proofsweep.wiring.engines import active_leg
 
 _START_SECONDS = 90.0
 _HEALTH_SECONDS = 10.0  # for one health request to a configured server
@@ -203,15 +203,15 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def prefect_watched(on_lost: Callable[[], object]) -> AbstractContextManager[object]:
+def prefect_watched(app: App, on_lost: Callable[[], object]) -> AbstractContextManager[object]:
     """Call `on_lost` in another thread if the leg is settled and the work still waits for a server that is lost."""
-    return background_thread("watch-prefect", partial(_watch, on_lost))
+    return background_thread("watch-prefect", partial(_watch, app, on_lost))
 
 
-def _watch(on_lost: Callable[[], object], over: threading.Event) -> None:
+def _watch(app: App, on_lost: Callable[[], object], over: threading.Event) -> None:
     has_begun, answered_at = False, time.monotonic()
     while not over.wait(_CHECK_SECONDS):
-        is_active = active_leg() is not None
+        is_active = app.leg is not None
         has_begun = has_begun or is_active
         if not has_begun or is_active or is_there(_api_url()):
             answered_at = time.monotonic()

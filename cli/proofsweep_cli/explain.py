@@ -6,7 +6,6 @@ from functools import partial
 
 import typer
 
-from proofsweep.config.load import load_settings
 from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.runs import Plan, duration_of, new_run_id
 from proofsweep.domain.text import printable
@@ -23,7 +22,7 @@ from proofsweep.reports.explain import (
     packet_of_failed_calls,
     run_or_operation,
 )
-from proofsweep.wiring.stores import results_for
+from proofsweep_cli.command_app import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.screen import console, next_command, print_json
@@ -56,7 +55,7 @@ def explain(
 
     Examples: `proofsweep explain song.wav` · `proofsweep explain QZ-NUL-26-00017`
     """
-    store = results_for(load_settings(config, results))
+    store = open_app(config, results).results
     if (named := run_or_operation(store, what)) is not None:
         kind = "run" if isinstance(named, Plan) else "operation"
         return _explain_whole(kind, what, packet_of_failed_calls(store, named), as_json=as_json)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import typer
 
-from proofsweep.config.load import Settings, load_settings
+from proofsweep.app import App
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.text import did_you_mean, printable
@@ -15,8 +15,7 @@ from proofsweep.reports.explain import packet_of_failed_calls
 from proofsweep.reports.export import ENDINGS, LETTER, Exported
 from proofsweep.reports.export import export as export_rows
 from proofsweep.reports.letters import TOLD_OUTCOMES, letter_texts, shipped_template
-from proofsweep.wiring.operations import selected_rows
-from proofsweep.wiring.stores import results_for
+from proofsweep_cli.command_app import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl, RunId
 from proofsweep_cli.screen import Screen, console, counted, gone_words, next_command, print_json
@@ -93,18 +92,18 @@ def export(
         for line in shipped_template().splitlines():
             console().line(line)
         return ExitCode.ACCEPTED
-    settings, texts, form = load_settings(config, results), letter_texts(template), _format_of(file, form)
+    app, texts, form = open_app(config, results), letter_texts(template), _format_of(file, form)
     outcomes = _outcomes_told(only, by) if form == LETTER else _outcomes_in(only)
     default = "letter" if form == LETTER else "report" if only is None else "-".join(outcomes)
-    selected = selected_rows(settings, run_id, outcomes)
-    done = export_rows(selected, _path_of(file, form, default), by, by or settings.ingest.supplier_tag, texts)
+    selected = SelectedRows.of(app.results, run_id, app.environment, outcomes)
+    done = export_rows(selected, _path_of(file, form, default), by, by or app.settings.ingest.supplier_tag, texts)
     if as_json:
         files = [{"file": str(report.path), "rows": report.rows} for report in done.reports]
         print_json({"files": files, "rows": sum(each.rows for each in done.reports), "pruned_on": selected.pruned_on})
         return ExitCode.ACCEPTED
     _print_reports(console(), done, selected, by)
     if done.reports and form != LETTER:
-        again = next_command(*_verify_again(done, settings), config=config, results=results)
+        again = next_command(*_verify_again(done, app), config=config, results=results)
         console().line(f"Verify them again: {again}")
     return ExitCode.ACCEPTED
 
@@ -161,11 +160,11 @@ def _path_of(file: Path | None, form: str, name: str) -> Path:
     return path.with_name(f"{path.name}{ending}")
 
 
-def _verify_again(done: Exported, settings: Settings) -> list[str]:
+def _verify_again(done: Exported, app: App) -> list[str]:
     command = ["verify", str(done.reports[0].path)]
     if done.root is None:
         return [*command, "--allow-outside"]
-    return command if settings.catalog.root == done.root else [*command, "--root", done.root]
+    return command if app.settings.catalog.root == done.root else [*command, "--root", done.root]
 
 
 def report(
@@ -186,34 +185,34 @@ def report(
     """
     from proofsweep.reports.pages import write_page  # noqa: PLC0415 - as below
 
-    settings = load_settings(config, results)
+    app = open_app(config, results)
     of_catalog = [word for word, value in (("--catalog", catalog), ("--since", since)) if value]
     place = file or ("catalog.html" if run_id is None else f"report-{run_id}.html")
     choice = PageChoice(
         catalog=catalog,
         tags=by or [],
         since=None if since is None else since.date(),
-        usual_tag=settings.ingest.supplier_tag,
+        usual_tag=app.settings.ingest.supplier_tag,
     )
     if run_id is None:
-        size = write_page(place, _catalog_page(settings, choice))
+        size = write_page(place, _catalog_page(app, choice))
     elif of_catalog:
         raise UsageError(f"{of_catalog[0]} is of the catalog's page: leave it out, or leave out {printable(run_id)}.")
     else:
-        size = write_page(place, _night_page(settings, run_id, choice))
+        size = write_page(place, _night_page(app, run_id, choice))
     console().line(f"{printable(place)}: {size / 1_000:,.0f} kB; open it in a browser.")
     return ExitCode.ACCEPTED
 
 
-def _catalog_page(settings: Settings, choice: PageChoice) -> str:
+def _catalog_page(app: App, choice: PageChoice) -> str:
     from proofsweep.reports.pages import catalog_page  # noqa: PLC0415 - DuckDB and Altair
 
-    return catalog_page(results_for(settings), settings.service.environment, datetime.now(UTC), choice)
+    return catalog_page(app.results, app.environment, datetime.now(UTC), choice)
 
 
-def _night_page(settings: Settings, run_id: str, choice: PageChoice) -> str:
+def _night_page(app: App, run_id: str, choice: PageChoice) -> str:
     from proofsweep.reports.pages import night_page  # noqa: PLC0415 - DuckDB and Altair
 
-    store = results_for(settings)
+    store = app.results
     packet = packet_of_failed_calls(store, store.plan(run_id))
     return night_page(store, run_id, datetime.now(UTC), choice, packet=packet)

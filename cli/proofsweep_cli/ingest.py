@@ -5,19 +5,19 @@ from collections.abc import Callable, Iterable
 
 import typer
 
+from proofsweep.alerts.facts import end_of_pass
+from proofsweep.app import utc_now
+from proofsweep.config.locations import path_here, resolved_here
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import RunMustStop
 from proofsweep.domain.tags import checksums_of
 from proofsweep.ingest.lines import json_of_pass, line_of_pass, lines_of_unmoved, messages_of
+from proofsweep.ingest.one_pass import WatchedFolder
 from proofsweep.ingest.rules import PassReport
 from proofsweep.sources.selection import Selection
-from proofsweep.wiring.engines import utc_now
-from proofsweep.wiring.stores import path_here, resolved_here
-from proofsweep.wiring.watching import WatchedFolder, tell_of_pass, watched_folder
 from proofsweep_cli.embedded_server import prefect_api
 from proofsweep_cli.exit_codes import ExitCode, code_of_error, code_of_run
 from proofsweep_cli.interrupt import interrupted_by_signals
-from proofsweep_cli.key_block import read_block
 from proofsweep_cli.options import Checksums, NewerThan, Where
 from proofsweep_cli.run_flow import run_leg
 from proofsweep_cli.run_options import print_bounds, with_run_options
@@ -53,12 +53,11 @@ def ingest(
 
     Example: `proofsweep ingest drops --watch --every 60`
     """
-    settings = request.settings
     print_bounds(request.out, request.bounds, utc_now())
     said = CatalogSettings(checksums=checksums_of(checksums, resolved_here))
     code, selection = ExitCode.ACCEPTED, Selection(where=where, newer_than=newer_than, catalog=said)
-    watching = watched_folder(settings, prefix, read_block, selection)
-    with interrupted_by_signals(), stop_told(settings, path_here(prefix)), watching as watched:
+    watching = request.app.watched_folder(prefix, selection)
+    with interrupted_by_signals(), stop_told(request.app, path_here(prefix)), watching as watched:
         try:
             while True:
                 code = _of_many(watched, request) if watch else _one_pass(watched, request)
@@ -74,7 +73,7 @@ def ingest(
 def _of_many(watched: WatchedFolder, request: RunRequest) -> ExitCode:
     """Make a pass; what stops it, such as a share that is away, does not keep the next one from being made."""
     try:
-        with stop_told(request.settings, watched.path):
+        with stop_told(request.app, watched.path):
             return _one_pass(watched, request)
     except RunMustStop as stop:
         print_error(stop.message)
@@ -108,7 +107,7 @@ def _told(path: str, done: PassReport, request: RunRequest) -> ExitCode:
         for message in messages_of(done):
             request.out.line(f"  {message}")
     errors = lines_of_unmoved(done)
-    for line in [*errors, *tell_of_pass(request.settings, path, done, read_block)]:
+    for line in [*errors, *request.app.tell(end_of_pass(request.app.alerts, path, done))]:
         print_error(line)
     outcomes = {row["outcome"] for row in done.rows}
     if errors or "failed" in outcomes:

@@ -6,13 +6,17 @@ from pathlib import Path
 import typer
 from rich.table import Table
 
-from proofsweep.config.load import Settings, load_settings
+from proofsweep.app import App
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.operations import ListedKey
 from proofsweep.domain.text import minute_of
-from proofsweep.wiring.operations import key_store_for, listed_keys, rotate_key
+from proofsweep.operations.key_store import key_store_for
+from proofsweep.operations.rotate import list_keys
+from proofsweep.store.keys import Rotations
+from proofsweep.store.operations import Operations
+from proofsweep_cli.command_app import open_app
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.key_block import BLOCKS, read_block
+from proofsweep_cli.key_block import BLOCKS
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.screen import console, counted, print_error, print_json
 
@@ -29,13 +33,14 @@ def list_all(results: str | None = ResultsUrl, config: str | None = Config, as_j
 
     Example: `proofsweep keys list --config production`
     """
-    settings = load_settings(config, results)
-    found = listed_keys(settings, read_block)
+    app = open_app(config, results)
+    service, rotations = app.service, Rotations(Operations(app.results))
+    found = list_keys(service.partner, rotations.answered(), service.key_fingerprint)
     if as_json:
-        print_json({"environment": settings.service.environment, "keys": [_json_of(each) for each in found]})
+        print_json({"environment": app.environment, "keys": [_json_of(each) for each in found]})
         return ExitCode.ACCEPTED
     out = console()
-    out.print(f"{counted(len(found), 'key')} at {settings.service.base_url} ({settings.service.environment})")
+    out.print(f"{counted(len(found), 'key')} at {app.settings.service.base_url} ({app.environment})")
     out.print()
     out.print(_table_of(found))
     if all(each.is_in_use is None for each in found):
@@ -66,22 +71,22 @@ def rotate(
 
     Example: `proofsweep keys rotate --config production`
     """
-    settings = load_settings(config, results)
-    key_store, label = key_store_for(settings, BLOCKS, new_key_file), settings.service.environment
+    app = open_app(config, results)
+    key_store, label = key_store_for(app.settings.service, BLOCKS, new_key_file), app.environment
     if not (yes or sys.stdin.isatty()):
         raise UsageError("There is no terminal to ask on: add --yes to rotate the key.")
     out = console(to_stderr=as_json)
     if not yes:
-        out.line(f"Rotates the key of {label} ({settings.service.base_url}).")
+        out.line(f"Rotates the key of {label} ({app.settings.service.base_url}).")
         out.line(f"The new key goes to {key_store.name}.")
         if typer.prompt(f"Type {label} to go on", err=as_json) != label:
             raise UsageError(f"That is not {label}; nothing was rotated.")
-    return _rotate(settings, new_key_file, again=again, as_json=as_json)
+    return _rotate(app, new_key_file, again=again, as_json=as_json)
 
 
-def _rotate(settings: Settings, new_key_file: Path | None, *, again: bool, as_json: bool) -> int:
+def _rotate(app: App, new_key_file: Path | None, *, again: bool, as_json: bool) -> int:
     try:
-        done = rotate_key(settings, BLOCKS, new_key_file=new_key_file, again=again)
+        done = app.rotate_key(new_key_file, again=again)
     except KeyboardInterrupt:
         print_error(_INTERRUPTED)
         return ExitCode.CANCELLED

@@ -8,20 +8,21 @@ from itertools import islice
 import typer
 from rich.table import Table
 
-from proofsweep.config.load import Settings, load_settings, sources_of, words_of
+from proofsweep.app import App, utc_now
+from proofsweep.config.load import sources_of, words_of
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import NothingDue, ResultsError, RunMustStop, UsageError
+from proofsweep.domain.errors import ConfigError, NothingDue, ResultsError, RunMustStop, UsageError
 from proofsweep.domain.reasons import Reason, remedy_for
 from proofsweep.domain.runs import Bounds
 from proofsweep.domain.text import printable
 from proofsweep.reports.run import unsent_pairs_note
 from proofsweep.sources.selection import Selection
 from proofsweep.verify.forecast import Need
-from proofsweep.wiring.engines import limits_for, service_or_trouble, utc_now
-from proofsweep.wiring.runs import Surveyed, UnsentRow, bounds_for, forecast_for, lists_before, surveyed, unsent
-from proofsweep.wiring.stores import cautions_for
+from proofsweep.verify.plan import cautions_of
+from proofsweep.verify.service import ServiceStatus, limits_of
+from proofsweep.verify.survey import Surveyed, UnsentRow
+from proofsweep_cli.command_app import open_app
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.key_block import read_block
 from proofsweep_cli.options import AsJson, Config, MaxCalls, MaxDuration, Reserve, ResultsUrl, Until
 from proofsweep_cli.run_options import refuse_closed_window, with_selection_options
 from proofsweep_cli.run_screen import forecast_json, print_forecast
@@ -77,39 +78,39 @@ def plan(
     `proofsweep plan catalog.csv --list`
     """
     refuse_unknown_format(form)
-    settings = load_settings(config, results)
-    bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
+    app = open_app(config, results)
+    bounds = app.bounds(reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
     refuse_closed_window(bounds, utc_now())
     options = _PlanOptions(
         as_json=as_json,
         list_format=None if not is_list else "json" if as_json else form,
         sources=sources_of(config, results),
     )
-    return _survey_and_tell(settings, catalog, selection, bounds, options)
+    return _survey_and_tell(app, catalog, selection, bounds, options)
 
 
-def _survey_and_tell(
-    settings: Settings, catalog: str, selection: Selection, bounds: Bounds, options: _PlanOptions
-) -> int:
+def _survey_and_tell(app: App, catalog: str, selection: Selection, bounds: Bounds, options: _PlanOptions) -> int:
     selection.refuse_contradictions(bounds.max_calls)
     try:
         if options.list_format is not None:
-            print_unsent(unsent(settings, catalog, selection), options.list_format)
+            unsent = app.planner.unsent(app.chosen_rows(catalog, selection), selection)
+            print_unsent(unsent, options.list_format)
             return 0
-        found = surveyed(settings, catalog, selection, bounds.max_calls)
+        listing = app.chosen_rows(catalog, selection, bounds.max_calls)
+        survey = app.planner.survey(listing, selection)
     except NothingDue as nothing:
         print_nothing_due(console(), nothing, as_json=options.as_json)
         return 0
-    return _tell(settings, found, bounds, options)
+    return _tell(app, Surveyed(listing, survey), bounds, options)
 
 
-def _tell(settings: Settings, found: Surveyed, bounds: Bounds, options: _PlanOptions) -> int:
+def _tell(app: App, found: Surveyed, bounds: Bounds, options: _PlanOptions) -> int:
     listing, survey = found.listing, found.survey
     need = Need(eligible=survey.eligible, audio_bytes=survey.audio_bytes)
-    status, trouble = service_or_trouble(settings, read_block)
+    status, trouble = _service_or_trouble(app)
     is_refused = isinstance(trouble, RunMustStop) and trouble.ended_by == EndedBy.KEY_REFUSED
     code = ExitCode.KEY_REFUSED if is_refused else ExitCode.ACCEPTED
-    cost = forecast_for(settings, need, status, bounds, read_block)
+    cost = app.forecast(need, status, bounds)
     if options.as_json:
         counts = {member.name: getattr(survey, member.name) for member in fields(survey) if member.repr}
         read = {"ignored": found.ignored, "skipped": listing.skipped, "encoding": ", ".join(listing.encodings) or None}
@@ -118,23 +119,31 @@ def _tell(settings: Settings, found: Surveyed, bounds: Bounds, options: _PlanOpt
         print_json(counts | read | forecast_json(cost) | {"settings_from": dict(options.sources)})
         return code
     out = console()
-    _print_survey(out, found, limits_for(settings).one_file)
+    _print_survey(out, found, limits_of(app.settings.service).one_file)
     if listing.skipped:
         out.line(f"  {listing.skipped:,} left out by the conditions")
     print_ignored(out, found.ignored)
     for note in listing.ignored.notes:
         out.line(f"  {note}", style="yellow")
-    print_forecast(out, cost, utc_now(), trouble.message if trouble else "", settings.service.key_expires_at)
-    print_cautions(out, settings, listing.location)
-    _print_lists_before(out, settings, found)
-    service = f"{settings.service.environment}, {settings.service.base_url}, results {settings.results.url}"
+    print_forecast(out, cost, utc_now(), trouble.message if trouble else "", app.settings.service.key_expires_at)
+    print_cautions(out, app, listing.location)
+    _print_lists_before(out, app, found)
+    service = f"{app.environment}, {app.settings.service.base_url}, results {app.settings.results.url}"
     out.line(f"  for {service} ({words_of(options.sources)})", style="dim")
     return code
 
 
-def _print_lists_before(out: Screen, settings: Settings, found: Surveyed) -> None:
+def _service_or_trouble(app: App) -> tuple[ServiceStatus, ConfigError | ResultsError | RunMustStop | None]:
+    """Return what the service says of the quota, or nothing and why: a plan needs no quota."""
+    try:
+        return app.service.status(), None
+    except (ConfigError, ResultsError, RunMustStop) as error:
+        return ServiceStatus(), error
+
+
+def _print_lists_before(out: Screen, app: App, found: Surveyed) -> None:
     with suppress(ResultsError):
-        for plan, known in lists_before(settings, found):
+        for plan, known in app.planner.lists_before(found.listing, found.survey):
             out.line(
                 f"  {counted(known, 'row')} of this list {'is' if known == 1 else 'are'} known from {plan.catalog}. "
                 f'If it is the next edition of that list, give both one name: name = "{found.listing.name}" under '
@@ -143,10 +152,10 @@ def _print_lists_before(out: Screen, settings: Settings, found: Surveyed) -> Non
             )
 
 
-def print_cautions(out: Screen, settings: Settings, location: str) -> None:
+def print_cautions(out: Screen, app: App, location: str) -> None:
     """Print what is unwise about a catalog and a results store; a store that cannot be read says nothing here."""
     with suppress(ResultsError):
-        for caution in cautions_for(settings, location):
+        for caution in cautions_of(app.results, app.environment, location):
             out.line(f"  {caution}", style="yellow")
 
 

@@ -11,29 +11,18 @@ from pathlib import Path
 import typer
 from rich.table import Table
 
-from proofsweep.config.load import Settings, load_settings
+from proofsweep.app import App
 from proofsweep.domain.errors import CallFailed, UsageError
 from proofsweep.domain.models import ProofSummary
 from proofsweep.domain.runs import Plan
 from proofsweep.domain.text import printable
-from proofsweep.operations.erase import DISPOSABLE, Erasure, ProofList
-from proofsweep.operations.inventory import Inventory
-from proofsweep.operations.recover import RecoveryRequest
-from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.operations import (
-    erase_proofs,
-    inventory_proofs,
-    masters_of,
-    names_of,
-    newest_proofs,
-    read_proof_list,
-    recover_sidecars,
-    refresh_interpretations,
-)
-from proofsweep.wiring.runs import bounds_for, plan_catalog
+from proofsweep.operations.erase import DISPOSABLE, Erasure, ProofList, erase_proofs, names_of, read_proof_list
+from proofsweep.operations.inventory import Inventory, inventory_proofs, masters_of, newest_proofs
+from proofsweep.operations.notes import refresh_notes
+from proofsweep.operations.recover import RecoveryRequest, recover_sidecars
+from proofsweep_cli.command_app import open_app
 from proofsweep_cli.exit_codes import ExitCode, code_of_error
 from proofsweep_cli.interrupt import interrupted_by_signals
-from proofsweep_cli.key_block import read_block
 from proofsweep_cli.options import AsJson, Config, MaxCalls, ResultsUrl
 from proofsweep_cli.run_request import RunRequest
 from proofsweep_cli.screen import Screen, console, counted, print_error, print_json
@@ -58,7 +47,7 @@ def show_list(
 
     Example: `proofsweep proofs list --limit 10`
     """
-    found, problem = newest_proofs(load_settings(config), read_block, limit)
+    found, problem = newest_proofs(open_app(config).service.partner.in_new_session(lambda _: None), limit)
     if as_json:
         print_json({"proofs": [proof.model_dump() for proof in found], "problem": problem})
     else:
@@ -76,9 +65,9 @@ def show(
 
     Example: `proofsweep proofs show 5f0c…`
     """
-    settings = load_settings(config)
+    app = open_app(config)
     try:
-        proof = engine_for(settings, read_block).partner.in_new_session(lambda _: None).proof(proof_id)
+        proof = app.service.partner.in_new_session(lambda _: None).proof(proof_id)
     except CallFailed as failed:
         if failed.status != HTTPStatus.NOT_FOUND:
             raise
@@ -91,7 +80,7 @@ def show(
     out = console()
     out.line(f"song: {proof.song or 'unknown'}")
     out.line(f"classification: {proof.classification or 'none'} (report-only)")
-    unknown = "unknown: service.sidecar_field is not set" if settings.service.sidecar_field is None else "none"
+    unknown = "unknown: service.sidecar_field is not set" if app.settings.service.sidecar_field is None else "none"
     out.line(f"sidecar: {unknown if size is None else f'{size:,} bytes'}")
     return ExitCode.ACCEPTED
 
@@ -105,7 +94,7 @@ def inventory(results: str | None = ResultsUrl, config: str | None = Config, as_
 
     Example: `proofsweep proofs inventory --config production`
     """
-    found = inventory_proofs(load_settings(config, results), read_block)
+    found = inventory_proofs(open_app(config, results).operations)
     if as_json:
         print_json(
             {"operation_id": found.operation_id, **found.states, "listed": found.listed, "problem": found.problem}
@@ -142,15 +131,15 @@ def erase(
     Example: `proofsweep proofs erase --from withdrawn.csv --dry-run`
     """
     _refuse_files(proof_ids or [])
-    wanted, settings = read_proof_list(proof_ids or [], file), load_settings(config, results)
+    wanted, app = read_proof_list(proof_ids or [], file), open_app(config, results)
     if dry_run:
-        return _list(settings, wanted, as_json=as_json)
+        return _list(app, wanted, as_json=as_json)
     out = console(to_stderr=as_json)
     if yes_erase is None:
-        _ask(out, settings, wanted)
+        _ask(out, app, wanted)
     else:
-        _check(settings, wanted, yes_erase, environment)
-    return _erase(out, settings, wanted, as_json=as_json)
+        _check(app, wanted, yes_erase, environment)
+    return _erase(out, app, wanted, as_json=as_json)
 
 
 @proofs_group.command()
@@ -177,7 +166,7 @@ def recover(
         below=below, prefix=to, compares_all=compare_all, with_one_files=one_file, max_calls=max_calls
     )
     with interrupted_by_signals():
-        done = recover_sidecars(load_settings(config, results), wanted, read_block)
+        done = recover_sidecars(open_app(config, results).operations, wanted)
     if as_json:
         print_json({"operation_id": done.operation_id, **done.outcomes})
     else:
@@ -203,18 +192,18 @@ def verify(
 
     Example: `proofsweep proofs verify proofs.csv`
     """
-    settings = load_settings(config, results)
-    bounds = bounds_for(settings, max_calls=max_calls)
-    request = RunRequest(config=config, results_url=results, as_json=as_json, bounds=bounds)
+    app = open_app(config, results)
+    bounds = app.bounds(max_calls=max_calls)
+    request = RunRequest(app=app, config=config, results_url=results, as_json=as_json, bounds=bounds)
     planned: list[str] = []
 
     def plan() -> Plan:
-        made = plan_catalog(settings, catalog, read_block, bounds=bounds)
+        made = app.plan(catalog, bounds=bounds)
         planned.append(made.run_id)
         return made
 
-    code = plan_and_verify(request, settings, plan)
-    line, differ = masters_of(settings, planned[0])
+    code = plan_and_verify(request, plan)
+    line, differ = masters_of(app.results, planned[0])
     if line is not None:
         request.out.line(f"  {line}")
     return max(code, ExitCode.REJECTED) if differ else code
@@ -237,7 +226,7 @@ def notes(
     Example: `proofsweep proofs notes --max-calls 2000 --config production`
     """
     with interrupted_by_signals():
-        done = refresh_interpretations(load_settings(config, results), read_block, max_calls)
+        done = refresh_notes(open_app(config, results).operations, max_calls)
     if as_json:
         print_json({"operation_id": done.operation_id, "wanted": done.wanted, **done.states})
     else:
@@ -281,27 +270,27 @@ def _refuse_files(proof_ids: Sequence[str]) -> None:
             raise UsageError(f"{printable(each)} is no proof ID but a file's name; read a list with --from FILE.")
 
 
-def _list(settings: Settings, wanted: ProofList, *, as_json: bool) -> int:
-    names = names_of(settings, wanted)
+def _list(app: App, wanted: ProofList, *, as_json: bool) -> int:
+    names = names_of(app.results, app.environment, wanted)
     if as_json:
         listed = [{"proof_id": each, "file": names.get(each)} for each in wanted.proof_ids]
-        print_json({"environment": settings.service.environment, "proofs": listed, "repeated": wanted.repeated})
+        print_json({"environment": app.environment, "proofs": listed, "repeated": wanted.repeated})
         return ExitCode.ACCEPTED
     out = console()
     for proof_id in wanted.proof_ids:
         out.line(f"{proof_id}  {names.get(proof_id, 'no file of this results store')}")
-    out.line(f"Would erase {_what(settings, wanted)}. Nothing was asked.")
+    out.line(f"Would erase {_what(app, wanted)}. Nothing was asked.")
     return ExitCode.ACCEPTED
 
 
-def _what(settings: Settings, wanted: ProofList) -> str:
+def _what(app: App, wanted: ProofList) -> str:
     more = f" (named {wanted.repeated:,} more times)" if wanted.repeated else ""
     empty = f" ({counted(wanted.empty, 'row')} without an ID left out)" if wanted.empty else ""
-    return f"{counted(len(wanted.proof_ids), 'proof')}{more}{empty} of {settings.service.environment}"
+    return f"{counted(len(wanted.proof_ids), 'proof')}{more}{empty} of {app.environment}"
 
 
-def _check(settings: Settings, wanted: ProofList, count: int, environment: str | None) -> None:
-    label = settings.service.environment
+def _check(app: App, wanted: ProofList, count: int, environment: str | None) -> None:
+    label = app.environment
     if count != len(wanted.proof_ids):
         raise UsageError(
             f"--yes-erase {count} is not the number of proofs, {len(wanted.proof_ids)}; nothing was erased."
@@ -310,24 +299,24 @@ def _check(settings: Settings, wanted: ProofList, count: int, environment: str |
         raise UsageError(f"The proofs are of {label}: confirm it with --environment {label}. Nothing was erased.")
 
 
-def _ask(out: Screen, settings: Settings, wanted: ProofList) -> None:
+def _ask(out: Screen, app: App, wanted: ProofList) -> None:
     if not sys.stdin.isatty():
         raise UsageError("There is no terminal to ask on: add --yes-erase with the number of proofs, or --dry-run.")
     for proof_id in wanted.proof_ids[:_SHOWN_TO_ERASE]:
         out.line(f"  {proof_id}")
     if len(wanted.proof_ids) > _SHOWN_TO_ERASE:
         out.print(f"  and {len(wanted.proof_ids) - _SHOWN_TO_ERASE:,} more; --dry-run lists all")
-    out.line(f"Erases {_what(settings, wanted)} for good ({settings.service.base_url}).")
-    label, count = settings.service.environment, str(len(wanted.proof_ids))
+    out.line(f"Erases {_what(app, wanted)} for good ({app.settings.service.base_url}).")
+    label, count = app.environment, str(len(wanted.proof_ids))
     words = [count] if label in DISPOSABLE else [count, label]
     for word in words:
         if typer.prompt(f"Type {word} to erase them", err=True) != word:
             raise UsageError(f"That is not {word}; nothing was erased.")
 
 
-def _erase(out: Screen, settings: Settings, wanted: ProofList, *, as_json: bool) -> int:
-    engine, done = engine_for(settings, read_block), 0
-    with stopped_on_signals(engine), out.status("erasing …") if out.is_terminal else nullcontext() as status:
+def _erase(out: Screen, app: App, wanted: ProofList, *, as_json: bool) -> int:
+    done = 0
+    with stopped_on_signals(app), out.status("erasing …") if out.is_terminal else nullcontext() as status:
 
         def told(_erasure: Erasure) -> None:
             nonlocal done
@@ -335,7 +324,7 @@ def _erase(out: Screen, settings: Settings, wanted: ProofList, *, as_json: bool)
             if status is not None:
                 status.update(f"erasing … {done:,} of {len(wanted.proof_ids):,}")
 
-        report = erase_proofs(settings, wanted, read_block, told)
+        report = erase_proofs(app.operations, wanted, told)
     if as_json:
         print_json(report.document())
     else:

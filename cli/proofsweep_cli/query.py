@@ -17,14 +17,13 @@ import pyarrow.parquet as pq
 import typer
 from rich.table import Table
 
-from proofsweep.config.load import load_settings
 from proofsweep.config.local_files import new_file
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.text import printable
 from proofsweep.queries.connection import OpenStore, opened
 from proofsweep.queries.tables import script_of
 from proofsweep.queries.views import views
-from proofsweep.wiring.stores import results_for
+from proofsweep_cli.command_app import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import Config, ResultsUrl
 from proofsweep_cli.screen import console, counted, print_error
@@ -70,9 +69,8 @@ def query(
     `proofsweep query --from weekly.sql --file weekly.csv`
     """
     as_format = form or _format_by_name(file)
-    settings = load_settings(config, results)
-    store = results_for(settings)
-    preferred = settings.service.environment
+    app = open_app(config, results)
+    store, preferred = app.results, app.environment
     if print_views:
         with opened(store, environment, preferred=preferred) as views_of:
             write_text(script_of(store, views_of.environments, views(views_of.tags)), file)

@@ -7,7 +7,6 @@ from itertools import groupby
 import typer
 from rich.padding import Padding
 
-from proofsweep.config.load import load_settings
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.text import markdown, printable
 from proofsweep.queries.changes import (
@@ -20,10 +19,8 @@ from proofsweep.queries.changes import (
     words_of_cause,
 )
 from proofsweep.queries.selected_rows import AttentionGroup, SelectedRows, attention_groups
-from proofsweep.queries.status import NEED_ATTENTION
-from proofsweep.wiring.operations import selected_rows
-from proofsweep.wiring.stores import meant_run, results_for
-from proofsweep.wiring.watching import given_up_items
+from proofsweep.queries.status import NEED_ATTENTION, meant_run
+from proofsweep_cli.command_app import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, OfCatalog, ResultsUrl, Run, RunId
 from proofsweep_cli.screen import (
@@ -69,11 +66,11 @@ def diff(
     """
     if form not in _FORMATS:
         raise UsageError(f"There is no format {printable(form)!r}; there are {', '.join(_FORMATS)}.")
-    settings = load_settings(config, results)
-    run, note = meant_run(settings, run_id, catalog)
+    app = open_app(config, results)
+    run, note = meant_run(app.results, app.environment, run_id, catalog)
     if note is not None:
         print_error(note)
-    comparison = comparison_of(results_for(settings), run, against)
+    comparison = comparison_of(app.results, run, against)
     with run_changes(comparison) as found:
         counts = found.counts()
         match form:
@@ -108,9 +105,9 @@ def rejects(
 
     Examples: `proofsweep rejects` · `proofsweep rejects --by supplier`
     """
-    settings = load_settings(config, results)
-    selected = selected_rows(settings, run_id, NEED_ATTENTION)
-    groups, gone = attention_groups(selected, limit, by, given_up_items(settings)), selected.gone()
+    app = open_app(config, results)
+    selected = SelectedRows.of(app.results, run_id, app.environment, NEED_ATTENTION)
+    groups, gone = attention_groups(selected, limit, by, app.given_up_items()), selected.gone()
     if as_json:
         print_json(_group_json(selected, groups) | {"gone": gone})
         return ExitCode.ACCEPTED

@@ -12,11 +12,11 @@ import httpx
 from rich.live import Live
 from rich.text import Text
 
+from proofsweep.app import App
 from proofsweep.config.threads import background_thread
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError, RunMustStop
 from proofsweep.queries.status import RunStatus
-from proofsweep.wiring.engines import leg_progress
 from proofsweep_cli.embedded_server import EmbeddedServer, prefect_watched
 from proofsweep_cli.run_request import RunRequest, report
 from proofsweep_cli.run_screen import line_of, plain_line
@@ -61,8 +61,8 @@ def _run(run_id: str, request: RunRequest, before: RunStatus, server: EmbeddedSe
 
     with (
         _terminal_kept_quiet(),
-        progress_shown(request.out) as end_progress,
-        prefect_watched(exit_without_prefect),
+        progress_shown(request.out, request.app) as end_progress,
+        prefect_watched(request.app, exit_without_prefect),
         _errors_explained(run_id, request, before),
     ):
         state = verify_catalog(
@@ -130,23 +130,23 @@ def _terminal_kept_quiet() -> Iterator[None]:
         APILogHandler().flush()
 
 
-def progress_shown(out: Screen) -> AbstractContextManager[Callable[[], None]]:
+def progress_shown(out: Screen, app: App) -> AbstractContextManager[Callable[[], None]]:
     """Show the progress of this process's leg beside the work; the value ends the display before the work ends."""
     show = _show_live if out.is_terminal else _show_plainly
-    return background_thread("progress", lambda over: show(out, over))
+    return background_thread("progress", lambda over: show(out, app, over))
 
 
-def _show_live(out: Screen, over: threading.Event) -> None:
+def _show_live(out: Screen, app: App, over: threading.Event) -> None:
     with Live(Text("starting"), console=out, transient=True, refresh_per_second=4) as live:
         out.show_cursor()  # a second Ctrl-C ends the process at once; a hidden cursor would stay hidden
         while not over.wait(_LIVE_SECONDS):
-            progress = leg_progress()
-            if progress is not None:
-                live.update(line_of(progress, datetime.now().astimezone(), out.width, ", Ctrl-C again ends at once"))
+            if (leg := app.leg) is not None:
+                live.update(
+                    line_of(leg.progress, datetime.now().astimezone(), out.width, ", Ctrl-C again ends at once")
+                )
 
 
-def _show_plainly(out: Screen, over: threading.Event) -> None:
+def _show_plainly(out: Screen, app: App, over: threading.Event) -> None:
     while not over.wait(_PLAIN_SECONDS):
-        progress = leg_progress()
-        if progress is not None:
-            out.line(plain_line(progress, datetime.now().astimezone()))
+        if (leg := app.leg) is not None:
+            out.line(plain_line(leg.progress, datetime.now().astimezone()))

@@ -4,14 +4,13 @@ from datetime import datetime
 
 import typer
 
-from proofsweep.config.load import load_settings
+from proofsweep.config.locations import resolved_here
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.runs import Bounds
 from proofsweep.domain.tags import checksums_of, columns_of, encoding_named, path_maps_of
 from proofsweep.sources.selection import Selection
-from proofsweep.wiring.runs import bounds_for
-from proofsweep.wiring.stores import resolved_here
+from proofsweep_cli.command_app import open_app
 from proofsweep_cli.options import (
     AllowOutside,
     AsJson,
@@ -93,10 +92,10 @@ def run_request(
     config: str | None = Config,
     as_json: bool = AsJson,
 ) -> RunRequest:
-    settings = load_settings(config, results)
-    bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
+    app = open_app(config, results)
+    bounds = app.bounds(reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
     dedupe = False if no_dedupe else None
-    return RunRequest(config=config, results_url=results, as_json=as_json, bounds=bounds, dedupe=dedupe)
+    return RunRequest(app=app, config=config, results_url=results, as_json=as_json, bounds=bounds, dedupe=dedupe)
 
 
 with_run_options = with_options("request", run_request)

@@ -3,14 +3,13 @@
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 
-from proofsweep.config.load import Settings, load_settings
+from proofsweep.app import App
 from proofsweep.domain.errors import CatalogError, ResultsError
 from proofsweep.domain.runs import Bounds
 from proofsweep.queries.status import RunStatus, describe_run, named_files
 from proofsweep.reports.run import json_of
 from proofsweep.verify.due_rows import Coverage
 from proofsweep.verify.forecast import Forecast
-from proofsweep.wiring.stores import results_for
 from proofsweep_cli.exit_codes import code_of_run
 from proofsweep_cli.run_screen import forecast_json, print_summary
 from proofsweep_cli.screen import Screen, console, next_command, print_json
@@ -25,6 +24,7 @@ class RunRequest:
         resumed: the run that this command has gone on with before.
     """
 
+    app: App
     config: str | None
     results_url: str | None
     as_json: bool
@@ -39,10 +39,6 @@ class RunRequest:
         """Where text goes: to stderr with `--json`, since stdout holds only the object."""
         return console(to_stderr=self.as_json)
 
-    @property
-    def settings(self) -> Settings:
-        return load_settings(self.config, self.results_url)
-
     def command(self, *words: str) -> str:
         return next_command(*words, config=self.config, results=self.results_url)
 
@@ -50,12 +46,12 @@ class RunRequest:
         return self.command("resume", run_id)
 
     def run_status(self, run_id: str) -> RunStatus:
-        return describe_run(results_for(self.settings), run_id)
+        return describe_run(self.app.results, run_id)
 
 
 def report(run: RunStatus, request: RunRequest) -> int:
     """Print a run's summary; give its exit code, or that of the run before it if that is higher."""
-    results = results_for(request.settings)
+    results = request.app.results
     results_url, files = results.store.url, named_files(results, run)
     if request.as_json:
         forecast = {} if request.forecast is None else {"forecast": forecast_json(request.forecast)}

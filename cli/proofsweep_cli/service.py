@@ -1,26 +1,26 @@
 """`proofsweep service` and `proofsweep alerts`: how the service is, and who is told of what needs a person."""
 
 import time
-from pathlib import Path
 
 import typer
 from rich.table import Table
 
 from proofsweep.alerts.monitor import line_of_round
-from proofsweep.config.load import Settings, load_settings
-from proofsweep.domain.errors import ProofsweepError
+from proofsweep.alerts.rules import TEST_ALERT
+from proofsweep.alerts.send import Delivery
+from proofsweep.app import App, utc_now
+from proofsweep.domain.errors import ConfigError, ProofsweepError
 from proofsweep.domain.headers import USAGE_DAYS, AnswerHeaders
 from proofsweep.domain.models import PartnerUsageResponse
 from proofsweep.domain.runs import duration_of
-from proofsweep.wiring.engines import asked, utc_now
-from proofsweep.wiring.watching import check_for, deliver, deliver_test, monitor_and_tell
+from proofsweep_cli.command_app import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.interrupt import interrupted_by_signals
-from proofsweep_cli.key_block import read_block
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.screen import console, print_error, print_json
 from proofsweep_tasks.signal_thread import STOP_ASKED
 
+_NOBODY = "Nobody would be told: set alerts.urls_file, alerts.urls_env or alerts.urls_block; see docs/alerts.md."
 _DAYS = 30
 _ATTEMPTS = 2  # attempts of a call: a person waits
 _CODES = {"key_refused": ExitCode.KEY_REFUSED, "throttled": ExitCode.REJECTED}
@@ -36,7 +36,8 @@ def health(config: str | None = Config, as_json: bool = AsJson) -> int:
 
     Example: `proofsweep service health --config production`
     """
-    answer, call, url = asked(load_settings(config), read_block, lambda each: each.with_attempts(_ATTEMPTS).health())
+    app = open_app(config)
+    answer, call = app.service.ask(lambda each: each.with_attempts(_ATTEMPTS).health())
     state = "well" if answer.ok else "not well" if answer.ok is False else "does not say whether it is well"
     if as_json:
         print_json(answer.model_dump() | {"elapsed_ms": call.elapsed_ms, "request_id": call.request_id})
@@ -44,7 +45,7 @@ def health(config: str | None = Config, as_json: bool = AsJson) -> int:
         deployed = "" if answer.deployed_at is None else f", deployed {answer.deployed_at:%Y-%m-%d %H:%M} UTC"
         words = f"version {answer.version or 'unknown'}, commit {answer.commit or 'unknown'}{deployed}"
         out = console()
-        out.line(f"{url}: {state}", style="green" if answer.ok else "yellow")
+        out.line(f"{app.settings.service.base_url}: {state}", style="green" if answer.ok else "yellow")
         out.line(f"  {words}; {call.elapsed_ms:,.0f} ms")
         out.line(f"  request ID: {call.request_id or 'none'}")
     return ExitCode.BREAKER if answer.ok is False else ExitCode.ACCEPTED
@@ -62,9 +63,8 @@ def usage(
 
     Example: `proofsweep service usage --days 7 --config production`
     """
-    (answer, headers), _, _ = asked(
-        load_settings(config), read_block, lambda each: each.with_attempts(_ATTEMPTS).usage(days=days)
-    )
+    ask = open_app(config).service.ask
+    (answer, headers), _ = ask(lambda each: each.with_attempts(_ATTEMPTS).usage(days=days))
     if as_json:
         left = {"headroom": headers.rate_remaining, "reset": headers.rate_reset, "request_id": headers.request_id}
         print_json(answer.model_dump() | left)
@@ -90,30 +90,34 @@ def monitor(
 
     Example: `proofsweep service monitor --every 5m --config production`
     """
-    settings, span = load_settings(config, results), duration_of(every).total_seconds()
+    app, span = open_app(config, results), duration_of(every).total_seconds()
     if once:
-        return _one_round(settings, as_json=as_json)
+        return _one_round(app, as_json=as_json)
     with interrupted_by_signals():
         try:
-            _one_round(settings, as_json=as_json)
+            _one_round(app, as_json=as_json)
             while not STOP_ASKED.is_set():
                 time.sleep(span)
-                _later_round(settings, as_json=as_json)
+                _later_round(app, as_json=as_json)
         except KeyboardInterrupt:
             pass
     return ExitCode.ACCEPTED
 
 
-def _later_round(settings: Settings, *, as_json: bool) -> None:
+def _later_round(app: App, *, as_json: bool) -> None:
     """Make a round; a store or a key that is away for a while does not end the monitoring."""
     try:
-        _one_round(settings, as_json=as_json)
+        _one_round(app, as_json=as_json)
     except ProofsweepError as error:
         print_error(error.message)
 
 
-def _one_round(settings: Settings, *, as_json: bool) -> ExitCode:
-    monitored, delivery = monitor_and_tell(settings, read_block)
+def _one_round(app: App, *, as_json: bool) -> ExitCode:
+    monitored, notifier = app.monitored(), app.notifier()
+    if notifier is None:
+        delivery = Delivery(monitored.alerts, untold=[each.cause for each in monitored.alerts])
+    else:
+        delivery = notifier.notify(monitored.alerts, monitored.over)
     probes = monitored.batch.probes
     troubles = [str(probe["trouble"]) for probe in probes if probe["trouble"] is not None]
     if as_json:
@@ -169,9 +173,11 @@ def check(
 
     Example: `proofsweep alerts check catalog.csv --config nightly`
     """
-    settings = load_settings(config, results)
-    looked = check_for(settings, catalogs or [], str(Path.cwd()), read_block)
-    delivery = deliver(settings, looked.gather, read_block)
+    app = open_app(config, results)
+    looked = app.alert_check(catalogs or [])
+    if (notifier := app.notifier()) is None:
+        raise ConfigError(_NOBODY)
+    delivery = notifier.notify(*looked.gather())
     if as_json:
         alerts = [
             {"kind": each.kind, "subject": each.subject, "body": each.body, "sent": each.cause in delivery.sent}
@@ -197,8 +203,11 @@ def send_test(config: str | None = Config) -> int:
 
     Example: `proofsweep alerts test --config nightly`
     """
-    delivery, receivers = deliver_test(load_settings(config), read_block)
-    console().print(f"The test message was taken by {receivers - len(delivery.missed)} of {receivers}.")
+    if (receivers := open_app(config).receivers()) is None:
+        raise ConfigError(_NOBODY)
+    (missed,), told = receivers.send([TEST_ALERT]), len(receivers.names)
+    delivery = Delivery([TEST_ALERT], missed=missed)
+    console().print(f"The test message was taken by {told - len(missed)} of {told}.")
     if delivery.missed:
         print_error(delivery.missed_line)
     return ExitCode.FAILED if delivery.missed else ExitCode.ACCEPTED

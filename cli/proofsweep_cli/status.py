@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import typer
 from rich.table import Table
 
-from proofsweep.config.load import Settings, load_settings
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.text import minute_of
 from proofsweep.queries.status import (
@@ -16,13 +15,15 @@ from proofsweep.queries.status import (
     StopReport,
     describe_run,
     heartbeats_of,
+    meant_run,
     newest_runs,
     next_leg,
     only_active_run,
     stop_run,
 )
 from proofsweep.reports.run import ending_of, json_of
-from proofsweep.wiring.stores import meant_run, results_for
+from proofsweep.store.parts import Results
+from proofsweep_cli.command_app import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.run_request import RunRequest, report
@@ -75,17 +76,17 @@ def status(
     """
     if runs and (run_id is not None or catalog is not None or follow):
         raise UsageError("--runs lists all runs: leave out RUN, --catalog and --follow.")
+    app = open_app(config, results)
     if run_id is None and catalog is None and not follow:
-        settings = load_settings(config, results)
         if runs:
-            _show_runs(settings, limit, as_json=as_json)
+            _show_runs(app.results, limit, as_json=as_json)
         else:
-            _show_store(settings, as_json=as_json)
+            _show_store(app.results, as_json=as_json)
         return ExitCode.ACCEPTED
-    request, settings = RunRequest(config=config, results_url=results, as_json=as_json), load_settings(config, results)
+    request = RunRequest(app=app, config=config, results_url=results, as_json=as_json)
     if follow and run_id is None and catalog is None:
-        run_id = only_active_run(results_for(settings))
-    plan, note = meant_run(settings, run_id, catalog)
+        run_id = only_active_run(app.results)
+    plan, note = meant_run(app.results, app.environment, run_id, catalog)
     if note is not None:
         print_error(note)
     return _show_run(request, plan.run_id, follow=follow)
@@ -106,8 +107,9 @@ def stop(
 
     Example: `proofsweep stop 20261120T091500Z_8c1f04`
     """
-    request = RunRequest(config=config, results_url=results, as_json=as_json)
-    store = results_for(request.settings)
+    app = open_app(config, results)
+    request = RunRequest(app=app, config=config, results_url=results, as_json=as_json)
+    store = request.app.results
     run_id = run_id or only_active_run(store)
     if run_id is None:
         raise UsageError(f"No run is active in {store.store.url}: there is nothing to stop.")
@@ -125,7 +127,7 @@ def stop(
 
 
 def _show_run(request: RunRequest, run_id: str, *, follow: bool) -> int:
-    store = results_for(request.settings)
+    store = request.app.results
     run = describe_run(store, run_id)
     if follow and not run.is_over and (run.open_leg is None or run.open_leg.is_gone):
         print_error(
@@ -159,10 +161,9 @@ def _print_active(request: RunRequest, run: RunStatus) -> None:
         out.line(f"  {verb.split()[-1].strip('-')}: {request.command(*verb.split(), run.plan.run_id)}")
 
 
-def _show_store(settings: Settings, *, as_json: bool) -> None:
+def _show_store(store: Results, *, as_json: bool) -> None:
     from proofsweep.queries.store_status import store_status  # noqa: PLC0415 - it brings DuckDB
 
-    store = results_for(settings)
     found = store_status(store, datetime.now(UTC))
     if as_json:
         print_json(found.document() | {"results": store.store.url})
@@ -170,8 +171,7 @@ def _show_store(settings: Settings, *, as_json: bool) -> None:
         print_store(console(), found, store.store.url)
 
 
-def _show_runs(settings: Settings, limit: int, *, as_json: bool) -> None:
-    store = results_for(settings)
+def _show_runs(store: Results, limit: int, *, as_json: bool) -> None:
     newest = newest_runs(store, limit)
     if as_json:
         print_json({"runs": [_json_of_run(run, store.store.url) for run in newest], "results": store.store.url})

@@ -8,16 +8,16 @@ from datetime import timedelta
 import typer
 from rich.table import Table
 
+from proofsweep.app import utc_now
 from proofsweep.audit.findings import Audit, AuditFinding
-from proofsweep.audit.prune import Keep, Prunable, days_of
-from proofsweep.config.load import load_settings
+from proofsweep.audit.prune import Keep, Prunable, days_of, find_prunable
+from proofsweep.audit.prune import prune as prune_store
+from proofsweep.audit.receipts import checked_head
+from proofsweep.audit.store import audit_store
 from proofsweep.domain.errors import UsageError
 from proofsweep.store.prunings import Pruning
 from proofsweep.store.tables import RECEIPTED
-from proofsweep.wiring.engines import utc_now
-from proofsweep.wiring.operations import audited, find_prunable
-from proofsweep.wiring.operations import prune as prune_store
-from proofsweep.wiring.stores import results_for
+from proofsweep_cli.command_app import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.screen import Screen, console, counted, print_json, size_text, styled
@@ -46,15 +46,15 @@ def audit(
 
     Example: proofsweep audit --head 3f1c… --results s3://bucket/results
     """
-    settings, out = load_settings(config, results), console(to_stderr=as_json)
+    store, out = open_app(config, results).results, console(to_stderr=as_json)
     with out.status("reading receipts …") if out.is_terminal else nullcontext() as status:
         tell = (lambda run: status.update(f"reading {run} …")) if status else (lambda _: None)
         run = None if run_id == _ALL else run_id
-        done = audited(settings, run, head, tell)
+        done = audit_store(store, run, None if head is None else checked_head(head), tell)
     if as_json:
         print_json(done.document())
     else:
-        _print(out, done, results_for(settings).store.url)
+        _print(out, done, store.store.url)
     return ExitCode.REJECTED if done.wrong else ExitCode.ACCEPTED
 
 
@@ -102,14 +102,14 @@ def prune(
     days = days_of(older_than)
     if not (yes or dry_run or sys.stdin.isatty()):
         raise UsageError("There is no terminal to ask on: add --yes to delete, or --dry-run to see what would go.")
-    store, out, now = results_for(load_settings(config, results)), console(to_stderr=as_json), utc_now()
+    store, out, now = open_app(config, results).results, console(to_stderr=as_json), utc_now()
     with out.status("reading the snapshot and the receipts …") if out.is_terminal else nullcontext():
-        found = find_prunable(store, days, keep)
+        found = find_prunable(store, days, keep, now)
     out.print(f"{store.store.url}: what ended before {now - timedelta(days=days):%Y-%m-%d %H:%M} UTC")
     _print_prunable(out, found)
     is_agreed = bool(found.all) and not dry_run and (yes or typer.confirm("Delete?", err=as_json))
     with out.status("deleting …") if out.is_terminal and is_agreed else nullcontext():
-        done = prune_store(store, found) if is_agreed else []
+        done = prune_store(store, found, utc_now) if is_agreed else []
     out.print(f"Deleted: {_sums(done)}; receipts in _pruned/" if is_agreed else "Nothing was deleted.")
     if as_json:
         print_json({"found": [_json_of(each) for each in found.all], "pruned": [each.run_id for each in done]})

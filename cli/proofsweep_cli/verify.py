@@ -10,30 +10,20 @@ from functools import partial
 
 import typer
 
-from proofsweep.config.load import Settings
+from proofsweep.alerts.facts import catalog_is_back, end_of_flow
+from proofsweep.alerts.rules import state_of_ending
+from proofsweep.app import App, utc_now
+from proofsweep.config.locations import path_here, resolved_here
 from proofsweep.domain.errors import NothingDue, ResultsError, RunMustStop, UsageError
 from proofsweep.domain.runs import Bounds, Plan
-from proofsweep.queries.status import RunStatus, newest_run
+from proofsweep.queries.status import RunStatus, newest_run, unfinished_runs
 from proofsweep.reports.run import unsent_pairs_note
 from proofsweep.sources.selection import Selection
+from proofsweep.verify.attempt import settle_last_leg
 from proofsweep.verify.forecast import Need
-from proofsweep.wiring.catalogs import away_is_outage, catalog_has_changed
-from proofsweep.wiring.engines import engine_for, utc_now
-from proofsweep.wiring.legs import settle_dead_leg
-from proofsweep.wiring.runs import (
-    coverage_for,
-    forecast_for,
-    plan_catalog,
-    refuse_bad_selection,
-    run_to_resume,
-    runs_in_turn,
-    supersede_older,
-)
-from proofsweep.wiring.stores import path_here, resolved_here, results_for
-from proofsweep.wiring.watching import tell_of_return, tell_of_stop
+from proofsweep.verify.resume import supersede_older
 from proofsweep_cli.embedded_server import EmbeddedServer, prefect_api
 from proofsweep_cli.exit_codes import ExitCode, code_of_run
-from proofsweep_cli.key_block import read_block
 from proofsweep_cli.options import Anew
 from proofsweep_cli.plan import print_cautions
 from proofsweep_cli.run_flow import run_leg
@@ -63,24 +53,22 @@ def verify(
 
     Example: `proofsweep verify catalog.csv --results /data/proofs --until 06:00`
     """
-    settings = request.settings
-    request = replace(request, coverage=partial(coverage_for, settings, catalog, selection))
-    with stop_told(settings, path_here(catalog)):
-        refuse_bad_selection(settings, catalog, selection, request.bounds.max_calls)
-        unfinished = None if anew else _unfinished(request, settings, catalog, selection)
+    app = request.app
+    request = replace(request, coverage=partial(app.coverage, catalog, selection))
+    with stop_told(app, path_here(catalog)):
+        app.refuse_bad_selection(catalog, selection, request.bounds.max_calls)
+        unfinished = None if anew else _unfinished(request, catalog, selection)
     print_bounds(request.out, request.bounds, utc_now())
-    print_cautions(request.out, settings, path_here(catalog))
+    print_cautions(request.out, app, path_here(catalog))
 
-    plan = partial(_planned, settings, catalog, selection, after=unfinished, anew=anew)
-    return verify_catalog(request, settings, path_here(catalog), unfinished, plan)
+    plan = partial(_planned, app, catalog, selection, after=unfinished, anew=anew)
+    return verify_catalog(request, path_here(catalog), unfinished, plan)
 
 
-def _planned(
-    settings: Settings, catalog: str, selection: Selection, rest: Bounds, *, after: Plan | None, anew: bool
-) -> Plan:
-    plan = plan_catalog(settings, catalog, read_block, selection=selection, bounds=rest, after=after)
+def _planned(app: App, catalog: str, selection: Selection, rest: Bounds, *, after: Plan | None, anew: bool) -> Plan:
+    plan = app.plan(catalog, selection, rest, after=after)
     if anew:
-        supersede_older(settings, plan)
+        supersede_older(app.results, unfinished_runs(app.results), plan, utc_now)
     return plan
 
 
@@ -96,25 +84,24 @@ def resume(
 
     Example: `proofsweep resume --max-duration 2h`
     """
-    settings = request.settings
+    results = request.app.results
     if run_id is None:
-        newest = run_to_resume(settings)
-        results = results_for(settings)
+        newest = request.app.run_to_resume()
         run_id = newest.run_id if newest else newest_run(results)
         if run_id is None:
             raise ResultsError(f"There is no run in {results.store.url}; begin one with: proofsweep verify CATALOG")
     with shown(request.out, "checking whether the last leg is active …"):
-        settle_dead_leg(settings, run_id)
+        settle_last_leg(results, results.plan(run_id), utc_now)
     if (run := request.run_status(run_id)).is_over:
         return report(run, request)
     print_bounds(request.out, request.bounds, utc_now())
-    return go_on(run_id, request, settings)
+    return go_on(run_id, request)
 
 
-def _unfinished(request: RunRequest, settings: Settings, catalog: str, selection: Selection) -> Plan | None:
+def _unfinished(request: RunRequest, catalog: str, selection: Selection) -> Plan | None:
     """Find the run that goes on first; if it was planned with other options, a person must decide."""
     with shown(request.out, "looking for an unfinished run …"):
-        plan = run_to_resume(settings, catalog, selection)
+        plan = request.app.run_to_resume(catalog, selection)
     if plan is None:
         return None
     is_elsewhere = resolved_here(plan.catalog) != resolved_here(catalog)
@@ -128,18 +115,17 @@ def _unfinished(request: RunRequest, settings: Settings, catalog: str, selection
     return plan
 
 
-def plan_and_verify(request: RunRequest, settings: Settings, plan_rows: Callable[[], Plan]) -> int:
-    return verify_catalog(request, settings, None, None, lambda _: plan_rows())
+def plan_and_verify(request: RunRequest, plan_rows: Callable[[], Plan]) -> int:
+    return verify_catalog(request, None, None, lambda _: plan_rows())
 
 
-def go_on(run_id: str, request: RunRequest, settings: Settings) -> int:
+def go_on(run_id: str, request: RunRequest) -> int:
     with prefect_api() as server:
-        return report(*_resumed(run_id, request, settings, server))
+        return report(*_resumed(run_id, request, server))
 
 
 def verify_catalog(
     request: RunRequest,
-    settings: Settings,
     catalog: str | None,
     unfinished: Plan | None,
     plan: Callable[[Bounds], Plan],
@@ -147,7 +133,7 @@ def verify_catalog(
     """Go on with an unfinished run, if there is one, then plan and verify what is due; give the higher exit code."""
 
     def plan_next(bounds: Bounds) -> Plan:
-        is_first = stop_told(settings, catalog) if unfinished is None else nullcontext()  # else something was done
+        is_first = stop_told(request.app, catalog) if unfinished is None else nullcontext()  # else something was done
         with shown(request.out, "reading the catalog and asking the service …"), is_first:
             planned = plan(bounds)
         _print_planned(request.out, planned)
@@ -156,10 +142,10 @@ def verify_catalog(
     resumed: RunStatus | None = None
     with prefect_api() as server:
         try:
-            for run_id, bounds in runs_in_turn(settings, unfinished, plan_next, request.bounds):
+            for run_id, bounds in request.app.runs_in_turn(unfinished, plan_next, request.bounds):
                 is_resumed = unfinished is not None and run_id == unfinished.run_id
                 own = replace(request, bounds=bounds, resumed=resumed)
-                run, request = (_resumed if is_resumed else _verified)(run_id, own, settings, server)
+                run, request = (_resumed if is_resumed else _verified)(run_id, own, server)
                 resumed = run if is_resumed else resumed
                 if is_resumed and not request.as_json:
                     report(run, replace(request, coverage=lambda: None))
@@ -181,24 +167,20 @@ def _print_planned(out: Screen, plan: Plan) -> None:
         out.line(note, style="bold yellow")
 
 
-def _resumed(
-    run_id: str, request: RunRequest, settings: Settings, server: EmbeddedServer | None
-) -> tuple[RunStatus, RunRequest]:
+def _resumed(run_id: str, request: RunRequest, server: EmbeddedServer | None) -> tuple[RunStatus, RunRequest]:
     before = request.run_status(run_id)
     rows = f"{before.remaining:,} of {counted(before.plan.items, 'row')} to do"
     request.out.line(f"Run {run_id}: {rows}")
-    with shown(request.out, "asking the service …"), stop_told(settings, before.plan.catalog):
-        engine_for(settings, read_block).awaited_service(request.bounds.reserve)
+    with shown(request.out, "asking the service …"), stop_told(request.app, before.plan.catalog):
+        request.app.service.awaited(request.bounds.reserve)
     wait_after_reset(request.out, before, utc_now(), random.random())  # noqa: S311 - spreads, guards nothing
-    if catalog_has_changed(settings, before.plan):
+    if request.app.has_changed(before.plan):
         request.out.print("The catalog has changed since it was planned; this run follows its plan.")
-    return _verified(run_id, request, settings, server)
+    return _verified(run_id, request, server)
 
 
-def _verified(
-    run_id: str, request: RunRequest, settings: Settings, server: EmbeddedServer | None
-) -> tuple[RunStatus, RunRequest]:
-    request = _with_forecast(request, settings, _need_of_rest(request.run_status(run_id)))
+def _verified(run_id: str, request: RunRequest, server: EmbeddedServer | None) -> tuple[RunStatus, RunRequest]:
+    request = _with_forecast(request, _need_of_rest(request.run_status(run_id)))
     run_leg(run_id, request, server)
     return request.run_status(run_id), request
 
@@ -219,10 +201,10 @@ def wait_after_reset(out: Screen, before: RunStatus, now: datetime, chance: floa
             time.sleep(wait_seconds)
 
 
-def _with_forecast(request: RunRequest, settings: Settings, need: Need) -> RunRequest:
-    status = engine_for(settings, read_block).service()
-    cost = forecast_for(settings, need, status, request.bounds, read_block)
-    print_forecast(request.out, cost, utc_now(), key_expires_at=settings.service.key_expires_at)
+def _with_forecast(request: RunRequest, need: Need) -> RunRequest:
+    app = request.app
+    cost = app.forecast(need, app.service.status(), request.bounds)
+    print_forecast(request.out, cost, utc_now(), key_expires_at=app.settings.service.key_expires_at)
     return replace(request, forecast=cost)
 
 
@@ -233,15 +215,17 @@ def _need_of_rest(run: RunStatus) -> Need:
 
 
 @contextmanager
-def stop_told(settings: Settings, catalog: str | None) -> Iterator[None]:
+def stop_told(app: App, catalog: str | None) -> Iterator[None]:
     try:
-        with away_is_outage(settings):
+        with app.away_is_outage():
             yield
     except NothingDue:
-        for line in tell_of_return(settings, catalog or "", read_block):
+        for line in app.tell(catalog_is_back(app.alerts, catalog or "")):
             print_error(line)
         raise
     except RunMustStop as stop:
-        for line in tell_of_stop(settings, stop, catalog, read_block):
+        state = state_of_ending(stop.ended_by)
+        end = end_of_flow(app.alerts, "verify-catalog", state, stop.message, catalog=catalog, away=stop.catalog)
+        for line in app.tell(end):
             print_error(line)
         raise

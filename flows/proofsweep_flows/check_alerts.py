@@ -1,16 +1,13 @@
 """Look from outside the runs at what somebody must be told."""
 
-from pathlib import Path
 from typing import Any
 
 from prefect import flow, get_run_logger
 from prefect.client.schemas.objects import State
 from prefect.states import Completed
 
-from proofsweep.config.load import Settings
-from proofsweep.wiring.watching import alert_scope, check_for
+from proofsweep.app import App
 from proofsweep_flows.ended_flow import ended_flow
-from proofsweep_tasks.key_block import read_block
 from proofsweep_tasks.tell_alerts import tell_alerts
 
 
@@ -26,9 +23,9 @@ def check_alerts(
         results: the results store; None for the one in the settings.
     """
 
-    def work(settings: Settings) -> State[Any]:
-        check = check_for(settings, catalogs or [], str(Path.cwd()), read_block)
-        tell_alerts(alert_scope(settings), check.gather)
+    def work(app: App) -> State[Any]:
+        check = app.alert_check(catalogs or [])
+        tell_alerts(app, check.gather)
         for line in check.skipped:
             get_run_logger().warning(line)
         return Completed(message=" ".join(["What must be told is told.", *check.skipped]))

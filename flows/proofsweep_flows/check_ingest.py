@@ -8,17 +8,15 @@ from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 
 from proofsweep.alerts.facts import end_of_pass
-from proofsweep.config.load import Settings
+from proofsweep.app import App
 from proofsweep.domain.text import printable
 from proofsweep.ingest.lines import line_of_pass, markdown_of_pass
 from proofsweep.ingest.one_pass import WatchedFolder
 from proofsweep.ingest.rules import PassReport
 from proofsweep.sources.selection import Selection
-from proofsweep.wiring.watching import alert_scope, watched_folder
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_flows.verify_catalog import verify_catalog
 from proofsweep_tasks.end_states import state_of_pass
-from proofsweep_tasks.key_block import read_block
 from proofsweep_tasks.run_of_retry import tries_left
 from proofsweep_tasks.summary_artifact import show_deliveries
 from proofsweep_tasks.tell_alerts import tell_alerts
@@ -53,9 +51,8 @@ def check_ingest(
     """
     selection = Selection(where=where, newer_than=newer_than)
 
-    def work(settings: Settings) -> State[Any]:
-        watching = watched_folder(settings, folder, read_block, selection)
-        stopped, report = _make_pass(settings, watching, config, results)  # (1) and (2)
+    def work(app: App) -> State[Any]:
+        stopped, report = _make_pass(app, app.watched_folder(folder, selection), config, results)  # (1) and (2)
         if report.rows or report.not_moved:
             show_deliveries(markdown_of_pass(folder, report))  # (3)
         ended = state_of_pass(report, line_of_pass(folder, report))
@@ -67,7 +64,7 @@ def check_ingest(
 
 
 def _make_pass(
-    settings: Settings,
+    app: App,
     watching: AbstractContextManager[WatchedFolder],
     config: str | None,
     results: str | None,
@@ -81,6 +78,5 @@ def _make_pass(
             state = verify_catalog(run_id=run_id, config=config, results=results, return_state=True)
             if not state.is_completed() or (state.name != "Completed" and stopped is None):
                 stopped = State(type=state.type, name=state.name, message=state.message)
-        scope, path = alert_scope(settings), watched.path
-        tell_alerts(scope, end_of_pass(scope, path, one_pass.report, tries_left=tries_left()))
+        tell_alerts(app, end_of_pass(app.alerts, watched.path, one_pass.report, tries_left=tries_left()))
     return stopped, one_pass.report

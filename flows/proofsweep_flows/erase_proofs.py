@@ -7,14 +7,11 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
-from proofsweep.config.load import Settings
+from proofsweep.app import App
 from proofsweep.domain.errors import UsageError
-from proofsweep.operations.erase import read_proof_list
-from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.operations import erase_proofs as erase
+from proofsweep.operations import erase
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_tasks.end_states import state_of_error
-from proofsweep_tasks.key_block import read_block
 from proofsweep_tasks.stop_on_signals import stopped_on_signals
 
 
@@ -32,13 +29,13 @@ def erase_proofs(
         results: the results store; None for the one in the settings.
     """
 
-    def work(settings: Settings) -> State[Any]:
-        wanted = read_proof_list([], Path(proofs_file))
-        asked = len(wanted.proof_ids), settings.service.environment
+    def work(app: App) -> State[Any]:
+        wanted = erase.read_proof_list([], Path(proofs_file))
+        asked = len(wanted.proof_ids), app.environment
         if asked != (count, environment):
             raise UsageError(f"The file has {asked[0]} proofs, and the settings are of {asked[1]}; nothing was erased.")
-        with stopped_on_signals(engine_for(settings, read_block)):
-            report = erase(settings, wanted, read_block)
+        with stopped_on_signals(app):
+            report = erase.erase_proofs(app.operations, wanted)
         if report.stopped is not None:
             return state_of_error(report.stopped)
         return Failed(message=report.line()) if report.failed else Completed(message=report.line())

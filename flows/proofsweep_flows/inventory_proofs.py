@@ -5,11 +5,10 @@ from typing import Any
 from prefect import flow
 from prefect.client.schemas.objects import State
 
-from proofsweep.config.load import Settings
-from proofsweep.wiring import operations
+from proofsweep.app import App
+from proofsweep.operations import inventory
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_tasks.end_states import state_of_findings
-from proofsweep_tasks.key_block import read_block
 
 
 @flow(name="inventory-proofs", retries=0, persist_result=False)
@@ -21,8 +20,8 @@ def inventory_proofs(config: str | None = None, results: str | None = None) -> S
         results: the results store; None for the one in the settings.
     """
 
-    def work(settings: Settings) -> State[Any]:
-        found = operations.inventory_proofs(settings, read_block)
+    def work(app: App) -> State[Any]:
+        found = inventory.inventory_proofs(app.operations)
         return state_of_findings(found.line(), differ=found.states.get("differs", 0) > 0)
 
     return ended_flow(config, results, work)

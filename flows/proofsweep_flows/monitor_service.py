@@ -8,10 +8,8 @@ from prefect.states import Completed, Failed
 
 from proofsweep.alerts.monitor import line_of_round
 from proofsweep.alerts.rules import AlertKind
-from proofsweep.config.load import Settings
-from proofsweep.wiring import watching
+from proofsweep.app import App
 from proofsweep_flows.ended_flow import ended_flow
-from proofsweep_tasks.key_block import read_block
 from proofsweep_tasks.tell_alerts import tell_alerts
 
 
@@ -27,9 +25,9 @@ def monitor_service(config: str | None = None, results: str | None = None) -> St
         results: the results store; None for the one in the settings.
     """
 
-    def work(settings: Settings) -> State[Any]:
-        monitored = watching.monitor_service(settings, read_block)  # (1)
-        tell_alerts(watching.alert_scope(settings), lambda: (monitored.alerts, monitored.over))  # (2)
+    def work(app: App) -> State[Any]:
+        monitored = app.monitored()  # (1)
+        tell_alerts(app, lambda: (monitored.alerts, monitored.over))  # (2)
         line = line_of_round(monitored.batch.probes)
         if any(alert.kind is AlertKind.KEY_REFUSED for alert in monitored.alerts):
             return Failed(name="KeyRefused", message=line)

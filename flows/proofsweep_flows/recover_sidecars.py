@@ -5,12 +5,10 @@ from typing import Any
 from prefect import flow
 from prefect.client.schemas.objects import State
 
-from proofsweep.config.load import Settings
-from proofsweep.operations.recover import RecoveryRequest
-from proofsweep.wiring import operations
+from proofsweep.app import App
+from proofsweep.operations import recover
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_tasks.end_states import state_of_findings
-from proofsweep_tasks.key_block import read_block
 
 
 @flow(name="recover-sidecars", retries=0, persist_result=False)
@@ -26,8 +24,8 @@ def recover_sidecars(
         to: a folder or a bucket's prefix for the sidecars; None for beside the audio.
     """
 
-    def work(settings: Settings) -> State[Any]:
-        done = operations.recover_sidecars(settings, RecoveryRequest(below=below, prefix=to), read_block)
+    def work(app: App) -> State[Any]:
+        done = recover.recover_sidecars(app.operations, recover.RecoveryRequest(below=below, prefix=to))
         return state_of_findings(done.line(), differ="differs" in done.outcomes)
 
     return ended_flow(config, results, work)

@@ -6,10 +6,9 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.states import Completed
 
-from proofsweep.config.load import Settings
-from proofsweep.wiring import operations
+from proofsweep.app import App
+from proofsweep.operations.notes import refresh_notes
 from proofsweep_flows.ended_flow import ended_flow
-from proofsweep_tasks.key_block import read_block
 
 
 @flow(name="refresh-interpretations", retries=0, persist_result=False)
@@ -24,8 +23,8 @@ def refresh_interpretations(
         max_calls: keyed calls of this operation at most.
     """
 
-    def work(settings: Settings) -> State[Any]:
-        done = operations.refresh_interpretations(settings, read_block, max_calls)
+    def work(app: App) -> State[Any]:
+        done = refresh_notes(app.operations, max_calls)
         return Completed(message=done.line())
 
     return ended_flow(config, results, work)

@@ -7,11 +7,9 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.states import Completed
 
-from proofsweep.config.load import Settings
+from proofsweep.app import App
 from proofsweep.domain.errors import UsageError
-from proofsweep.wiring.operations import rotate_key as rotate
 from proofsweep_flows.ended_flow import ended_flow
-from proofsweep_tasks.key_block import BLOCKS
 
 
 @flow(name="rotate-key", retries=0, persist_result=False)
@@ -33,11 +31,10 @@ def rotate_key(
         again: rotate a key that came from a rotation of the last 72 hours, too.
     """
 
-    def work(settings: Settings) -> State[Any]:
-        if environment != settings.service.environment:
-            raise UsageError(f"The settings are of {settings.service.environment}; nothing was rotated.")
-        path = None if new_key_file is None else Path(new_key_file)
-        done = rotate(settings, BLOCKS, new_key_file=path, again=again)
+    def work(app: App) -> State[Any]:
+        if environment != app.environment:
+            raise UsageError(f"The settings are of {app.environment}; nothing was rotated.")
+        done = app.rotate_key(None if new_key_file is None else Path(new_key_file), again=again)
         return Completed(message=" ".join(done.lines()))
 
     return ended_flow(config, results, work)

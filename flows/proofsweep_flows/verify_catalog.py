@@ -9,22 +9,17 @@ from prefect.runtime import flow_run
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from proofsweep.alerts.facts import catalog_is_back, end_of_leg, head_after
-from proofsweep.config.load import Settings
+from proofsweep.app import App
+from proofsweep.config.locations import path_here
 from proofsweep.domain.errors import NothingDue
 from proofsweep.domain.runs import Bounds
 from proofsweep.domain.text import printable
 from proofsweep.queries.status import describe_run
 from proofsweep.sources.selection import Selection
-from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.legs import claimed_next_leg, run_of_retry
-from proofsweep.wiring.runs import bounds_for, coverage_for, runs_of_catalog
-from proofsweep.wiring.stores import path_here
-from proofsweep.wiring.watching import alert_scope
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_tasks.coverage import with_coverage
 from proofsweep_tasks.end_states import state_after_run, state_of_nothing_due
 from proofsweep_tasks.fan_out import fan_out
-from proofsweep_tasks.key_block import read_block
 from proofsweep_tasks.run_of_retry import retried_flow_run, tries_left
 from proofsweep_tasks.stop_on_signals import stopped_on_signals
 from proofsweep_tasks.summary_artifact import show_summary
@@ -79,40 +74,38 @@ def verify_catalog(
         newer_than: a new plan is of the files that were modified since: `2d`, or a date.
     """
 
-    def work(settings: Settings) -> State[str]:
-        bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
+    def work(app: App) -> State[str]:
+        bounds = app.bounds(reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
         selection = Selection(max_age=max_age, where=where, newer_than=newer_than)
-        again, bounds = run_of_retry(settings, retried_flow_run(), bounds)
-        runs = runs_of_catalog(settings, run_id or again, catalog or "", bounds, read_block, selection=selection)  # (1)
-        state = _in_turn(settings, catalog or "", runs, dedupe)  # (2)
-        return with_coverage(state, partial(coverage_for, settings, catalog, selection))  # (3)
+        again, bounds = app.run_of_retry(retried_flow_run(), bounds)
+        runs = app.runs_of_catalog(run_id or again, catalog or "", bounds, selection)  # (1)
+        state = _in_turn(app, catalog or "", runs, dedupe)  # (2)
+        return with_coverage(state, partial(app.coverage, catalog, selection))  # (3)
 
     return ended_flow(config, results, work, tells_itself=True)
 
 
-def _in_turn(settings: Settings, catalog: str, runs: Iterable[tuple[str, Bounds]], dedupe: bool | None) -> State[str]:
+def _in_turn(app: App, catalog: str, runs: Iterable[tuple[str, Bounds]], dedupe: bool | None) -> State[str]:
     """Verify each run before the next is asked for, and return the state of the last one."""
     try:
         for run_id, bounds in runs:
-            state = _verified(settings, run_id, bounds, dedupe)
+            state = _verified(app, run_id, bounds, dedupe)
     except NothingDue as nothing:
-        scope = alert_scope(settings)
-        tell_alerts(scope, catalog_is_back(scope, path_here(catalog)))
+        tell_alerts(app, catalog_is_back(app.alerts, path_here(catalog)))
         return state_of_nothing_due(nothing)
     return state
 
 
-def _verified(settings: Settings, run_id: str, bounds: Bounds, dedupe: bool | None) -> State[str]:
+def _verified(app: App, run_id: str, bounds: Bounds, dedupe: bool | None) -> State[str]:
     """Verify what remains of a run, and return the state that says how it stands.
 
     (a) claim a leg, which is settled in the end, (b) map its slices over tasks, (c) tell who must know, (d) show it.
     """
-    engine, scope = engine_for(settings, read_block), alert_scope(settings)
-    claimed = claimed_next_leg(engine, run_id, flow_run_id=flow_run.get_id(), bounds=bounds, dedupe=dedupe)
-    started = started_runner(settings.runner, settings.dask.processes, settings.dask.address)
-    with stopped_on_signals(engine), started as runner, claimed as (handle, leg):  # (a)
+    claimed = app.attempt(run_id, flow_run_id=flow_run.get_id(), bounds=bounds, dedupe=dedupe)
+    started = started_runner(app.settings.runner, app.settings.dask.processes, app.settings.dask.address)
+    with stopped_on_signals(app), started as runner, claimed as (handle, leg):  # (a)
         fan_out(handle, leg, runner)  # (b)
     run = describe_run(leg.results, run_id)
-    tell_alerts(scope, end_of_leg(scope, run, tries_left=tries_left()))  # (c)
+    tell_alerts(app, end_of_leg(app.alerts, run, tries_left=tries_left()))  # (c)
     show_summary(run, leg.results)  # (d)
     return state_after_run(run, head_after(leg.results, run))

@@ -6,9 +6,8 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 
 from proofsweep.alerts.facts import end_of_flow
-from proofsweep.config.load import Settings
-from proofsweep.wiring.operations import masters_of
-from proofsweep.wiring.watching import alert_scope
+from proofsweep.app import App
+from proofsweep.operations.inventory import masters_of
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_flows.verify_catalog import verify_catalog
 from proofsweep_tasks.end_states import state_of_findings
@@ -29,17 +28,16 @@ def verify_proofs(
         max_calls: the most keyed calls that this flow run makes.
     """
 
-    def work(settings: Settings) -> State[Any]:
+    def work(app: App) -> State[Any]:
         run = verify_catalog(catalog=catalog, config=config, results=results, max_calls=max_calls, return_state=True)
         run_id = run.result() if run.is_completed() else None
-        line, differ = (None, False) if run_id is None else masters_of(settings, str(run_id))
+        line, differ = (None, False) if run_id is None else masters_of(app.results, str(run_id))
         if line is None or not differ:
             said = run.message if line is None else f"{run.message} {line}."
             return State(type=run.type, name=run.name, message=said)
         found = state_of_findings(f"{run.message} {line}.", differ=True)
-        scope = alert_scope(settings)
-        end = end_of_flow(scope, "verify-proofs", str(found.name), line, tries_left=tries_left())
-        tell_alerts(scope, end)
+        end = end_of_flow(app.alerts, "verify-proofs", str(found.name), line, tries_left=tries_left())
+        tell_alerts(app, end)
         return found
 
     return ended_flow(config, results, work, tells_itself=True)

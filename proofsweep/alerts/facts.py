@@ -31,7 +31,7 @@ from proofsweep.alerts.rules import (
     state_of_run,
     sunset_seen,
 )
-from proofsweep.alerts.send import Gather, Notifier
+from proofsweep.alerts.send import Gather
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.runs import OUTCOMES, Claim, new_run_id
 from proofsweep.domain.text import minute_of
@@ -185,7 +185,6 @@ class AlertScope:
     no_success_hours: float
     low_quota_percent: float
     clock: Callable[[], datetime]
-    notifier: Callable[[Callable[[str], str] | None, str | None], Notifier | None]
 
 
 def end_of_leg(scope: AlertScope, run: RunStatus, *, tries_left: bool = False) -> Gather:

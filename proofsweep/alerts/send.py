@@ -13,6 +13,7 @@ import apprise
 from pydantic import SecretStr
 
 from proofsweep.alerts.rules import Alert, AlertKind
+from proofsweep.config.sections import AlertsSettings
 from proofsweep.domain.errors import ConfigError, NameTaken, ProofsweepError
 from proofsweep.domain.text import minute_of, text_of_file
 from proofsweep.store import layout
@@ -252,3 +253,19 @@ def complaints_of(open_notifier: Callable[[], Notifier | None], gather: Gather) 
     except Exception as error:  # noqa: BLE001 - whatever is wrong with an alert must not end a run
         return [f"Nobody could be told, through a mistake of this program ({type(error).__name__})."]
     return [] if delivery is None or not delivery.missed else [delivery.missed_line]
+
+
+def receivers_of(
+    alerts: AlertsSettings, environ: Mapping[str, str], read_block: Callable[[str], str] | None
+) -> Receivers | None:
+    """Read who is told; None if the settings name nobody. ConfigError if the URLs cannot be read or used."""
+    if alerts.urls_file is not None:
+        return Receivers.read(urls_in_file(alerts.urls_file), where=f"The file {alerts.urls_file}")
+    if alerts.urls_env is not None:
+        where = f"The environment variable {alerts.urls_env}"
+        return Receivers.read(environ.get(alerts.urls_env, ""), where=where)
+    if alerts.urls_block is None:
+        return None
+    if read_block is None:
+        raise ConfigError("The settings keep the alert URLs in a Prefect Secret block, which cannot be read here.")
+    return Receivers.read(read_block(alerts.urls_block), where=f"The secret block {alerts.urls_block}")

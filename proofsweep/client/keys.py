@@ -15,12 +15,26 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from proofsweep.config.local_files import sync_file
+from proofsweep.config.sections import ServiceSettings
 from proofsweep.domain.errors import ConfigError
 from proofsweep.domain.text import text_of_file
 
 KeySource = Callable[[], SecretStr]  # Reads the key from where it is kept; ConfigError when there is none
 
 _MOST_KEY_BYTES = 4096  # bounds what a wrong path can fill the memory with
+
+
+def key_source(
+    service: ServiceSettings, environ: Mapping[str, str], read_block: Callable[[str], str] | None
+) -> KeySource:
+    """Return the source that the settings name; ConfigError if they name none that can be read here."""
+    if service.api_key_file is not None:
+        return key_file(service.api_key_file)
+    if service.api_key_env is not None:
+        return key_variable(service.api_key_env, environ)
+    if service.api_key_block is not None and read_block is not None:
+        return key_block(service.api_key_block, read_block)
+    raise ConfigError("The settings do not say where the API key is kept (service.api_key_file, _env or _block).")
 
 
 def key_file(path: Path) -> KeySource:

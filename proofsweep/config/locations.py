@@ -3,6 +3,7 @@
 import os
 import posixpath
 import re
+from pathlib import Path
 from urllib.parse import quote, unquote_to_bytes
 
 from proofsweep.domain.errors import CatalogError
@@ -35,6 +36,16 @@ def path_of(written: str, folder: str) -> str:
     path = posixpath.join(folder, written)
     # After a link, only the system knows what `..` means, so such a path stays as it is written.
     return path if ".." in path else posixpath.normpath(path)
+
+
+def path_here(written: str) -> str:
+    """Return the same as seen from the folder of this process."""
+    return path_of(written, str(Path.cwd()))
+
+
+def resolved_here(written: str) -> str:
+    """Return the same without links and `..`."""
+    return resolved_location(path_here(written))
 
 
 def url_of(path: str) -> str:

@@ -33,8 +33,8 @@ from proofsweep.store.objects import Store
 from proofsweep.store.parts import Results
 from proofsweep.verify.attempt import settle_last_leg
 from proofsweep.verify.item import Clock
-from proofsweep.verify.plan import ignored_entries
 from proofsweep.verify.session import RemainingItems
+from proofsweep.verify.survey import ignored_entries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from pydantic import SecretStr
 
 from proofsweep.client.keys import drafts_beside, key_block, key_file, settle_drafts, waiting_file, write_draft
 from proofsweep.config.local_files import sync_folder
+from proofsweep.config.sections import ServiceSettings
 from proofsweep.domain.errors import ConfigError
 from proofsweep.domain.operations import SecretBlocks
 
@@ -144,6 +145,23 @@ class BlockKeyStore:
 
 
 KeyStore = FileKeyStore | BlockKeyStore  # keeps a new key, which waits beside it until it is tested
+
+
+def key_store_for(kept: ServiceSettings, blocks: SecretBlocks, new_key_file: Path | None) -> KeyStore:
+    """Return where a new key goes: a named file, else where the old one is; ConfigError if that is a variable."""
+    if new_key_file is not None:
+        return FileKeyStore.of(new_key_file, is_new=True)
+    if kept.api_key_file is not None:
+        return FileKeyStore.of(kept.api_key_file)
+    if kept.api_key_block is not None:
+        return BlockKeyStore(kept.api_key_block, blocks)
+    where = "no place" if kept.api_key_env is None else f"the environment variable {kept.api_key_env}"
+    raise ConfigError(
+        f"The settings keep the key in {where}, where it cannot be replaced: give --new-key-file with a path for the "
+        "new key. Nothing was rotated."
+    )
+
+
 _ELSEWHERE = "Give --new-key-file with a path for the new key; nothing was rotated."
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from proofsweep.client.client import Partner
 from proofsweep.config.locations import is_bucket, one_line, path_of
 from proofsweep.config.threads import some_at_once
-from proofsweep.domain.errors import CallFailed, NameTaken, ResultsError, SourceError, UsageError
+from proofsweep.domain.errors import CallFailed, ConfigError, NameTaken, ResultsError, SourceError, UsageError
 from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.items import Row
 from proofsweep.domain.operations import OperationKind
@@ -104,6 +104,8 @@ class Recovered:
 
 def recover_sidecars(context: OperationContext, wanted: RecoveryRequest) -> Recovered:
     """Write the missing sidecars of items with a proof; UsageError for a target that would make deliveries or pairs."""
+    if context.partner.session.context.service.sidecar_field is None:
+        raise ConfigError("The sidecar's wire name is not set: ask the partner for it and set service.sidecar_field.")
     is_watched_here = _watched_locations(context)
     wanted = replace(wanted, below=_below(wanted), prefix=_target_of(wanted, is_watched_here))
     outcomes: Counter[str] = Counter()

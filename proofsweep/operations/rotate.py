@@ -18,12 +18,15 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from http import HTTPStatus
+from pathlib import Path
 
 from pydantic import SecretStr
 
 from proofsweep.client.client import Partner
-from proofsweep.client.keys import fingerprint, usable_key
+from proofsweep.client.keys import CurrentKey, fingerprint, usable_key
+from proofsweep.config.sections import ServiceSettings
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import (
     CallFailed,
@@ -41,14 +44,16 @@ from proofsweep.domain.operations import (
     REPLAY_WINDOW,
     ListedKey,
     Operation,
+    OperationKind,
     Rotation,
     RotationIntent,
+    SecretBlocks,
     is_recent,
     why_conflict,
 )
 from proofsweep.domain.text import minute_of
-from proofsweep.operations.key_store import KeyStore
-from proofsweep.operations.operation import OperationLog
+from proofsweep.operations.key_store import KeyStore, key_store_for
+from proofsweep.operations.operation import OperationContext, OperationLog
 from proofsweep.store.keys import Rotations, bind_key
 from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
@@ -340,3 +345,46 @@ def _all_keys(partner: Partner) -> Iterator[KeyRecord]:
         if cursor is None:
             return
     raise CallFailed("The list of keys does not end: a cursor came twice.", stage="keys", reason="bad_answer")
+
+
+def rotate_key(
+    context: OperationContext,
+    current: CurrentKey,
+    key_store: KeyStore,
+    try_key: Callable[[SecretStr, Callable[[Exchange], None]], object],
+    rest: Callable[[float], object],
+    *,
+    again: bool,
+) -> Rotated:
+    """Rotate the key that is in use, or go on with it; `try_key` makes one call with another key, and records it."""
+    old_key, new_operation = current.current, partial(context.new_operation, OperationKind.ROTATION)
+    log = RotationLog(Operations(context.results), new_operation, context.clock)
+    rotated = RotateKey(
+        results=context.results,
+        partner=context.partner.in_new_session(log.note),
+        key=old_key,
+        key_store=key_store,
+        try_key=lambda key: try_key(key, log.note),
+        new_operation=new_operation,
+        log=log,
+        clock=context.clock,
+        rest=rest,
+    ).rotate(again=again)
+    current.renew(old_key)
+    return rotated
+
+
+def unfinished_rotation(
+    rotations: Rotations, key_fingerprint: str, service: ServiceSettings, blocks: SecretBlocks
+) -> str | None:
+    """Return which rotation of the key in use was not finished, and where its new key is; None if there is none."""
+    begun = rotations.unfinished(key_fingerprint)
+    named = Path(begun.location) if begun is not None and begun.location.startswith("/") else None
+    left: list[str] = []
+    with suppress(ConfigError):  # the key is in a variable, and nobody has named a file
+        left = key_store_for(service, blocks, named).leftovers()
+    if begun is None and not left:
+        return None
+    since = "" if begun is None else f" began at {begun.requested_at:%Y-%m-%d %H:%M} UTC and"
+    where = f"; its new key is in {' and '.join(left)}" if left else ""
+    return f"a rotation of this key{since} was not finished{where}: run `proofsweep keys rotate` again"

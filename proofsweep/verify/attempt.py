@@ -20,12 +20,15 @@ from proofsweep.store.keys import bind_key
 from proofsweep.store.legs import CatalogClaims, Legs, stop_asked_on
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
+from proofsweep.verify.budget import BudgetGuard
 from proofsweep.verify.commit import LegEnd, publish_exchanges, settle_leg, write_runs_row
 from proofsweep.verify.history import note_leg
 from proofsweep.verify.item import Clock
-from proofsweep.verify.service import ServiceStatus
-from proofsweep.verify.session import LegContext
+from proofsweep.verify.lane_sharing import lane_sharing, remembered_rate
+from proofsweep.verify.service import Service, ServiceStatus
+from proofsweep.verify.session import LegContext, leg_context
 
+QUOTA_PROBE_SECONDS = 300.0  # between two probes of the headroom (contract, Versioning 7: about every five minutes)
 _LOOK_SECONDS = 4.0  # bounds the requests to a bucket, and how late a request is seen
 
 
@@ -149,6 +152,44 @@ def leg_session(request: LegRequest, facts: Row, leg: LegContext) -> Iterator[No
         _settle(leg, facts, request.clock, time.process_time() - cpu_then + leg.counters.cpu_seconds)  # (5)
         note_leg(results, plan)
     bind_key(results.store, request.key_fingerprint(), request.base_url)  # of a key that took over meanwhile
+
+
+@contextmanager
+def leg_of(
+    service: Service,
+    results: Results,
+    run_id: str,
+    bounds: Bounds,
+    *,
+    flow_run_id: str | None,
+    dedupe: bool,
+    drain_seconds: float,
+) -> Iterator[LegContext]:
+    """Claim the next leg of a run, and settle it however the work inside ends.
+
+    RunIsActive if another leg is alive. ConfigError, ResultsError or RunMustStop if nothing was claimed.
+    """
+    settings = service.settings
+    request = LegRequest(
+        results=results,
+        plan=plan_to_work_on(results, run_id, settings.environment, sidecar_field=settings.sidecar_field),
+        base_url=settings.base_url,
+        bounds=bounds,
+        service=service.awaited(bounds.reserve),
+        key_fingerprint=lambda: service.key_fingerprint,
+        flow_run_id=flow_run_id,
+        clock=service.clock,
+        drain_seconds=drain_seconds,
+        abort=service.abort,
+    )
+    service.dispatcher.remember(remembered_rate(results, service))
+    with lane_sharing(results, service, request.plan).shared():
+        with claimed_leg(request) as (number, facts):
+            control = service.partner.for_control()
+            budget = BudgetGuard(bounds, control, service.stop, service.clock, QUOTA_PROBE_SECONDS)
+            leg = leg_context(service, results, request.plan, number, budget, dedupe=dedupe, is_claimant=True)
+        with leg_session(request, facts, leg):
+            yield leg
 
 
 def send_negative_control(leg: LegContext) -> None:

@@ -1,18 +1,19 @@
 """Verify one file now: the same steps as in a run, and the same row, but nothing is stored."""
 
 import posixpath
-from collections.abc import Callable
 from pathlib import Path
 
-from proofsweep.client.stop import StopSwitch
 from proofsweep.config.locations import path_of
+from proofsweep.config.sections import ServiceSettings
 from proofsweep.domain.errors import ConfigError, SourceError
 from proofsweep.domain.items import FileFacts, ManifestRow, WorkItem
 from proofsweep.domain.outcomes import Deferred, Failed, Finished
 from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.domain.text import printable
 from proofsweep.sources.files import Files
 from proofsweep.sources.preflight import SizeLimits, work_item_of
 from proofsweep.verify.item import VerifyContext, verify_item
+from proofsweep.verify.service import Service, limits_of
 
 
 def located_item(audio: str, sidecar: str | None, limits: SizeLimits, files: Files) -> WorkItem:
@@ -44,17 +45,25 @@ def _facts(files: Files, location: str) -> tuple[FileFacts | None, Ineligible | 
         return None, Ineligible(Reason(error.reason), error.message)
 
 
-def answered_file(
-    audio: str, sidecar: str | None, context: VerifyContext, stop: StopSwitch, examine: Callable[[], object]
-) -> Finished:
-    """Verify one file or pair, and return its outcome; ConfigError, ResultsError or RunMustStop if there is none.
+def known_good_items(service: ServiceSettings) -> list[WorkItem]:
+    """Return the files and pairs that the service accepts; CatalogError or ConfigError if one cannot be sent."""
+    limits, files = limits_of(service), Files()
+    items = [located_item(audio, sidecar, limits, files) for audio, sidecar in service.known_good]
+    for item in items:
+        if item.ineligible is not None:
+            where = f"{item.audio}{'' if item.sidecar is None else f' with {item.sidecar}'}"
+            raise ConfigError(f"service.known_good: {printable(where)} cannot be sent. {item.ineligible.detail}")
+    return items
 
-    `examine` raises if the service fails for all files, not only for this one.
-    """
-    done = verify_item(located_item(audio, sidecar, context.limits, context.files), context)
+
+def answered_file(service: Service, audio: str, sidecar: str | None) -> Finished:
+    """Verify one file or pair, and return its outcome; ConfigError, ResultsError or RunMustStop if there is none."""
+    item = located_item(audio, sidecar, service.limits, service.files)
+    context = VerifyContext(partner=service.partner, limits=service.limits, files=service.files, clock=service.clock)
+    done = verify_item(item, context)
     if isinstance(done, Deferred):
-        stop.check()
+        service.stop.check()
         raise ConfigError("The service gave no answer.")
     if isinstance(done.outcome, Failed):
-        examine()
+        service.usable()  # raises if the service fails for all files, not only for this one
     return done

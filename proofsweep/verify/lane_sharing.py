@@ -6,16 +6,22 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from pydantic import TypeAdapter
 
 from proofsweep.client.rate_share import LEASE_SECONDS, LOOK_SECONDS, Lane, LaneMember, LanePriority
 from proofsweep.client.scheduler import Dispatcher
 from proofsweep.domain.errors import NameTaken, ResultsError
+from proofsweep.domain.runs import INGEST, Plan
 from proofsweep.store import layout
 from proofsweep.store.objects import Store, json_bytes
+from proofsweep.store.parts import Results
+from proofsweep.verify.history import last_rate
+from proofsweep.verify.service import Service
 
+FLOOR_CALLS_PER_SECOND = 1.0  # what a sweep keeps for itself while an ingest pass uses the same key
+_RATE_IS_KEPT = timedelta(days=7)
 _READER = TypeAdapter(Lane)
 _KEPT = 32
 
@@ -155,3 +161,22 @@ class LaneSharing:
         for _ in range(_TRIES):
             if self.lane.tell(self._member.leave(self.lane.latest())):
                 break
+
+
+def remembered_rate(results: Results, service: Service, processes: int = 1) -> float | None:
+    """Return the rate with which a leg begins, or a process's share of it; None if no earlier leg has learned one."""
+    since = service.clock() - _RATE_IS_KEPT
+    rate = last_rate(results, service.settings.base_url, service.key_fingerprint, since)
+    return None if rate is None else rate / processes
+
+
+def lane_sharing(results: Results, service: Service, plan: Plan) -> LaneSharing:
+    folder = layout.lane_folder(service.key_fingerprint, service.settings.base_url)
+    return LaneSharing(
+        lane=LaneObject(results.store, folder),
+        dispatcher=service.dispatcher,
+        clock=service.clock,
+        priority=LanePriority.INGEST if plan.catalog_kind == INGEST else LanePriority.VERIFY,
+        floor_rate=FLOOR_CALLS_PER_SECOND,
+        remember_seconds=_RATE_IS_KEPT.total_seconds(),
+    )

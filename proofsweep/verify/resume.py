@@ -2,15 +2,27 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from pydantic import TypeAdapter
 
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import NothingDue, RunIsActive, RunMustStop
 from proofsweep.domain.runs import INGEST, Bounds, Plan, left_of
 from proofsweep.store.known_rows import are_known_since
+from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
-from proofsweep.verify.attempt import settle_last_leg, supersede
+from proofsweep.verify.attempt import BOUNDS, settle_last_leg, supersede
 from proofsweep.verify.item import Clock
 from proofsweep.verify.session import RemainingItems
+
+RESUME_DAYS = 35.0  # a catalog's unfinished run goes on first if it was planned at most so long ago
+_BOUNDS = TypeAdapter(Bounds)
+
+
+def resumable_since(now: datetime) -> datetime:
+    return now - timedelta(days=RESUME_DAYS)
 
 
 def run_to_resume(results: Results, unfinished: Iterable[Plan], clock: Clock) -> Plan | None:
@@ -82,3 +94,29 @@ def _planned_if_worthwhile(plan: Callable[[Bounds], Plan], bounds: Bounds) -> Pl
         if stop.ended_by == EndedBy.QUOTA:
             return None
         raise
+
+
+def rest_of_retry(
+    results: Results, run_id: str, flow_run_id: str, bounds: Bounds, clock: Clock
+) -> tuple[str | None, Bounds]:
+    """Return the run that a flow run goes on with, which worked on a run before, and what its leg may spend.
+
+    A person's retry goes on with the run that it worked on, and may spend what the flow run might. One that was killed
+    has what is left of its bounds. If it had only resumed an older run, it may still plan one of its own: None.
+    RunIsActive if the process that was thought dead is alive.
+    """
+    settle_last_leg(results, results.plan(run_id), clock)
+    legs = Legs(results, run_id)
+    last, first = legs.holder(legs.last()), legs.holder(1)
+    receipt = legs.receipt(legs.last()) or {}
+    was_killed = receipt.get("ended_by") == EndedBy.KILLED
+    if last is None or not was_killed or last.facts.get("flow_run_id") != flow_run_id:
+        return run_id, bounds
+    has_planned = first is not None and first.facts.get("flow_run_id") == flow_run_id
+    return run_id if has_planned else None, _left_of(last.facts[BOUNDS], receipt)
+
+
+def _left_of(claimed: object, receipt: dict[str, object]) -> Bounds:
+    bounds, counts = _BOUNDS.validate_python(claimed), receipt.get("counts")
+    spent = int(counts["calls"]) if isinstance(counts, dict) else 0
+    return bounds if bounds.max_calls is None else replace(bounds, max_calls=max(0, bounds.max_calls - spent))

@@ -1,4 +1,7 @@
-"""Examine the service before anything is spent: does it answer, does it take the key, how much quota is left."""
+"""The service of one process: its calls, their pace, and the threads that make them.
+
+It is examined before anything is spent: does it answer, does it take the key, how much quota is left.
+"""
 
 import time
 from collections.abc import Callable
@@ -7,14 +10,29 @@ from datetime import datetime
 from http import HTTPStatus
 from typing import TypeVar
 
+from proofsweep import __version__
+from proofsweep.client.call_queue import CallQueue, ServiceHealth
 from proofsweep.client.client import Partner
+from proofsweep.client.in_flight import ConcurrencyLimit
+from proofsweep.client.keys import CurrentKey, KeySource, fingerprint
+from proofsweep.client.pacer import Pacer
 from proofsweep.client.retry import backoff
+from proofsweep.client.scheduler import Dispatcher, LaneStatus
+from proofsweep.client.session import ClientContext, Session
+from proofsweep.client.stop import StopSwitch
+from proofsweep.client.transport import Transport
 from proofsweep.config.logs import Event, log
+from proofsweep.config.sections import PaceSettings, RetrySettings, ServiceSettings, TimeoutSettings
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, ConfigError, RunMustStop
+from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.headers import USAGE_DAYS, AnswerHeaders
 from proofsweep.domain.text import reset_clause
+from proofsweep.sources.files import Files
+from proofsweep.sources.preflight import SizeLimits
 from proofsweep.verify.budget import CALLS_TO_BEGIN
+from proofsweep.verify.item import Clock
+from proofsweep.verify.threads import Workers, most_open_files, workers_that_fit
 
 _ATTEMPTS = 2  # attempts of each call; one lost connection is no answer, and a person waits for the result
 
@@ -30,6 +48,103 @@ class ServiceStatus:
     deployed_at: datetime | None = None
     headroom: int | None = None
     quota_reset: datetime | None = None
+
+
+class Service:
+    """One service, which one process calls with one key; after a request to stop, a new one is needed.
+
+    `on_answer` is called each time the service has taken the key.
+    """
+
+    def __init__(
+        self,
+        settings: ServiceSettings,
+        pace: PaceSettings,
+        retry: RetrySettings,
+        timeouts: TimeoutSettings,
+        key: KeySource,
+        *,
+        clock: Clock,
+        on_answer: Callable[[str], object] = lambda _key_fingerprint: None,
+    ) -> None:
+        self.settings, self.pace, self.retry, self.clock = settings, pace, retry, clock
+        self.key = CurrentKey(key)
+        self.stop = StopSwitch()
+        self.unattributed: list[Exchange] = []  # belong to no row, and are not written down yet
+        self.limits = limits_of(settings)
+        self.files = Files()
+        self.transport = Transport(timeouts, user_agent=f"proofsweep/{__version__}")
+        most = workers_that_fit(pace.workers, most_open_files())
+        self.workers = Workers(most, release=self.transport.close_thread_connections)
+        self.dispatcher = Dispatcher(
+            CallQueue(Pacer(first_rate=pace.first_rate), ConcurrencyLimit()),
+            ServiceHealth(longest_pause_seconds=pace.longest_pause_seconds),
+            self.stop,
+            report=self._log_lane,
+            make_room=self.workers.make_room,
+        )
+        context = ClientContext(
+            service=settings,
+            transport=self.transport,
+            dispatcher=self.dispatcher,
+            key=self.key,
+            record_unattributed=self.unattributed.append,
+        )
+        self.partner = Partner(Session(context, self.unattributed.append, retry))
+        self._on_answer = on_answer
+        self._status: ServiceStatus | None = None
+
+    @property
+    def key_fingerprint(self) -> str:
+        return fingerprint(self.key.current)
+
+    def status(self) -> ServiceStatus:
+        """Examine the service, once; ConfigError or RunMustStop if it cannot be asked."""
+        return self._status or self._keep(examine_service(self.partner))
+
+    def usable(self, reserve: int = 0) -> ServiceStatus:
+        """Return its status; ConfigError or RunMustStop if it cannot be worked with, or only the reserve is left."""
+        refuse_without_quota(self.status(), reserve, self.clock())
+        return self.status()
+
+    def awaited(self, reserve: int = 0) -> ServiceStatus:
+        """Do the same for a run, which waits while the service is down for at most `breaker_seconds`."""
+        if self._status is None:
+            self._keep(await_service(self.partner, self.retry.breaker_seconds))
+        return self.usable(reserve)
+
+    def ask(self, question: Callable[[Partner], _Answer]) -> tuple[_Answer, Exchange]:
+        """Make a call in a session of its own; return its answer and the last exchange."""
+        seen: list[Exchange] = []
+        return asked_or_explained(self.partner.in_new_session(seen.append), question), seen[-1]
+
+    def abort(self) -> None:
+        """End what is in flight, once the leg was asked to stop; unfinished rows remain."""
+        self.stop.abort()
+        self.transport.abort()
+
+    def close(self) -> None:
+        self.workers.shutdown(wait=True, cancel_futures=True)
+        self.transport.close()
+
+    def _keep(self, status: ServiceStatus) -> ServiceStatus:
+        self._status = status
+        self._on_answer(self.key_fingerprint)
+        return status
+
+    def _log_lane(self, lane: LaneStatus) -> None:
+        log(
+            Event.LANE_LEARNED,
+            rate=lane.rate,
+            most_at_once=lane.most,
+            threads=self.workers.threads,
+            why=lane.rate_change,
+            outage=lane.is_outage,
+        )
+
+
+def limits_of(settings: ServiceSettings) -> SizeLimits:
+    return SizeLimits(is_sidecar_field_known=settings.sidecar_field is not None)
 
 
 def examine_service(partner: Partner) -> ServiceStatus:

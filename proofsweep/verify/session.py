@@ -1,5 +1,8 @@
 """One leg as the threads of a process share it: what remains to be done; and the thread that keeps it alive."""
 
+import os
+import secrets
+import sys
 import threading
 import time
 from collections import deque
@@ -7,26 +10,34 @@ from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import Executor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from itertools import takewhile
 
 from proofsweep.client.scheduler import Dispatcher, LaneStatus
 from proofsweep.client.stop import StopSwitch
+from proofsweep.config.locations import path_of
+from proofsweep.config.logs import Event, log
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ProofsweepError, ResultsError, RunMustStop
-from proofsweep.domain.items import WorkItem
-from proofsweep.domain.runs import ClockReading, Plan, Slice, is_due, slices_of
+from proofsweep.domain.items import Mode, WorkItem
+from proofsweep.domain.runs import INGEST, ClockReading, Plan, Slice, is_due, slices_of
 from proofsweep.store.journal import FLUSH_SECONDS, Journal
+from proofsweep.store.known_rows import PastAnswers
 from proofsweep.store.legs import Legs
+from proofsweep.store.operations import recovered_sidecars
 from proofsweep.store.parts import Part, Results
 from proofsweep.store.progress import LEAST_PAUSE_SECONDS, QUIET_SECONDS, LegProgress, WaitsFor
 from proofsweep.store.rows import RowContext
 from proofsweep.verify.attribution import Control
 from proofsweep.verify.audit_trail import AuditTrail, Counters
 from proofsweep.verify.budget import BudgetGuard
+from proofsweep.verify.check_file import known_good_items
+from proofsweep.verify.duplicates import DuplicateCache
 from proofsweep.verify.item import VerifyContext
+from proofsweep.verify.probes import ControlCalls, KnownFiles
+from proofsweep.verify.service import Service
 
 # A bucket's client tries again for longer than this before it reports a failure. Items that begin meanwhile cannot be
 # written down: half of it stops work for a slow write, twice as long risks twice the work.
@@ -325,3 +336,67 @@ class LegContext:
     def lane(self) -> LaneStatus:
         """What is known of the lane, by this process or by all worker processes of the leg."""
         return self.counters.lane or self.dispatcher.status()
+
+
+def leg_context(
+    service: Service, results: Results, plan: Plan, leg: int, budget: BudgetGuard, *, dedupe: bool, is_claimant: bool
+) -> LegContext:
+    """Make what the threads of this process share of a leg, which this process or another one has claimed."""
+    _say_if_fewer(service.pace.workers, service.workers.most)
+    journal = Journal(results, plan.run_id, leg, writer=f"{os.getpid()}_{secrets.token_hex(4)}")
+    trail = AuditTrail(journal, budget, service.unattributed)
+    legs = Legs(results, plan.run_id, service.clock)
+    root = None if plan.catalog_root is None else path_of(plan.catalog_root, "/")
+    verify = VerifyContext(
+        partner=service.partner,
+        limits=service.limits,
+        files=service.files.within(root),
+        clock=service.clock,
+        duplicates=DuplicateCache(service.stop, make_room=service.workers.make_room) if dedupe else None,
+        is_as_planned=plan.catalog_kind == INGEST,
+    )
+    known = KnownFiles(root, PastAnswers(results, plan))
+    control = Control(
+        calls=ControlCalls(verify, trail, known, known_good_items(service.settings)),
+        dispatcher=service.dispatcher,
+        stop=service.stop,
+        mode=Mode.LEGACY_PAIR if plan.pairs == plan.eligible else Mode.ONE_FILE,
+        outage_seconds=service.retry.breaker_seconds,
+    )
+    recovered = recovered_sidecars(results) if plan.pairs else frozenset()
+    return LegContext(
+        plan=plan,
+        leg=leg,
+        results=results,
+        journal=journal,
+        stop=service.stop,
+        workers=service.workers,
+        dispatcher=service.dispatcher,
+        verify=replace(verify, partner=verify.partner.with_control(control.is_well)),
+        remaining=RemainingItems(results, plan),
+        budget=budget,
+        control=control,
+        trail=trail,
+        heartbeat=Heartbeat(
+            legs=legs,
+            leg=leg,
+            journal=journal,
+            trail=trail,
+            budget=budget,
+            stop=service.stop,
+            store_outage_seconds=service.retry.breaker_seconds,
+            is_claimant=is_claimant,
+        ),
+        counters=trail.counters,
+        row_context=RowContext(plan.run_id, leg, plan.environment, recovered, legs.epoch(leg)),
+        in_doubt_before=legs.in_doubt_before(leg),
+    )
+
+
+def _say_if_fewer(wanted: int, workers: int) -> None:
+    """Say in the log and on stderr that fewer workers work than are set; a command mutes the log."""
+    if workers < wanted:
+        log(Event.WORKERS_LOWERED, pace_workers=wanted, workers=workers)
+        sys.stderr.write(
+            f"proofsweep: pace.workers is {workers}, not {wanted}: no more files can be open (ulimit -n)\n"
+        )

@@ -221,6 +221,9 @@ class WorkerProcesses:
             close()
 
 
+PROCESSES = WorkerProcesses()
+
+
 def refuse_other_version(version: str) -> None:
     if version != __version__:
         raise ConfigError(f"This is proofsweep {__version__}, but the run was begun by proofsweep {version}.")

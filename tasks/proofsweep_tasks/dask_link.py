@@ -1,7 +1,7 @@
 """What Dask carries between the process that claimed a leg and a worker process: an event that ends it, and counts."""
 
+from proofsweep.app import LegHandle
 from proofsweep.verify.worker_process import IsOver
-from proofsweep.wiring.legs import LegHandle
 
 UNREACHABLE = (OSError, TimeoutError, RuntimeError)
 """What Dask raises if its scheduler cannot be reached, or its client is closed."""

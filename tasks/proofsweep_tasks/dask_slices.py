@@ -7,12 +7,12 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from proofsweep.app import LegHandle
 from proofsweep.config.threads import background_thread
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import RunMustStop
 from proofsweep.verify.session import LegContext
 from proofsweep.verify.worker_process import GrantedSlice, SliceQueue
-from proofsweep.wiring.legs import LegHandle
 from proofsweep_tasks.dask_link import UNREACHABLE, name_of
 from proofsweep_tasks.upload_then_verify import title_of, upload_then_verify
 from proofsweep_tasks.worker_cluster import Runner

@@ -8,9 +8,9 @@ from prefect.futures import wait
 from prefect.task_runners import ThreadPoolTaskRunner
 from prefect.utilities.annotations import quote
 
+from proofsweep.app import LegHandle
 from proofsweep.verify.session import LegContext
 from proofsweep.verify.worker import work_last
-from proofsweep.wiring.legs import LegHandle
 from proofsweep_tasks.dask_slices import work_on_cluster
 from proofsweep_tasks.upload_then_verify import title_of, upload_then_verify
 from proofsweep_tasks.worker_cluster import Runner

@@ -1,7 +1,7 @@
 """Where the API key is kept if the settings name a Prefect Secret block."""
 
-from collections.abc import Callable
 from contextvars import copy_context
+from dataclasses import replace
 
 import httpx
 from prefect.blocks.system import Secret
@@ -41,7 +41,7 @@ def delete_block(name: str) -> None:
 BLOCKS = SecretBlocks(read=read_block, write=write_block, delete=delete_block)
 
 
-def read_block_anywhere() -> Callable[[str], str]:
-    """Return a `read_block` for threads that Prefect did not start: they ask the server that the caller knows."""
+def blocks_anywhere() -> SecretBlocks:
+    """Return blocks for threads that Prefect did not start: they ask the server that the caller knows."""
     here = copy_context()
-    return lambda name: here.copy().run(read_block, name)
+    return replace(BLOCKS, read=lambda name: here.copy().run(read_block, name))

@@ -9,11 +9,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from proofsweep.app import App
 from proofsweep.config.logs import Event, log
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError, RunMustStop
+from proofsweep.verify.service import Service
 from proofsweep.verify.session import LegContext
-from proofsweep.wiring.engines import Engine
 from proofsweep_tasks.cancelled_run import is_cancelled_in_prefect
 from proofsweep_tasks.end_soon import end_process_soon
 from proofsweep_tasks.signal_thread import OVER, STOP_ASKED, next_signal, signal_thread
@@ -23,21 +24,21 @@ _TELL_SECONDS = 7.0  # how long after the files in flight a flow run may tell it
 
 
 @contextmanager
-def stopped_on_signals(engine: Engine) -> Iterator[None]:
+def stopped_on_signals(app: App) -> Iterator[None]:
     """Stop the leg at the first signal; files in flight have `drain_seconds`. End the process at the second.
 
     A flow run of a deployment does not outlive this time by more than ten seconds.
     """
-    asked_at: list[float] = []
+    service, asked_at = app.service, list[float]()
     try:
-        with signal_thread(lambda reader: _stop_when_asked(engine, reader, asked_at), engine.stop):
+        with signal_thread(lambda reader: _stop_when_asked(app, service, reader, asked_at), service.stop):
             yield
     finally:
         for at in asked_at:
-            end_process_soon(at + engine.settings.bounds.drain_seconds + _TELL_SECONDS - time.monotonic())
+            end_process_soon(at + app.settings.bounds.drain_seconds + _TELL_SECONDS - time.monotonic())
 
 
-def _stop_when_asked(engine: Engine, reader: socket.socket, asked_at: list[float]) -> None:
+def _stop_when_asked(app: App, service: Service, reader: socket.socket, asked_at: list[float]) -> None:
     first = next_signal(reader)
     if first == OVER:
         return
@@ -45,16 +46,16 @@ def _stop_when_asked(engine: Engine, reader: socket.socket, asked_at: list[float
     STOP_ASKED.set()
     log(Event.STOP_REQUESTED, signal=signal.Signals(first).name)
     if first == signal.SIGTERM and not is_cancelled_in_prefect():
-        engine.stop.pull(RunMustStop("The process was asked to end (SIGTERM).", ended_by=EndedBy.INTERRUPTED))
+        service.stop.pull(RunMustStop("The process was asked to end (SIGTERM).", ended_by=EndedBy.INTERRUPTED))
     else:
-        engine.stop.pull(RunMustStop("The run was asked to stop.", ended_by=EndedBy.CANCELLED))
+        service.stop.pull(RunMustStop("The run was asked to stop.", ended_by=EndedBy.CANCELLED))
     try:
-        second = next_signal(reader, engine.settings.bounds.drain_seconds)
+        second = next_signal(reader, app.settings.bounds.drain_seconds)
     except TimeoutError:
-        engine.abort()
+        service.abort()
         second = next_signal(reader)
     if second != OVER:
-        _exit_now(engine.leg)
+        _exit_now(app.leg)
 
 
 def _exit_now(leg: LegContext | None) -> None:

@@ -5,11 +5,10 @@ import sys
 from prefect.context import FlowRunContext
 from prefect.runtime import flow_run
 
-from proofsweep.alerts.facts import AlertScope
-from proofsweep.alerts.send import Gather, complaints_of
+from proofsweep.alerts.send import Gather
+from proofsweep.app import App
 from proofsweep.config.logs import Event, log
 from proofsweep.domain.text import printable
-from proofsweep_tasks.key_block import read_block
 
 
 def is_deployed() -> bool:
@@ -23,8 +22,8 @@ def page_of_flow_run() -> str | None:
     return flow_run.get_flow_run_ui_url() if is_deployed() else None
 
 
-def tell_alerts(scope: AlertScope, gather: Gather) -> None:
+def tell_alerts(app: App, gather: Gather) -> None:
     """Tell what must be told, each cause once. If that fails, one line says so."""
-    for line in complaints_of(lambda: scope.notifier(read_block, page_of_flow_run()), gather):
+    for line in app.tell(gather, page_of_flow_run):
         log(Event.ALERT_MISSED, why=line)
         sys.stderr.write(f"proofsweep: {printable(line)}\n")

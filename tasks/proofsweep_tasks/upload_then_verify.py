@@ -8,6 +8,7 @@ from typing import Any
 from prefect import task
 from prefect.client.schemas.objects import State
 
+from proofsweep.app import LegHandle, verify_granted
 from proofsweep.domain.errors import ConfigError, ProofsweepError
 from proofsweep.domain.items import WorkItem, proof_id_of
 from proofsweep.domain.runs import Slice
@@ -15,10 +16,9 @@ from proofsweep.domain.text import printable
 from proofsweep.verify.session import LegContext
 from proofsweep.verify.worker import verify_slice
 from proofsweep.verify.worker_process import SHARDS_AT_ONCE, GrantedSlice, SliceResult
-from proofsweep.wiring.legs import LegHandle, verify_granted
 from proofsweep_tasks.dask_link import worker_link
 from proofsweep_tasks.end_states import state_of_error
-from proofsweep_tasks.key_block import read_block_anywhere
+from proofsweep_tasks.key_block import blocks_anywhere
 
 _shards = threading.BoundedSemaphore(SHARDS_AT_ONCE)
 
@@ -43,7 +43,7 @@ def upload_then_verify(
         if isinstance(leg, LegContext) and isinstance(piece, Slice):
             return _verify(leg, piece)
         if isinstance(leg, LegHandle) and isinstance(piece, GrantedSlice):
-            return verify_granted(leg, piece, lambda: worker_link(leg), read_block_anywhere())
+            return verify_granted(leg, piece, lambda: worker_link(leg), blocks_anywhere())
         raise ConfigError("Worker processes must be those of a Dask cluster.")
     except ProofsweepError as error:
         return state_of_error(error)

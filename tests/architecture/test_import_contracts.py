@@ -15,7 +15,7 @@ CONTRACTS = {
 }
 BREAKS = [
     ("program", "proofsweep/store/objects.py", "import proofsweep_tasks"),
-    ("program", "proofsweep/wiring/engines.py", "import proofsweep_sandbox"),
+    ("program", "proofsweep/app.py", "import proofsweep_sandbox"),
     ("program", "sandbox/proofsweep_sandbox/wire.py", "import proofsweep"),
     ("program", "tasks/proofsweep_tasks/upload_then_verify.py", "import proofsweep_flows"),
     ("program", "flows/proofsweep_flows/verify_catalog.py", "import proofsweep_cli"),

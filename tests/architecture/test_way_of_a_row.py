@@ -12,11 +12,9 @@ from types import FrameType
 
 import pytest
 
+from proofsweep.app import App
 from proofsweep.config.load import load_settings
 from proofsweep.verify.worker import verify_slice, work_last
-from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.legs import claimed_next_leg
-from proofsweep.wiring.runs import plan_catalog
 
 from ..unit.scripted_service import ScriptedService
 
@@ -63,7 +61,7 @@ class Trace:
 @pytest.fixture
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A profile whose service is in this very process."""
-    monkeypatch.setattr("proofsweep.wiring.engines.Transport", lambda **_: ScriptedService())
+    monkeypatch.setattr("proofsweep.verify.service.Transport", lambda **_: ScriptedService())
     monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", str(tmp_path / "results"))
     (tmp_path / "key").write_text("pk_test\n")
     path = tmp_path / "config.toml"
@@ -81,14 +79,14 @@ def planned(config: str, folder: Path, files: int) -> str:
     folder.mkdir()
     for number in range(files):
         (folder / f"{number}.wav").write_bytes(WAV + bytes([number]))
-    return plan_catalog(load_settings(config), str(folder)).run_id
+    return App(load_settings(config)).plan(str(folder)).run_id
 
 
 def test_one_healthy_file_enters_few_modules_and_functions(config: str, tmp_path: Path) -> None:
     """From its task to the journal."""
     run_id, trace = planned(config, tmp_path / "music", 1), Trace()
 
-    with claimed_next_leg(engine_for(load_settings(config)), run_id) as (_, leg):
+    with App(load_settings(config)).attempt(run_id) as (_, leg):
         (piece,) = leg.remaining.slices()
         with trace.on():
             verify_slice(leg, piece)
@@ -102,7 +100,7 @@ def test_a_leg_of_fourteen_rows_enters_few_modules(config: str, tmp_path: Path) 
     """From its claim to its receipt."""
     run_id, trace, settings = planned(config, tmp_path / "music", 14), Trace(), load_settings(config)
 
-    with trace.on(), claimed_next_leg(engine_for(settings), run_id) as (_, leg):
+    with trace.on(), App(settings).attempt(run_id) as (_, leg):
         for piece in leg.remaining.slices():
             verify_slice(leg, piece)
         work_last(leg)

@@ -8,8 +8,8 @@ from pydantic import SecretStr
 
 from proofsweep.alerts.rules import Alert
 from proofsweep.alerts.send import Receivers
+from proofsweep.app import App
 from proofsweep.config.load import Settings, load_settings
-from proofsweep.wiring.engines import close_engines
 
 from .scripted_service import ScriptedService
 
@@ -38,12 +38,11 @@ class Inbox(Receivers):
 
 
 @pytest.fixture(autouse=True)
-def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedService]:
-    """What every engine of a test talks to; engines are forgotten afterwards."""
+def service(monkeypatch: pytest.MonkeyPatch) -> ScriptedService:
+    """What every App of a test talks to."""
     service = ScriptedService()
-    monkeypatch.setattr("proofsweep.wiring.engines.Transport", lambda **_: service)
-    yield service
-    close_engines()
+    monkeypatch.setattr("proofsweep.verify.service.Transport", lambda **_: service)
+    return service
 
 
 @pytest.fixture
@@ -85,6 +84,13 @@ def change(config: str, monkeypatch: pytest.MonkeyPatch) -> Change:
 def settings(config: str) -> Settings:
     """The profile's."""
     return load_settings(config)
+
+
+@pytest.fixture
+def app(settings: Settings) -> Iterator[App]:
+    """The App of the profile."""
+    with App(settings) as app:
+        yield app
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ import pyarrow as pa
 import pytest
 
 from proofsweep.alerts.rules import ALERTED_STATES
+from proofsweep.app import App
 from proofsweep.audit.prune import Keep, find_prunable, prune
 from proofsweep.client import lane_model, rate_share
 from proofsweep.config.load import load_settings
@@ -33,8 +34,7 @@ from proofsweep.domain.items import WorkItem
 from proofsweep.domain.operations import Operation
 from proofsweep.domain.runs import Bounds, Plan
 from proofsweep.ingest import moves, rules, state
-from proofsweep.operations import recover
-from proofsweep.operations.inventory import Inventory
+from proofsweep.operations import inventory, recover
 from proofsweep.operations.operation import OperationLog
 from proofsweep.queries.status import describe_run
 from proofsweep.sources import open_catalog, preflight, selection
@@ -48,11 +48,6 @@ from proofsweep.store.parts import Results
 from proofsweep.store.rows import planned_row
 from proofsweep.verify import commit, history, lane_sharing
 from proofsweep.verify.worker import verify_slice, work_last
-from proofsweep.wiring import operations as wired_operations
-from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.legs import claimed_next_leg
-from proofsweep.wiring.runs import plan_catalog, run_to_resume
-from proofsweep.wiring.watching import watched_folder
 
 __all__ = ["ALERTED_STATES", "AudioFile", "Files", "NameTaken", "NothingDue", "Plan", "Results", "RunIsActive"]
 __all__ += ["SourceError", "Store", "open_audio", "set_up_logs"]
@@ -64,10 +59,10 @@ STATES_OF_RUNS = {ending.state for ending in ENDINGS.values()}
 """The states in which flow runs of a run end."""
 CHOSEN = {
     "control_wait_seconds": "verify.attribution.CONTROL_WAIT_SECONDS",
-    "floor_calls_per_second": "wiring.lanes.FLOOR_CALLS_PER_SECOND",
+    "floor_calls_per_second": "verify.lane_sharing.FLOOR_CALLS_PER_SECOND",
     "min_shard_items": "domain.runs.MIN_SHARD_ITEMS",
-    "quota_probe_seconds": "wiring.legs.QUOTA_PROBE_SECONDS",
-    "resume_days": "wiring.runs.RESUME_DAYS",
+    "quota_probe_seconds": "verify.attempt.QUOTA_PROBE_SECONDS",
+    "resume_days": "verify.resume.RESUME_DAYS",
     "small_run_items": "domain.runs.SMALL_RUN_ITEMS",
     "stale_seconds": "domain.runs.STALE_SECONDS",
 }
@@ -89,10 +84,11 @@ def plan(
 
     RunIsActive if another process works on such a run; NothingDue if no row is chosen.
     """
-    settings = load_settings(None, results)
-    unfinished = run_to_resume(settings, str(catalog)) if resumes else None
-    chosen_rows = selection.Selection(catalog=CatalogSettings(root=root), **chosen)
-    return (unfinished or plan_catalog(settings, str(catalog), selection=chosen_rows)).run_id
+    app = App.here(load_settings(None, results))
+    unfinished = app.run_to_resume(str(catalog)) if resumes else None
+    return (
+        unfinished or app.plan(str(catalog), selection.Selection(catalog=CatalogSettings(root=root), **chosen))
+    ).run_id
 
 
 def work(run_id: str, at_once: int = 1, *chosen: str | None, bounds: Bounds | None = None) -> None:
@@ -100,7 +96,7 @@ def work(run_id: str, at_once: int = 1, *chosen: str | None, bounds: Bounds | No
 
     RunIsActive if another process works on the run.
     """
-    leg = claimed_next_leg(engine_for(load_settings(*chosen)), run_id, bounds=bounds)
+    leg = App.here(load_settings(*chosen)).attempt(run_id, bounds=bounds)
     with suppress(RunMustStop), leg as (_, context):
         with ThreadPoolExecutor(at_once) as pool:
             list(pool.map(partial(verify_slice, context), context.remaining.slices()))
@@ -109,8 +105,9 @@ def work(run_id: str, at_once: int = 1, *chosen: str | None, bounds: Bounds | No
 
 def verified(catalog: str | Path, **chosen: Any) -> str:  # noqa: ANN401 - as options are
     """Plan a run, and work on its first leg; give its ID."""
-    run_id = plan(catalog, **chosen)
-    work(run_id)
+    with App(load_settings()):
+        run_id = plan(catalog, **chosen)
+        work(run_id)
     return run_id
 
 
@@ -121,7 +118,7 @@ def remaining(run_id: str) -> int:
 
 def make_pass(folder: str) -> None:
     """Make one pass over a watched folder, with its runs; RunIsActive if another process watches it."""
-    with watched_folder(load_settings(), folder, None) as watched:
+    with App(load_settings()) as app, app.watched_folder(folder) as watched:
         for run_id in watched.one_pass().runs():
             watched.refuse_if_lost()
             work(run_id)
@@ -130,7 +127,7 @@ def make_pass(folder: str) -> None:
 def use_lane_as_a_pass(over: threading.Event) -> None:
     """Be a pass over new files that can use all of this key's lane, until it is over."""
     settings, beats = load_settings(), count(1)
-    folder = layout.lane_folder(engine_for(settings).key_fingerprint, settings.service.base_url)
+    folder = layout.lane_folder(App(settings).service.key_fingerprint, settings.service.base_url)
     told = lane_sharing.LaneObject(open_store(settings.results.url), folder)
     while not over.wait(1.0):
         now = told.latest()
@@ -154,8 +151,8 @@ def setting(name: str) -> object:
 
 def let_inventories_find(patch: pytest.MonkeyPatch, *states: dict[str, int]) -> None:
     """Let the next inventories find so many proofs of each state, without a call."""
-    found = (Inventory(operation_id="x", states=each) for each in states)
-    patch.setattr(wired_operations, "inventory_proofs", lambda *_: next(found))
+    found = (inventory.Inventory(operation_id="x", states=each) for each in states)
+    patch.setattr(inventory, "inventory_proofs", lambda *_: next(found))
 
 
 def before_a_sidecar_is_written(patch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:

@@ -1,5 +1,5 @@
 """Settings that lead to a service in this very process, and an empty store."""
 
-from ..wired import catalog, change, config, service, settings
+from ..wired import app, catalog, change, config, service, settings
 
-__all__ = ["catalog", "change", "config", "service", "settings"]
+__all__ = ["app", "catalog", "change", "config", "service", "settings"]

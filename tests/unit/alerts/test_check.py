@@ -7,6 +7,7 @@ import pytest
 
 from proofsweep.alerts.facts import end_of_leg, end_of_pass
 from proofsweep.alerts.send import Gather
+from proofsweep.app import App, utc_now
 from proofsweep.config.load import Settings, load_settings
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.operations import SecretBlocks
@@ -15,13 +16,6 @@ from proofsweep.queries.status import describe_run
 from proofsweep.store.legs import Legs
 from proofsweep.verify.attempt import supersede
 from proofsweep.verify.worker import verify_slice
-from proofsweep.wiring import watching
-from proofsweep.wiring.engines import engine_for, utc_now
-from proofsweep.wiring.legs import claimed_next_leg
-from proofsweep.wiring.operations import rotate_key
-from proofsweep.wiring.runs import plan_catalog
-from proofsweep.wiring.stores import results_for
-from proofsweep.wiring.watching import alert_scope, check_for, tell
 
 from ..left_behind import let_holder_die
 from ..scripted_service import Scripted, ScriptedService
@@ -30,8 +24,8 @@ from ..wired import Change, Inbox
 
 def verified(settings: Settings, config: str, catalog: str) -> str:
     """Verify a catalog; give the run's id."""
-    run_id = plan_catalog(settings, catalog).run_id
-    with claimed_next_leg(engine_for(load_settings(config)), run_id) as (_, leg):
+    run_id = App(settings).plan(catalog).run_id
+    with App(load_settings(config)).attempt(run_id) as (_, leg):
         for piece in leg.remaining.slices():
             verify_slice(leg, piece)
     return run_id
@@ -39,14 +33,14 @@ def verified(settings: Settings, config: str, catalog: str) -> str:
 
 def found(settings: Settings, *catalogs: str) -> list[str]:
     """Return the kinds of alerts that a check finds."""
-    alerts, _ = check_for(settings, catalogs, str(Path.cwd())).gather()
+    alerts, _ = App(settings).alert_check(catalogs).gather()
     return [str(alert.kind) for alert in alerts]
 
 
 def pass_hours(monkeypatch: pytest.MonkeyPatch, hours: float) -> None:
     """Let a check be made so much later."""
     later = utc_now() + timedelta(hours=hours)
-    monkeypatch.setattr(watching, "utc_now", lambda: later)
+    monkeypatch.setattr("proofsweep.app.utc_now", lambda: later)
 
 
 def test_36_hours_after_the_last_good_run_it_is_found(
@@ -62,24 +56,24 @@ def test_36_hours_after_the_last_good_run_it_is_found(
 
 def test_a_run_whose_process_was_killed_is_found(settings: Settings, catalog: str) -> None:
     """Nobody else would tell; while its leg is alive, it is left alone."""
-    plan = plan_catalog(settings, catalog)
-    legs = Legs(results_for(settings), plan.run_id)
+    plan = App(settings).plan(catalog)
+    legs = Legs(App(settings).results, plan.run_id)
     legs.claim(1)
     alive = found(settings)
 
-    let_holder_die(results_for(settings), plan, 1)
+    let_holder_die(App(settings).results, plan, 1)
 
     assert (alive, found(settings)) == ([], ["crashed"])
 
 
 def test_a_run_that_was_superseded_is_no_alert(settings: Settings, config: str, catalog: str) -> None:
     """Its rows are another run's; the newest run that counts is looked at instead."""
-    older = plan_catalog(settings, catalog)
-    Legs(results_for(settings), older.run_id).claim(1)
-    let_holder_die(results_for(settings), older, 1)
+    older = App(settings).plan(catalog)
+    Legs(App(settings).results, older.run_id).claim(1)
+    let_holder_die(App(settings).results, older, 1)
     killed = found(settings)
 
-    supersede(results_for(settings), older, utc_now)
+    supersede(App(settings).results, older, utc_now)
 
     assert (killed, found(settings)) == (["crashed"], [])
     verified(settings, config, catalog)
@@ -92,7 +86,7 @@ def test_a_service_that_is_down_is_said_and_no_alert(
 ) -> None:
     """An hour's outage without a run harms nobody; the rest of the check goes on."""
     service.usual[Call.USAGE] = Scripted(status=status)
-    check = check_for(settings, [], str(Path.cwd()))
+    check = App(settings).alert_check([])
 
     assert check.gather() == ([], [])
     assert check.skipped[0].startswith("The quota was not checked: ")
@@ -101,7 +95,7 @@ def test_a_service_that_is_down_is_said_and_no_alert(
 def test_a_key_that_cannot_be_read_keeps_nothing_else_from_being_found(settings: Settings, tmp_path: Path) -> None:
     """That file may be why no run has succeeded."""
     (tmp_path / "key").unlink()
-    check = check_for(settings, ["music"], str(tmp_path))
+    check = App(settings).alert_check(["music"])
 
     alerts, _ = check.gather()
 
@@ -115,7 +109,7 @@ def test_the_end_of_a_recorded_rotation_is_found(
     """A day before it, although no setting says it; rotations of another environment are not told."""
     service.script[Call.ROTATE] = [Scripted(status=201, document={"apiKey": "pk_new", "keyId": "k2"})]
     blocks = SecretBlocks(read=str, write=lambda _name, _text: None, delete=lambda _name: None)
-    rotate_key(settings, blocks)
+    App(settings, blocks).rotate_key()
     elsewhere = settings.model_copy(
         update={"service": settings.service.model_copy(update={"environment": "production"})}
     )
@@ -130,24 +124,24 @@ def told(settings: Settings, gather: Gather) -> Inbox:
     """Tell one; fail if there is a complaint."""
     inbox = Inbox()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(watching, "receivers_for", lambda *_: inbox)
-        assert tell(settings, gather) == []
+        patch.setattr(App, "receivers", lambda _app: inbox)
+        assert App(settings).tell(gather) == []
     return inbox
 
 
 def test_a_key_that_ends_soon_is_told_at_the_end_of_any_run(change: Change, config: str, catalog: str) -> None:
     """Also of one that went well."""
     settings = change(SERVICE__KEY_EXPIRES_AT=(datetime.now(UTC) + timedelta(hours=3)).isoformat())
-    run = describe_run(results_for(settings), verified(settings, config, catalog))
+    run = describe_run(App(settings).results, verified(settings, config, catalog))
 
-    assert told(settings, end_of_leg(alert_scope(settings), run)).kinds == ["key_expires"]
+    assert told(settings, end_of_leg(App(settings).alerts, run)).kinds == ["key_expires"]
 
 
 def test_files_that_are_not_moved_are_told_with_their_reasons(settings: Settings) -> None:
     """The cause is the folder: not each file is told."""
     rows = [{"detail": "No space left on device."}] * 15 + [{"detail": "Denied."}]
 
-    inbox = told(settings, end_of_pass(alert_scope(settings), "/in/<!here>", PassReport(not_moved=rows)))
+    inbox = told(settings, end_of_pass(App(settings).alerts, "/in/<!here>", PassReport(not_moved=rows)))
 
     (alert,) = inbox.alerts
     assert alert.subject == "proofsweep: verified files that are not moved: 16 (beta)"

@@ -6,14 +6,12 @@ import pytest
 
 from proofsweep.alerts import monitor
 from proofsweep.alerts.monitor import probe_service
+from proofsweep.app import App
 from proofsweep.client.client import Partner
 from proofsweep.config.load import Settings
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.exchanges import Call
 from proofsweep.store.probes import read_probes
-from proofsweep.wiring import watching
-from proofsweep.wiring.stores import results_for
-from proofsweep.wiring.watching import monitor_service
 
 from ..scripted_service import HEALTHY, NOW, USAGE, Scripted, ScriptedService
 
@@ -23,11 +21,11 @@ def test_a_lasting_failure_is_told_after_the_third_round(
 ) -> None:
     """Each pass is an object and no operation; a probe is never held back by what failed before."""
     service.usual[Call.HEALTH] = Scripted(status=500)
-    monkeypatch.setattr(watching, "utc_now", lambda: NOW)
+    monkeypatch.setattr("proofsweep.app.utc_now", lambda: NOW)
 
-    rounds = [monitor_service(settings) for _ in range(3)]
+    rounds = [App(settings).monitored() for _ in range(3)]
 
-    results = results_for(settings)
+    results = App(settings).results
     assert [[alert.kind for alert in each.alerts] for each in rounds] == [[], [], ["outage"]]
     assert len(list(results.all_parts("probes"))) == 3
     assert (results.store.folders("_operations"), read_probes(results).num_rows) == ([], 6)
@@ -44,7 +42,7 @@ def test_an_hour_that_cannot_be_published_ends_no_pass(
 
     monkeypatch.setattr(monitor, "publish_hours", failing)
 
-    assert len(monitor_service(settings).batch.probes) == 2
+    assert len(App(settings).monitored().batch.probes) == 2
 
 
 DAY = {"plan": {"quotaLimit": 1000, "quotaPeriod": "month"}, "days": [{"date": "2026-11-20", "used": 7}]}

@@ -9,7 +9,7 @@ from zlib import crc32
 
 import pytest
 
-from proofsweep.config.sections import CatalogSettings
+from proofsweep.config.sections import CatalogSettings, ServiceSettings
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
@@ -23,12 +23,13 @@ from proofsweep.sources.files import Files
 from proofsweep.sources.moves import Moves
 from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.preflight import SizeLimits
+from proofsweep.sources.selection import ALL_ROWS
 from proofsweep.store import layout
 from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import empty_row
 from proofsweep.verify.commit import LegEnd, settle_leg
-from proofsweep.verify.plan import PlanRequest, plan_run
+from proofsweep.verify.plan import Planner
 
 from ...worlds.ddex_messages import Sending, Track, put_release, sent
 
@@ -193,15 +194,14 @@ class Watched:
 
     def _plan(self, catalog: Catalog, run_id: str) -> Plan:
         self.planned.append(run_id)
-        request = PlanRequest(
-            catalog=catalog,
-            limits=SizeLimits(),
-            environment="beta",
-            base_url="https://partner.example/v1",
-            before_writing=lambda _survey: None,
-            run_id=run_id,
+        url = "https://partner.example/v1"
+        planner = Planner(
+            results=self.results,
+            service=ServiceSettings(base_url=url, environment="beta", sidecar_field="sidecar"),
+            catalogs=CatalogSettings(),
+            clock=lambda: self.now,
         )
-        return plan_run(request, self.results, self.now)
+        return planner.plan(catalog, ALL_ROWS, lambda: None, run_id)
 
     def _rest(self, seconds: float) -> None:
         self.rested.append(seconds)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.app import App
 from proofsweep.config.load import load_settings
 from proofsweep.domain.errors import CatalogError, ConfigError, RunIsActive, UsageError
 from proofsweep.ingest.one_pass import WatchedFolder
 from proofsweep.sources.selection import Selection
-from proofsweep.wiring.watching import watched_folder
 
 
 @pytest.fixture(autouse=True)
@@ -23,10 +23,10 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_empty_folder_is_watched_by_one_process(tmp_path: Path) -> None:
     """However it is spelled; a pass over it finds nothing."""
-    with watched_folder(load_settings(), "in/", None) as watched:
+    with App(load_settings()).watched_folder("in/") as watched:
         assert watched.path == str(tmp_path / "in")
         assert list(watched.one_pass().runs()) == []
-        with pytest.raises(RunIsActive), watched_folder(load_settings(), str(tmp_path / "in"), None):
+        with pytest.raises(RunIsActive), App(load_settings()).watched_folder(str(tmp_path / "in")):
             pass
         watched.refuse_if_lost()
 
@@ -62,7 +62,7 @@ def test_what_cannot_be_watched_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "list.csv").write_text("audio\na.wav\n")
 
     for location in ("nowhere", "list.csv"):
-        with pytest.raises(CatalogError, match="no such folder"), watched_folder(load_settings(), location, None):
+        with pytest.raises(CatalogError, match="no such folder"), App(load_settings()).watched_folder(location):
             pass
 
 
@@ -71,11 +71,11 @@ def test_a_condition_that_cannot_be_used_is_refused_before_the_folder_is_claimed
     selection: Selection, tmp_path: Path
 ) -> None:
     """A folder has no column of suppliers; nothing is written."""
-    with pytest.raises(UsageError), watched_folder(load_settings(), "in", None, selection):
+    with pytest.raises(UsageError), App(load_settings()).watched_folder("in", selection):
         pass
 
     assert not (tmp_path / "results").exists()
 
 
 def _watched() -> AbstractContextManager[WatchedFolder]:
-    return watched_folder(load_settings(), "in", None)
+    return App(load_settings()).watched_folder("in")

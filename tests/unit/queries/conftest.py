@@ -10,9 +10,9 @@ from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 
 from ...worlds.ended_runs import plan_of_run
-from ..wired import catalog, change, config, service, settings
+from ..wired import app, catalog, change, config, service, settings
 
-__all__ = ["catalog", "change", "config", "service", "settings"]
+__all__ = ["app", "catalog", "change", "config", "service", "settings"]
 
 
 class QuickFolder(FolderStore):

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from proofsweep.wiring.stores import meant_run, results_for
 
 from proofsweep.config.load import Settings
 from proofsweep.domain.endings import EndedBy
@@ -26,7 +27,6 @@ from proofsweep.store.legs import Legs
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
 from proofsweep.verify.history import note_leg
-from proofsweep.wiring.stores import meant_run, results_for
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ..left_behind import let_holder_die, write_journal, write_part

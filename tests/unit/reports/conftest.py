@@ -5,9 +5,9 @@ import pytest
 from proofsweep.domain.runs import Plan
 
 from ...worlds.ended_runs import plan_of_run
-from ..wired import catalog, change, config, service, settings
+from ..wired import app, catalog, change, config, service, settings
 
-__all__ = ["catalog", "change", "config", "service", "settings"]
+__all__ = ["app", "catalog", "change", "config", "service", "settings"]
 
 
 @pytest.fixture

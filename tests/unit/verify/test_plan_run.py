@@ -1,22 +1,21 @@
 """A run is planned by its catalog: shards first, then the plan, which makes it exist."""
 
-from collections.abc import Callable
-from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
+from proofsweep.config.sections import CatalogSettings, ServiceSettings
 from proofsweep.domain.errors import CatalogError, ConfigError
+from proofsweep.domain.runs import Plan
+from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.open_catalog import open_catalog
-from proofsweep.sources.preflight import SizeLimits
-from proofsweep.sources.selection import Selection
+from proofsweep.sources.selection import ALL_ROWS, Selection
 from proofsweep.store import layout
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
-from proofsweep.verify.due_rows import DueRows
-from proofsweep.verify.plan import PlanRequest, Survey, plan_run
+from proofsweep.verify.plan import Planner
 
 from ..scripted_service import NOW
 
@@ -35,15 +34,26 @@ class OrderedStore(FolderStore):
         super().create(name, content)
 
 
-def request_for(catalog: Path, before_writing: Callable[[Survey], object] = lambda _survey: None) -> PlanRequest:
-    """Ask for a run of a manifest or folder."""
-    return PlanRequest(
-        catalog=open_catalog(str(catalog)),
-        limits=SizeLimits(one_file=100),
-        environment="beta",
-        base_url="https://partner.example/v1",
-        before_writing=lambda survey: before_writing(survey) and None,
-    )
+def opened(catalog: Path) -> Catalog:
+    """Open a manifest or folder."""
+    return open_catalog(str(catalog))
+
+
+def planner(results: Results) -> Planner:
+    """Plan pairs too."""
+    url = "https://partner.example/v1"
+    service = ServiceSettings(base_url=url, environment="beta", sidecar_field="sidecar")
+    return Planner(results=results, service=service, catalogs=CatalogSettings(), clock=lambda: NOW)
+
+
+def created(store: OrderedStore) -> list[str]:
+    """Name what a run has; an index of all runs follows."""
+    return [name for name in store.created if name.startswith("_runs/")]
+
+
+def plan_of(catalog: Path, results: Results) -> Plan:
+    """Plan a run of all rows."""
+    return planner(results).plan(opened(catalog), ALL_ROWS, lambda: None)
 
 
 @pytest.fixture
@@ -61,15 +71,17 @@ def folder(tmp_path: Path) -> Path:
     """A folder of a file, a pair, an empty file, one that is too large, and an image."""
     folder = tmp_path / "music"
     folder.mkdir()
-    for name, size in {"a.wav": 10, "b.mp3": 20, "c.wav": 0, "d.wav": 101, "cover.png": 7}.items():
+    for name, size in {"a.wav": 10, "b.mp3": 20, "c.wav": 0, "cover.png": 7}.items():
         (folder / name).write_bytes(bytes(size))
+    with (folder / "d.wav").open("wb") as large:
+        large.truncate(66 * 1024 * 1024)
     (folder / "b.mp3.sidecar").write_bytes(b"proof")
     return folder
 
 
 def test_every_row_is_planned_once_and_in_order(manifest: Path, results: Results) -> None:
     """In shards of a thousand; what cannot be sent is planned with its reason."""
-    plan = plan_run(request_for(manifest), results, NOW)
+    plan = plan_of(manifest, results)
 
     shards = [results.shard_items(plan.run_id, shard) for shard in range(plan.shards)]
     assert [len(shard) for shard in shards] == [1_000, 1_000, 345]
@@ -83,36 +95,28 @@ def test_the_plan_is_written_last(manifest: Path, tmp_path: Path) -> None:
     """Until it is there, the run is not: a planning that breaks off leaves nothing that anybody takes for a run."""
     store = OrderedStore(tmp_path / "results")
 
-    plan = plan_run(request_for(manifest), Results(store), NOW)
+    plan = plan_of(manifest, Results(store))
 
     shards = [layout.shard_name(plan.run_id, shard) for shard in range(3)]
-    assert store.created == [*shards, layout.plan_name(plan.run_id)]
+    assert created(store) == [*shards, layout.plan_name(plan.run_id)]
 
 
 def test_a_run_that_leaves_rows_out_keeps_what_the_catalog_lists(manifest: Path, tmp_path: Path) -> None:
     """Before its plan; which files a catalog has is then known without all its rows."""
-    store, request = OrderedStore(tmp_path / "results"), request_for(manifest)
-    due = DueRows(
-        request.catalog,
-        Selection(oldest_first=True),
-        limits=request.limits,
-        answered_at=lambda *_: None,
-        tried_at=lambda *_: None,
-        now=NOW,
-        max_calls=7,
-    )
+    store, selection = OrderedStore(tmp_path / "results"), Selection(oldest_first=True)
+    planning = planner(Results(store))
 
-    plan = plan_run(replace(request, catalog=due), Results(store), NOW)
+    plan = planning.plan(planning.chosen_rows(opened(manifest), selection, max_calls=7), selection, lambda: None)
 
     listed = pq.read_table(BytesIO(store.read(layout.listed_name(plan.run_id, 0)) or b""))
     assert listed["item_id"].to_pylist() == [f"n{number}" for number in range(2_345)]
     assert (plan.items, plan.skipped) == (2, 2_343)
-    assert store.created[1:] == [layout.listed_name(plan.run_id, 0), layout.plan_name(plan.run_id)]
+    assert created(store)[1:] == [layout.listed_name(plan.run_id, 0), layout.plan_name(plan.run_id)]
 
 
 def test_the_plan_counts_what_the_catalog_holds(folder: Path, results: Results) -> None:
     """Items by reason, bytes of those that will be sent, and what gave no item."""
-    plan = plan_run(request_for(folder), results, NOW)
+    plan = plan_of(folder, results)
 
     assert plan == results.plan(plan.run_id)
     assert (plan.items, plan.eligible, plan.pairs, plan.audio_bytes) == (4, 2, 1, 30)
@@ -124,17 +128,15 @@ def test_the_plan_counts_what_the_catalog_holds(folder: Path, results: Results) 
 
 
 def test_what_speaks_against_a_run_is_heard_before_it_is_written(folder: Path, tmp_path: Path) -> None:
-    """It is asked with the whole count, and what it raises leaves the store untouched."""
-    store, counts = OrderedStore(tmp_path / "results"), []
+    """What is raised when the catalog is read leaves the store untouched."""
+    store = OrderedStore(tmp_path / "results")
 
-    def refuse(survey: Survey) -> None:
-        counts.append((survey.items, survey.pairs))
+    def refuse() -> None:
         raise ConfigError("Not tonight.")
 
     with pytest.raises(ConfigError, match="Not tonight"):
-        plan_run(request_for(folder, refuse), Results(store), NOW)
+        planner(Results(store)).plan(opened(folder), ALL_ROWS, refuse)
 
-    assert counts == [(4, 1)]
     assert store.created == []
     assert not (tmp_path / "results").exists()
 
@@ -145,14 +147,14 @@ def test_an_empty_catalog_is_no_run(tmp_path: Path) -> None:
     store = OrderedStore(tmp_path / "results")
 
     with pytest.raises(CatalogError):
-        plan_run(request_for(tmp_path / "m.csv"), Results(store), NOW)
+        plan_of(tmp_path / "m.csv", Results(store))
 
     assert store.created == []
 
 
 def test_runs_of_the_same_moment_have_names_of_their_own(folder: Path, results: Results) -> None:
     """Two people may begin in the same millisecond."""
-    runs = {plan_run(request_for(folder), results, NOW).run_id for _ in range(3)}
+    runs = {plan_of(folder, results).run_id for _ in range(3)}
 
     assert sorted(runs) == results.store.folders("_runs")
     assert len(runs) == 3

@@ -6,17 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.app import App, utc_now
 from proofsweep.config.load import Settings, load_settings
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.runs import INGEST, Bounds, Plan, new_run_id
-from proofsweep.queries.status import describe_run
+from proofsweep.queries.status import describe_run, unfinished_runs
 from proofsweep.sources.selection import Selection
 from proofsweep.store.legs import Legs
+from proofsweep.verify.resume import supersede_older
 from proofsweep.verify.worker import verify_slice
-from proofsweep.wiring.engines import engine_for, utc_now
-from proofsweep.wiring.legs import claimed_next_leg
-from proofsweep.wiring.runs import catalog_for, identity_of, plan_catalog, run_to_resume, supersede_older
-from proofsweep.wiring.stores import results_for
 
 from ..left_behind import let_holder_die, write_journal
 from ..wired import Change
@@ -25,7 +23,7 @@ from ..wired import Change
 @pytest.fixture
 def begun(settings: Settings, catalog: str) -> Plan:
     """A run of three files whose process was killed after one."""
-    plan, results = plan_catalog(settings, catalog), results_for(settings)
+    plan, results = App(settings).plan(catalog), App(settings).results
     Legs(results, plan.run_id).claim(1)
     write_journal(results, plan, 1, [0])
     let_holder_die(results, plan, 1)
@@ -35,14 +33,14 @@ def begun(settings: Settings, catalog: str) -> Plan:
 def verify(settings: Settings, config: str, plan: Plan, bounds: Bounds | None = None) -> None:
     """Work on a run, even if another of its catalog began after it was planned."""
     del settings
-    with claimed_next_leg(engine_for(load_settings(config)), plan.run_id, bounds=bounds) as (_, leg):
+    with App(load_settings(config)).attempt(plan.run_id, bounds=bounds) as (_, leg):
         for piece in leg.remaining.slices():
             verify_slice(leg, piece)
 
 
 def copied(settings: Settings, plan: Plan, minutes: float, **facts: str) -> Plan:
     """Write another plan of the same rows that was made so many minutes later."""
-    results, at = results_for(settings), utc_now() + timedelta(minutes=minutes)
+    results, at = App(settings).results, utc_now() + timedelta(minutes=minutes)
     made = replace(plan, run_id=new_run_id(at, "aaaaaa"), created_at=at.isoformat(), catalog_claim=None, **facts)  # type: ignore[arg-type]
     results.store.create(
         f"_runs/{made.run_id}/shards/00000.parquet",
@@ -63,9 +61,9 @@ def test_the_run_of_a_catalog_is_found_however_it_is_spelled(
     (folder / "elsewhere").mkdir()
     monkeypatch.chdir(folder / "elsewhere" if spelling.startswith("..") else folder)
 
-    assert run_to_resume(settings, spelling) == run_to_resume(settings) == begun
-    assert run_to_resume(settings, str(folder / "other")) is None
-    assert describe_run(results_for(settings), begun.run_id).remaining == 2
+    assert App(settings).run_to_resume(spelling) == App(settings).run_to_resume() == begun
+    assert App(settings).run_to_resume(str(folder / "other")) is None
+    assert describe_run(App(settings).results, begun.run_id).remaining == 2
 
 
 def test_a_name_makes_one_catalog_of_two_places(change: Change, catalog: str, tmp_path: Path) -> None:
@@ -74,10 +72,10 @@ def test_a_name_makes_one_catalog_of_two_places(change: Change, catalog: str, tm
     (tmp_path / "mirror").mkdir()
     (tmp_path / "mirror" / "a.wav").write_bytes(b"RIFF")
 
-    plan = plan_catalog(settings, catalog)
+    plan = App(settings).plan(catalog)
 
     assert plan.identity == "label"
-    assert run_to_resume(settings, str(tmp_path / "mirror")) == plan
+    assert App(settings).run_to_resume(str(tmp_path / "mirror")) == plan
 
 
 def test_a_report_is_a_part_of_the_catalog_of_its_run(settings: Settings, catalog: str, begun: Plan) -> None:
@@ -86,8 +84,8 @@ def test_a_report_is_a_part_of_the_catalog_of_its_run(settings: Settings, catalo
     ids = {}
     for run_id in (begun.run_id, "20261120T120000Z_000aa"):
         report.write_text(f"audio,outcome,proofsweep_run\n{catalog}/0.wav,rejected,{run_id}\n")
-        ids[run_id] = identity_of(
-            settings, catalog_for(settings, str(report), Selection(catalog=CatalogSettings(root=catalog)))
+        ids[run_id] = App(settings).planner.identity_of(
+            App(settings).catalog(str(report), Selection(catalog=CatalogSettings(root=catalog)))
         )
 
     assert list(ids.values()) == [catalog, str(report)]
@@ -97,18 +95,18 @@ def test_a_run_that_is_too_old_is_left(
     settings: Settings, catalog: str, begun: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A person who resumes without naming a catalog may still mean it."""
-    monkeypatch.setattr("proofsweep.wiring.runs.RESUME_DAYS", 0)
+    monkeypatch.setattr("proofsweep.verify.resume.RESUME_DAYS", 0)
 
-    assert run_to_resume(settings, catalog) is None
-    assert run_to_resume(settings) == begun
+    assert App(settings).run_to_resume(catalog) is None
+    assert App(settings).run_to_resume() == begun
 
 
 def test_a_pass_does_not_hide_the_night_of_its_folder(settings: Settings, catalog: str, begun: Plan) -> None:
     """It has planned none of the rows that the night left."""
     part = copied(settings, begun, 1, catalog_kind=INGEST)
 
-    assert run_to_resume(settings, catalog) == begun
-    assert run_to_resume(settings) == part
+    assert App(settings).run_to_resume(catalog) == begun
+    assert App(settings).run_to_resume() == part
 
 
 def test_a_run_whose_rest_was_answered_since_is_skipped_and_marked(
@@ -117,12 +115,12 @@ def test_a_run_whose_rest_was_answered_since_is_skipped_and_marked(
     """It is not sent again; one whose rest was answered in part goes on."""
     later = copied(settings, begun, 0)
     verify(settings, config, later, Bounds(max_calls=5))
-    in_part = run_to_resume(settings, catalog)
+    in_part = App(settings).run_to_resume(catalog)
     verify(settings, config, later)
 
     assert in_part == later
-    assert run_to_resume(settings, catalog) is None
-    status = describe_run(results_for(settings), begun.run_id)
+    assert App(settings).run_to_resume(catalog) is None
+    status = describe_run(App(settings).results, begun.run_id)
     assert (status.ended_by, status.remaining, status.is_over) == ("superseded", 2, True)
 
 
@@ -131,7 +129,7 @@ def test_the_run_of_a_pass_is_never_superseded(settings: Settings, config: str, 
     ingest = copied(settings, begun, 0, catalog_kind=INGEST)
     verify(settings, config, copied(settings, begun, 0.01))
 
-    assert run_to_resume(settings) == ingest
+    assert App(settings).run_to_resume() == ingest
 
 
 def test_a_new_plan_takes_the_place_of_older_ones(settings: Settings, catalog: str, begun: Plan) -> None:
@@ -139,8 +137,9 @@ def test_a_new_plan_takes_the_place_of_older_ones(settings: Settings, catalog: s
     ingest = copied(settings, begun, 0, catalog_kind=INGEST)
     new = copied(settings, begun, 1)
 
-    supersede_older(settings, new)
+    results = App(settings).results
+    supersede_older(results, unfinished_runs(results), new, utc_now)
 
-    found = {plan.run_id: describe_run(results_for(settings), plan.run_id).ended_by for plan in (begun, ingest, new)}
+    found = {plan.run_id: describe_run(App(settings).results, plan.run_id).ended_by for plan in (begun, ingest, new)}
     assert list(found.values()) == ["superseded", None, None]
-    assert run_to_resume(settings, catalog) == new
+    assert App(settings).run_to_resume(catalog) == new

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from proofsweep.verify import threads
+from proofsweep.verify.session import _say_if_fewer
 from proofsweep.verify.threads import Workers, most_open_files, workers_that_fit
-from proofsweep.wiring.engines import say_if_fewer
 
 
 @dataclass
@@ -245,7 +245,7 @@ def test_the_limit_is_raised_as_far_as_it_can_be() -> None:
 @pytest.mark.parametrize(("workers", "lines"), [(21, 1), (60, 0)])
 def test_one_line_says_how_many_workers_work(workers: int, lines: int, capsys: pytest.CaptureFixture[str]) -> None:
     """Without a line, all that are set do."""
-    say_if_fewer(60, workers)
+    _say_if_fewer(60, workers)
 
     said = capsys.readouterr().err
     assert said.count("\n") == lines

@@ -1,4 +1,4 @@
-"""A process works for a leg that another one holds, with what the leg's handle says and an engine of its own."""
+"""A process works for a leg that another one holds, with what the leg's handle says and a service of its own."""
 
 import threading
 from collections.abc import Iterator
@@ -8,13 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.app import App, LegHandle, verify_granted
 from proofsweep.config.load import Settings, load_settings
 from proofsweep.domain.errors import ConfigError, ResultsError, RunMustStop
 from proofsweep.domain.runs import Slice
-from proofsweep.verify.worker_process import GrantedSlice, SliceResult
-from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.legs import LegHandle, _processes, claimed_next_leg, verify_granted
-from proofsweep.wiring.runs import plan_catalog
+from proofsweep.verify.worker_process import PROCESSES, GrantedSlice, SliceResult
 
 from ...worlds.waiting import wait_for
 from ..wired import Change
@@ -23,7 +21,7 @@ from ..wired import Change
 @pytest.fixture
 def run_id(settings: Settings, catalog: str) -> str:
     """A planned run of three files."""
-    return plan_catalog(settings, catalog).run_id
+    return App(settings).plan(catalog).run_id
 
 
 OVER = threading.Event()
@@ -39,12 +37,12 @@ def is_over(_counts: dict[str, object], seconds: float) -> bool:
 def held(run_id: str, config: str) -> Iterator[LegHandle]:
     """Hold the next leg; the handle is as another process has it, which does not hold the leg."""
     OVER.clear()
-    with claimed_next_leg(engine_for(load_settings(config)), run_id) as (handle, _):
+    with App(load_settings(config)).attempt(run_id) as (handle, _):
         try:
             yield replace(handle, dedupe=not handle.dedupe)
         finally:
             OVER.set()
-            wait_for(lambda: _processes._processes == {})
+            wait_for(lambda: PROCESSES._processes == {})
 
 
 def work_on(handle: LegHandle, row: int = 0) -> SliceResult:
@@ -56,11 +54,11 @@ def test_a_process_that_has_stopped_begins_anew(config: str, run_id: str) -> Non
     """It may have been cut off for a moment; the leg goes on."""
     with held(run_id, config) as handle:
         work_on(handle)
-        (process,) = _processes._processes.values()
+        (process,) = PROCESSES._processes.values()
         process.leg.stop.pull(RunMustStop("Cut off.", ended_by="error"))
 
         assert work_on(handle, 1).is_done
-        assert process not in _processes._processes.values()
+        assert process not in PROCESSES._processes.values()
 
 
 def test_each_process_has_its_share_of_the_items_in_flight(config: str, run_id: str, change: Change) -> None:
@@ -68,7 +66,7 @@ def test_each_process_has_its_share_of_the_items_in_flight(config: str, run_id: 
     change(PACE__WORKERS=10)
     with held(run_id, config) as handle:
         work_on(replace(handle, processes=4))
-        (process,) = _processes._processes.values()
+        (process,) = PROCESSES._processes.values()
 
     assert process.leg.workers.most == 3  # type: ignore[attr-defined]  # the port is any executor
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.app import App, utc_now
 from proofsweep.config.load import Settings
 from proofsweep.domain.errors import ConfigError, NothingDue, RunIsActive, RunMustStop, UsageError
 from proofsweep.domain.items import item_id_of
@@ -14,20 +15,10 @@ from proofsweep.sources.selection import Selection
 from proofsweep.store import layout
 from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
+from proofsweep.verify.attempt import settle_last_leg
 from proofsweep.verify.due_rows import DueRows
 from proofsweep.verify.forecast import Need
-from proofsweep.verify.service import ServiceStatus
-from proofsweep.wiring.engines import limits_for, utc_now
-from proofsweep.wiring.legs import settle_dead_leg
-from proofsweep.wiring.runs import (
-    bounds_for,
-    catalog_for,
-    forecast_for,
-    plan_catalog,
-    plan_listed,
-    surveyed,
-)
-from proofsweep.wiring.stores import results_for
+from proofsweep.verify.service import ServiceStatus, limits_of
 
 from ...worlds.ended_runs import end_leg, plan_of_run
 from ..left_behind import let_holder_die, rows_of, verdict, write_journal
@@ -40,14 +31,14 @@ def test_what_is_not_given_is_as_in_the_settings(change: Change) -> None:
     settings = change(BOUNDS__RESERVE=50, BOUNDS__MAX_CALLS=70, BOUNDS__UNTIL="2026-11-21T06:00Z")
     closing = datetime(2026, 11, 21, 6, tzinfo=UTC)
 
-    assert bounds_for(settings) == Bounds(reserve=50, max_calls=70, closes_at=closing)
-    assert bounds_for(settings, max_calls=7) == Bounds(reserve=50, max_calls=7, closes_at=closing)
-    assert bounds_for(settings, until="2026-11-21T05:00Z").closes_at == closing - timedelta(hours=1)
+    assert App(settings).bounds() == Bounds(reserve=50, max_calls=70, closes_at=closing)
+    assert App(settings).bounds(max_calls=7) == Bounds(reserve=50, max_calls=7, closes_at=closing)
+    assert App(settings).bounds(until="2026-11-21T05:00Z").closes_at == closing - timedelta(hours=1)
 
 
 def test_a_bound_of_zero_is_given(change: Change) -> None:
     """Who reserves nothing tonight does not mean the settings' reserve."""
-    assert bounds_for(change(BOUNDS__RESERVE=50), reserve=0) == Bounds()
+    assert App(change(BOUNDS__RESERVE=50)).bounds(reserve=0) == Bounds()
 
 
 @pytest.mark.parametrize(
@@ -64,7 +55,7 @@ def test_a_given_window_replaces_that_of_the_settings(change: Change, given: dic
     settings = change(BOUNDS__MAX_DURATION="4h", BOUNDS__UNTIL="2201-01-01T00:00Z")
     before = datetime.now(UTC).replace(microsecond=0)
 
-    closing = bounds_for(settings, **given).closes_at
+    closing = App(settings).bounds(**given).closes_at
 
     assert closing is not None
     assert timedelta(hours=hours) <= closing - before < timedelta(hours=hours, minutes=5)
@@ -74,7 +65,7 @@ def test_a_given_window_replaces_that_of_the_settings(change: Change, given: dic
 def test_an_empty_time_is_refused(settings: Settings, given: dict[str, str]) -> None:
     """`--until "$END"` with END unset does not mean a run without an end."""
     with pytest.raises(UsageError, match="write it like"):
-        bounds_for(settings, **given)
+        App(settings).bounds(**given)
 
 
 def test_wavs_without_a_credential_are_left_out_until_they_are_asked_for(settings: Settings, catalog: str) -> None:
@@ -82,12 +73,12 @@ def test_wavs_without_a_credential_are_left_out_until_they_are_asked_for(setting
     for name in ("3.wav", "4.wav"):
         (Path(catalog) / name).write_bytes(WAV)
 
-    without = plan_catalog(settings, catalog, selection=Selection(skip_without_credential=True))
-    asked = plan_catalog(settings, catalog, selection=Selection(since_last=True))
+    without = App(settings).plan(catalog, selection=Selection(skip_without_credential=True))
+    asked = App(settings).plan(catalog, selection=Selection(since_last=True))
 
     assert (without.items, without.eligible, without.reasons) == (5, 3, {"no_credential": 2})
     assert without.selection == "--skip-without-credential"
-    planned = [item for item in results_for(settings).items(without) if item.ineligible is not None]
+    planned = [item for item in App(settings).results.items(without) if item.ineligible is not None]
     assert [Path(item.audio).name for item in planned] == ["3.wav", "4.wav"]
     assert (asked.items, asked.eligible, asked.reasons) == (5, 5, {})
 
@@ -97,12 +88,12 @@ def test_a_setting_leaves_them_out_of_every_whole_catalog(change: Change, catalo
     (Path(catalog) / "3.wav").write_bytes(WAV)
     settings = change(CATALOG__SKIP_WITHOUT_CREDENTIAL="true")
 
-    whole = catalog_for(settings, catalog)
+    whole = App(settings).catalog(catalog)
     part = PartOfCatalog(whole)
     part.kind = INGEST
 
-    assert plan_catalog(settings, catalog).reasons == {"no_credential": 1}
-    assert plan_listed(settings, part).reasons == {}
+    assert App(settings).plan(catalog).reasons == {"no_credential": 1}
+    assert App(settings).plan_listed(part).reasons == {}
 
 
 def test_a_known_good_file_that_cannot_be_sent_stops_the_planning(
@@ -112,9 +103,9 @@ def test_a_known_good_file_that_cannot_be_sent_stops_the_planning(
     settings = change(SERVICE__KNOWN_GOOD=f'["{tmp_path}/gone.wav"]')
 
     with pytest.raises(ConfigError, match=r"service\.known_good: .*gone\.wav cannot be sent\. There is no audio"):
-        plan_catalog(settings, catalog)
+        App(settings).plan(catalog)
 
-    assert results_for(settings).store.folders("_runs") == []
+    assert App(settings).results.store.folders("_runs") == []
     assert service.calls == []
 
 
@@ -123,11 +114,11 @@ def test_a_run_that_could_send_nothing_is_not_planned(change: Change, catalog: s
     settings = change(BOUNDS__RESERVE=900)
 
     with pytest.raises(RunMustStop, match="too few calls left"):
-        plan_catalog(settings, catalog)
-    planned_before = results_for(settings).store.folders("_runs")
-    plan = plan_catalog(settings, catalog, bounds=Bounds())
+        App(settings).plan(catalog)
+    planned_before = App(settings).results.store.folders("_runs")
+    plan = App(settings).plan(catalog, bounds=Bounds())
 
-    assert (planned_before, results_for(settings).store.folders("_runs")) == ([], [plan.run_id])
+    assert (planned_before, App(settings).results.store.folders("_runs")) == ([], [plan.run_id])
 
 
 def test_rows_that_could_not_be_sent_are_no_run_of_their_own_again(settings: Settings, catalog: str) -> None:
@@ -135,45 +126,45 @@ def test_rows_that_could_not_be_sent_are_no_run_of_their_own_again(settings: Set
     selection, folder = Selection(max_age="30d"), Path(catalog)
     for audio in folder.iterdir():
         audio.write_bytes(b"")
-    first = plan_catalog(settings, catalog, selection=selection)
+    first = App(settings).plan(catalog, selection=selection)
     assert first.reasons == {"empty": 3}
-    publish(results_for(settings), first, *3 * ["empty"])
+    publish(App(settings).results, first, *3 * ["empty"])
 
     with pytest.raises(NothingDue, match="rows that cannot be sent, each for the same reason as before: 3"):
-        plan_catalog(settings, catalog, selection=selection)
+        App(settings).plan(catalog, selection=selection)
     with pytest.raises(NothingDue):
-        surveyed(settings, catalog, selection, None)
-    assert results_for(settings).store.folders("_runs") == [first.run_id]
-    assert plan_catalog(settings, catalog).items == 3
+        App(settings).planner.survey(App(settings).chosen_rows(catalog, selection), selection)
+    assert App(settings).results.store.folders("_runs") == [first.run_id]
+    assert App(settings).plan(catalog).items == 3
     (folder / "0.wav").rename(folder / "0.flac")
-    assert plan_catalog(settings, catalog, selection=selection).items == 3
+    assert App(settings).plan(catalog, selection=selection).items == 3
     (folder / "1.wav").write_bytes(WAV)
-    assert plan_catalog(settings, catalog, selection=selection).eligible == 1
+    assert App(settings).plan(catalog, selection=selection).eligible == 1
 
 
 def test_a_file_that_was_no_wav_is_no_run_of_its_own_again(settings: Settings, catalog: str) -> None:
     """It is sent until its content is seen; another version, or a file that nobody has seen, makes a run."""
     selection, audio = Selection(max_age="30d"), sorted(Path(catalog).iterdir())
-    first = plan_catalog(settings, catalog, selection=selection)
+    first = App(settings).plan(catalog, selection=selection)
     assert first.eligible == 3
-    publish(results_for(settings), first, "unlisted_format", "not_wav")
-    assert plan_catalog(settings, catalog, selection=selection).items == 3  # the third has no outcome
-    publish(results_for(settings), first, "unlisted_format", "not_wav", "not_wav", leg=2)
+    publish(App(settings).results, first, "unlisted_format", "not_wav")
+    assert App(settings).plan(catalog, selection=selection).items == 3  # the third has no outcome
+    publish(App(settings).results, first, "unlisted_format", "not_wav", "not_wav", leg=2)
 
     with pytest.raises(NothingDue, match="rows that cannot be sent, each for the same reason as before: 3"):
-        plan_catalog(settings, catalog, selection=selection)
-    assert plan_catalog(settings, catalog).items == 3
+        App(settings).plan(catalog, selection=selection)
+    assert App(settings).plan(catalog).items == 3
     audio[0].write_bytes(WAV + WAV)
-    assert plan_catalog(settings, catalog, selection=selection).items == 3
+    assert App(settings).plan(catalog, selection=selection).items == 3
 
 
 def test_damage_is_looked_at_again(settings: Settings, catalog: str) -> None:
     """What a delivery declares may be corrected, so it is due like a file that failed."""
     selection = Selection(max_age="30d")
-    first = plan_catalog(settings, catalog, selection=selection)
-    publish(results_for(settings), first, *3 * ["damaged_in_delivery"])
+    first = App(settings).plan(catalog, selection=selection)
+    publish(App(settings).results, first, *3 * ["damaged_in_delivery"])
 
-    assert plan_catalog(settings, catalog, selection=selection).items == 3
+    assert App(settings).plan(catalog, selection=selection).items == 3
 
 
 def publish(results: Results, plan: Plan, *reasons: str, leg: int = 1) -> None:
@@ -189,15 +180,15 @@ def publish(results: Results, plan: Plan, *reasons: str, leg: int = 1) -> None:
 
 def test_a_dead_leg_is_settled_and_a_live_one_left_alone(settings: Settings, catalog: str) -> None:
     """A person asks how a run stands, and no other leg is needed for that."""
-    plan, results = plan_catalog(settings, catalog), results_for(settings)
+    plan, results = App(settings).plan(catalog), App(settings).results
     legs = Legs(results, plan.run_id)
     legs.claim(1)
     write_journal(results, plan, 1, [0])
 
     with pytest.raises(RunIsActive):
-        settle_dead_leg(settings, plan.run_id)
+        settle_last_leg(results, plan, utc_now)
     let_holder_die(results, plan, 1)
-    settle_dead_leg(settings, plan.run_id)
+    settle_last_leg(results, plan, utc_now)
 
     assert rows_of(results, plan) == [0]
     assert (legs.receipt(1) or {})["ended_by"] == "killed"
@@ -206,18 +197,18 @@ def test_a_dead_leg_is_settled_and_a_live_one_left_alone(settings: Settings, cat
 def test_a_last_row_that_cannot_be_sent_does_not_condemn_the_catalog(settings: Settings, catalog: str) -> None:
     """If other rows were left out, a plan of nothing but pairs without a wire name is not a wrong setting."""
     (Path(catalog) / "0.wav.sidecar").write_bytes(b"proof")
-    whole = catalog_for(settings, catalog)
+    whole = App(settings).catalog(catalog)
     pair = item_id_of(next(whole.rows()), whole.name)
     rows = DueRows(
         whole,
         Selection(since_last=True),
-        limits=limits_for(settings),
+        limits=limits_of(settings.service),
         answered_at=lambda item_id, *_: None if item_id == pair else datetime(2026, 1, 1, tzinfo=UTC),
         tried_at=lambda *_: None,
         now=datetime(2026, 1, 2, tzinfo=UTC),
     )
 
-    plan = plan_listed(settings, rows)
+    plan = App(settings).plan_listed(rows)
 
     assert (plan.items, plan.eligible, plan.skipped) == (1, 0, 2)
 
@@ -230,15 +221,15 @@ def fifty_accepted(settings: Settings, environment: str) -> None:
     began = datetime(2026, 11, 20, 12, tzinfo=utc_now().tzinfo)
     times = {"started_at": began, "finished_at": began + timedelta(seconds=100)}
     plan = plan_of_run("20261120T120000Z_000aa", environment=environment)
-    end_leg(results_for(settings), plan, accepted=50, calls=102, **times)
+    end_leg(App(settings).results, plan, accepted=50, calls=102, **times)
 
 
 def test_the_pace_is_that_of_earlier_legs_in_this_environment(settings: Settings) -> None:
     """No call was refused, so that the pace grows; another environment's pace says nothing of this one's."""
-    before = forecast_for(settings, NEED, ServiceStatus(), Bounds())
+    before = App(settings).forecast(NEED, ServiceStatus(), Bounds())
     fifty_accepted(settings, "beta")
 
-    after = forecast_for(settings, NEED, ServiceStatus(), Bounds())
+    after = App(settings).forecast(NEED, ServiceStatus(), Bounds())
 
     assert (before.seconds, before.measured_rows) == (None, None)
     assert (after.seconds is None, after.measured_rows) == (False, 50)
@@ -248,4 +239,4 @@ def test_another_environment_has_a_history_of_its_own(settings: Settings) -> Non
     """The sandbox is faster than any service."""
     fifty_accepted(settings, "sandbox")
 
-    assert forecast_for(settings, NEED, ServiceStatus(), Bounds()).seconds is None
+    assert App(settings).forecast(NEED, ServiceStatus(), Bounds()).seconds is None

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.app import App, LegHandle
 from proofsweep.config.load import Settings, load_settings
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import ConfigError, RunMustStop
@@ -16,10 +17,6 @@ from proofsweep.sources.selection import Selection
 from proofsweep.store.legs import Legs
 from proofsweep.verify.session import LegContext
 from proofsweep.verify.worker import verify_slice
-from proofsweep.wiring.engines import active_leg, close_engines, engine_for
-from proofsweep.wiring.legs import LegHandle, claimed_next_leg
-from proofsweep.wiring.runs import plan_catalog
-from proofsweep.wiring.stores import results_for
 
 from ..scripted_service import ScriptedService
 from ..wired import WAV, Change
@@ -28,19 +25,19 @@ from ..wired import WAV, Change
 @pytest.fixture
 def run_id(settings: Settings, catalog: str) -> str:
     """A planned run of three files."""
-    return plan_catalog(settings, catalog).run_id
+    return App(settings).plan(catalog).run_id
 
 
 @contextmanager
 def held(run_id: str, config: str, **more: object) -> Iterator[tuple[LegHandle, LegContext]]:
     """Hold the next leg, as a flow does."""
-    with claimed_next_leg(engine_for(load_settings(config)), run_id, flow_run_id="flow-7", **more) as both:
+    with App.here(load_settings(config)).attempt(run_id, flow_run_id="flow-7", **more) as both:
         yield both
 
 
 def receipts(settings: Settings, run_id: str) -> list[object]:
     """List how the legs of a run ended."""
-    legs = Legs(results_for(settings), run_id)
+    legs = Legs(App(settings).results, run_id)
     return [(legs.receipt(leg) or {}).get("ended_by") for leg in legs.numbers()]
 
 
@@ -61,7 +58,7 @@ def test_a_handle_means_the_same_places_everywhere(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "known.wav").write_bytes(WAV)
     change(SERVICE__API_KEY_FILE="key", SERVICE__KNOWN_GOOD='["known.wav"]')
-    with claimed_next_leg(engine_for(load_settings(config, "results")), run_id) as (handle, _):
+    with App(load_settings(config, "results")).attempt(run_id) as (handle, _):
         pass
 
     assert handle.settings.results.url == str(tmp_path / "results")
@@ -80,7 +77,7 @@ def test_what_leads_outside_when_it_is_opened_is_not_sent(
     for folder, content in (("secret", b"secret"), ("drop/sub", b"public")):
         (tmp_path / folder / "a.wav").write_bytes(WAV + content)
         (tmp_path / folder / "a.wav.sidecar").write_bytes(content)
-    plan = plan_catalog(settings, str(tmp_path / "drop"))
+    plan = App(settings).plan(str(tmp_path / "drop"))
     inside = tmp_path / "drop" / "sub"
     victim = {"audio": inside / "a.wav", "sidecar": inside / "a.wav.sidecar", "folder": inside}[what]
     victim.rename(tmp_path / "away")
@@ -89,7 +86,7 @@ def test_what_leads_outside_when_it_is_opened_is_not_sent(
     with held(plan.run_id, config) as (_, leg):
         verify_slice(leg, leg.remaining.slices()[0])
 
-    results = results_for(settings)
+    results = App(settings).results
     (row,) = results.table("verdicts", results.parts_of("verdicts", plan), ["reason", "calls"]).to_pylist()
     assert row == {"reason": "outside_catalog", "calls": 0}
     assert not any(b"secret" in content for content in service.uploads)
@@ -101,32 +98,33 @@ def test_a_run_without_a_root_sends_files_that_lie_anywhere(settings: Settings, 
     manifest = tmp_path / "lists" / "m.csv"
     manifest.parent.mkdir()
     manifest.write_text("audio\n../a.wav\n")
-    plan = plan_catalog(settings, str(manifest), selection=Selection(catalog=CatalogSettings(outside="allow")))
+    plan = App(settings).plan(str(manifest), selection=Selection(catalog=CatalogSettings(outside="allow")))
 
     with held(plan.run_id, config) as (_, leg):
         verify_slice(leg, leg.remaining.slices()[0])
 
-    results = results_for(settings)
+    results = App(settings).results
     assert plan.catalog_root is None
     assert results.table("verdicts", results.parts_of("verdicts", plan), ["accepted"])["accepted"].to_pylist() == [True]
 
 
 @pytest.mark.parametrize("error", [None, ZeroDivisionError, RunMustStop("Enough.", ended_by="cancelled")])
 def test_a_leg_that_is_over_is_forgotten(
-    settings: Settings, config: str, run_id: str, *, error: type[Exception] | Exception | None
+    app: App, settings: Settings, config: str, run_id: str, *, error: type[Exception] | Exception | None
 ) -> None:
-    """However the work ended: its engine is closed, and the next leg of this process has a new one."""
-    engine = engine_for(settings)
+    """However the work ended: its service is closed, and the next leg of this process has a new one."""
+    service = app.service
 
     with suppress(ZeroDivisionError, RunMustStop), held(run_id, config) as (_, leg):
-        assert engine_for(settings) is engine
+        assert app.service is service
+        assert app.leg is leg
         if error is not None:
             raise error
         for piece in leg.remaining.slices():
             verify_slice(leg, piece)
 
-    assert active_leg() is None
-    assert engine_for(settings) is not engine
+    assert app.leg is None
+    assert app.service is not service
     assert receipts(settings, run_id) == ["complete" if error is None else "error"]
 
 
@@ -134,7 +132,6 @@ def test_another_environment_is_refused_before_anything_else(
     settings: Settings, config: str, run_id: str, change: Change, service: ScriptedService
 ) -> None:
     """Rows of two environments would stand in one run: no call is made for it, and nothing is written."""
-    close_engines()
     change(SERVICE__ENVIRONMENT="production")
     service.calls.clear()
 
@@ -149,13 +146,12 @@ def test_another_environment_is_refused_before_anything_else(
 
 
 def test_a_stop_that_was_asked_before_the_leg_is_not_lost(
-    settings: Settings, run_id: str, service: ScriptedService
+    app: App, settings: Settings, run_id: str, service: ScriptedService
 ) -> None:
     """Such as Ctrl-C while a cluster starts: no file begins."""
-    engine = engine_for(settings)
-    engine.stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
+    app.service.stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
 
-    with claimed_next_leg(engine, run_id) as (_, leg):
+    with app.attempt(run_id) as (_, leg):
         for piece in leg.remaining.slices():
             verify_slice(leg, piece)
 
@@ -164,19 +160,19 @@ def test_a_stop_that_was_asked_before_the_leg_is_not_lost(
 
 
 def test_a_leg_whose_context_cannot_be_made_is_released(
-    settings: Settings, config: str, run_id: str, monkeypatch: pytest.MonkeyPatch
+    app: App, settings: Settings, config: str, run_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody works on it, so nobody is kept out."""
 
     def fail(*_args: object, **_more: object) -> None:
         raise ConfigError("The key is gone.")
 
-    monkeypatch.setattr("proofsweep.wiring.legs.build_context", fail)
+    monkeypatch.setattr("proofsweep.verify.attempt.leg_context", fail)
 
     with pytest.raises(ConfigError), held(run_id, config):
         pytest.fail("there is no context")
 
-    assert active_leg() is None
+    assert app.leg is None
     assert receipts(settings, run_id) == []
 
 

@@ -4,12 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.app import App
 from proofsweep.config.load import Settings
 from proofsweep.domain.errors import ConfigError, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.operations import SecretBlocks
-from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.operations import key_store_for, listed_keys, rotate_key
+from proofsweep.operations.key_store import key_store_for
+from proofsweep.operations.rotate import list_keys
+from proofsweep.store.keys import Rotations
+from proofsweep.store.operations import Operations
 
 from ..scripted_service import Scripted, ScriptedService
 from ..wired import Change
@@ -23,12 +26,13 @@ def test_the_key_of_the_settings_is_rotated(settings: Settings, service: Scripte
     service.script[Call.ROTATE] = [ROTATED]
     service.script[Call.KEYS] = [Scripted(document={"keys": [{"keyId": "k1"}, {"keyId": "k2"}]})]
 
-    rotated = rotate_key(settings, NO_BLOCKS)
-    listed = listed_keys(settings, None)
+    app = App(settings, NO_BLOCKS)
+    rotated = app.rotate_key()
+    listed = list_keys(app.service.partner, Rotations(Operations(app.results)).answered(), app.service.key_fingerprint)
 
     assert (tmp_path / "key").read_text() == "pk_new\n"
     assert rotated.rotation.environment == "beta"
-    assert engine_for(settings).key.current.get_secret_value() == "pk_new"
+    assert app.service.key.current.get_secret_value() == "pk_new"
     assert [each.is_in_use for each in listed] == [False, True]
 
 
@@ -41,11 +45,11 @@ def test_a_new_key_that_is_refused_does_not_stop_the_process(
     service.script[Call.USAGE] = [Scripted(status=403)] * 5
 
     with pytest.raises(RunMustStop, match="could not be tested"):
-        rotate_key(settings, NO_BLOCKS)
+        App(settings, NO_BLOCKS).rotate_key()
 
     assert (tmp_path / "key").read_text() == "pk_test\n"
     assert (tmp_path / "key.new").read_text() == "pk_new\n"
-    assert engine_for(settings).stop.reason is None
+    assert App(settings).service.stop.reason is None
 
 
 def test_a_key_in_a_variable_needs_a_file_for_the_new_one(change: Change, tmp_path: Path) -> None:
@@ -54,9 +58,9 @@ def test_a_key_in_a_variable_needs_a_file_for_the_new_one(change: Change, tmp_pa
     settings = change(SERVICE__API_KEY_ENV="THE_KEY")
 
     with pytest.raises(ConfigError, match=r"environment variable THE_KEY.*--new-key-file"):
-        rotate_key(settings, NO_BLOCKS)
+        App(settings, NO_BLOCKS).rotate_key()
 
-    assert key_store_for(settings, NO_BLOCKS, tmp_path / "new").name == str(tmp_path / "new")
+    assert key_store_for(settings.service, NO_BLOCKS, tmp_path / "new").name == str(tmp_path / "new")
 
 
 def test_a_key_in_a_block_goes_to_the_block(change: Change, tmp_path: Path) -> None:
@@ -64,5 +68,5 @@ def test_a_key_in_a_block_goes_to_the_block(change: Change, tmp_path: Path) -> N
     (tmp_path / "config.toml").write_text((tmp_path / "config.toml").read_text().replace("api_key_file", "#"))
     settings = change(SERVICE__API_KEY_BLOCK="partner-key")
 
-    assert key_store_for(settings, NO_BLOCKS, None).name == "the Prefect Secret block 'partner-key'"
-    assert key_store_for(settings, NO_BLOCKS, tmp_path / "new").name == str(tmp_path / "new")
+    assert key_store_for(settings.service, NO_BLOCKS, None).name == "the Prefect Secret block 'partner-key'"
+    assert key_store_for(settings.service, NO_BLOCKS, tmp_path / "new").name == str(tmp_path / "new")

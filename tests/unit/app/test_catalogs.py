@@ -5,14 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.app import App
 from proofsweep.config.load import Settings
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import CatalogError
 from proofsweep.sources.selection import Selection
-from proofsweep.verify.plan import items_of
-from proofsweep.wiring.catalogs import catalog_for, catalog_has_changed
-from proofsweep.wiring.engines import limits_for
-from proofsweep.wiring.runs import plan_catalog, run_to_resume
+from proofsweep.verify.service import limits_of
+from proofsweep.verify.survey import items_of
 
 from ..wired import WAV, Change
 
@@ -21,27 +20,27 @@ def test_sidecars_are_found_by_the_settings_names(change: Change, catalog: str) 
     """The first name that exists."""
     (Path(catalog) / "0.proof").write_bytes(b"proof")
 
-    rows = list(catalog_for(change(CATALOG__SIDECAR_NAMES=json.dumps(["{stem}.proof"])), catalog).rows())
+    rows = list(App(change(CATALOG__SIDECAR_NAMES=json.dumps(["{stem}.proof"]))).catalog(catalog).rows())
 
     assert [row.sidecar is not None for row in rows] == [True, False, False]
 
 
 def test_a_catalog_has_changed_when_its_listing_has(settings: Settings, catalog: str) -> None:
     """One that is gone has changed too."""
-    plan = plan_catalog(settings, catalog)
+    plan = App(settings).plan(catalog)
     files = sorted(Path(catalog).iterdir())
 
-    changes = [catalog_has_changed(settings, plan)]
+    changes = [App(settings).has_changed(plan)]
     files[0].write_bytes(WAV + bytes(9))
-    changes.append(catalog_has_changed(settings, plan))
+    changes.append(App(settings).has_changed(plan))
     for file in files:
         file.unlink()
     Path(catalog).rmdir()
-    changes.append(catalog_has_changed(settings, plan))
+    changes.append(App(settings).has_changed(plan))
 
     assert changes == [False, True, True]
     with pytest.raises(CatalogError):
-        catalog_for(settings, catalog)
+        App(settings).catalog(catalog)
 
 
 def test_a_root_that_is_given_goes_before_that_of_the_settings(change: Change, catalog: str, tmp_path: Path) -> None:
@@ -49,17 +48,17 @@ def test_a_root_that_is_given_goes_before_that_of_the_settings(change: Change, c
     settings = change(CATALOG__ROOT=tmp_path)
 
     roots = [
-        catalog_for(settings, catalog, Selection(catalog=CatalogSettings(root=root, outside=outside))).root
+        App(settings).catalog(catalog, Selection(catalog=CatalogSettings(root=root, outside=outside))).root
         for root, outside in ((None, "deny"), ("/", "deny"), (None, "allow"))
     ]
 
     assert roots == [str(tmp_path.resolve()), "/", None]
     assert (
-        catalog_for(change(CATALOG__OUTSIDE="allow"), catalog, Selection(catalog=CatalogSettings(root="/"))).root
+        App(change(CATALOG__OUTSIDE="allow")).catalog(catalog, Selection(catalog=CatalogSettings(root="/"))).root
         is None
     )
     with pytest.raises(CatalogError, match="the catalog's root is no folder"):
-        catalog_for(settings, catalog, Selection(catalog=CatalogSettings(root=str(tmp_path / "gone"))))
+        App(settings).catalog(catalog, Selection(catalog=CatalogSettings(root=str(tmp_path / "gone"))))
 
 
 def test_a_resumed_run_compares_with_the_root_of_its_plan(settings: Settings, catalog: str, tmp_path: Path) -> None:
@@ -68,20 +67,20 @@ def test_a_resumed_run_compares_with_the_root_of_its_plan(settings: Settings, ca
     (Path(catalog) / "link.wav").symlink_to(tmp_path / "a.wav")
 
     plans = [
-        plan_catalog(settings, catalog),
-        plan_catalog(settings, catalog, selection=Selection(catalog=CatalogSettings(root=str(tmp_path)))),
-        plan_catalog(settings, catalog, selection=Selection(catalog=CatalogSettings(outside="allow"))),
+        App(settings).plan(catalog),
+        App(settings).plan(catalog, selection=Selection(catalog=CatalogSettings(root=str(tmp_path)))),
+        App(settings).plan(catalog, selection=Selection(catalog=CatalogSettings(outside="allow"))),
     ]
 
     assert [plan.eligible for plan in plans] == [3, 4, 4]
     assert [plan.catalog_root for plan in plans] == [f"file://{catalog}", f"file://{tmp_path}", None]
-    assert [catalog_has_changed(settings, plan) for plan in plans] == [False, False, False]
+    assert [App(settings).has_changed(plan) for plan in plans] == [False, False, False]
 
 
 def test_the_name_of_a_catalog_is_that_of_the_settings(settings: Settings, change: Change, catalog: str) -> None:
     """Else the last part of its root."""
-    assert catalog_for(settings, catalog).name == "music"
-    assert catalog_for(change(CATALOG__NAME="label"), catalog).name == "label"
+    assert App(settings).catalog(catalog).name == "music"
+    assert App(change(CATALOG__NAME="label")).catalog(catalog).name == "label"
 
 
 def test_items_have_one_id_however_the_catalog_is_spelled(
@@ -93,7 +92,7 @@ def test_items_have_one_id_however_the_catalog_is_spelled(
     monkeypatch.chdir(catalog)
     places = [".", "../music", "../music/../link", catalog, "m.csv", "../link/m.csv", "../link/*.csv"]
 
-    opened, limits = {place: catalog_for(settings, place) for place in places}, limits_for(settings)
+    opened, limits = {place: App(settings).catalog(place) for place in places}, limits_of(settings.service)
     ids = {place: [item.item_id for item in items_of(each.rows(), each.name, limits)] for place, each in opened.items()}
 
     assert len(set(map(tuple, ids.values()))) == 1, ids
@@ -106,7 +105,7 @@ def test_columns_of_the_command_go_before_those_of_the_settings(change: Change, 
     settings = change(CATALOG__COLUMNS='{"audio": "Datei", "id": "release"}')
 
     by_settings, by_command = (
-        catalog_for(settings, str(manifest), Selection(catalog=CatalogSettings(columns=columns)))
+        App(settings).catalog(str(manifest), Selection(catalog=CatalogSettings(columns=columns)))
         for columns in ({}, {"id": "Nr"})
     )
 
@@ -121,13 +120,13 @@ def test_a_run_goes_on_whose_columns_were_given_on_the_command_line(settings: Se
     manifest.write_text("Datei\n0.wav\n1.wav\n")
     selection = Selection(catalog=CatalogSettings(columns={"audio": "Datei"}))
 
-    plan = plan_catalog(settings, str(manifest), selection=selection)
+    plan = App(settings).plan(str(manifest), selection=selection)
 
     assert plan.selection == "--column audio=Datei"
-    assert run_to_resume(settings, str(manifest), selection) == plan
-    assert not catalog_has_changed(settings, plan)
+    assert App(settings).run_to_resume(str(manifest), selection) == plan
+    assert not App(settings).has_changed(plan)
     manifest.write_text("Datei\n0.wav\n")
-    assert catalog_has_changed(settings, plan)
+    assert App(settings).has_changed(plan)
 
 
 def test_the_tag_of_the_supplier_is_that_of_passes(settings: Settings, change: Change, catalog: str) -> None:
@@ -137,7 +136,7 @@ def test_the_tag_of_the_supplier_is_that_of_passes(settings: Settings, change: C
         change(CATALOG__SUPPLIER_FROM="1", INGEST__SUPPLIER_TAG="label"),
     )
 
-    tags = [catalog_for(each, catalog).tag_names() for each in (by_default, named, settings)]
+    tags = [App(each).catalog(catalog).tag_names() for each in (by_default, named, settings)]
 
     assert tags == [["supplier"], ["label"], []]
 
@@ -152,6 +151,6 @@ def test_the_lists_of_a_config_and_of_a_command_are_read(
     monkeypatch.chdir(tmp_path)
     selection = Selection(catalog=CatalogSettings(checksums=(str(tmp_path / "given"),)))
 
-    rows = list(catalog_for(change(CATALOG__CHECKSUMS='["usual"]'), catalog, selection).rows())
+    rows = list(App(change(CATALOG__CHECKSUMS='["usual"]')).catalog(catalog, selection).rows())
 
     assert [row.declared is not None for row in rows] == [True, True, False]

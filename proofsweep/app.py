@@ -1,0 +1,585 @@
+"""The composition root: an App makes the objects of all rooms from the settings, each when it is first asked for.
+
+Rooms are imported where they are needed, since Arrow, HTTP and logs take most of the time of a command that reads
+little; tests/architecture/test_light_check.py says which command loads what.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Self
+
+from pydantic import SecretStr
+
+from proofsweep import __version__
+from proofsweep.config.load import Settings, environment
+from proofsweep.config.locations import is_bucket, path_here
+from proofsweep.config.sections import CatalogSettings
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import CatalogError, ConfigError, ProofsweepError, ResultsError, RunMustStop
+from proofsweep.domain.operations import SecretBlocks
+from proofsweep.domain.runs import Bounds, Plan, closing_of, new_run_id
+from proofsweep.sources.selection import ALL_ROWS, Selection
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from proofsweep.alerts.facts import AlertScope
+    from proofsweep.alerts.monitor import Check, Monitored
+    from proofsweep.alerts.send import Gather, Notifier, Receivers
+    from proofsweep.client.keys import KeySource
+    from proofsweep.ingest.one_pass import WatchedFolder
+    from proofsweep.ingest.rules import IngestRules
+    from proofsweep.operations.operation import OperationContext
+    from proofsweep.operations.rotate import Rotated
+    from proofsweep.sources.catalog import Catalog
+    from proofsweep.store.objects import Store
+    from proofsweep.store.parts import Results
+    from proofsweep.verify.due_rows import Coverage
+    from proofsweep.verify.forecast import Forecast, Need
+    from proofsweep.verify.item import Record
+    from proofsweep.verify.plan import Planner
+    from proofsweep.verify.service import Service, ServiceStatus
+    from proofsweep.verify.session import LegContext
+    from proofsweep.verify.worker_process import Close, GrantedSlice, IsOver, SliceResult, WorkerProcess
+
+utc_now = partial(datetime.now, UTC)
+"""Returns the time; the one wall clock that everything else is given."""
+
+_CHECK_ATTEMPTS = 2  # attempts of the one call of a check
+
+_open: list["App"] = []
+"""The Apps in whose `with` this process is. Prefect shows and keeps all that a flow is given, so neither a command nor
+a flow can hand its App to the flow that it calls: that one finds it here, and so the key, the rate and the answer of
+the service that are known already."""
+
+
+class App:
+    """What one process does with one service and one results store. Its `with` closes what was opened.
+
+    `blocks` are the orchestrator's, of which the core knows nothing; None where there is none.
+    """
+
+    def __init__(self, settings: Settings, blocks: SecretBlocks | None = None) -> None:
+        self.settings = settings
+        self.environment = settings.service.environment
+        self.leg: LegContext | None = None  # that this process holds and works on, for a display beside the work
+        self._blocks = blocks
+        self._read_block = None if blocks is None else blocks.read
+        self._service: Service | None = None
+
+    @classmethod
+    def here(cls, settings: Settings, blocks: SecretBlocks | None = None) -> "App":
+        """Return the App of the command or flow that calls this flow with the same settings, or a new one."""
+        return next((app for app in _open if app.settings == settings), None) or cls(settings, blocks)
+
+    def __enter__(self) -> Self:
+        _open.append(self)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        _open.remove(self)
+        if self not in _open:
+            self.close()
+
+    def close(self) -> None:
+        """Close what speaks to the service; the next use of it opens it anew."""
+        if self._service is not None:
+            self._service.close()
+            self._service = None
+
+    # --- What everything else needs
+
+    @cached_property
+    def store(self) -> "Store":
+        from proofsweep.store.objects import open_store
+
+        return open_store(self.settings.results.url)
+
+    @cached_property
+    def results(self) -> "Results":
+        from proofsweep.store.parts import Results
+
+        return Results(self.store)
+
+    def probed_store(self) -> str:
+        """See that the results store can be written, and return its URL; ResultsError if it cannot."""
+        from proofsweep.store.objects import probe
+
+        probe(self.store)
+        return self.store.url
+
+    @property
+    def service(self) -> "Service":
+        """Return the service, anew after a stop; ConfigError or ResultsError if the key cannot be used."""
+        if self._service is not None and self._service.stop.reason is not None:
+            self.close()
+        if self._service is None:
+            self._service = self._open_service()
+        return self._service
+
+    def _open_service(self, key: "KeySource | None" = None) -> "Service":
+        from proofsweep.client.keys import fingerprint, key_source
+        from proofsweep.store.keys import check_key_everywhere, remember_key
+        from proofsweep.verify.service import Service
+
+        settings, state_home = self.settings, environment().get("XDG_STATE_HOME")
+        url = settings.service.base_url
+        read = key or key_source(settings.service, environment(), self._read_block)
+
+        def read_own() -> SecretStr:
+            """Read the key, but never one that belongs to another service (contract, Authentication 6)."""
+            secret = read()
+            check_key_everywhere(self.store, state_home, fingerprint(secret), url)
+            return secret
+
+        return Service(
+            settings.service,
+            settings.pace,
+            settings.retry,
+            settings.timeouts,
+            read_own,
+            clock=utc_now,
+            on_answer=lambda key_fingerprint: remember_key(state_home, key_fingerprint, url),
+        )
+
+    # --- Catalogs and plans
+
+    def bounds(
+        self,
+        *,
+        reserve: int | None = None,
+        max_calls: int | None = None,
+        until: str | None = None,
+        max_duration: str | None = None,
+    ) -> Bounds:
+        """Return the bounds of a leg that begins now, as given or as set; a given time replaces both that are set."""
+        usual = self.settings.bounds
+        if until is None and max_duration is None:
+            until, max_duration = usual.until, usual.max_duration
+        return Bounds(
+            reserve=usual.reserve if reserve is None else reserve,
+            max_calls=usual.max_calls if max_calls is None else max_calls,
+            closes_at=closing_of(until, max_duration, utc_now()),
+        )
+
+    def catalog(self, location: str, selection: Selection = ALL_ROWS, *, is_checked: bool = True) -> "Catalog":
+        """Open a catalog as the settings have it; what a selection says of a catalog goes first."""
+        from proofsweep.sources.open_catalog import open_catalog
+
+        said, supplier_tag = selection.settings_over(self.settings.catalog), self.settings.ingest.supplier_tag
+        return open_catalog(location, said, supplier_tag=supplier_tag, is_checked=is_checked)
+
+    def has_changed(self, plan: Plan) -> bool:
+        """Whether the catalog of a plan is not what it was; its root is given by the plan."""
+        from proofsweep.verify.plan import catalog_has_changed
+
+        outside: Literal["deny", "allow"] = "allow" if plan.catalog_root is None else "deny"
+        same_root = Selection(catalog=CatalogSettings(root=plan.catalog_root, outside=outside))
+        return catalog_has_changed(plan, lambda: self.catalog(plan.catalog, same_root, is_checked=False))
+
+    @contextmanager
+    def away_is_outage(self) -> Iterator[None]:
+        """Raise RunMustStop if a catalog that was verified before is away or empty: it may not be mounted."""
+        try:
+            yield
+        except CatalogError as error:
+            if error.catalog is None or not self._was_verified(error.catalog):
+                raise
+            message = f"{error.message}; earlier runs found files there: is it mounted?"
+            raise RunMustStop(message, ended_by=EndedBy.BREAKER, catalog=error.catalog) from error
+
+    def _was_verified(self, catalog: str) -> bool:
+        from proofsweep.store.runs import RunIndex
+
+        with suppress(ProofsweepError):  # a store that cannot be read must not hide what is wrong with the catalog
+            return bool(RunIndex(self.results).refreshed().plans(self.environment, catalog))
+        return False
+
+    @property
+    def planner(self) -> "Planner":
+        from proofsweep.verify.plan import Planner
+
+        settings = self.settings
+        return Planner(results=self.results, service=settings.service, catalogs=settings.catalog, clock=utc_now)
+
+    def plan(
+        self,
+        location: str,
+        selection: Selection = ALL_ROWS,
+        bounds: Bounds | None = None,
+        *,
+        after: Plan | None = None,
+        beside: Plan | None = None,
+    ) -> Plan:
+        """Plan a run of a catalog or of chosen rows, and write it if it can be begun; else nothing was written.
+
+        Neither what a run that has just ended had planned is due (`after`), nor what remains of an unfinished one
+        (`beside`). RunIsActive if a run of the catalog is worked on, NothingDue if no row is due.
+        """
+        bounds = bounds or self.bounds()
+        selection.refuse_contradictions(bounds.max_calls)
+        rows = self.chosen_rows(location, selection, bounds.max_calls, after=after, beside=beside)
+        return self.plan_listed(rows, selection, reserve=bounds.reserve)
+
+    def plan_listed(
+        self, listing: "Catalog", selection: Selection = ALL_ROWS, run_id: str | None = None, reserve: int | None = None
+    ) -> Plan:
+        """Plan a run of an open catalog's rows."""
+        settings, service = self.settings, self.service
+
+        def refuse_if_unusable() -> None:
+            service.awaited(settings.bounds.reserve if reserve is None else reserve)
+            if is_bucket(settings.results.url):  # a store that speaks S3 may still know no conditional create
+                self.probed_store()
+
+        return self.planner.plan(listing, selection, refuse_if_unusable, run_id)
+
+    def chosen_rows(
+        self,
+        location: str,
+        selection: Selection,
+        max_calls: int | None = None,
+        *,
+        after: Plan | None = None,
+        beside: Plan | None = None,
+    ) -> "Catalog":
+        """Open a catalog with just the rows that are chosen; CatalogError or UsageError if they cannot be read."""
+        whole, only = self.catalog(location, selection), None
+        if selection.only:
+            # Only here: DuckDB that is loaded in the thread of a flow complains at the end.
+            from proofsweep.queries.selected_rows import items_standing
+            from proofsweep.store.known_rows import HashedItems
+
+            only = HashedItems(items_standing(self.results, self.environment, selection.only))
+        return self.planner.chosen_rows(whole, selection, max_calls, only=only, after=after, beside=beside)
+
+    def refuse_bad_selection(self, location: str, selection: Selection, max_calls: int | None) -> None:
+        """Raise CatalogError or UsageError if the options that choose rows cannot be used, before all else."""
+        selection.refuse_contradictions(max_calls)
+        if selection.conditions:
+            self.chosen_rows(location, selection)
+
+    def coverage(self, location: str | None, selection: Selection) -> "Coverage | None":
+        """List a catalog, and count its rows that have a young answer; None without a catalog or an age."""
+        if location is None or selection.max_age is None:
+            return None
+        return self.planner.coverage(self.catalog(location, selection), selection, selection.max_age)
+
+    def forecast(self, need: "Need", status: "ServiceStatus", bounds: Bounds) -> "Forecast":
+        """Forecast a run that begins now; without a key, the rate that it is known to get is not known."""
+        from proofsweep.verify.attempt import QUOTA_PROBE_SECONDS
+        from proofsweep.verify.forecast import Means, forecast
+        from proofsweep.verify.history import measured_legs
+        from proofsweep.verify.lane_sharing import remembered_rate
+        from proofsweep.verify.threads import most_open_files, workers_that_fit
+
+        rate, pace = None, self.settings.pace
+        with suppress(ConfigError, ResultsError):
+            rate = remembered_rate(self.results, self.service)
+        means = Means(
+            headroom=status.headroom,
+            reset=status.quota_reset,
+            bounds=bounds,
+            rate=rate,
+            first_rate=pace.first_rate,
+            workers=workers_that_fit(pace.workers, most_open_files()),
+            ask_seconds=QUOTA_PROBE_SECONDS,
+        )
+        return forecast(need, means, measured_legs(self.results, self.environment), utc_now())
+
+    # --- Runs and their legs
+
+    def run_to_resume(self, location: str | None = None, selection: Selection = ALL_ROWS) -> Plan | None:
+        """Return the newest unfinished run, of a catalog only a whole one of 35 days; RunIsActive if it is active."""
+        from proofsweep.queries.status import unfinished_runs
+        from proofsweep.verify.resume import is_whole_run_of, resumable_since, run_to_resume
+
+        plans = (plan for plan in unfinished_runs(self.results) if plan.environment == self.environment)
+        if location is not None:
+            identity = self.planner.identity_of(self.catalog(location, selection))
+            oldest = new_run_id(resumable_since(utc_now()), "")
+            plans = (plan for plan in plans if is_whole_run_of(plan, self.environment, identity, oldest))
+        return run_to_resume(self.results, plans, utc_now)
+
+    def run_of_retry(self, flow_run_id: str | None, bounds: Bounds) -> tuple[str | None, Bounds]:
+        """Return the run that a flow run goes on with, and what its leg may spend; None as for the first time."""
+        from proofsweep.queries.status import run_worked_on_by
+        from proofsweep.verify.resume import rest_of_retry, resumable_since
+
+        if flow_run_id is None:
+            return None, bounds
+        run_id = run_worked_on_by(self.results, flow_run_id, resumable_since(utc_now()))
+        return (None, bounds) if run_id is None else rest_of_retry(self.results, run_id, flow_run_id, bounds, utc_now)
+
+    def runs_of_catalog(
+        self, given: str | None, location: str, bounds: Bounds, selection: Selection = ALL_ROWS
+    ) -> Iterator[tuple[str, Bounds]]:
+        """Yield the run that is given, else those of a catalog: its unfinished one, then one of the selection."""
+        if given is not None:
+            yield given, bounds
+            return
+        self.refuse_bad_selection(location, selection, bounds.max_calls)
+        resumed = self.run_to_resume(location, selection)
+        yield from self.runs_in_turn(resumed, lambda rest: self.plan(location, selection, rest, beside=resumed), bounds)
+
+    def runs_in_turn(
+        self, resumed: Plan | None, plan: Callable[[Bounds], Plan], bounds: Bounds
+    ) -> Iterator[tuple[str, Bounds]]:
+        """Yield an unfinished run, then the one that `plan` makes with what is left of the bounds."""
+        from proofsweep.queries.status import describe_run
+        from proofsweep.verify.resume import runs_in_turn
+
+        def calls_if_done(run_id: str) -> int | None:
+            return describe_run(self.results, run_id).calls_if_done
+
+        return runs_in_turn(resumed, plan, bounds, calls_if_done, utc_now)
+
+    @contextmanager
+    def attempt(
+        self,
+        run_id: str,
+        *,
+        flow_run_id: str | None = None,
+        bounds: Bounds | None = None,
+        dedupe: bool | None = None,
+    ) -> "Iterator[tuple[LegHandle, LegContext]]":
+        """Claim the next leg of a run, and settle it however the work inside ends; by default as the settings have it.
+
+        RunIsActive if another leg is alive. ConfigError, ResultsError or RunMustStop if nothing was claimed.
+        """
+        from proofsweep.verify.attempt import leg_of
+
+        bounds = bounds or self.bounds()
+        dedupe = self.settings.catalog.dedupe if dedupe is None else dedupe
+        drain_seconds = self.settings.bounds.drain_seconds
+        service = self._service or self.service  # even if it was stopped: that must not be lost
+        claimed = partial(leg_of, service, self.results, run_id, bounds, flow_run_id=flow_run_id)
+        try:
+            with claimed(dedupe=dedupe, drain_seconds=drain_seconds) as leg:
+                self.leg = leg
+                yield (
+                    LegHandle(
+                        settings=_anywhere(self.settings, self.store.url),
+                        run_id=run_id,
+                        leg=leg.leg,
+                        bounds=bounds,
+                        dedupe=dedupe,
+                    ),
+                    leg,
+                )
+        finally:
+            self.leg = None
+            self.close()
+
+    def join_leg(self, handle: "LegHandle", is_over: "IsOver") -> "tuple[WorkerProcess, Close]":
+        """Work for a leg that another process holds; return this process's part in it, and what closes it."""
+        from proofsweep.verify.budget import LAST_PROBE_CALLS
+        from proofsweep.verify.lane_sharing import lane_sharing, remembered_rate
+        from proofsweep.verify.session import leg_context
+        from proofsweep.verify.worker_process import GrantedBudget, WorkerProcess, refuse_missing_catalog
+
+        service, plan = self.service, self.results.plan(handle.run_id)
+        bounds = Bounds(closes_at=handle.bounds.closes_at, max_calls=LAST_PROBE_CALLS)  # others come with slices
+        budget = GrantedBudget(bounds, service.partner.for_control(), service.stop, utc_now)
+        leg = leg_context(service, self.results, plan, handle.leg, budget, dedupe=handle.dedupe, is_claimant=False)
+        refuse_missing_catalog(plan)
+        service.dispatcher.remember(remembered_rate(self.results, service, handle.processes))
+        stack = ExitStack()
+        stack.callback(self.close)
+        stack.enter_context(lane_sharing(self.results, service, plan).shared())
+        drain_seconds = self.settings.bounds.drain_seconds
+        process = WorkerProcess(
+            leg=leg, budget=budget, is_over=is_over, abort=service.abort, drain_seconds=drain_seconds
+        )
+        return process, stack.close
+
+    # --- Other operations
+
+    @property
+    def operations(self) -> "OperationContext":
+        from proofsweep.operations.operation import OperationContext
+
+        service = self.service
+        return OperationContext(
+            results=self.results,
+            environment=self.environment,
+            bounds=self.settings.bounds,
+            partner=service.partner,
+            key_fingerprint=lambda: service.key_fingerprint,
+            unattributed=service.unattributed,
+            usable_service=service.usable,
+            files=service.files,
+            clock=utc_now,
+        )
+
+    def rotate_key(self, new_key_file: Path | None = None, *, again: bool = False) -> "Rotated":
+        """Rotate the key, or go on with it; the new one goes to `new_key_file`, which must not exist, or its place."""
+        from proofsweep.operations.key_store import key_store_for
+        from proofsweep.operations.rotate import rotate_key
+
+        if self._blocks is None:
+            raise ConfigError("A key is rotated only where secret blocks can be written.")
+        key_store, service = key_store_for(self.settings.service, self._blocks, new_key_file), self.service
+        return rotate_key(self.operations, service.key, key_store, self._try_key, service.stop.rest, again=again)
+
+    def _try_key(self, key: SecretStr, record: "Record") -> None:
+        """Make one call with a key, apart: a refusal must not stop other work of this process."""
+        service = self._open_service(lambda: key)
+        try:
+            service.partner.in_new_session(record).usage(days=1)
+        finally:
+            service.close()
+
+    # --- Watched folders
+
+    def watched_folder(self, location: str, selection: Selection = ALL_ROWS) -> "AbstractContextManager[WatchedFolder]":
+        from proofsweep.ingest.one_pass import IngestContext, watched_folder
+        from proofsweep.store import layout
+        from proofsweep.verify.service import limits_of
+
+        ingest = self.settings.ingest
+        context = IngestContext(
+            results=self.results,
+            store=self.store.within(layout.INGEST_FOLDER),
+            environment=self.environment,
+            rules=self._ingest_rules,
+            selection=selection,
+            accepted=ingest.accepted,
+            quarantine=ingest.quarantine,
+            by_release=ingest.batch_moves == "release",
+            supplier_tag=ingest.supplier_tag,
+            limits=limits_of(self.settings.service),
+            open_catalog=partial(self.catalog, selection=selection),
+            plan=lambda catalog, run_id: self.plan_listed(catalog, selection, run_id),
+            clock=utc_now,
+        )
+        return watched_folder(context, location)
+
+    def given_up_items(self) -> set[str]:
+        from proofsweep.ingest.one_pass import given_up_items
+        from proofsweep.store import layout
+
+        return given_up_items(self.store.within(layout.INGEST_FOLDER), self._ingest_rules)
+
+    @property
+    def _ingest_rules(self) -> "IngestRules":
+        from proofsweep.ingest.rules import IngestRules
+
+        return IngestRules(**self.settings.ingest.model_dump(include={each.name for each in fields(IngestRules)}))
+
+    # --- Alerts
+
+    @property
+    def alerts(self) -> "AlertScope":
+        from proofsweep.alerts.facts import AlertScope
+
+        settings = self.settings
+        return AlertScope(
+            results=self.results,
+            environment=self.environment,
+            base_url=settings.service.base_url,
+            key_expires_at=settings.service.key_expires_at,
+            no_success_hours=settings.alerts.no_success_hours,
+            low_quota_percent=settings.alerts.low_quota_percent,
+            clock=utc_now,
+        )
+
+    def alert_check(self, catalogs: Sequence[str]) -> "Check":
+        from proofsweep.alerts.monitor import Check
+
+        return Check(
+            scope=self.alerts,
+            catalogs=catalogs,
+            folder=str(Path.cwd()),
+            key_in_use=lambda: self.service.key_fingerprint,
+            ask_usage=lambda: self.service.partner.with_attempts(_CHECK_ATTEMPTS).usage(days=1),
+        )
+
+    def monitored(self) -> "Monitored":
+        """Make one pass of monitoring, with a service of its own: no earlier failure must hold this probe back."""
+        from proofsweep.alerts.monitor import monitor, probe_service
+
+        service = self._open_service()
+        try:
+            return monitor(self.alerts, partial(probe_service, service.partner))
+        finally:
+            service.close()
+
+    def tell(self, gather: "Gather", flow_page: Callable[[], str | None] = lambda: None) -> list[str]:
+        """Tell those whom the settings name; return one line if that failed. It never raises an error."""
+        from proofsweep.alerts.send import complaints_of
+
+        return complaints_of(lambda: self.notifier(flow_page()), gather)
+
+    def notifier(self, flow_page: str | None = None) -> "Notifier | None":
+        from proofsweep.alerts.send import Notifier, Receivers
+
+        try:
+            receivers = self.receivers()
+        except ConfigError as trouble:
+            receivers = Receivers({}, trouble)
+        if receivers is None:
+            return None
+        store, days = self.store, self.settings.alerts.repeat_days
+        return Notifier(store=store, receivers=receivers, clock=utc_now, repeat_days=days, page=flow_page)
+
+    def receivers(self) -> "Receivers | None":
+        from proofsweep.alerts.send import receivers_of
+
+        return receivers_of(self.settings.alerts, environment(), self._read_block)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegHandle:
+    """What a worker process needs to open a leg that was claimed. Holds no secret."""
+
+    settings: Settings  # of the process that holds the leg, whatever the worker's environment is
+    run_id: str
+    leg: int
+    bounds: Bounds = field(default_factory=Bounds)
+    dedupe: bool = True
+    processes: int = field(default=1, compare=False)  # share the lane and the items in flight
+    version: str = __version__  # of the program that claimed the leg
+
+
+def _anywhere(settings: Settings, store_url: str) -> Settings:
+    """Make the places in the settings absolute, for a process with another working directory."""
+    service = {
+        "api_key_file": file.absolute() if (file := settings.service.api_key_file) else None,
+        "known_good": tuple(
+            (path_here(audio), sidecar and path_here(sidecar)) for audio, sidecar in settings.service.known_good
+        ),
+    }
+    return settings.model_copy(
+        update={
+            "results": settings.results.model_copy(update={"url": store_url}),
+            "service": settings.service.model_copy(update=service),
+        }
+    )
+
+
+def verify_granted(
+    handle: LegHandle, granted: "GrantedSlice", link: "Callable[[], IsOver]", blocks: SecretBlocks | None = None
+) -> "SliceResult":
+    """Verify a slice of a leg that another process holds; ConfigError or ResultsError, with the machine, if not.
+
+    A worker process is given one slice after the other and nothing else, so it keeps its part in the leg meanwhile.
+    """
+    from proofsweep.verify.worker_process import PROCESSES, refuse_other_version
+
+    def begin() -> "tuple[WorkerProcess, Close]":
+        refuse_other_version(handle.version)
+        pace = handle.settings.pace
+        share = {
+            "workers": math.ceil(pace.workers / handle.processes),
+            "first_rate": pace.first_rate / handle.processes,
+        }
+        settings = handle.settings.model_copy(update={"pace": pace.model_copy(update=share)})
+        return App(settings, blocks).join_leg(handle, link())
+
+    return PROCESSES.of(handle, begin).verify(granted)

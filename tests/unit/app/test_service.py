@@ -1,0 +1,165 @@
+"""One service for all that a process does with the same settings, with a key that belongs to it."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from proofsweep.app import App
+from proofsweep.client.keys import fingerprint
+from proofsweep.config.logs import Event
+from proofsweep.domain.errors import ConfigError, ResultsError, RunMustStop
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.operations import SecretBlocks
+from proofsweep.store.keys import bind_key, keys_of_machine, remember_key
+
+from ..scripted_service import Scripted, ScriptedService
+from ..wired import URL, Change
+
+
+def test_a_flow_shares_the_app_of_the_command_that_calls_it(app: App, change: Change) -> None:
+    """What one part of a process learns of the lane, the others know; other settings may mean another lane."""
+    with App.here(change()) as shared:
+        service = shared.service
+
+    assert shared is app
+    assert app.service is service
+    assert App.here(change(PACE__FIRST_RATE=5)) is not app
+
+
+def test_a_service_that_was_stopped_is_not_used_again(app: App) -> None:
+    """Its switch stays pulled; the next leg of this process needs another one."""
+    stopped = app.service
+    stopped.stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
+
+    fresh = app.service
+
+    assert fresh is not stopped
+    assert fresh.stop.reason is None
+    assert app.service is fresh
+
+
+def test_a_key_that_takes_over_must_be_this_services_too(app: App, tmp_path: Path, service: ScriptedService) -> None:
+    """A key file that was overwritten with production's key leads to no call with it."""
+    before = app.service.key_fingerprint
+    (tmp_path / "key").write_text("pk_other")
+    bind_key(app.results.store, fingerprint_of("pk_other"), "https://other.example/v1")
+    service.usual[Call.USAGE] = Scripted(status=403)
+
+    with pytest.raises(RunMustStop) as stopped:
+        app.service.status()
+
+    assert stopped.value.ended_by == "key_refused"
+    assert service.calls.count(Call.USAGE) == 1
+    assert fingerprint_of("pk_test") == before
+
+
+@pytest.mark.parametrize("variables", [{"SERVICE__API_KEY_ENV": "MY_KEY"}, {"SERVICE__API_KEY_BLOCK": "my-key"}, {}])
+def test_a_key_comes_from_a_file_a_variable_or_a_block(
+    change: Change, variables: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever the settings name."""
+    monkeypatch.setenv("MY_KEY", "pk_test")
+    settings = change(**variables)
+    blocks = SecretBlocks(read={"my-key": "pk_test"}.__getitem__, write=lambda _name, _text: None, delete=print)
+
+    assert App(settings, blocks).service.key_fingerprint == fingerprint_of("pk_test")
+
+
+def test_settings_that_name_no_key_are_refused(change: Change) -> None:
+    """So are those that name a block where there is no orchestrator to read it."""
+    app = App(change(SERVICE__API_KEY_BLOCK="my-key"))
+
+    with pytest.raises(ConfigError, match="where the API key is kept"):
+        _ = app.service
+
+
+def test_a_key_that_another_service_has_taken_is_not_read_for_this_one(
+    app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Although the store is a new one; the message says where that is remembered, and shows no key."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    remember_key(str(tmp_path / "state"), fingerprint_of("pk_test"), "https://two.example/v1")
+
+    with pytest.raises(ResultsError, match=r"used with https://two\.example/v1 before; it is not sent to") as refused:
+        _ = app.service
+
+    assert str(tmp_path / "state" / "proofsweep") in refused.value.message
+    assert "pk_test" not in refused.value.message
+
+
+def test_a_key_that_was_taken_is_remembered_on_this_machine(
+    app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And is read again for its own service; a sandbox has its key at any port, so that is not remembered."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    app.service.status()
+    app.close()
+
+    assert app.service.key_fingerprint == fingerprint_of("pk_test")
+    assert [record.names("_keys") for record in keys_of_machine(str(tmp_path / "state"), URL)] != [[]]
+    assert list(keys_of_machine(str(tmp_path / "state"), "http://127.0.0.1:8725/v1")) == []
+
+
+def test_where_nothing_can_be_remembered_the_work_goes_on(
+    app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a container whose user has no home."""
+    (tmp_path / "state").write_text("a file")
+    loop = tmp_path / "state2"
+    loop.symlink_to(loop)
+    for state in ("state", "state2"):
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / state))
+        app.close()
+
+        assert app.service.status().headroom == 900
+
+
+def test_the_service_is_examined_once(app: App, service: ScriptedService) -> None:
+    """It costs a call; its exchanges belong to no row, and wait to be written down."""
+    status = app.service.status()
+
+    assert app.service.usable() is app.service.status() is status
+    assert (status.version, status.headroom) == ("7", 900)
+    assert service.calls == [Call.HEALTH, Call.USAGE]
+    assert [exchange.call for exchange in app.service.unattributed] == [Call.HEALTH, Call.USAGE]
+
+
+def test_a_service_without_calls_above_the_reserve_is_not_usable(app: App) -> None:
+    """Of 900 calls, 898 are for others: a leg needs two for a file, and one for its last probe."""
+    assert app.service.usable(reserve=897).headroom == 900
+    with pytest.raises(RunMustStop, match="reserved: 898"):
+        app.service.usable(reserve=898)
+
+
+def test_a_quota_header_that_cannot_be_read_is_logged_once(
+    app: App, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With its name and not its value, however many answers have it."""
+    logged: list[tuple[Event, object]] = []
+    monkeypatch.setattr("proofsweep.client.session.log", lambda event, **facts: logged.append((event, facts)))
+    service.usual[Call.USAGE] = Scripted(document={}, unreadable=("x-ratelimit-remaining",))
+
+    headroom = app.service.status().headroom
+    app.service.partner.usage(days=1)
+
+    assert headroom is None
+    facts = {"header": "x-ratelimit-remaining", "call": "usage"}
+    assert logged == [(Event.HEADER_IGNORED, facts)]
+
+
+def test_work_in_hand_is_aborted_only_after_a_stop(app: App) -> None:
+    """Nobody is in a hurry before."""
+    service = app.service
+    service.abort()
+    before = service.stop.is_aborted
+
+    service.stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
+    service.abort()
+
+    assert (before, service.stop.is_aborted) == (False, True)
+
+
+def fingerprint_of(key: str) -> str:
+    """Return the fingerprint of a key."""
+    return fingerprint(SecretStr(key))
