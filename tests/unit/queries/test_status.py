@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from proofsweep.wiring.stores import meant_run, results_for
 
+from proofsweep.app import App
 from proofsweep.config.load import Settings
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError
@@ -17,6 +17,7 @@ from proofsweep.queries.status import (
     LegStatus,
     RunStatus,
     describe_run,
+    meant_run,
     newest_run,
     newest_runs,
     run_worked_on_by,
@@ -267,9 +268,14 @@ def test_the_last_sunset_of_any_leg_is_kept(plan: Plan) -> None:
     assert run.sunset == "soon"
 
 
+def meant(settings: Settings, run_id: str | None, catalog: str | None = None) -> tuple[Plan, str | None]:
+    app = App(settings)
+    return meant_run(app.results, app.environment, run_id, catalog)
+
+
 def night(settings: Settings, day: int, **facts: object) -> str:
     plan = plan_of_run(f"202611{day:02}T100000Z_a", **facts)
-    end_leg(results_for(settings), plan, [answered(plan, 0, "a")])
+    end_leg(App(settings).results, plan, [answered(plan, 0, "a")])
     return plan.run_id
 
 
@@ -281,11 +287,11 @@ def test_a_part_of_a_catalog_and_another_environment_are_not_the_newest_run(chan
     night(settings, 3, catalog_kind=INGEST)
     night(settings, 4, environment="production")
 
-    plan, note = meant_run(settings, None)
+    plan, note = meant(settings, None)
     assert (plan.run_id, note) == (last, None)
 
     night(settings, 5, catalog="/in", catalog_kind=INGEST)
-    plan, note = meant_run(settings, None)
+    plan, note = meant(settings, None)
 
     assert plan.run_id == last
     assert note == (f"The newest whole run is {last}, of /c/catalog.csv; the store has 2 catalogs (--catalog).")
@@ -302,22 +308,22 @@ def test_a_catalog_is_named_by_its_place_or_its_name(change: Change, tmp_path: P
     night(settings, 3)
 
     for catalog in ("music", "link", "nowhere/../music"):
-        assert meant_run(settings, None, str(tmp_path / catalog))[0].run_id == music
-    assert meant_run(settings, None, "Monday")[0].run_id == named
+        assert meant(settings, None, str(tmp_path / catalog))[0].run_id == music
+    assert meant(settings, None, "Monday")[0].run_id == named
     with pytest.raises(ResultsError, match="There is no run of the catalog Tuesday in"):
-        meant_run(settings, None, "Tuesday")
+        meant(settings, None, "Tuesday")
 
 
 def test_a_store_without_a_run_of_the_settings_needs_a_choice(change: Change) -> None:
     """One other environment is taken; of two, none is guessed."""
     settings = change()
     with pytest.raises(ResultsError, match="begin one with: proofsweep verify CATALOG"):
-        meant_run(settings, None)
+        meant(settings, None)
     only = night(settings, 1, environment="production")
 
-    assert meant_run(settings, None)[0].run_id == only
+    assert meant(settings, None)[0].run_id == only
 
     night(settings, 2, environment="sandbox")
     with pytest.raises(ResultsError, match="holds runs of the environments production, sandbox"):
-        meant_run(settings, None)
-    assert meant_run(settings, only)[0].run_id == only
+        meant(settings, None)
+    assert meant(settings, only)[0].run_id == only
