@@ -1,4 +1,4 @@
-"""The retry rule as one table: what follows which exchange, and why."""
+"""The retry rule as one table: what follows which exchange, and why; and the errors of what is given up."""
 
 import math
 from datetime import UTC, datetime
@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proofsweep.client.retry import Decision, FreshSlot, GiveUp, PauseAll, RenewKey, Retry, backoff, decide
+from proofsweep.client.retry import Decision, FreshSlot, GiveUp, PauseAll, RenewKey, Retry, backoff, call_error, decide
 from proofsweep.config.sections import RetrySettings
+from proofsweep.domain.errors import CallFailed, SlotRefused
 from proofsweep.domain.exchanges import Call, Exchange, Failure
 from proofsweep.domain.headers import AnswerHeaders
 
@@ -25,6 +26,7 @@ def exchange(
     *,
     retry_after: float | None = None,
     attempt: int = 1,
+    code: str | None = None,
 ) -> Exchange:
     """Make an exchange with the facts that the rule uses."""
     return Exchange(
@@ -35,6 +37,7 @@ def exchange(
         headers=AnswerHeaders(retry_after_seconds=retry_after),
         status=status,
         failure=failure,
+        error_code=code,
     )
 
 
@@ -169,3 +172,30 @@ def test_nothing_is_tried_for_ever(failed: Exchange) -> None:
     most = {Call.ROTATE: SETTINGS.attempts, Call.USAGE: 5}.get(failed.call, math.inf)
     patient = failed.is_throttled and failed.attempt < most
     assert isinstance(decision, PauseAll | Retry | GiveUp if patient else RenewKey | GiveUp)
+
+
+@pytest.mark.parametrize(
+    ("failed", "sentence"),
+    [
+        (exchange(Call.SLOT, 413), "Status 413 from the storage target."),
+        (
+            exchange(Call.UPLOADS, None, Failure.TIMEOUT, attempt=3),
+            "No usable answer (timeout) from the call uploads, after 3 attempt(s).",
+        ),
+        (
+            exchange(Call.SLOT, None, Failure.CONNECTION, attempt=3),
+            "No usable answer (connection) from the storage target, after 3 attempt(s).",
+        ),
+    ],
+)
+def test_the_sentence_names_what_failed(failed: Exchange, sentence: str) -> None:
+    """The storage target has statuses of its own, so the contract's meanings are not added to them."""
+    assert call_error(SlotRefused, failed, "slot_refused").message == sentence
+
+
+def test_the_sentence_adds_the_contract_s_meaning_of_a_status() -> None:
+    """A status alone says little to a person."""
+    message = call_error(CallFailed, exchange(Call.VERIFY, 404, code="not_found"), "http_404").message
+
+    assert message.startswith("Status 404 (")
+    assert message.endswith(") from the call verify.")

@@ -352,7 +352,7 @@ def test_a_control_spends_few_tries_and_asks_for_none_itself(
 def test_the_headroom_is_asked_for_in_an_outage_too(
     api: ScriptedServer, client: Client, answer: Write, slot: UploadResponse, *, at_once: int
 ) -> None:
-    """Only controls go then, and a control that meets a used-up quota must learn of it, as must items in flight."""
+    """Only controls go then, and one that meets a used-up quota must learn of it; one call serves all that wait."""
     throttled = answer(429, retry_after="1", x_ratelimit_remaining="0")
     api.before_answering = lambda request: api.script.append(
         answer(x_ratelimit_remaining="0") if "usage" in request.target else throttled
@@ -376,3 +376,4 @@ def test_the_headroom_is_asked_for_in_an_outage_too(
         thread.join(10.0)
 
     assert ended == ["quota"] * at_once
+    assert sum("usage" in target for target in api.targets()) == 1

@@ -1,9 +1,13 @@
-"""What one exchange means: success, charge, throttle, and whether an outage may be the cause."""
+"""What one exchange and its headers mean: success, charge, throttle, waits, and whether an outage may be the cause."""
 
 from datetime import UTC, datetime
 
+import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from proofsweep.domain import headers
 from proofsweep.domain.exchanges import Call, Exchange, Failure, is_spent_slot, is_transient, may_be_outage
 from proofsweep.domain.headers import AnswerHeaders
 
@@ -91,3 +95,123 @@ def test_a_slot_may_be_spent(status: int, is_spent: bool) -> None:
     assert is_spent_slot(exchange(Call.SLOT, status)) is is_spent
     assert not is_spent_slot(exchange(Call.VERIFY, status))
     assert may_be_outage(exchange(Call.SLOT, status)) is (status != 413)
+
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+NAMES = [
+    "Retry-After",
+    "X-RateLimit-Limit",
+    "X-RateLimit-Remaining",
+    "X-RateLimit-Reset",
+    "Date",
+    "Sunset",
+    "X-Request-Id",
+    "x-amzn-requestid",
+]
+NEARLY_RIGHT = st.from_regex(r"[-+ ]?[0-9_.,eE]{1,25}\Z") | st.datetimes().map(
+    lambda moment: moment.strftime("%a, %d %b %Y %H:%M:%S -2359")
+)
+
+
+def read(**headers: str) -> AnswerHeaders:
+    """Read headers whose names are given as Python arguments."""
+    return AnswerHeaders.read(httpx.Headers({name.replace("_", "-"): text for name, text in headers.items()}), now=NOW)
+
+
+def test_an_answer_without_headers_says_nothing() -> None:
+    """Only the request ID is promised on every answer, and a proxy may remove it."""
+    assert read() == AnswerHeaders()
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("0", 0.0),
+        ("7", 7.0),
+        (" 7 ", 7.0),
+        ("1.5", 1.5),
+        ("86400", 86_400.0),
+        ("Fri, 20 Nov 2026 12:00:30 GMT", 30.0),
+        ("Fri, 20 Nov 2026 11:00:00 GMT", 0.0),
+        ("-1", None),
+        ("inf", None),
+        ("nan", None),
+        ("9" * 400, None),
+        ("1795176000", None),
+        ("soon", None),
+        ("", None),
+        ("\N{ARABIC-INDIC DIGIT SEVEN}", None),
+        ("Fri, 31 Dec 9999 23:59:59 -2300", None),
+    ],
+)
+def test_retry_after_is_a_duration(text: str, seconds: float | None) -> None:
+    """It holds seconds or an HTTP date; an epoch second there is a mistake and is ignored."""
+    assert AnswerHeaders.read({"retry-after": text}, now=NOW).retry_after_seconds == seconds
+
+
+def test_a_retry_date_is_measured_by_the_partner_s_own_clock() -> None:
+    """A difference between the partner's clock and ours does not change the wait."""
+    headers = read(retry_after="Fri, 20 Nov 2026 12:00:30 GMT", date="Fri, 20 Nov 2026 12:00:20 GMT")
+
+    assert headers.retry_after_seconds == 10.0
+
+
+def test_the_reset_is_an_instant_and_the_limit_a_plain_count() -> None:
+    """X-RateLimit-Reset holds epoch seconds, the other two hold calls."""
+    headers = read(x_ratelimit_reset="1795176000", x_ratelimit_limit="100000", x_ratelimit_remaining="0")
+
+    assert headers.rate_reset == datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+    assert (headers.rate_limit, headers.rate_remaining) == (100_000, 0)
+
+
+@pytest.mark.parametrize(
+    "junk", ["", "many", "5, 5", "-5", "1.5", "0x10", "1_000", "\N{ARABIC-INDIC DIGIT THREE}", "9" * 19, "9" * 5_000]
+)
+def test_a_malformed_count_is_absent(junk: str) -> None:
+    """Only plain digits that fit 64 bits get into the tables; a gateway that adds a header twice makes it a list."""
+    headers = AnswerHeaders.read(dict.fromkeys(("x-ratelimit-remaining", "x-ratelimit-reset"), junk), now=NOW)
+
+    assert (headers.rate_remaining, headers.rate_reset) == (None, None)
+    assert headers.unreadable == ("x-ratelimit-remaining", "x-ratelimit-reset")
+
+
+@pytest.mark.parametrize(
+    ("headers", "request_id"),
+    [
+        ({"X-Request-Id": "a-1", "x-amzn-RequestId": "b-2"}, "a-1"),
+        ({"x-amzn-requestid": "b-2"}, "b-2"),
+        ({"X-Request-Id": "  ", "x-amzn-requestid": "b-2"}, "b-2"),
+        ({"X-Request-Id": "a" * 5_000}, "a" * 200),
+        ({}, None),
+    ],
+)
+def test_the_request_id_has_two_names(headers: dict[str, str], request_id: str | None) -> None:
+    """X-Request-Id comes first, then x-amzn-requestid; a long one is cut."""
+    assert AnswerHeaders.read(httpx.Headers(headers), now=NOW).request_id == request_id
+
+
+def test_date_and_sunset_are_kept() -> None:
+    """The Date header becomes an instant; the Sunset header stays text."""
+    headers = read(date="Fri, 20 Nov 2026 13:00:00 +0100", sunset="Sat, 01 May 2027 00:00:00 GMT")
+
+    assert headers.partner_date == NOW
+    assert headers.sunset == "Sat, 01 May 2027 00:00:00 GMT"
+
+
+@given(st.dictionaries(st.sampled_from([name.lower() for name in NAMES]), NEARLY_RIGHT | st.text()))
+def test_no_header_raises(headers: dict[str, str]) -> None:
+    """Headers are read on every exchange, and a malformed header must not end the exchange."""
+    read_headers = AnswerHeaders.read(headers, now=NOW)
+
+    assert read_headers.retry_after_seconds is None or read_headers.retry_after_seconds >= 0
+    assert all(0 <= (count or 0) < 2**63 for count in (read_headers.rate_limit, read_headers.rate_remaining))
+
+
+def test_quota_headers_that_are_absent_or_can_be_read_are_not_named() -> None:
+    """A zero and an instant of the past can be read."""
+    assert read().unreadable == read(X_RateLimit_Remaining="0", X_RateLimit_Reset=" 7 ").unreadable == ()
+
+
+def test_the_slot_takes_65_mebibytes_and_not_65_million_bytes() -> None:
+    """A file between the two numbers must not be refused."""
+    assert headers.SLOT_BYTES == 68_157_440

@@ -1,5 +1,6 @@
-"""Resources are read leniently, and strictly where a member decides."""
+"""Resources are read leniently, and strictly where a member decides; no answer raises an exception."""
 
+import json
 from contextlib import suppress
 from datetime import UTC, datetime
 
@@ -9,7 +10,160 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from proofsweep.domain import models
-from proofsweep.domain.models import Resource, VerifyResponse
+from proofsweep.domain.models import (
+    Resource,
+    VerifyResponse,
+    canonical_json,
+    count_of,
+    flag_of,
+    instant_of,
+    instant_or_iso_of,
+    json_of,
+    number_of,
+    text_of,
+)
+
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [
+        (0.25, 0.25),
+        (3, 3.0),
+        ("0.25", 0.25),
+        (" 1e2 ", 100.0),
+        (True, None),
+        ("high", None),
+        ("", None),
+        ("nan", None),
+        ("Infinity", None),
+        (10**400, None),
+        (None, None),
+        ([0.25], None),
+    ],
+)
+def test_a_number_is_finite_or_absent(value: object, number: float | None) -> None:
+    """A number may be written as text; true is not a number, although Python treats it as 1."""
+    assert number_of(value) == number
+
+
+@pytest.mark.parametrize(
+    ("value", "count"), [(12, 12), ("12", 12), (12.0, 12), (12.5, None), (2**63, None), (-(2**63), None), (True, None)]
+)
+def test_a_count_is_whole_and_fits_64_bits(value: object, count: int | None) -> None:
+    """A number that the table's column cannot hold is absent."""
+    assert count_of(value) == count
+
+
+@pytest.mark.parametrize(
+    ("value", "instant"),
+    [
+        (1_795_176_000, datetime(2026, 11, 20, 12, 0, tzinfo=UTC)),
+        ("1795176000", datetime(2026, 11, 20, 12, 0, tzinfo=UTC)),
+        (0, datetime(1970, 1, 1, tzinfo=UTC)),
+        (253_402_300_799, datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)),
+        (1_795_176_000_000, None),
+        (-1, None),
+        ("2026-11-20T12:00:00Z", None),
+        (None, None),
+    ],
+)
+def test_an_instant_is_in_epoch_seconds(value: object, instant: datetime | None) -> None:
+    """Milliseconds, negative numbers and ISO text are not instants."""
+    assert instant_of(value) == instant
+
+
+@pytest.mark.parametrize("value", [None, 0, 1, "true", "false", [], {}])
+def test_only_a_boolean_is_a_flag(value: object) -> None:
+    """Absent and mistyped are unknown, which is not false."""
+    assert flag_of(value) is None
+    assert (flag_of(True), flag_of(False)) == (True, False)
+
+
+def test_text_can_always_be_stored() -> None:
+    """A lone surrogate is allowed in JSON but not in UTF-8: it is replaced, and the rest of the text stays."""
+    assert text_of("Ж\ud800!") == "Ж?!"
+    assert text_of(7) is None
+
+
+def test_equal_json_is_written_alike() -> None:
+    """The order of members and spaces make no difference, and text stays readable."""
+    assert canonical_json({"b": [1, None], "a": "Ж"}) == '{"a":"Ж","b":[1,null]}'
+    assert canonical_json(json.loads('{"a": "Ж",\n "b": [1, null]}')) == '{"a":"Ж","b":[1,null]}'
+
+
+@given(ANY_JSON)
+def test_canonical_json_reads_back_as_the_same_value(value: object) -> None:
+    """Writing it loses nothing."""
+    assert json_of(canonical_json(value).encode()) == value
+
+
+@given(st.text(alphabet=st.characters(), max_size=20))
+def test_canonical_json_can_always_be_stored(text: str) -> None:
+    """Member names may hold lone surrogates too."""
+    canonical_json({text + "\ud800": text}).encode()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html>",
+        b'{"good": true',
+        b'{"a": NaN}',
+        b'{"a": -Infinity}',
+        b'{"a": 1e999}',
+        b'{"a": ' + b"9" * 5_000 + b"}",
+        b'{"a": "\xff"}',
+        b'"\xed\xa0\x80"',
+        '{"a": 1}'.encode("utf-16"),
+        b"[" * 101 + b"]" * 101,
+        b'{"a":' * 500 + b"1" + b"}" * 500,
+        b'{"good": false, "good": true}',
+        b'{"grade": {"a": 1, "\\u0061": 2}}',
+        b"[" * 100_000,
+    ],
+    ids=lambda body: repr(body[:16]),
+)
+def test_a_body_that_is_not_standard_json_is_none(body: bytes) -> None:
+    """A body that is cut off, too deep, contradictory or outside the standard gives None and no exception."""
+    assert json_of(body) is None
+
+
+@pytest.mark.parametrize("body", [b"\xef\xbb\xbf{}", b'{"a":' * 99 + b"{}" + b"}" * 99])
+def test_a_byte_order_mark_and_a_hundred_levels_are_json(body: bytes) -> None:
+    """A reader may ignore a byte order mark (RFC 8259, 8.1)."""
+    assert json_of(body) == json.loads(body.decode("utf-8-sig"))
+
+
+@given(st.binary())
+def test_no_body_raises(body: bytes) -> None:
+    """Any bytes give a value or None."""
+    json.dumps(json_of(body))
+
+
+@pytest.mark.parametrize(
+    ("value", "instant"),
+    [
+        (1_795_176_000, datetime(2026, 11, 20, 12, tzinfo=UTC)),
+        ("1795176000", datetime(2026, 11, 20, 12, tzinfo=UTC)),
+        ("2026-11-20T12:00:00Z", datetime(2026, 11, 20, 12, tzinfo=UTC)),
+        ("2026-11-20T13:00:00.5+01:00", datetime(2026, 11, 20, 12, 0, 0, 500_000, tzinfo=UTC)),
+        ("2026-11-20T12:00:00", None),
+        ("0001-01-01T00:00:00+23:00", None),
+        ("yesterday", None),
+        (True, None),
+        (None, None),
+    ],
+)
+def test_an_iso_instant_is_read_where_an_earlier_release_wrote_one(value: object, instant: datetime | None) -> None:
+    """Contract, Versioning 6. Without an offset the hour is not known."""
+    assert instant_or_iso_of(value) == instant
+
 
 RESOURCES = [kind for kind in Resource.__subclasses__() if kind.__module__ == models.__name__]
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -1,8 +1,17 @@
-"""Only two signals that agree make an acceptance; everything else is rejected, with its own action."""
+"""Only two signals that agree make an acceptance; everything else is rejected, with its own reason and action."""
 
 import pytest
 
-from proofsweep.domain.verdicts import VERDICT_ACTIONS, Action, Verdict, action_for, is_accepted, is_contradictory
+from proofsweep.domain.models import VerifyResponse
+from proofsweep.domain.outcomes import Accepted, Answer, Rejected, outcome_of
+from proofsweep.domain.reasons import Reason
+from proofsweep.domain.verdicts import (
+    VERDICT_ACTIONS,
+    ErrorCode,
+    Verdict,
+    is_accepted,
+    meaning_of,
+)
 
 THE_CONTRACT_S_TABLE = {
     "valid": "accept",
@@ -43,37 +52,64 @@ def test_nothing_but_true_and_valid_is_accepted(good: object, verdict: object) -
     assert not is_accepted(good, verdict)
 
 
-@pytest.mark.parametrize(
-    ("good", "verdict", "contradicts"),
-    [
-        (True, "valid", False),
-        (False, "valid", True),
-        (True, "tampered", True),
-        (True, "local_seal", True),
-        (False, "unreadable", False),
-        (True, "quantumSealed", False),
-        (False, "quantumSealed", False),
-    ],
-)
-def test_only_a_known_verdict_can_be_contradicted(good: bool, verdict: str, contradicts: bool) -> None:
-    """For an unknown verdict we cannot say whether `good` agrees."""
-    assert is_contradictory(good, verdict) is contradicts
+def answer(*, good: bool, verdict: str) -> Answer:
+    """Make an answer to POST /verify."""
+    return Answer(VerifyResponse.model_validate({"good": good, "verdict": verdict}), "00")
+
+
+def test_only_true_and_valid_is_an_acceptance() -> None:
+    """Both signals agree."""
+    valid = answer(good=True, verdict="valid")
+
+    assert outcome_of(valid) == Accepted(valid)
 
 
 @pytest.mark.parametrize(
-    ("good", "verdict", "action"),
+    ("good", "verdict", "reason", "action"),
     [
-        (True, "valid", Action.ACCEPT),
-        (False, "audioChanged", Action.REQUEST_MATCHING_PAIR),
-        (False, "local_seal", Action.DO_NOT_ACCEPT_AS_ISSUED),
-        (False, "tampered", Action.REJECT),
-        (False, "valid", Action.REJECT),
-        (True, "audioChanged", Action.REJECT),
-        (True, "local_seal", Action.REJECT),
-        (True, "quantumSealed", Action.REJECT),
-        (False, "audiochanged", Action.REJECT),
+        (False, "audioChanged", "audioChanged", "request_matching_pair"),
+        (False, "tampered", "tampered", "reject"),
+        (False, "unregistered", "unregistered", "reject"),
+        (False, "unreadable", "unreadable", "reject"),
+        (False, "local_seal", "local_seal", "do_not_accept_as_issued"),
+        (False, "valid", "contradictory_answer", "reject"),
+        (True, "tampered", "contradictory_answer", "reject"),
+        (True, "local_seal", "contradictory_answer", "reject"),
+        (True, "quantumSealed", "unknown_verdict", "reject"),
+        (False, "quantumSealed", "unknown_verdict", "reject"),
+        (False, "AudioChanged", "unknown_verdict", "reject"),
+        (False, "", "unknown_verdict", "reject"),
+        *((False, reason, "unknown_verdict", "reject") for reason in Reason),
     ],
 )
-def test_a_contradictory_or_unknown_answer_is_rejected(good: bool, verdict: str, action: Action) -> None:
-    """An answer that cannot be trusted never leads to a milder action."""
-    assert action_for(good, verdict) is action
+def test_every_other_answer_is_a_rejection_with_its_reason(good: bool, verdict: str, reason: str, action: str) -> None:
+    """A known verdict is its own reason; an unknown or contradictory answer has one of ours."""
+    outcome = outcome_of(answer(good=good, verdict=verdict))
+
+    assert isinstance(outcome, Rejected)
+    assert (outcome.reason, outcome.action) == (reason, action)
+    assert outcome.answer.response.verdict == verdict
+    assert outcome.detail.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "meaning"),
+    [
+        (400, "invalid_request", ErrorCode.INVALID_REQUEST),
+        (400, "not_found", ErrorCode.NOT_FOUND),
+        (400, "upload_expired", ErrorCode.INVALID_REQUEST),
+        (403, None, ErrorCode.FORBIDDEN),
+        (404, "no_such_upload", ErrorCode.NOT_FOUND),
+        (409, "", ErrorCode.CONFLICT),
+        (413, "too_big", ErrorCode.INVALID_REQUEST),
+        (422, "sidecar_malformed", ErrorCode.UNPROCESSABLE),
+        (429, "invalid_request", ErrorCode.RATE_LIMITED),
+        (429, None, ErrorCode.RATE_LIMITED),
+        (500, "internal", ErrorCode.INTERNAL),
+        (503, "under_repair", ErrorCode.INTERNAL),
+        (599, None, ErrorCode.INTERNAL),
+    ],
+)
+def test_an_unrecognised_code_means_its_status_class(status: int, code: str | None, meaning: ErrorCode) -> None:
+    """Endpoints have codes that the contract does not show. 429 is the only status paired with a code."""
+    assert meaning_of(status, code) is meaning

@@ -1,4 +1,4 @@
-"""What one process makes of the lane that it shares."""
+"""Processes that share a lane: how it is divided, who finds its rate, and how each keeps to its part."""
 
 from dataclasses import replace
 
@@ -7,14 +7,121 @@ import pytest
 from proofsweep.client.lane_model import TokenBucket
 from proofsweep.client.rate_share import (
     GONE_SECONDS,
+    KeptPace,
     Lane,
+    LaneKeeper,
     LaneMember,
     LanePriority,
     LaneReport,
+    LaneShare,
     LaneUse,
     Meeting,
     Member,
+    fair_rates,
+    keeper_of,
 )
+
+INGEST, VERIFY = LanePriority.INGEST, LanePriority.VERIFY
+
+
+def member(priority: LanePriority = VERIFY, need: float | None = None) -> Member:
+    """Return a process that uses all that it gets, unless it needs less."""
+    return Member(priority=priority, rate=1.0, need=need)
+
+
+@pytest.mark.parametrize(
+    ("members", "expected"),
+    [
+        ({"a": member()}, {"a": 20.0}),
+        ({"a": member(), "b": member()}, {"a": 10.0, "b": 10.0}),
+        ({"a": member(need=4.0), "b": member(), "c": member()}, {"a": 4.0, "b": 8.0, "c": 8.0}),
+        ({"a": member(need=4.0), "b": member(need=2.0)}, {"a": 4.0, "b": 2.0}),
+        ({"a": member(INGEST), "b": member(), "c": member()}, {"a": 18.0, "b": 1.0, "c": 1.0}),
+        ({"a": member(INGEST, need=5.0), "b": member(), "c": member()}, {"a": 5.0, "b": 7.5, "c": 7.5}),
+    ],
+)
+def test_a_lane_is_divided_by_need_and_new_files_go_first(
+    members: dict[str, Member], expected: dict[str, float]
+) -> None:
+    """What one does not need is the others'; each keeps its floor rate."""
+    assert fair_rates(20.0, members, 1.0) == pytest.approx(expected)
+
+
+def test_many_floor_rates_leave_most_of_a_narrow_lane_to_new_files() -> None:
+    """All of them together have a small part."""
+    members = {"new": member(INGEST)} | {str(number): member() for number in range(19)}
+
+    rates = fair_rates(2.0, members, 1.0)
+
+    assert rates["new"] == pytest.approx(1.7)
+    assert sum(rates.values()) == pytest.approx(2.0)
+
+
+def test_slots_in_hand_are_used_before_they_are_old() -> None:
+    """A sweep that goes after new files may have many of them."""
+    members = {"new": member(INGEST), "a": Member(priority=VERIFY, rate=1.0, slots=300)}
+
+    assert fair_rates(200.0, members, 1.0) == pytest.approx({"new": 180.0, "a": 20.0})
+
+
+def test_the_one_that_finds_the_rate_stays_the_same() -> None:
+    """A search is left to one that has much to do; and one that is gone is followed by another."""
+    members = {"a": member(need=0.5), "b": member()}
+
+    assert keeper_of("a", members, is_known=True) == "a"
+    assert keeper_of("a", members, is_known=False) == "b"
+    assert keeper_of("gone", members, is_known=True) == "b"
+    assert keeper_of("gone", {}, is_known=True) == ""
+
+
+def kept(keeper: LaneKeeper, lane: float, seconds: int, start: int = 0) -> int:
+    """Let all send at the pace for so long, in a lane with a bucket of ten; return how many looks saw a 429."""
+    tokens, refused = 0.0, 0
+    for second in range(start, start + seconds):
+        wanted = tokens + lane - keeper.pace
+        is_refused, tokens = wanted < 0, max(0.0, min(10.0, wanted))
+        refused += is_refused
+        keeper.look(float(second), min(keeper.pace, lane + tokens), is_refused=is_refused)
+    return refused
+
+
+def test_a_pace_that_is_too_fast_becomes_the_rate_and_is_refused_rarely() -> None:
+    """What is let in while the bucket is empty is the rate."""
+    keeper = LaneKeeper(30.0)
+    keeper.look(0.0, 0.0, is_refused=False)
+    kept(keeper, 20.0, 120, start=1)
+
+    assert kept(keeper, 20.0, 600, start=121) < 40
+    assert 18.5 < keeper.rate < 21.0
+
+
+def test_a_pace_that_is_too_slow_grows() -> None:
+    """If no 429 comes."""
+    keeper = LaneKeeper(5.0)
+
+    kept(keeper, 20.0, 200)
+
+    assert keeper.pace > 17.0
+
+
+def test_a_pace_that_nobody_uses_does_not_grow() -> None:
+    """What is not tried shows nothing."""
+    keeper = LaneKeeper(20.0)
+    for second in range(600):
+        keeper.look(float(second), 3.0, is_refused=False)
+
+    assert keeper.pace < 20.5
+
+
+def test_a_lane_that_became_narrower_is_followed() -> None:
+    """Within half a minute."""
+    keeper = LaneKeeper(20.0)
+    kept(keeper, 20.0, 100)
+
+    kept(keeper, 5.0, 30, start=100)
+
+    assert keeper.pace < 6.5
+
 
 LANE = TokenBucket(20.0, 10.0)
 
@@ -179,3 +286,34 @@ def test_one_that_leaves_makes_room() -> None:
 
     assert (list(lane.members), lane.keeper) == (["b"], "b")
     assert lane.bucket is not None
+
+
+def test_calls_go_at_the_rate_of_the_part() -> None:
+    """The lane that it knows is the whole one."""
+    pace = KeptPace(LaneShare(rate=4.0, bucket=TokenBucket(20.0, 5.0)))
+    now = 100.0
+    for _ in range(40):
+        now = max(now, pace.next_at)
+        pace.send(now)
+
+    assert now - 100.0 == pytest.approx(39 / 4, abs=0.03)
+    assert pace.learned_rate == 20.0
+
+
+def test_a_429_pauses_and_moves_the_calls_to_another_moment() -> None:
+    """Processes whose calls go at the same moment would be refused again and again."""
+    pace = KeptPace(LaneShare(rate=0.5))
+
+    pace.throttled(pace.send(10.0), 10.1234567, 1.0)
+
+    assert 11.1 < pace.next_at < 13.2
+
+
+def test_a_larger_part_holds_at_once() -> None:
+    """The next call need not wait as long as it would have."""
+    pace = KeptPace(LaneShare(rate=0.1))
+    pace.send(10.0)
+
+    pace.take(LaneShare(rate=10.0), 11.0)
+
+    assert pace.next_at == pytest.approx(11.1)

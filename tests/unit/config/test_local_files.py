@@ -1,4 +1,4 @@
-"""A new file is whole, and takes the place of none."""
+"""A new file is whole and takes the place of none; what is synced survives a power cut."""
 
 import errno
 import os
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.config.local_files import new_file
+from proofsweep.config.local_files import make_folder, new_file, sync_file, sync_folder
 from proofsweep.domain.errors import UsageError
 
 
@@ -60,3 +60,31 @@ def test_a_file_system_without_links_has_new_files_too(tmp_path: Path, monkeypat
     assert (tmp_path / "a").read_bytes() == b"new"
     with pytest.raises(UsageError, match="File exists"):
         write(tmp_path / "a")
+
+
+@pytest.fixture
+def durable(monkeypatch: pytest.MonkeyPatch) -> set[int]:
+    """The inodes that were synced."""
+    found: set[int] = set()
+    fsync = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda handle: found.add(os.fstat(handle).st_ino) or fsync(handle))
+    return found
+
+
+def test_each_folder_is_made_durable_in_the_one_above(tmp_path: Path, durable: set[int]) -> None:
+    """Else the whole branch may be gone."""
+    make_folder(tmp_path / "a" / "b")
+
+    assert {each.stat().st_ino for each in (tmp_path, tmp_path / "a")} <= durable
+
+
+def test_a_file_is_durable_with_its_name(tmp_path: Path, durable: set[int]) -> None:
+    """What is in a buffer is written first."""
+    path = tmp_path / "a"
+    with path.open("wb") as file:
+        file.write(b"content")
+        sync_file(file)
+        assert path.read_bytes() == b"content"
+    sync_folder(tmp_path)
+
+    assert {path.stat().st_ino, tmp_path.stat().st_ino} <= durable

@@ -1,8 +1,12 @@
-"""The number of calls in flight tells a concurrency limit from a rate."""
+"""How many calls and uploads may be on their way: a limit differs from a rate, and a full link from a slow lane."""
 
+import heapq
 import math
+from collections.abc import Callable
 
-from proofsweep.client.in_flight import ConcurrencyLimit
+import pytest
+
+from proofsweep.client.in_flight import ConcurrencyLimit, UploadLimit
 
 
 def refuse(limit: ConcurrencyLimit, in_flight: int, *times: float) -> list[bool]:
@@ -25,39 +29,6 @@ def test_refusals_beyond_one_number_show_a_limit() -> None:
 
     assert explained == [False, False, True]
     assert limit.most == 8
-
-
-def test_a_small_limit_shows_although_single_calls_overtook_others() -> None:
-    """Calls that left in one instant arrive in any order, so one with a higher number may go through."""
-    limit = ConcurrencyLimit()
-    limit.was_admitted(6)
-
-    explained = refuse(limit, 4, 0.0, 2.0, 4.0)
-
-    assert explained == [False, False, True]
-    assert limit.most == 3
-
-
-def test_a_first_volley_whose_calls_overtook_each_other_hides_no_limit() -> None:
-    """The call that left first, alone, can arrive last and be refused."""
-    limit = ConcurrencyLimit()
-    for in_flight in (1, 7, 4, 2, 5):
-        limit.was_refused(in_flight, 0.0)
-
-    explained = refuse(limit, 4, 2.0, 4.0, 6.0)
-
-    assert explained == [False, False, True]
-    assert limit.most == 3
-
-
-def test_a_larger_limit_needs_more_bursts_then() -> None:
-    """A rate too may refuse the same large number three times."""
-    limit = ConcurrencyLimit()
-    limit.was_admitted(12)
-
-    explained = refuse(limit, 10, 0.0, 2.0, 4.0, 6.0)
-
-    assert explained == [False, False, False, True]
 
 
 def test_one_burst_is_not_enough() -> None:
@@ -142,3 +113,60 @@ def test_hours_of_a_rate_do_not_add_up_to_a_limit() -> None:
         refuse(limit, 5 + hour_part % 20, 40.0 * hour_part)
 
     assert limit.most == math.inf
+
+
+def run(limit: UploadLimit, seconds: float, speed_of_each: Callable[[int], float]) -> list[int]:
+    """Upload files of one to five megabytes for so long, as many as may; give how many were there at each end."""
+    now, order, counts = 0.0, 0, []
+    ends: list[tuple[float, int, float, float]] = []
+    while now < seconds and limit.most < 500:
+        while not limit.is_reached:
+            order += 1
+            limit.began(order)
+            size = 1.0 + order % 5
+            heapq.heappush(ends, (now + size / speed_of_each(len(ends) + 1), order, size, now))
+        now, holder, size, began_at = heapq.heappop(ends)
+        counts.append(len(ends) + 1)
+        limit.ended(holder, size, now - began_at, now)
+    return counts
+
+
+def test_it_grows_where_each_upload_has_a_link_of_its_own() -> None:
+    """Twice as many carry twice as much."""
+    limit = UploadLimit()
+
+    run(limit, 60.0, lambda _at_once: 2.0)
+
+    assert limit.most > 100
+
+
+def test_it_stays_low_where_all_share_a_full_link() -> None:
+    """More uploads only make each slower, and slots older."""
+    limit = UploadLimit()
+
+    counts = run(limit, 600.0, lambda at_once: 20.0 / at_once)
+
+    assert sum(counts) / len(counts) < 12
+
+
+def test_it_finds_the_number_that_fills_a_link() -> None:
+    """Thirty are needed here: each carries at most a thirtieth."""
+    limit = UploadLimit()
+
+    counts = run(limit, 900.0, lambda at_once: min(1.0, 30.0 / at_once))
+
+    assert 20 < sorted(counts)[len(counts) // 2] < 75
+
+
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_few_uploads_show_nothing(at_once: int) -> None:
+    """A slow lane is not a full link."""
+    limit = UploadLimit()
+
+    for number in range(1000):
+        for holder in range(at_once):
+            limit.began((number, holder))
+        for holder in range(at_once):
+            limit.ended((number, holder), 1.0, 1.0, float(number))
+
+    assert limit.most == 8

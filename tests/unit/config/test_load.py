@@ -1,11 +1,24 @@
-"""Settings come from a profile and the environment, and a mistake in them is named in one line."""
+"""Settings come from a profile and the environment; a mistake in them is named in one line, without its value."""
 
-from collections.abc import Mapping
+import json
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
 
-from proofsweep.config.load import PROFILES, contradicted, load_settings
+from proofsweep.config.load import (
+    PROFILES,
+    Settings,
+    contradicted,
+    load_settings,
+    misspelt_variables,
+    mistakes_in,
+    sources_of,
+    words_of,
+)
 from proofsweep.config.sections import PaceSettings
 from proofsweep.domain.errors import ConfigError
 
@@ -228,3 +241,153 @@ FILE = {"service": {"base_url": "https://b/v1", "environment": "beta", "api_key_
 def test_a_variable_contradicts_a_file_on_what_decides(variables: Mapping[str, str], expected: list[str]) -> None:
     """The same value is no contradiction, nor is a setting that the file leaves open or that decides nothing."""
     assert [setting for setting, _ in contradicted(FILE, variables)] == expected
+
+
+NAMES = {
+    "service": ["base_url", "environment", "api_key_file"],
+    "pace": ["workers", "first_rate"],
+    "bounds": ["max_calls"],
+    "results": ["url"],
+    "catalog": ["dedupe"],
+}
+
+
+@pytest.mark.parametrize(
+    ("variable", "meant"),
+    [
+        ("PROOFSWEEP_SERVICE_BASE_URL", "PROOFSWEEP_SERVICE__BASE_URL"),
+        ("proofsweep_service_base_url", "PROOFSWEEP_SERVICE__BASE_URL"),
+        ("PROOFSWEEP_BASE_URL", "PROOFSWEEP_SERVICE__BASE_URL"),
+        ("PROOFSWEEP_SERVICES__BASE_URL", "PROOFSWEEP_SERVICE__BASE_URL"),
+        ("PROOFSWEEP_API_KEY_FILE", "PROOFSWEEP_SERVICE__API_KEY_FILE"),
+        ("PROOFSWEEP_WORKERS", "PROOFSWEEP_PACE__WORKERS"),
+        ("PROOFSWEEP_PACE_FIRSTRATE", "PROOFSWEEP_PACE__FIRST_RATE"),
+        ("PROOFSWEEP_SPEED__WORKRES", "PROOFSWEEP_PACE__WORKERS"),
+        ("PROOFSWEEP_RESULTS_DIR", "PROOFSWEEP_RESULTS__URL"),
+        ("PROOFSWEEP_CONFG", "PROOFSWEEP_CONFIG"),
+    ],
+)
+def test_a_variable_that_looks_like_a_setting_is_refused(variable: str, meant: str) -> None:
+    """It would be ignored, and the run would go to another service, or at another pace."""
+    (mistake,) = misspelt_variables([variable], NAMES, ())
+
+    assert mistake.startswith(f"{variable} sets nothing")
+    assert f"(did you mean {meant}?)" in mistake
+
+
+def test_a_section_that_does_not_exist_is_refused() -> None:
+    """Even if no setting is like it: two underscores are our own way of writing."""
+    assert misspelt_variables(["PROOFSWEEP_X__Y"], NAMES, ()) == [
+        "PROOFSWEEP_X__Y sets nothing: there is no section 'x'"
+    ]
+
+
+@pytest.mark.parametrize(
+    "variable",
+    [
+        "HOME",
+        "SERVICE_BASE_URL",
+        "PROOFSWEEP_CONFIG",
+        "PROOFSWEEP_SERVICE__BASE_URLL",  # the section's own check names it
+        "PROOFSWEEP_PACE",
+        "PROOFSWEEP_API_KEY",
+        "PROOFSWEEP_PRODUCTION_KEY",
+        "PROOFSWEEP_SERVICE_HOST",  # Kubernetes sets these for a service named proofsweep
+        "PROOFSWEEP_SERVICE_PORT",
+        "PROOFSWEEP_PORT_8725_TCP_ADDR",
+        "PROOFSWEEP_CORPUS",
+        "PROOFSWEEP_API_KEY_FILES",
+    ],
+)
+def test_other_variables_are_left_alone(variable: str) -> None:
+    """A key's variable has any name; other programs have variables of their own."""
+    assert misspelt_variables([variable], NAMES, {"PROOFSWEEP_API_KEY_FILES"}) == []
+
+
+class Pace(BaseModel):
+    """A section."""
+
+    model_config = ConfigDict(extra="forbid")
+    workers: int = 1
+
+
+class Whole(BaseModel):
+    """All settings."""
+
+    model_config = ConfigDict(extra="forbid")
+    pace: Pace
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"pace": {"workres": 1}}, "pace.workres: there is no such setting (did you mean pace.workers?)"),
+        ({"pace": {"dedupe": 1}}, "pace.dedupe: there is no such setting (did you mean catalog.dedupe?)"),
+        ({"pace": {"colour": 1}}, "pace.colour: there is no such setting"),
+        ({"pace": {}, "catalgo": {}}, "catalgo: there is no such section (did you mean catalog?)"),
+        ({"pace": {"workers": "SECRET"}}, "pace.workers: Input should be a valid integer"),
+        ({}, "pace: must be set, in the config or as PROOFSWEEP_PACE"),
+    ],
+)
+def test_a_mistake_is_described_without_its_value(given: dict[str, object], words: str) -> None:
+    """A value may be a secret in the wrong place."""
+    with pytest.raises(ValidationError) as refused:
+        Whole.model_validate(given)
+
+    (mistake,) = mistakes_in(refused.value, NAMES)
+    assert mistake.startswith(words)
+    assert "SECRET" not in mistake
+
+
+def test_each_setting_has_its_source(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A variable takes the place of a profile, the command line that of both; what has its default has no source."""
+    file = tmp_path / "b.toml"
+    file.write_text(f'[service]\nbase_url = "{BASE_URL}"\nenvironment = "beta"\napi_key_file = "/b"\n')
+    of_file = sources_of(str(file))
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", BASE_URL)
+
+    of_profile = sources_of("production", "/results")
+
+    assert of_file == dict.fromkeys(("service.base_url", "service.environment", "service.api_key_file"), str(file))
+    assert of_profile == {
+        "service.environment": "profile production",
+        "service.api_key_env": "profile production",
+        "service.base_url": "PROOFSWEEP_SERVICE__BASE_URL",
+        "results.url": "--results",
+    }
+
+
+def test_sources_are_told_in_a_clause() -> None:
+    """Settings of one source stand together."""
+    sources = {"service.base_url": "A", "service.environment": "b.toml", "service.api_key_file": "b.toml"}
+
+    assert words_of(sources) == "service.base_url of A; service.environment, service.api_key_file of b.toml"
+
+
+PAGE = Path(__file__).parents[3] / "docs" / "command-line.md"
+
+
+def test_the_docs_list_every_setting() -> None:
+    """Each setting is listed with its environment variable and default, in the order of the settings."""
+    rows = re.findall(r"^\| `([\w.]+)` \| `(PROOFSWEEP_\w+)` \| `?(.*?)`? \|", PAGE.read_text(), re.MULTILINE)
+
+    assert rows == [
+        (name, f"PROOFSWEEP_{name.replace('.', '__')}".upper(), default_of(field))
+        for name, field in settings_by_name(Settings)
+    ]
+
+
+def settings_by_name(part: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    """Yield each setting with its section."""
+    for name, field in part.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from settings_by_name(field.annotation, f"{name}.")
+        else:
+            yield prefix + name, field
+
+
+def default_of(field: FieldInfo) -> str:
+    """Write a default as the docs do."""
+    if field.is_required():
+        return "required"
+    return "none" if field.default is None else json.dumps(field.default)
