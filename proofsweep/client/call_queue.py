@@ -37,8 +37,6 @@ class Priority(IntEnum):
 
 @dataclass(slots=True, eq=False)
 class Ticket:
-    """A call in the queue, and then in flight."""
-
     priority: Priority
     holder: Hashable  # the item that the call is for; a slot belongs to the item that requested it
     is_for_slot: bool = False  # the call requests a slot
@@ -78,7 +76,6 @@ class CallQueue:
 
     @property
     def most_at_once(self) -> float:
-        """The most calls that the lane takes at once; infinite where no such limit was seen."""
         return math.inf if self.limit is None else self.limit.most
 
     @property
@@ -89,7 +86,6 @@ class CallQueue:
         return next((queue[0] for queue in self._queues if queue), None)
 
     def head(self, now: float) -> Ticket | None:
-        """Return the call that goes next; None when there is none, or when it must wait for others to end."""
         if self.limit is not None and self.in_flight >= self.limit.allowed(now):
             return None
         if self._stalls.is_stalled(now, self.in_flight):
@@ -102,7 +98,6 @@ class CallQueue:
         return ticket
 
     def wake_at(self, now: float) -> float:
-        """Return the time at which the next call may go; infinite when it must wait for another to end."""
         return math.inf if self.head(now) is None else self.pacer.next_at
 
     def take_next(self, now: float) -> Ticket | None:
@@ -135,11 +130,9 @@ class CallQueue:
             self.limit.was_admitted(ticket.in_flight)
 
     def was_uploaded(self, holder: Hashable, size_bytes: float, seconds: float, now: float) -> None:
-        """Take note that an upload is over; 0 bytes if it brought nothing."""
         self._uploads.ended(holder, size_bytes, seconds, now)
 
     def pause(self, now: float, pause_seconds: float) -> None:
-        """Hold all calls back for so long, as the service asks."""
         self._told_until = max(self._told_until, now + pause_seconds)
         self.pacer.pause(now, pause_seconds)
 
@@ -163,13 +156,11 @@ class CallQueue:
             self._close(ticket, now)
 
     def remember(self, rate: float) -> None:
-        """Begin with a rate that the lane had before, unless a 429 has shown a newer one."""
         if self.pacer.learned_rate is None and isinstance(self.pacer, Pacer):
             self.pacer = Pacer(rate)
 
     @property
     def share(self) -> LaneShare | None:
-        """This process's part of a lane that others use too; None where none are known."""
         return self.pacer.share if isinstance(self.pacer, KeptPace) else None
 
     def take_share(self, share: LaneShare | None, now: float) -> None:
@@ -184,7 +175,6 @@ class CallQueue:
         self.pacer.pause(now, before.opens_at - now)
 
     def lane_report(self, now: float) -> LaneReport:
-        """Return what is known of the lane, and what was sent since the last report."""
         use, self._use = self._use, LaneUse()
         pacer = self.pacer
         return LaneReport(
@@ -237,7 +227,6 @@ class StallGuard:
         self._quiet_since = now
 
     def is_stalled(self, now: float, in_flight: int) -> bool:
-        """Whether no more calls should go until one of those in flight is over."""
         silence = now - self._quiet_since
         is_unusual = _GAPS * self._usual_gap + _LEAST_SECONDS < silence < _LONGEST_SECONDS
         return in_flight >= _LEAST_IN_FLIGHT and is_unusual
@@ -262,7 +251,6 @@ class ServiceHealth:
             self._failures[exchange.call] += 1
 
     def is_doubtful(self, call: Call) -> bool:
-        """Whether this call has failed so often in a row that a control must say whose fault it is."""
         return self._failures[call] >= FAILURES_IN_A_ROW
 
     def trust(self) -> None:

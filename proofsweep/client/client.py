@@ -72,7 +72,6 @@ class Partner:
         return Partner(replace(few, control=lambda: True, is_control=True))
 
     def with_attempts(self, attempts: int) -> "Partner":
-        """Return the same partner, which gives a call up after so many attempts."""
         retry = self.session.retry.model_copy(update={"attempts": attempts})
         return Partner(replace(self.session, retry=retry))
 
@@ -262,8 +261,6 @@ def _part(boundary: str, disposition: str, value: str) -> str:
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class _FormBody:
-    """Head, audio and tail; each attempt reads them from the start."""
-
     head: bytes
     audio: AudioBody
     tail: bytes

@@ -74,7 +74,6 @@ class DeadlineBackend(httpcore.SyncBackend):
             raise httpcore.ConnectError("aborted")
 
     def abort(self) -> None:
-        """End every exchange at once, and every later one before it begins."""
         self._is_aborted = True
         with self._lock:
             for stream in self._open:
@@ -98,7 +97,6 @@ class DeadlineStream(httpcore.NetworkStream):
         self.body_bytes_sent = 0  # of the body of the last request, in writes that came to their end
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Send what is held back; then read, within the limit of one read and the rest of the answer's time."""
         if self._held:
             with suppress(httpcore.WriteError):  # a refused write may have an answer too
                 self._send()

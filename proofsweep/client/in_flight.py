@@ -125,7 +125,6 @@ class UploadLimit:
         self._began[holder] = len(self._began) + 1, self.most
 
     def ended(self, holder: Hashable, size_bytes: float, seconds: float, now: float) -> None:
-        """Take note that an upload is over; 0 bytes if it brought nothing."""
         if holder not in self._began:
             return
         at_end, (at_begin, most) = len(self._began), self._began.pop(holder)

@@ -53,7 +53,6 @@ class Cycle:
 
     @property
     def uncertainty(self) -> float:
-        """How far the rate may be off, as a share of it: by a token or two, and by the clock."""
         return 0.005 + 2.0 / self.calls
 
     def rate(self, burst: float) -> float:
@@ -76,7 +75,6 @@ class Cycle:
 
 
 def joined(cycles: Iterable[Cycle]) -> Cycle:
-    """Join cycles that follow each other; there must be at least one."""
     first, *others = cycles
     return Cycle(
         stretches=[stretch for cycle in (first, *others) for stretch in cycle.stretches],
@@ -133,7 +131,6 @@ def fit(cycles: Sequence[Cycle], likely_burst: float, least_burst: float) -> Tok
 
 
 def _agreed(cycles: Sequence[Cycle], burst: float, likely_burst: float) -> tuple[float, TokenBucket]:
-    """Return a figure of how far the cycles disagree, and the bucket with their common rate."""
     rates = [(math.log(cycle.rate(burst)), cycle.uncertainty**-2) for cycle in cycles]
     mean = sum(rate * weight for rate, weight in rates) / sum(weight for _, weight in rates)
     disagreement = sum(weight * (rate - mean) ** 2 for rate, weight in rates)
@@ -169,8 +166,6 @@ class Circumstances:
 
 @dataclass(slots=True)
 class LaneModel:
-    """Learns from the cycles that emptied the bucket."""
-
     bucket: TokenBucket  # the token bucket that explains them best
     widest: float = 0.0  # calls per second that it once let through
     log_excess: float = 0.0  # the logarithm of how far above the rate the pace stays
@@ -207,7 +202,6 @@ class LaneModel:
         self.calm_cycles = 0 if is_new else min(self.calm_cycles, 2) if is_unsettled else self.calm_cycles + 1
 
     def _likely_burst(self, cycle: Cycle, seen: Circumstances, *, is_wider: bool) -> float:
-        """Guess the size of the bucket: as before, or smaller if the 429 came late, or larger if it came early."""
         burst, rate = self.bucket.burst, self.bucket.rate
         if seen.is_first:
             return seen.pace / 4
@@ -251,7 +245,6 @@ class Refusals:
 
     @property
     def usual_calls(self) -> float:
-        """Calls from one 429 to the next, while the pace does not grow."""
         return max(_LEAST_USUAL_CALLS, self._usual, self._calm)
 
     def sent(self) -> None:
@@ -338,7 +331,6 @@ class Contention:
 
     @property
     def is_chance(self) -> bool:
-        """Whether a share of 429s is accepted because chance refuses them."""
         return self._accepted_share is not None
 
     def accept(self, share: float | None) -> None:
@@ -352,7 +344,6 @@ class Contention:
         self._balance = max(-_FREE_REFUSALS * _STEP, self._balance - _STEP * share)
 
     def refused(self, calls: float) -> None:
-        """Take note of a 429 after so many calls; infinite if a faster pace has provoked it."""
         shortness = max(0.0, 1.0 - (calls + self._calls_before) / _SHORT_CALLS)
         self._is_new = self._is_new and calls < _CALM_CALLS
         step = _STEP
@@ -404,7 +395,6 @@ class ChanceTest:
         return self._refusals / max(1, self._calls)
 
     def gap_seconds(self, now: float, usual: float) -> float:
-        """Take note that a call goes, and give the time until the next one may; on average it is the usual one."""
         if self._resting > 0:
             return usual
         self._calls += 1
@@ -431,7 +421,6 @@ class ChanceTest:
             self._weigh(is_through=False)
 
     def reject(self) -> None:
-        """Begin again after some time: it is no chance."""
         self._evidence, self._resting, self._calls, self._refusals = 0.0, _REST, 0, 0
 
     def _weigh(self, *, is_through: bool) -> None:

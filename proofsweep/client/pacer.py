@@ -89,7 +89,6 @@ class Pacer:
         return max(self.opens_at, self._next_at)
 
     def send(self, now: float) -> Sent:
-        """Take note that a call goes now; it must not go before `next_at`."""
         late_seconds = now - self.next_at
         was_held_back = late_seconds < _SLACK_SECONDS
         last, bucket = self._recorder.last, self._model.bucket
@@ -133,7 +132,6 @@ class Pacer:
             self.pace = min(self.pace, self.bucket.rate)
 
     def search_again(self, sent: Sent, now: float) -> None:
-        """Search for the rate from the present pace on: another limit has caused the 429s until this one."""
         self.learned_rate = self.rate_change = None
         self._contention = Contention()
         self._is_searching, self._search_after = True, 0.0
@@ -152,7 +150,6 @@ class Pacer:
             self._contention.refused(math.inf if self._doublings else cycle.calls)
 
     def _note_chance(self) -> None:
-        """Accept the 429s that are proven to be by chance, and not many more."""
         if self._contention.is_chance and self._contention.margin > _GIVEN_UP_MARGIN:
             self._contention.accept(None)
             self._chance_test.reject()
@@ -167,7 +164,6 @@ class Pacer:
         return is_learned
 
     def _is_learned(self, cycle: Cycle, pause_seconds: float) -> bool:
-        """Learn from a 429 that was due, or from several that agree; say whether one of the two was so."""
         if cycle.calls and self._is_searching:
             self._search(cycle, pause_seconds)
         elif cycle.calls and self._level < 1.0 + _DUE_SHARE * self._credit and not self._is_frequent:
@@ -190,7 +186,6 @@ class Pacer:
 
     @property
     def _is_tested(self) -> bool:
-        """Whether calls go in groups: where a share of 429s lowers the pace that may be by chance."""
         margin = self._contention.margin
         if not margin or self._contention.is_chance or not self._is_frequent:
             return False
@@ -220,7 +215,6 @@ class Pacer:
         self.pace = min(target, self.pace * math.exp2(min(30.0, elapsed / _DOUBLING_SECONDS)))
 
     def _note_idle(self, idle_seconds: float) -> None:
-        """Take note of a time in which the bucket filled: a 429 is due only when these tokens are used too."""
         filled_seconds = min(idle_seconds, self.bucket.burst / self.bucket.rate)
         held_seconds = min(self._held_seconds, self._quiet_seconds()) - filled_seconds / _CATCH_UP_SHARE
         self._held_seconds, self._doublings = max(0.0, held_seconds), 0.0

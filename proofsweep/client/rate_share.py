@@ -21,8 +21,6 @@ class LanePriority(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """One active process, as it was when it wrote last."""
-
     priority: int
     rate: float  # calls per second that it keeps to
     let_in: float = 0.0  # calls per second that the service has let in for it lately
@@ -113,7 +111,6 @@ class LaneKeeper:
     _calm: int = 0
 
     def look(self, now: float, let_in: float, *, is_refused: bool) -> float:
-        """Take note of calls per second let in, and whether one was refused; return the pace of all together."""
         if self._at == -math.inf:
             self._at = self._since = now
             self.pace = self.rate
@@ -164,8 +161,6 @@ class LaneShare:
 
 @dataclass(slots=True)
 class LaneUse:
-    """How a process has used the lane since it told the others last."""
-
     calls: int = 0
     let_in: int = 0  # answered, and not with 429
     held_back: int = 0  # calls that would have gone earlier at a faster pace
@@ -178,7 +173,6 @@ class LaneUse:
 
     @property
     def is_hungry(self) -> bool:
-        """Whether more calls would have gone at a faster pace."""
         return self.waits if not self.calls else 2 * self.held_back >= self.calls
 
 
@@ -194,12 +188,10 @@ class KeptPace:
 
     @property
     def pace(self) -> float:
-        """Calls per second that may go now."""
         return self.share.rate
 
     @property
     def learned_rate(self) -> float | None:
-        """Calls per second that the whole lane lets through, as all know it."""
         return None if self.share.bucket is None else self.share.bucket.rate
 
     @property
@@ -284,7 +276,6 @@ class LaneMember:
     _refused_before: int = 0
 
     def note(self, report: LaneReport, now: float) -> None:
-        """Take note of what this process knows; then meet the others."""
         self._report, use = report, report.use
         self._since = min(self._since, now)
         if self._noted_at is not None and now > self._noted_at:
@@ -302,7 +293,6 @@ class LaneMember:
             self._used, self._used_since = LaneUse(), now
 
     def _is_need_clear(self, seconds: float) -> bool:
-        """Whether the calls of so many seconds show what this process needs; soonest if it needs more than it said."""
         used = self._used
         if used.is_hungry and self._need is not None and used.calls + used.waits >= _CALLS_OF_HUNGER:
             return True
@@ -347,7 +337,6 @@ class LaneMember:
         return self._report
 
     def _hear(self, lane: Lane, now: float) -> tuple[float, bool]:
-        """Take note of who is alive, and return the longest pause that is news, and whether a call was refused."""
         pause_seconds, is_refused, before = 0.0, False, self._heard
         since_look, self._looked_at, self._heard = now - self._looked_at, now, {}
         for token, member in lane.members.items():

@@ -12,8 +12,6 @@ from proofsweep.domain.verdicts import meaning_of
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Repeat the call after a wait."""
-
     wait_seconds: float
 
 
@@ -89,7 +87,6 @@ def backoff(retry: RetrySettings, attempt: int, jitter: float) -> float:
 
 
 def reason_of(exchange: Exchange) -> str:
-    """Return the slug for the row of an item whose last exchange this was."""
     if exchange.failure is not None:
         return str(exchange.failure)
     return "slot_refused" if exchange.call is Call.SLOT else f"http_{exchange.status}"
@@ -113,7 +110,6 @@ def _after_throttle(exchange: Exchange, retry: RetrySettings, jitter: float, usa
 
 
 def _after_outage(exchange: Exchange, retry: RetrySettings, failures: int, jitter: float) -> Decision:
-    """Back off; a service that asks for a longer wait than ours is closed to all calls for so long."""
     if failures >= retry.attempts:
         return GiveUp(reason_of(exchange))
     told = exchange.headers.retry_after_seconds or 0.0
@@ -131,7 +127,6 @@ def _after_slot(exchange: Exchange, retry: RetrySettings, failures: int, jitter:
 
 
 def _wait(exchange: Exchange, retry: RetrySettings, failures: int, jitter: float) -> float:
-    """Wait as told if that is longer than our own wait, but never longer than the longest of the settings."""
     told = exchange.headers.retry_after_seconds or 0.0
     return max(backoff(retry, failures, jitter), min(told, retry.longest_wait_seconds))
 
@@ -140,7 +135,6 @@ _Error = TypeVar("_Error", bound=ServiceError)
 
 
 def call_error(kind: type[_Error], exchange: Exchange, reason: str) -> _Error:
-    """Make the error of a call that failed for good; `reason` is the slug for the row."""
     return kind(
         _sentence(exchange),
         stage=str(exchange.call),

@@ -110,7 +110,6 @@ class Dispatcher:
             self._serve()
 
     def is_doubtful(self, call: Call) -> bool:
-        """Whether this call has failed so often in a row that a control must say whose fault it is."""
         with self._locked():
             return self._health.is_doubtful(call)
 
@@ -147,19 +146,16 @@ class Dispatcher:
             self.stop.pull(RunMustStop(_TOO_LONG_A_WAIT, ended_by=EndedBy.BREAKER))
 
     def drop(self, holder: Hashable, ticket: Ticket | None) -> None:
-        """Take note that a call has no result, and that its item will not use its slot, if it has one."""
         with self._locked():
             self._queue.drop(holder, ticket, self.clock())
             self._serve()
 
     def remember(self, rate: float | None) -> None:
-        """Begin with a rate that the lane had before, if one is known and no 429 has shown a newer one."""
         if rate is not None:
             with self._locked():
                 self._queue.remember(rate)
 
     def lane_report(self) -> LaneReport:
-        """Return what this process knows of the lane, and what it did since the last report."""
         with self._locked():
             return self._queue.lane_report(self.clock())
 
@@ -176,7 +172,6 @@ class Dispatcher:
 
     @property
     def refused(self) -> int:
-        """How many calls were answered with 429; read without a lock."""
         return self._queue.refused
 
     def status(self) -> LaneStatus:
@@ -234,7 +229,6 @@ class Dispatcher:
 
     @property
     def _is_abandoned(self) -> bool:
-        """Whether work in hand is abandoned too: the leg ends in an outage or by a mistake, or its time is over."""
         is_over = self._queue.is_held or self.stop.is_aborted or self._is_broken
         return is_over and self.stop.reason is not None
 

@@ -43,7 +43,6 @@ class SingleFlight(Generic[_Result]):
         self._results: list[tuple[float, _Result]] = []
 
     def result(self, since: float, clock: Callable[[], float], call: Callable[[], _Result]) -> _Result:
-        """Return the result of a call that began at or after `since`: an earlier thread's, or one that is made now."""
         with self._lock:
             if not self._results or self._results[0][0] < since:
                 began_at = clock()
@@ -126,7 +125,6 @@ class Session:
             raise
 
     def ask_usage(self, days: int | None) -> Reply:
-        """GET /partner/usage for so many days; the contract's default when None."""
         params: Mapping[str, int] = {} if days is None else {"days": days}
         return self.ask(self.request(Call.USAGE, "/partner/usage", **params))
 
@@ -152,7 +150,6 @@ class Session:
         return reply
 
     def _log_surprises(self, exchange: Exchange) -> None:
-        """Log each unreadable header and each unnamed member once, by the first of all threads."""
         for header in exchange.headers.unreadable:
             if self.context.unreadable_headers.setdefault(header, exchange) is exchange:
                 log(Event.HEADER_IGNORED, header=header, call=exchange.call)

@@ -14,7 +14,6 @@ class StopSwitch:
         self.is_aborted = False
 
     def pull(self, reason: RunMustStop) -> None:
-        """Let all threads begin nothing new; the first reason stays."""
         if self.reason is None:
             self.reason = reason
         self._pulled.set()

@@ -166,7 +166,6 @@ class Transport:
         return reply.whole(answer, body)
 
     def close_thread_connections(self) -> None:
-        """Close the calling thread's connections, before it ends."""
         for connection in self._own.connections.values():
             self._connections.discard(connection)
             connection.close()
@@ -228,7 +227,6 @@ class Transport:
         return b"".join(self._pieces(answer, _MOST_BODY_BYTES))
 
     def _pieces(self, answer: "_Answer", most_bytes: float) -> Iterator[bytes]:
-        """Read a body as it is on the wire, up to a number of bytes; each piece gives the next ones more time."""
         if answer.headers.get("content-encoding", "identity").strip().lower() not in {"", "identity"}:
             raise httpcore.RemoteProtocolError("the answer is encoded, but identity was requested")
         size_bytes = 0

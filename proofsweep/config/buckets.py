@@ -100,14 +100,11 @@ _BY_EXCEPTION: tuple[tuple[type[Exception], FailureKind], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class StoreFailure:
-    """One failure of a store: what it means, and the HTTP status where there was one."""
-
     kind: FailureKind
     status: int | None = None
 
     @property
     def sentence(self) -> str:
-        """Describe the failure to a person, without any text of the store."""
         if self.kind is not FailureKind.AWAY:
             return str(self.kind)
         return f"{self.kind} ({f'status {self.status}' if self.status else 'check its endpoint and the network'})"

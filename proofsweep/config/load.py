@@ -16,10 +16,175 @@ from proofsweep.config.sections import CatalogSettings, IngestSettings
 from proofsweep.domain.errors import ConfigError
 from proofsweep.domain.text import ALIKE, ask_for, did_you_mean, printable, text_of_file
 
-Names = Mapping[str, Collection[str]]  # The settings of each section
+Names = Mapping[str, Collection[str]]
+"""The settings of each section."""
 
 _PREFIX = "PROOFSWEEP_"
 CONFIG = f"{_PREFIX}CONFIG"
+PROFILES = Path(proofsweep_configs.__path__[0])
+DEFAULT_PROFILE = "sandbox"
+
+DECIDING = (
+    "service.base_url",
+    "service.environment",
+    "service.api_key_file",
+    "service.api_key_env",
+    "service.api_key_block",
+    "results.url",
+)
+"""Settings of which a wrong one calls another partner, as another caller, or mixes two stores."""
+
+_SECRET_SOURCES = {"service": "api_key_", "alerts": "urls_"}
+"""Sections with settings that say where a secret is kept, and how the names of these begin."""
+
+
+class Settings(BaseSettings):
+    model_config = SettingsConfigDict(
+        env_prefix="PROOFSWEEP_", env_nested_delimiter="__", extra="forbid", frozen=True, env_ignore_empty=True
+    )
+
+    runner: Literal["threads", "dask"] = "threads"
+    service: sections.ServiceSettings
+    results: sections.ResultsSettings = sections.ResultsSettings()
+    pace: sections.PaceSettings = sections.PaceSettings()
+    bounds: sections.BoundsSettings = sections.BoundsSettings()
+    catalog: CatalogSettings = CatalogSettings()
+    ingest: IngestSettings = IngestSettings()
+    retry: sections.RetrySettings = sections.RetrySettings()
+    alerts: sections.AlertsSettings = sections.AlertsSettings()
+    timeouts: sections.TimeoutSettings = sections.TimeoutSettings()
+    dask: sections.DaskSettings = sections.DaskSettings()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - the signature is pydantic-settings' own
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return env_settings, init_settings
+
+
+def load_settings(config: str | None = None, results_url: str | None = None) -> Settings:
+    """Read all settings of a profile or a file: by default `PROOFSWEEP_CONFIG`, else the profile `sandbox`.
+
+    ConfigError if the config cannot be found or read, a setting is wrong, or a variable contradicts a file of a
+    person's own on whom a run calls or where it writes. Its message shows no value.
+    """
+    path = path_of_config(config)
+    profile = read_config(path)
+    if path.parent != PROFILES:
+        for setting, variable in contradicted(profile, os.environ):  # perhaps left over from another service
+            raise ConfigError(
+                f"The config {printable(str(path))} sets {setting}, and the variable {variable} says otherwise: "
+                "unset the variable, or take the setting out of the file."
+            )
+    profile = without_overridden_sources(profile)
+    mistakes = misspelt_variables(os.environ, _names(), _secret_variables(profile))
+    try:
+        settings = Settings(**profile)
+    except ValidationError as error:
+        mistakes += mistakes_in(error, _names())
+    except ValueError as error:
+        mistakes += [f"a PROOFSWEEP_ variable of the environment cannot be read: {error}"]
+    if mistakes:
+        count = f"{len(mistakes)} mistakes: " if len(mistakes) > 1 else ""
+        raise ConfigError(f"Settings from {path} and the environment: {count}{' · '.join(mistakes)}.") from None
+    return settings if results_url is None else _with_results(settings, results_url)
+
+
+def environment() -> Mapping[str, str]:
+    return os.environ
+
+
+def path_of_config(config: str | None) -> Path:
+    """Return the file of a profile's name or a path; without one, of `PROOFSWEEP_CONFIG` or the profile `sandbox`."""
+    name = config if config is not None else os.environ.get(CONFIG) or DEFAULT_PROFILE
+    if (PROFILES / f"{name}.toml").is_file():
+        return PROFILES / f"{name}.toml"
+    if "/" in name or name.endswith(".toml"):
+        return Path(name)
+    known = sorted(path.stem for path in PROFILES.glob("*.toml"))
+    raise ConfigError(
+        f"There is no profile {name!r}{did_you_mean(name, known)}. There are {', '.join(known)}; "
+        "for a file, give a path that ends in .toml."
+    )
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text_of_file(path.read_bytes()))
+    except OSError as error:
+        raise ConfigError(f"The config {path} cannot be read ({error.strerror}).") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"The config {path} is not TOML: {error}.") from error
+
+
+def sources_of(config: str | None = None, results_url: str | None = None) -> dict[str, str]:
+    """Return of each deciding setting the file or the variable that it comes from; one with its default is not there.
+
+    ConfigError if the config cannot be found or read.
+    """
+    path = path_of_config(config)
+    profile = read_config(path)
+    name = f"profile {path.stem}" if path.parent == PROFILES else printable(str(path))
+    given = {variable.upper() for variable, value in os.environ.items() if value}
+    file = without_overridden_sources(profile)
+    found = {setting: name for setting in DECIDING if value_in(file, setting) is not None}
+    found |= {setting: variable_of(setting) for setting in DECIDING if variable_of(setting) in given}
+    return found if results_url is None else found | {"results.url": "--results"}
+
+
+def words_of(sources: Mapping[str, str]) -> str:
+    """Return in one clause where deciding settings come from: `service.base_url of X; results.url of Y`."""
+    by_source: dict[str, list[str]] = {}
+    for setting, source in sources.items():
+        by_source.setdefault(source, []).append(setting)
+    return "; ".join(f"{', '.join(settings)} of {source}" for source, settings in by_source.items())
+
+
+def contradicted(file: Mapping[str, Any], variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield each deciding setting of a file that a variable contradicts, with the variable's name.
+
+    Two sources of the key contradict each other whatever their kinds are.
+    """
+    given = {variable.upper(): value for variable, value in variables.items() if value}
+    keys = [name for name in DECIDING if "api_key" in name]
+    for setting in DECIDING:
+        own = value_in(file, setting)
+        for other in keys if setting in keys else [setting]:
+            said = given.get(variable_of(other))
+            if None not in (own, said) and (other != setting or str(said).rstrip("/") != str(own).rstrip("/")):
+                yield setting, variable_of(other)
+
+
+def value_in(file: Mapping[str, Any], setting: str) -> object:
+    section, _, name = setting.partition(".")
+    return _members(file, section).get(name)
+
+
+def _members(profile: Mapping[str, Any], section: str) -> dict[str, Any]:
+    members = profile.get(section)
+    return members if isinstance(members, dict) else {}
+
+
+def without_overridden_sources(profile: dict[str, Any]) -> dict[str, Any]:
+    for section, prefix in _SECRET_SOURCES.items():
+        variable = f"PROOFSWEEP_{section}__{prefix}".upper()
+        if any(name.upper().startswith(variable) and value for name, value in os.environ.items()):
+            members = _members(profile, section)
+            kept = {name: value for name, value in members.items() if not name.startswith(prefix)}
+            profile = profile | ({section: kept} if members else {})
+    return profile
+
+
+def _with_results(settings: Settings, url: str) -> Settings:
+    try:
+        return settings.model_copy(update={"results": sections.ResultsSettings(url=url)})
+    except ValidationError as error:
+        raise ConfigError(f"--results {'; '.join(mistakes_in(error, {}))}.") from None
 
 
 def misspelt_variables(variables: Iterable[str], names: Names, key_variables: Collection[str]) -> list[str]:
@@ -80,144 +245,6 @@ def _letters(name: str) -> str:
     return name.replace("_", "")
 
 
-def contradicted(file: Mapping[str, Any], variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield each deciding setting of a file that a variable contradicts, with the variable's name.
-
-    Two sources of the key contradict each other whatever their kinds are.
-    """
-    given = {variable.upper(): value for variable, value in variables.items() if value}
-    keys = [name for name in DECIDING if "api_key" in name]
-    for setting in DECIDING:
-        own = value_in(file, setting)
-        for other in keys if setting in keys else [setting]:
-            said = given.get(variable_of(other))
-            if None not in (own, said) and (other != setting or str(said).rstrip("/") != str(own).rstrip("/")):
-                yield setting, variable_of(other)
-
-
-def value_in(file: Mapping[str, Any], setting: str) -> object:
-    section, _, name = setting.partition(".")
-    return _members(file, section).get(name)
-
-
-PROFILES = Path(proofsweep_configs.__path__[0])
-DEFAULT_PROFILE = "sandbox"
-
-DECIDING = (
-    "service.base_url",
-    "service.environment",
-    "service.api_key_file",
-    "service.api_key_env",
-    "service.api_key_block",
-    "results.url",
-)
-"""Settings of which a wrong one calls another partner, as another caller, or mixes two stores."""
-
-_SECRET_SOURCES = {"service": "api_key_", "alerts": "urls_"}
-"""Sections with settings that say where a secret is kept, and how the names of these begin."""
-
-
-class Settings(BaseSettings):
-    """All settings of one process; the environment overrides the profile."""
-
-    model_config = SettingsConfigDict(
-        env_prefix="PROOFSWEEP_", env_nested_delimiter="__", extra="forbid", frozen=True, env_ignore_empty=True
-    )
-
-    runner: Literal["threads", "dask"] = "threads"
-    service: sections.ServiceSettings
-    results: sections.ResultsSettings = sections.ResultsSettings()
-    pace: sections.PaceSettings = sections.PaceSettings()
-    bounds: sections.BoundsSettings = sections.BoundsSettings()
-    catalog: CatalogSettings = CatalogSettings()
-    ingest: IngestSettings = IngestSettings()
-    retry: sections.RetrySettings = sections.RetrySettings()
-    alerts: sections.AlertsSettings = sections.AlertsSettings()
-    timeouts: sections.TimeoutSettings = sections.TimeoutSettings()
-    dask: sections.DaskSettings = sections.DaskSettings()
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],  # noqa: ARG003 - the signature is pydantic-settings' own
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Let the environment override the profile, which is passed as arguments."""
-        return env_settings, init_settings
-
-
-def load_settings(config: str | None = None, results_url: str | None = None) -> Settings:
-    """Read all settings of a profile or a file: by default `PROOFSWEEPCONFIG`, else the profile `sandbox`.
-
-    ConfigError if the config cannot be found or read, a setting is wrong, or a variable contradicts a file of a
-    person's own on whom a run calls or where it writes. Its message shows no value.
-    """
-    path = path_of_config(config)
-    profile = read_config(path)
-    if path.parent != PROFILES:
-        _refuse_contradictions(path, profile)
-    profile = without_overridden_sources(profile)
-    mistakes = misspelt_variables(os.environ, _names(), _secret_variables(profile))
-    try:
-        settings = Settings(**profile)
-    except ValidationError as error:
-        mistakes += mistakes_in(error, _names())
-    except ValueError as error:
-        mistakes += [f"a PROOFSWEEP_ variable of the environment cannot be read: {error}"]
-    if mistakes:
-        count = f"{len(mistakes)} mistakes: " if len(mistakes) > 1 else ""
-        raise ConfigError(f"Settings from {path} and the environment: {count}{' · '.join(mistakes)}.") from None
-    return settings if results_url is None else _with_results(settings, results_url)
-
-
-def _refuse_contradictions(path: Path, profile: Mapping[str, Any]) -> None:
-    """Raise ConfigError if a variable, perhaps left over from another service, would take a file's place unseen."""
-    for setting, variable in contradicted(profile, os.environ):
-        raise ConfigError(
-            f"The config {printable(str(path))} sets {setting}, and the variable {variable} says otherwise: "
-            "unset the variable, or take the setting out of the file."
-        )
-
-
-def environment() -> Mapping[str, str]:
-    """Return the environment to code that must read a variable whose name is a setting."""
-    return os.environ
-
-
-def path_of_config(config: str | None) -> Path:
-    """Return the file of a profile's name or a path; without one, of `PROOFSWEEPCONFIG` or the profile `sandbox`."""
-    name = config if config is not None else os.environ.get(CONFIG) or DEFAULT_PROFILE
-    if (PROFILES / f"{name}.toml").is_file():
-        return PROFILES / f"{name}.toml"
-    if "/" in name or name.endswith(".toml"):
-        return Path(name)
-    known = sorted(path.stem for path in PROFILES.glob("*.toml"))
-    raise ConfigError(
-        f"There is no profile {name!r}{did_you_mean(name, known)}. There are {', '.join(known)}; "
-        "for a file, give a path that ends in .toml."
-    )
-
-
-def read_config(path: Path) -> dict[str, Any]:
-    """Read a config's sections; ConfigError if the file cannot be read or is not TOML."""
-    try:
-        return tomllib.loads(text_of_file(path.read_bytes()))
-    except OSError as error:
-        raise ConfigError(f"The config {path} cannot be read ({error.strerror}).") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"The config {path} is not TOML: {error}.") from error
-
-
-def _with_results(settings: Settings, url: str) -> Settings:
-    try:
-        return settings.model_copy(update={"results": sections.ResultsSettings(url=url)})
-    except ValidationError as error:
-        raise ConfigError(f"--results {'; '.join(mistakes_in(error, {}))}.") from None
-
-
 def _names() -> dict[str, list[str]]:
     kinds = {name: field.annotation for name, field in Settings.model_fields.items()}
     return {
@@ -233,42 +260,3 @@ def _secret_variables(profile: dict[str, Any]) -> set[str]:
         os.environ.get(f"PROOFSWEEP_{section}__{prefix}env".upper()) for section, prefix in _SECRET_SOURCES.items()
     ]
     return {name for name in named if isinstance(name, str)}
-
-
-def without_overridden_sources(profile: dict[str, Any]) -> dict[str, Any]:
-    """Return a profile without its source of a secret if the environment names another."""
-    for section, prefix in _SECRET_SOURCES.items():
-        variable = f"PROOFSWEEP_{section}__{prefix}".upper()
-        if any(name.upper().startswith(variable) and value for name, value in os.environ.items()):
-            members = _members(profile, section)
-            kept = {name: value for name, value in members.items() if not name.startswith(prefix)}
-            profile = profile | ({section: kept} if members else {})
-    return profile
-
-
-def _members(profile: Mapping[str, Any], section: str) -> dict[str, Any]:
-    members = profile.get(section)
-    return members if isinstance(members, dict) else {}
-
-
-def sources_of(config: str | None = None, results_url: str | None = None) -> dict[str, str]:
-    """Return of each deciding setting the file or the variable that it comes from; one with its default is not there.
-
-    ConfigError if the config cannot be found or read.
-    """
-    path = path_of_config(config)
-    profile = read_config(path)
-    name = f"profile {path.stem}" if path.parent == PROFILES else printable(str(path))
-    given = {variable.upper() for variable, value in os.environ.items() if value}
-    file = without_overridden_sources(profile)
-    found = {setting: name for setting in DECIDING if value_in(file, setting) is not None}
-    found |= {setting: variable_of(setting) for setting in DECIDING if variable_of(setting) in given}
-    return found if results_url is None else found | {"results.url": "--results"}
-
-
-def words_of(sources: Mapping[str, str]) -> str:
-    """Return in one clause where deciding settings come from: `service.base_url of X; results.url of Y`."""
-    by_source: dict[str, list[str]] = {}
-    for setting, source in sources.items():
-        by_source.setdefault(source, []).append(setting)
-    return "; ".join(f"{', '.join(settings)} of {source}" for source, settings in by_source.items())

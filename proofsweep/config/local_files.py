@@ -13,7 +13,6 @@ from proofsweep.domain.text import printable
 
 
 def sync_file(file: IO[bytes]) -> None:
-    """Make what was written to an open file durable."""
     file.flush()
     os.fsync(file.fileno())
 

@@ -73,12 +73,10 @@ def is_within(location: str, folder: str) -> bool:
 
 
 def one_line(location: str) -> str:
-    """Escape what is not printable in a location, so that a message stays on one line."""
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in utf8_text(location))
 
 
 def is_windows(written: str) -> bool:
-    """Return whether a location is an absolute path of Windows, with a drive or a server."""
     return _WINDOWS.match(written) is not None
 
 
@@ -88,7 +86,6 @@ def shown(written: str, path: str) -> str:
 
 
 def hint_for(written: str) -> str:
-    """Return what may be wrong with a location at which nothing is, with a space before it; empty if it looks right."""
     if written.startswith("~"):
         return " (`~` is not expanded here: write the whole path)"
     if is_windows(written) or ("\\" in written and "/" not in written):

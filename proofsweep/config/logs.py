@@ -51,7 +51,6 @@ SENTENCES = {
 
 
 def set_up_logs() -> None:
-    """Send our events to the standard logger, which Prefect reads; keep HTTP libraries from logging URLs."""
     ours = logging.getLogger(LOGGER)
     ours.setLevel(logging.INFO)
     if not ours.handlers:
@@ -75,7 +74,6 @@ class JsonLines(logging.Formatter):
     """Writes each event as one JSON object on a line: time, level, event, its sentence, and its fields."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Write one line. Only ASCII: no value can forge a line or steer a terminal."""
         facts = getattr(record, "facts", {})
         event = facts.get("event")
         known = {

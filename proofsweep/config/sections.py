@@ -27,7 +27,6 @@ Seconds = Annotated[float, Field(gt=0)]
 
 
 def _readable(text: str, info: ValidationInfo) -> str:
-    """Refuse an unreadable time or time span when the settings are read, not when a run begins."""
     try:
         duration_of(text) if info.field_name == "max_duration" else instant_of(text, datetime.now(UTC), UTC)
     except UsageError as error:
@@ -53,7 +52,6 @@ def _without_credentials(url: str) -> str:
 
 
 def _files_and_pairs(given: Any) -> list[Any]:  # noqa: ANN401 - what a person wrote
-    """Read `"song.wav"` as a file and `["song.mp3", "song.mp3.sidecar"]` as a pair."""
     listed = given if isinstance(given, list | tuple) else [0]
     entries: list[Any] = [[each] if isinstance(each, str) else each for each in listed]
     if not all(isinstance(each, list | tuple) and len(each) in {1, 2} and each[0] for each in entries):
@@ -122,8 +120,6 @@ class ResultsSettings(Section):
 
 
 class PaceSettings(Section):
-    """How many items are in flight at most, and how a run begins (docs/rate-control.md)."""
-
     workers: Annotated[int, Field(ge=1, le=512)] = 128
     first_rate: Annotated[float, Field(gt=0)] = 6.0
     longest_pause_seconds: Seconds = 120.0
@@ -168,8 +164,6 @@ class AlertsSettings(Section):
 
 
 class DaskSettings(Section):
-    """Where the worker processes are, if `runner` is `dask`."""
-
     # of a cluster on this machine; None for one for each of its processors.
     processes: Annotated[int, Field(ge=1, le=256)] | None = None
     address: str | None = None  # of the scheduler of a cluster that runs; None starts one on this machine for each run
@@ -269,8 +263,6 @@ USUAL_CATALOG = CatalogSettings()
 
 
 class IngestSettings(Section):
-    """How a watched folder is read, and where its files go by their verdicts."""
-
     settle_seconds: Annotated[float, Field(ge=0)] = 10.0  # how long a file must be unchanged before it is sent
     # how long a file waits for its sidecar, or for the end that its header promises.
     pair_seconds: Annotated[float, Field(ge=0)] = 900.0

@@ -20,8 +20,6 @@ class Ending:
 
 
 class EndedBy(StrEnum):
-    """Why a leg ended, as in the `runs` table."""
-
     ending: Ending
 
     def __new__(cls, ending: object) -> Self:

@@ -109,26 +109,17 @@ class RotationUnfinished(ProofsweepError):
 
 
 class ServiceError(ProofsweepError):
-    """The partner's side gave no usable answer.
-
-    Args:
-        message: one sentence for a person; holds no URL, key or body.
-        stage: the call that failed (`uploads`, `slot`, `verify`, …).
-        reason: the word for the row's `reason` column.
-        status: HTTP status of the last answer, if there was one.
-        code: ApiError code of the last answer, as received.
-        request_id: X-Request-Id of the last exchange.
-    """
+    """The partner's side gave no usable answer; the message holds no URL, key or body."""
 
     def __init__(
         self,
         message: str,
         *,
-        stage: str,
-        reason: str,
-        status: int | None = None,
-        code: str | None = None,
-        request_id: str | None = None,
+        stage: str,  # the call that failed (`uploads`, `slot`, `verify`, …)
+        reason: str,  # the word for the row's `reason` column
+        status: int | None = None,  # HTTP status of the last answer, if there was one
+        code: str | None = None,  # ApiError code of the last answer, as received
+        request_id: str | None = None,  # X-Request-Id of the last exchange
     ) -> None:
         super().__init__(message, stage=stage, reason=reason, status=status, code=code, request_id=request_id)
         self.stage = stage

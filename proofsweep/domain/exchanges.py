@@ -31,13 +31,10 @@ class Call(StrEnum):
 
     @property
     def is_keyed(self) -> bool:
-        """Return whether the call carries the key, and so counts against the quota (contract, Limits)."""
         return self not in {Call.HEALTH, Call.SLOT, Call.DOWNLOAD}
 
 
 class Failure(StrEnum):
-    """Why an exchange brought no usable answer, whatever its status."""
-
     TIMEOUT = "timeout"
     CONNECTION = "connection"
     BAD_ANSWER = "bad_answer"
@@ -62,7 +59,6 @@ class Exchange:
 
     @property
     def ended_at(self) -> datetime:
-        """When the answer was read, or reading it was given up."""
         return self.started_at + timedelta(milliseconds=self.elapsed_ms)
 
     @property
@@ -76,7 +72,6 @@ class Exchange:
 
     @property
     def is_charged(self) -> bool:
-        """Return whether a keyed request was sent, whatever the answer."""
         return self.call.is_keyed and self.bytes_sent is not None
 
 

@@ -8,15 +8,16 @@ from functools import lru_cache
 
 from proofsweep.domain.models import instant_of
 
-# Longest Retry-After that is believed, ten years.
-_MAX_WAIT_SECONDS = 10 * 365 * 86_400
+CONTRACT_VERSION = "2.4.2"
+SLOT_BYTES = 65 * 1024 * 1024  # contract, Limits: 65 MiB per verification slot
+USAGE_DAYS = range(1, 91)  # contract, Limits: the days that GET /partner/usage may be asked for
+IDEMPOTENCY_KEY_LENGTH = range(16, 129)  # contract, Limits: in characters
+CALLS_PER_ITEM = 2  # contract, Core flow: POST /uploads and POST /verify; the slot's form POST has no key
+MOST_CALLS_PER_ITEM = 3  # contract, Endpoints 8: an item without a file is preceded by a GET of its asset's URL
 
-# Longest text kept of one header, so that no header floods a table.
-_MAX_TEXT_CHARS = 200
-
-# Longest count that is read: any 18 digits fit 64 bits, and 19 may not.
-_MAX_COUNT_DIGITS = 18
-
+_MAX_WAIT_SECONDS = 10 * 365 * 86_400  # longest Retry-After that is believed
+_MAX_TEXT_CHARS = 200  # kept of one header, so that none floods a table
+_MAX_COUNT_DIGITS = 18  # any 18 digits fit 64 bits, and 19 may not
 _RATE_HEADERS = ("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset")
 
 
@@ -80,27 +81,10 @@ def _wait_seconds(value: str | None, now: datetime) -> float | None:
     return seconds if 0 <= seconds <= _MAX_WAIT_SECONDS else None
 
 
-@lru_cache(maxsize=64)  # all answers of one second carry the same date; chosen; not critical
+@lru_cache(maxsize=64)  # all answers of one second carry the same date
 def _date(value: str | None) -> datetime | None:
     try:
         date = parsedate_to_datetime(value or "")
         return date.replace(tzinfo=UTC) if date.tzinfo is None else date.astimezone(UTC)
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
-
-
-# Contract, Limits: a verification slot takes 65 MiB, which is 68,157,440 bytes.
-SLOT_BYTES = 65 * 1024 * 1024
-
-# Contract, Limits: the days that GET /partner/usage may be asked for.
-USAGE_DAYS = range(1, 91)
-
-# Contract, Limits: characters of an Idempotency-Key.
-IDEMPOTENCY_KEY_LENGTH = range(16, 129)
-# Contract, Core flow: one keyed POST /uploads and one keyed POST /verify; the slot's form POST has no key.
-CALLS_PER_ITEM = 2
-# Contract, Endpoints 8: an item without a file is preceded by a keyed GET of its asset's URL.
-MOST_CALLS_PER_ITEM = 3
-
-
-CONTRACT_VERSION = "2.4.2"

@@ -26,8 +26,6 @@ Row = dict[str, object]  # one row of a table, or some of its cells
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declared:
-    """What a message, a checksum list or a bag says of one file."""
-
     size_bytes: int | None = None  # None if it says none
     # in lower-case hex, by algorithm, one of `ALGORITHMS`.
     digests: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -37,7 +35,6 @@ class Declared:
 
     @property
     def strongest(self) -> tuple[str, str] | None:
-        """Return the algorithm and the digest that are compared; None if no digest is declared."""
         found = [name for name in ALGORITHMS if name in self.digests]
         return (found[-1], self.digests[found[-1]]) if found else None
 
@@ -49,7 +46,6 @@ class Declared:
         return self.size_bytes in {way(each) for each in kilobytes for way in (math.floor, round, math.ceil)}
 
     def with_others(self, other: "Declared") -> "Declared":
-        """Return this, and what another list says beyond it."""
         size_bytes = other.size_bytes if self.size_bytes is None else self.size_bytes
         return Declared(size_bytes=size_bytes, digests={**other.digests, **self.digests})
 
@@ -182,7 +178,6 @@ class WorkItem:
 
     @property
     def mode(self) -> Mode:
-        """A sidecar makes the item a legacy pair; without one it is a one-file item."""
         return Mode.ONE_FILE if self.sidecar is None else Mode.LEGACY_PAIR
 
 

@@ -60,12 +60,10 @@ def instant_or_iso_of(value: object) -> datetime | None:
 
 
 def object_of(value: object) -> dict[str, object]:
-    """Keep a JSON object; anything else is an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def list_of_objects(value: object) -> list[dict[str, object]]:
-    """Keep the objects of a JSON array; anything else gives an empty list."""
     return [member for member in value if isinstance(member, dict)] if isinstance(value, list) else []
 
 
@@ -83,7 +81,6 @@ def json_of(body: bytes) -> object:
 
 
 def canonical_json(value: object) -> str:
-    """Write JSON in one canonical form: sorted keys, no spaces, valid UTF-8."""
     written = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return written.encode("utf-8", "replace").decode()
 
@@ -108,7 +105,6 @@ def _object(members: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _is_too_deep(value: object) -> bool:
-    """Return whether writing the value again could exceed Python's recursion limit."""
     layer, level = [value], 0
     while layer and level <= _MAX_LEVELS:
         layer = [inner for outer in layer if isinstance(outer, dict | list) for inner in _members_of(outer)]
@@ -157,8 +153,6 @@ class KeyRecord(Resource):
 
 
 class PartnerKeysResponse(Resource):
-    """GET /partner/keys: one page, or the whole inventory."""
-
     keys: Annotated[list[KeyRecord], BeforeValidator(list_of_objects)] = []
     next_cursor: Text = None
 

@@ -14,6 +14,9 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.models import KeyRecord
 from proofsweep.domain.text import minute_of
 
+REPLAY_WINDOW = timedelta(hours=24)  # contract, Limits: how long the same Idempotency-Key gives the same answer again
+GRACE_WINDOW = timedelta(hours=72)  # contract, Limits: how long a rotated key still works
+
 
 class OperationKind(StrEnum):
     INVENTORY = "inventory"
@@ -25,8 +28,6 @@ class OperationKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """One inventory, one recovery of sidecars."""
-
     operation_id: str  # made as the IDs of runs are, so IDs sort by time
     kind: str
     environment: str  # the service's label
@@ -35,7 +36,6 @@ class Operation:
 
     @property
     def run_date(self) -> date:
-        """The UTC date on which it began; the folders of its parts have it in their names."""
         return self.started_at.astimezone(UTC).date()
 
     def document(self) -> dict[str, object]:
@@ -46,7 +46,6 @@ _READER = TypeAdapter(Operation)
 
 
 def operation_of(document: Mapping[str, object]) -> Operation:
-    """Read an operation from its intent or its receipt; ValueError if it is not whole."""
     return _READER.validate_python(document)
 
 
@@ -62,7 +61,6 @@ class CallCounts:
         return sum(self.by_day.values())
 
     def add(self, call: Call, status: int | None, bytes_sent: int | None, started_at: datetime) -> None:
-        """Count an exchange; without `bytes_sent` it had no connection."""
         self.bytes_sent += bytes_sent or 0
         self.throttled += call.is_keyed and status == HTTPStatus.TOO_MANY_REQUESTS
         if call.is_keyed and bytes_sent is not None:
@@ -75,12 +73,6 @@ class CallCounts:
             "throttled": self.throttled,
             "bytes_sent": self.bytes_sent,
         }
-
-
-REPLAY_WINDOW = timedelta(hours=24)  # contract, Limits: how long the same Idempotency-Key gives the same answer again
-
-
-GRACE_WINDOW = timedelta(hours=72)  # contract, Limits: how long a rotated key still works
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +141,6 @@ class Rotation:
 
 
 def is_recent(rotation: Rotation, now: datetime) -> bool:
-    """Return whether the old key of a rotation still works: then a repeat is rather a mistake than a wish."""
     return now < rotation.old_key_ends_at
 
 

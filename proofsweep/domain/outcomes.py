@@ -9,13 +9,11 @@ from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.models import VerifyResponse
 from proofsweep.domain.reasons import Ineligible, Reason, about
-from proofsweep.domain.verdicts import Action, Verdict, action_for, is_accepted, is_contradictory
+from proofsweep.domain.verdicts import VERDICT_ACTIONS, Action, Verdict, is_accepted
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A usable answer to POST /verify, with the hex sha256 of its exact body."""
-
     response: VerifyResponse
     body_sha256: str
 
@@ -51,8 +49,6 @@ Outcome = Accepted | Rejected | Failed | Ineligible
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AudioRead:
-    """What reading the item's files gave. The hashes are of the exact bytes that were sent."""
-
     audio_format: str
     size_bytes: int
     version: str | None
@@ -82,20 +78,16 @@ class Deferred:
     exchanges: Sequence[Exchange] = ()
 
 
-_VERDICTS = frozenset(map(str, Verdict))  # a later verdict may be a word that is a reason of ours
-
-
 def outcome_of(answer: Answer) -> Accepted | Rejected:
-    """Read the service's answer (contract, Verdicts): both signals must agree to accept."""
     good, verdict = answer.response.good, answer.response.verdict
     if is_accepted(good, verdict):
         return Accepted(answer)
-    action = action_for(good, verdict)
-    if is_contradictory(good, verdict):
+    if verdict not in VERDICT_ACTIONS:
+        return Rejected(answer, Reason.UNKNOWN_VERDICT, about(Reason.UNKNOWN_VERDICT).meaning, Action.REJECT)
+    if good or verdict == Verdict.VALID:
         detail = f"The answer contradicts itself: good is {str(good).lower()}, but the verdict says otherwise."
-        return Rejected(answer, Reason.CONTRADICTORY_ANSWER, detail, action)
-    reason = verdict if verdict in _VERDICTS else Reason.UNKNOWN_VERDICT
-    return Rejected(answer, reason, about(reason).meaning, action)
+        return Rejected(answer, Reason.CONTRADICTORY_ANSWER, detail, Action.REJECT)
+    return Rejected(answer, verdict, about(verdict).meaning, VERDICT_ACTIONS[verdict])
 
 
 def word_for(outcome: Outcome) -> str:

@@ -19,6 +19,14 @@ STALE_SECONDS = 30  # age of the last heartbeat from which a leg counts as dead:
 INGEST = "ingest"
 """The kind of catalog that a pass makes of the files that are ready: it says nothing of the rest of its folder."""
 
+OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
+
+_INSTANT = re.compile(r"(?:(\d{4}-\d\d-\d\d)[ T])?(\d{1,2}:\d\d(?::\d\d)?) ?(Z|[+-]\d\d:?\d\d|[A-Za-z][\w/+-]*)?")
+_DURATION = re.compile(r"(?:(\d+)d)?\s*(?:(\d+)h)?\s*(?:(\d+)m(?:in)?)?\s*(?:(\d+)s)?")
+_NAMES_OF_UTC = {"UTC", "UCT", "GMT", "WET", "Zulu", "+00", "-00"}
+_JUST_RESET = timedelta(minutes=1)  # a run that begins so soon after the reset has probably waited for it
+_MAX_SPREAD_SECONDS = 5.0  # longest random wait after a reset, so that waiting runs do not begin together
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
@@ -66,7 +74,6 @@ class Plan:
 
     @property
     def is_small(self) -> bool:
-        """Return whether the run shows each of its items as a Prefect task."""
         return self.items <= SMALL_RUN_ITEMS
 
     @property
@@ -102,7 +109,6 @@ class Claim:
 
     @property
     def claimed(self) -> "ClockReading":
-        """When the leg was claimed: the first sign of life."""
         return ClockReading(datetime.fromisoformat(self.claimed_at), self.uptime_seconds, self.boot)
 
 
@@ -125,12 +131,10 @@ def slices_of(plan: Plan) -> Iterator[Slice]:
 
 
 def rows_of_shard(plan: Plan, shard: int) -> int:
-    """Return the number of rows in a shard; the last one may be shorter."""
     return min(plan.shard_items, plan.items - shard * plan.shard_items)
 
 
 def shard_of(plan: Plan, manifest_row: int) -> int:
-    """Return the shard of a row; the rows of a plan are numbered without gaps."""
     return manifest_row // plan.shard_items
 
 
@@ -159,10 +163,6 @@ def is_fresh(last: ClockReading, now: ClockReading) -> bool:
     return abs(now.at - last.at) <= timedelta(seconds=STALE_SECONDS)
 
 
-_INSTANT = re.compile(r"(?:(\d{4}-\d\d-\d\d)[ T])?(\d{1,2}:\d\d(?::\d\d)?) ?(Z|[+-]\d\d:?\d\d|[A-Za-z][\w/+-]*)?")
-_DURATION = re.compile(r"(?:(\d+)d)?\s*(?:(\d+)h)?\s*(?:(\d+)m(?:in)?)?\s*(?:(\d+)s)?")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
     max_calls: int | None = None  # keyed calls of the leg, its probes of the quota included; None for any number
@@ -171,7 +171,6 @@ class Bounds:
 
 
 def left_of(bounds: Bounds, calls: int, now: datetime) -> Bounds | None:
-    """Return the limits of a second leg after one that made so many calls; None if nothing is left for it."""
     if bounds.closes_at is not None and bounds.closes_at <= now:
         return None
     if bounds.max_calls is None:
@@ -182,15 +181,10 @@ def left_of(bounds: Bounds, calls: int, now: datetime) -> Bounds | None:
 def closing_of(
     until: str | None, max_duration: str | None, now: datetime, zone: tzinfo | None = None
 ) -> datetime | None:
-    """Return the UTC instant at which the window closes: the earlier of the two; None if neither is given.
+    """Return the UTC instant at which the window closes, the earlier of the two; UsageError if one cannot be read.
 
-    Args:
-        until: `06:00`, `06:00 Europe/Berlin`, `06:00+02:00`, or an ISO instant; without a zone, `zone` applies.
-        max_duration: `7h`, `90m`, `1h30m`.
-        now: when the command began, with a zone.
-        zone: None for the machine's own.
-
-    UsageError if one of them cannot be read, or has no zone while the machine's is not known.
+    `until` is `06:00`, `06:00 Europe/Berlin`, `06:00+02:00`, or an ISO instant; without a zone, `zone` applies, and
+    without that the machine's own. `max_duration` is `7h`, `90m`, `1h30m`. `now` has a zone.
     """
     closings = [] if until is None else [instant_of(until, now, zone)]
     closings += [] if max_duration is None else [now.astimezone(UTC).replace(microsecond=0) + duration_of(max_duration)]
@@ -223,9 +217,6 @@ def duration_of(text: str) -> timedelta:
     if not timedelta() < span < timedelta(days=366):
         raise UsageError(f"{text!r} is not a time span of up to a year; write it like 30d, 7h, 90m or 1h30m.")
     return span
-
-
-_NAMES_OF_UTC = {"UTC", "UCT", "GMT", "WET", "Zulu", "+00", "-00"}
 
 
 def utc_of(moment: datetime) -> datetime:
@@ -276,20 +267,10 @@ def _moments(day: date, wanted: time, zone: tzinfo | None) -> Iterator[datetime]
     yield next(at for at in after if at.astimezone(zone).replace(tzinfo=None) > wall)
 
 
-_JUST_RESET = timedelta(minutes=1)  # a run that begins so soon after the reset has probably waited for it
-_MAX_SPREAD_SECONDS = 5.0  # longest random wait after a reset, so that waiting runs do not begin together
-
-
 def seconds_after_reset(reset: datetime | None, now: datetime, chance: float) -> float:
     """Return how long to wait before the first file if the quota has just reset, so that not all runs begin together.
 
-    Args:
-        reset: when the quota was due to reset; None if not known.
-        now: when the partner had calls again.
-        chance: 0 to 1, drawn anew by each run.
+    `reset` is when the quota was due to reset, `now` when the partner had calls again; `chance` is drawn from 0 to 1.
     """
     is_just_reset = reset is not None and timedelta() <= now - reset < _JUST_RESET
     return chance * _MAX_SPREAD_SECONDS if is_just_reset else 0.0
-
-
-OUTCOMES = ("accepted", "rejected", "failed", "ineligible")

@@ -19,6 +19,7 @@ _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _JOINERS = "\u200c\u200d"
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#|!~$&])")
 
+ALIKE = 0.8  # how alike two names are at least, as difflib counts from 0 to 1
 
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
@@ -58,12 +59,10 @@ def markdown(text: str) -> str:
 
 
 def minute_of(instant: datetime) -> str:
-    """Write an instant in UTC, to the minute."""
     return f"{instant:%Y-%m-%d %H:%M} UTC"
 
 
 def duration_text(seconds: float) -> str:
-    """Write a time span in hours and minutes, or in minutes and seconds."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
@@ -88,15 +87,10 @@ def _escaped(text: str, escape: Callable[[str], str]) -> str:
     return "".join(escape(char) if category(char) in _UNSEEN and char not in _JOINERS else char for char in text)
 
 
-ALIKE = 0.8  # how alike two names are at least, as difflib counts from 0 to 1
-
-
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Ask for the known name that is most like this one; nothing if none is."""
     alike = get_close_matches(name, known, 1, ALIKE)
     return ask_for(alike[0]) if alike else ""
 
 
 def ask_for(meant: str) -> str:
-    """Ask whether this is meant; nothing if it is empty."""
     return f" (did you mean {meant}?)" if meant else ""

@@ -18,8 +18,6 @@ class Verdict(StrEnum):
 
 
 class Action(StrEnum):
-    """What the caller does next with a row."""
-
     ACCEPT = "accept"
     REJECT = "reject"
     REQUEST_MATCHING_PAIR = "request_matching_pair"
@@ -47,18 +45,7 @@ MEANING_OF_VALID = (
 
 
 def is_accepted(good: object, verdict: object) -> bool:
-    """Accept only when both signals agree; an unknown verdict is a failed verification."""
     return good is True and verdict == Verdict.VALID
-
-
-def is_contradictory(good: bool, verdict: str) -> bool:
-    """Return whether `good` and a known verdict disagree."""
-    return verdict in VERDICT_ACTIONS and good is not (verdict == Verdict.VALID)
-
-
-def action_for(good: bool, verdict: str) -> Action:
-    """Return the caller's action; an unknown or contradictory answer is rejected."""
-    return Action.REJECT if is_contradictory(good, verdict) else VERDICT_ACTIONS.get(verdict, Action.REJECT)
 
 
 class ErrorCode(StrEnum):
