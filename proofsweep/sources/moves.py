@@ -16,7 +16,6 @@ from proofsweep.domain.reasons import Reason
 from proofsweep.sources.audio import PIECE_BYTES
 from proofsweep.sources.files import Files
 from proofsweep.sources.local import LocalFiles
-from proofsweep.sources.source import OpenFile
 
 if TYPE_CHECKING:
     from proofsweep.sources.bucket import BucketFiles
@@ -109,7 +108,7 @@ class Moves:
             if file is None:
                 return None, None
             facts, digest = file.facts(), hashlib.sha256()
-            for piece in _pieces(file, facts.size_bytes):
+            for piece in file.pieces(PIECE_BYTES):
                 digest.update(piece)
             return facts, digest.hexdigest()
 
@@ -118,7 +117,7 @@ class Moves:
             if file is None:
                 raise SourceError("The file is no longer there.", reason=Reason.MISSING_AUDIO)
             facts = file.facts()
-            self._files_at(target).create(target, _pieces(file, facts.size_bytes), sha256)
+            self._files_at(target).create(target, file.pieces(PIECE_BYTES), sha256)
             return facts
 
     def _files_at(self, location: str) -> "LocalMoves | BucketFiles":
@@ -188,13 +187,6 @@ class LocalMoves:
                 with _wrapped_errors():
                     _restore(aside)
             folders[:] = [name for name in folders if not name.startswith(".")]
-
-
-def _pieces(file: OpenFile, size_bytes: int) -> Iterator[bytes]:
-    position = 0
-    while position < size_bytes and (piece := file.read_at(position, min(PIECE_BYTES, size_bytes - position))):
-        position += len(piece)
-        yield piece
 
 
 def _restore(aside: Path) -> None:

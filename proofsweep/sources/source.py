@@ -33,6 +33,13 @@ class OpenFile(Protocol):
 
     def close(self) -> None: ...
 
+    def pieces(self, piece_bytes: int) -> Iterator[bytes]:
+        """Yield the file from its start, at most as many bytes as it has now."""
+        position, size_bytes = 0, self.facts().size_bytes
+        while position < size_bytes and (piece := self.read_at(position, min(piece_bytes, size_bytes - position))):
+            position += len(piece)
+            yield piece
+
     def __enter__(self) -> Self:
         return self
 

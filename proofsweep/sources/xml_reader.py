@@ -75,9 +75,8 @@ def _pieces(file: OpenFile) -> Iterator[bytes]:
         raise unreadable("It is empty")
     if size > MOST_BYTES:
         raise unreadable(f"It has {size:,} bytes; a message has at most {MOST_BYTES:,}")
-    position, marks, before = 0, 0, b""
-    while position < size and (piece := file.read_at(position, _PIECE_BYTES)):
-        position += len(piece)
+    marks, before = 0, b""
+    for piece in file.pieces(_PIECE_BYTES):
         marks += piece.count(b"<") + 3 * piece.count(b"=")
         if marks > MOST_MARKS:
             raise unreadable("It has too many elements and attributes")
