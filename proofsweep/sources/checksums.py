@@ -51,7 +51,7 @@ _PLAIN = re.compile(r"(\\?)([0-9A-Fa-f]{8,}|[A-Za-z0-9+/_-]{20,}={0,2})(?: [ *?^
 _BARE = re.compile(r"()([0-9A-Fa-f]{8,})()\s*")
 _ESCAPES: Final = {r"\\": "\\", r"\n": "\n", r"\r": "\r"}
 
-BAG_MARK = "bagit.txt"  # the file that makes a folder a bag
+_BAG_MARK = "bagit.txt"  # the file that makes a folder a bag
 _FETCH = "fetch.txt"
 _PAYLOAD = "data/"
 _BAG_MANIFEST = re.compile(r"manifest-([\w-]+)\.txt", re.IGNORECASE)
@@ -107,7 +107,7 @@ class Checksums:
 
     def read_folder(self, folder: str, lists: Sequence[str], names: Sequence[str]) -> None:
         """Read the lists in a folder, of which `names` are all files; one that cannot be read is counted."""
-        in_bag = map(_BAG_MANIFEST.fullmatch, names if BAG_MARK in names else ())
+        in_bag = map(_BAG_MANIFEST.fullmatch, names if _BAG_MARK in names else ())
         manifests = {each[0]: algorithm_named(each[1]) or "" for each in in_bag if each is not None}
         if manifests:
             self._begin_bag(folder, manifests, has_fetch=_FETCH in names)

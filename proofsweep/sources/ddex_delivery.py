@@ -28,10 +28,10 @@ from proofsweep.sources.file_lookup import NameLookup, other_case
 from proofsweep.sources.names import caseless, composed
 from proofsweep.sources.source import Folder, Source
 
-ACKNOWLEDGEMENTS: Final = "acknowledgements"
+_ACKNOWLEDGEMENTS: Final = "acknowledgements"
 """The folder for answers to a sender; it is never scanned."""
 
-RESOURCES: Final = ("resources", "Resources")
+_RESOURCES: Final = ("resources", "Resources")
 """Folders beside a message in which its files lie, when it gives their names alone."""
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
@@ -120,7 +120,7 @@ class Deliveries:
 
     def is_left_out(self, folder: Folder) -> bool:
         within = folder.location[len(self._top) :].lower()
-        return ACKNOWLEDGEMENTS in within and ACKNOWLEDGEMENTS in within.split("/")
+        return _ACKNOWLEDGEMENTS in within and _ACKNOWLEDGEMENTS in within.split("/")
 
     def take(self, folder: Folder) -> tuple[Folder | None, list[XmlFile]]:
         """Keep a folder of a delivery, or return it without XML that cannot be audio; and the messages in it."""
@@ -397,9 +397,9 @@ def candidates(written: str) -> Iterator[str]:
     for path in _spellings(written):
         is_elsewhere = path.startswith("/") or is_windows(path) or _URL.match(path)
         near = path.rstrip("/").rpartition("/")[2] if is_elsewhere else path
-        in_resources = () if ".." in near.split("/") else (posixpath.join(folder, near) for folder in RESOURCES)
+        in_resources = () if ".." in near.split("/") else (posixpath.join(folder, near) for folder in _RESOURCES)
         folder, _, name = near.removeprefix("./").partition("/")
-        beside = (name,) if folder in RESOURCES and name else ()
+        beside = (name,) if folder in _RESOURCES and name else ()
         for each in (near, *in_resources, *beside):
             if near and each not in seen:
                 seen.add(each)

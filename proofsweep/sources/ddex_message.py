@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 
-NEW_RELEASE: Final = "NewReleaseMessage"
-PURGE: Final = "PurgeReleaseMessage"
-MANIFEST: Final = "ManifestMessage"
+_NEW_RELEASE: Final = "NewReleaseMessage"
+_PURGE: Final = "PurgeReleaseMessage"
+_MANIFEST: Final = "ManifestMessage"
 _OTHER_XML = {
     "acknowledgementmessage": "a DDEX acknowledgement, which names no audio: give the message of a release",
     "ftpacknowledgementmessage": "a DDEX acknowledgement, which names no audio: give the message of a release",
@@ -189,11 +189,11 @@ def examine(location: str, source: Source) -> XmlFile | None:
         try:
             facts, root = file.facts(), root_of(file.read_at(0, HEAD_BYTES))
             is_other = root is not None and root.lower() != "html"
-            if root == MANIFEST:
+            if root == _MANIFEST:
                 return XmlFile(location=location, facts=facts, is_completion=_is_whole(file))
             folder, name = map(posixpath.basename, posixpath.split(location))
             has_its_name = f"{folder}_".startswith(f"{posixpath.splitext(name)[0]}_")
-            if root in {NEW_RELEASE, PURGE} or (has_its_name and not is_other):
+            if root in {_NEW_RELEASE, _PURGE} or (has_its_name and not is_other):
                 return XmlFile(location=location, facts=facts, message=read_message(file, location))
         except SourceError as error:
             is_broken = error.reason == Reason.UNREADABLE_MESSAGE
@@ -206,7 +206,7 @@ def refuse_other_xml(location: str, file: OpenFile) -> bool:
     root = root_of(file.read_at(0, HEAD_BYTES))
     if root is not None and (words := _OTHER_XML.get(root.lower())) is not None:
         raise CatalogError(f"{one_line(location)}: this is {words}")
-    if root not in {None, NEW_RELEASE, PURGE}:
+    if root not in {None, _NEW_RELEASE, _PURGE}:
         return False
     try:
         read_message(file, location)
@@ -464,15 +464,15 @@ def _posix_seconds(written: str) -> float:
 def _is_purge(root: "_Element") -> bool:
     """Return whether the message withdraws a release; SourceError if it is none of ERN 3 or 4."""
     name, namespace = local_name(root), root.tag[1:].partition("}")[0] if root.tag[0] == "{" else ""
-    if name not in {NEW_RELEASE, PURGE}:
-        raise unreadable(f"Its root element is {name[:_SHOWN_LETTERS]}, not {NEW_RELEASE} or {PURGE}")
+    if name not in {_NEW_RELEASE, _PURGE}:
+        raise unreadable(f"Its root element is {name[:_SHOWN_LETTERS]}, not {_NEW_RELEASE} or {_PURGE}")
     found = _ERN.search(namespace)
     if found is None:
         shown = namespace[:_SHOWN_LETTERS] or "none"
         raise unreadable(f"Its namespace is {shown}, which is no version of ERN, the standard of such messages")
     if found[1] not in _MAJORS:
         raise unreadable(f"It is of ERN {'.'.join((found[1], *found[2]))}; versions 3 and 4 can be read")
-    return name == PURGE
+    return name == _PURGE
 
 
 def _is_whole(manifest: OpenFile) -> bool:

@@ -64,10 +64,11 @@ def test_an_audio_name_is_a_row_whatever_the_file_holds(tmp_path: Path) -> None:
     fill(tmp_path, "a.WAV", "b.flac", "c.opus", content=b"no audio")
     fill(tmp_path, "empty.mp3", content=b"")
     (tmp_path / "dangling.aiff").symlink_to("gone.aiff")
+    (tmp_path / "circle.wav").symlink_to("circle.wav")
 
     rows = {row.named_audio: row.audio_facts for row in scan(tmp_path).rows()}
 
-    assert set(rows) == {"a.WAV", "b.flac", "c.opus", "empty.mp3", "dangling.aiff"}
+    assert set(rows) == {"a.WAV", "b.flac", "c.opus", "empty.mp3", "dangling.aiff", "circle.wav"}
     assert rows["dangling.aiff"] is None
     assert rows["empty.mp3"] is not None
     assert rows["empty.mp3"].size_bytes == 0
